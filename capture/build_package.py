@@ -13,7 +13,7 @@ PACKAGE = "understudy_capture"
 VERSION = "0.1.0"
 STEM = f"{PACKAGE}-{VERSION}"
 INFO = f"{STEM}.dist-info"
-# The package does not depend on torch: it uses that of the training program, whichever it is.
+# The package does not depend on torch: it uses the torch of the training program.
 METADATA = f"""Metadata-Version: 2.1
 Name: understudy-capture
 Version: {VERSION}
@@ -27,7 +27,7 @@ Root-Is-Purelib: true
 Tag: py3-none-any
 """
 COMMANDS = f"[console_scripts]\nunderstudy-capture = {PACKAGE}.command:main\n"
-OLDEST = (1980, 1, 1, 0, 0, 0)  # the file has no time of its build
+OLDEST = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal builds give equal bytes
 
 
 def sources():

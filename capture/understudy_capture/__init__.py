@@ -13,7 +13,7 @@ or, without a command,
             if not c.step():            # False once the capture is complete
                 break
 
-Importing this imports no torch; the names below are loaded when they are first asked for.
+Importing this package does not import torch: the names below are loaded on first use.
 """
 
 import importlib
@@ -24,8 +24,8 @@ _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder
           "load_speed_probe": "native", "use_nccl_form": "comms"}
 __all__ = [*_HOMES, "set_command_capture", "step"]
 
-STEADY_S = 60  # of waiting for steady steps, at most, by default
-_of_command = None  # the capture that a command has set up for the script it runs
+STEADY_S = 60  # default for the longest wait for steady steps
+_of_command = None  # set by the command for the script that it runs
 
 
 def set_command_capture(capture_or_none):
@@ -35,9 +35,9 @@ def set_command_capture(capture_or_none):
 
 
 def step(*unexpected):
-    """Ends a step of a script that understudy-capture runs; True while it wants more steps.
+    """Ends a step of a script that understudy-capture runs. Returns True while it needs more steps.
 
-    Takes nothing. Does nothing, and returns False, when the script runs by itself.
+    Takes no arguments. If the script runs by itself, does nothing and returns False.
     """
     if unexpected:
         raise TypeError(f"understudy_capture.step() takes nothing, got {_kind(unexpected[0])}: it is "

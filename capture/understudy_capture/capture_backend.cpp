@@ -1,11 +1,11 @@
-// A c10d backend for captures on the CPU: Gloo does the communication, and every call is recorded
-// in the form that ProcessGroupNCCL writes (a `record_param_comms` node with the message sizes, the
-// splits, the group and the sequence number, and an `nccl:*` label below it).
+// A c10d backend for captures on the CPU. Gloo communicates, and every call is recorded in
+// ProcessGroupNCCL's form: a `record_param_comms` node with the message sizes, the splits, the
+// group and the sequence number, and an `nccl:*` label below it.
 //
-// Gloo's own labels begin and end on its worker threads. An execution trace observer that sees them
-// pops the wrong frame there: operators of the training step get wrong parents. So Gloo runs with
-// recording switched off (it passes that state on to its workers), stays asynchronous, and only the
-// calling thread records. The label also holds what NCCL's does not: the operator of a reduction,
+// Gloo's own labels begin and end on its worker threads. There, an execution trace observer would
+// pop the wrong frame, and operators of the training step would get wrong parents. So Gloo runs
+// with recording switched off (it passes that state on to its workers), stays asynchronous, and
+// only the calling thread records. Unlike NCCL's, the label also holds the operator of a reduction,
 // after the tensors. Two calls are completed before they return, since Gloo lacks them: AVG (a sum,
 // then a division) and all_to_all on lists (through one flat buffer).
 
@@ -31,7 +31,7 @@ using WorkPtr = c10::intrusive_ptr<Work>;
 using Tensors = std::vector<at::Tensor>;
 using TensorLists = std::vector<Tensors>;
 using Splits = std::vector<int64_t>;
-using Sequence = std::tuple<int64_t, bool>;  // number, is it point to point
+using Sequence = std::tuple<int64_t, bool>;  // number, and whether it is point to point
 
 int64_t element_count(const at::Tensor& tensor) {
   return tensor.numel();
@@ -46,10 +46,10 @@ int64_t element_count(const std::vector<Item>& list) {
   return total;
 }
 
-// Several works as one; a recorded wait has the sequence number of the call that made the work.
+// Combines several works. A recorded wait has the sequence number of the call that made the work.
 class RecordedWork : public Work {
  public:
-  // While the group that it was issued in is open, nothing waits for it: NCCL has not begun.
+  // While the group of the call is open, nothing waits for the work: NCCL would not have begun.
   RecordedWork(std::vector<WorkPtr> parts, int rank, OpType type, Sequence sequence,
                std::shared_ptr<const bool> open_group)
       : Work(rank, type),
@@ -110,7 +110,7 @@ class RecordedWork : public Work {
   std::shared_ptr<const bool> open_group_;
 };
 
-// The parts that one call writes into the trace.
+// Parts of a call that are written into the trace.
 struct Call {
   const char* name;
   std::string label;
@@ -118,7 +118,7 @@ struct Call {
   c10::IValue inputs;
   c10::IValue outputs;
   Tensors label_inputs;
-  int rank;  // of this process in the group; the root or the peer if the call has one
+  int rank;  // rank of this process in the group, or the call's root or peer
   int64_t in_nelems;
   int64_t out_nelems;
   at::ScalarType dtype;
@@ -133,7 +133,7 @@ double factor_of(const c10d::ReduceOp& premultiplied) {
   return sum->tensor_factor.defined() ? sum->tensor_factor.item<double>() : sum->double_factor;
 }
 
-// The reduction's name as functional collectives spell it, with the factor of a premultiplied sum.
+// Returns the reduction's name in functional collectives, with the factor of a premultiplied sum.
 std::string name_of(const c10d::ReduceOp& op) {
   constexpr std::array<const char*, 9> kNames = {"sum",  "avg", "product", "min",       "max",
                                                  "band", "bor", "bxor",    "premul_sum"};
@@ -145,7 +145,7 @@ class NcclFormBackend : public Backend {
  public:
   NcclFormBackend(c10::intrusive_ptr<Backend> gloo, const std::vector<int64_t>& global_ranks)
       : Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)) {
-    // NCCL writes the same: stride 0 for a group of one, -1 if the ranks are not evenly apart.
+    // As NCCL does: stride 0 for a group of one, -1 if the ranks are not evenly spaced.
     if (global_ranks.empty()) {
       return;
     }
@@ -347,8 +347,8 @@ class NcclFormBackend : public Backend {
     return what;
   }
 
-  // The calls of one coalesced group share a number. ProcessGroupNCCL shows the next one for the
-  // collectives behind the first.
+  // Calls of one coalesced group share a number. ProcessGroupNCCL records the next number for all
+  // collectives after the first.
   Sequence next(bool is_p2p) {
     uint64_t& counter = is_p2p ? p2p_ : collectives_;
     bool& bumped = is_p2p ? bumped_p2p_ : bumped_collective_;
@@ -372,7 +372,7 @@ class NcclFormBackend : public Backend {
     return silently(what.label, values, launch, what.type, sequence);
   }
 
-  // Runs the call under its label; everything below it is unrecorded, on Gloo's threads too.
+  // Runs the call under its label. Everything below it is unrecorded, also on Gloo's threads.
   WorkPtr silently(const std::string& label, const std::vector<c10::IValue>& values,
                    const std::function<WorkPtr()>& launch, OpType type, Sequence sequence) {
     RECORD_USER_SCOPE_WITH_INPUTS(label, values);
@@ -432,7 +432,7 @@ class NcclFormBackend : public Backend {
   int stride_ = 1;
   uint64_t collectives_ = 0;
   uint64_t p2p_ = 0;
-  std::shared_ptr<bool> open_group_;  // of the group whose calls are being issued
+  std::shared_ptr<bool> open_group_;  // set while the calls of a group are issued
   bool bumped_collective_ = false;
   bool bumped_p2p_ = false;
   std::vector<WorkPtr> coalesced_;

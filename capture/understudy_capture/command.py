@@ -23,7 +23,7 @@ from . import STEADY_S, set_command_capture
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 
 HERE = Path(__file__).resolve().parent
-SECOND_RUN = "UNDERSTUDY_CAPTURE_SECOND_RUN"  # set in one, which does not wait for steady steps: its reason
+SECOND_RUN = "UNDERSTUDY_CAPTURE_SECOND_RUN"  # reason for the second run, which does not wait for steady steps
 NO_TORCH = ("{python} has no torch; run this with the Python of your training program: "
             "`path/to/python {command} -o DIR train.py`")
 
@@ -101,7 +101,7 @@ def parse_arguments():
 
 
 def make_capture(arguments):
-    """The capture that step() drives, with all that it needs switched on."""
+    """Returns the capture that step() drives, with all that it needs enabled."""
     import torch
     from . import native, recorder
 
@@ -127,8 +127,7 @@ def make_capture(arguments):
 
 
 def run_script(arguments):
-    """Sets up path and arguments as `python train.py` does: the script's own folder first, its own
-    arguments."""
+    """Sets up path and arguments as `python train.py` does: the script's own folder first, then its own arguments."""
     sys.path.insert(0, str(Path(arguments.script).resolve().parent))
     sys.argv = [arguments.script, *arguments.arguments]
     runpy.run_path(arguments.script, run_name="__main__")
@@ -154,7 +153,7 @@ def say(text):
 
 
 def capture_script(arguments, capture, second_run):
-    """Returns the exit status; the capture is whole, or nothing of it is left."""
+    """Returns the exit status. The capture is complete, or nothing of it remains."""
     import torch
     from . import job, recorder
 
@@ -162,7 +161,7 @@ def capture_script(arguments, capture, second_run):
     try:
         run_script(arguments)
     except recorder.CaptureDone:
-        # The script did not reach its own end.
+        # The script did not finish by itself.
         if job.is_distributed():
             torch.distributed.destroy_process_group()
             has_gloo_threads = True
@@ -192,8 +191,8 @@ def capture_script(arguments, capture, second_run):
     if capture.summary is not None:
         say(capture.summary)
     if has_gloo_threads:
-        # The model still holds its process group, whose threads now and then abort an interpreter
-        # that goes away under them (pytorch/pytorch pull request 179291). All files are written.
+        # The model still holds its process group. Its threads sometimes abort an interpreter that shuts down (pytorch/pytorch pull request
+        # 179291). All files are written.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
@@ -210,16 +209,16 @@ def end_early(capture, reason):
 
 
 class SecondRun:
-    """Starts the command again, in the same process, when the first run has ended without a capture.
+    """Starts the command again, in the same process, if the first run ended without a capture.
 
-    A recording at the first run's start would spare the second one, but spoil the steps after it: once a
-    profiler was on, the heap keeps its pages (docs/capture.md), and launches on a GPU stay slower.
+    Recording at the first run's start would make the second run unnecessary, but disturb the steps after it: once a profiler was on, the
+    heap keeps its pages (docs/capture.md), and launches on a GPU stay slower.
     """
 
     def __init__(self):
         self._folder, self._environment = os.getcwd(), dict(os.environ)
         self._reason = None
-        # Registered before the script's own handlers, so it is called after them.
+        # Registered before the script's own handlers, so called after them.
         atexit.register(self._start)
 
     def want(self, reason):
@@ -250,7 +249,7 @@ def run():
     if reason is not None:
         arguments.steady = 0
     if arguments.threads is not None:
-        # Before torch is imported: libraries read the variable once.
+        # Set before torch is imported: libraries read the variable once.
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     if importlib.util.find_spec("torch") is None:
         raise Refused(NO_TORCH.format(python=sys.executable, command=sys.argv[0]), USAGE)

@@ -1,4 +1,4 @@
-"""Records collectives in the form of NCCL, on machines without a GPU."""
+"""Records collectives in NCCL's form on machines without a GPU."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
 
 
 def use_nccl_form():
-    """From now on, groups that ask for Gloo record their collectives in the form of NCCL.
+    """From now on, groups with the Gloo backend record their collectives in NCCL's form.
 
-    Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and
-    registers it as backend `nccl_form`; init_process_group and new_group take it for `gloo`.
+    Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and registers it as backend `nccl_form`.
+    init_process_group and new_group use it instead of `gloo`.
     """
     from torch.distributed import Backend, ProcessGroupGloo, distributed_c10d
     from torch.utils import cpp_extension
@@ -49,8 +49,8 @@ def use_nccl_form():
 
 
 class ReduceOpLabels:
-    """While it is entered, a reduction that Python asks for has a label that names its operator,
-    which torch records nowhere. The form of NCCL records it by itself."""
+    """While entered, each reduction called from Python has a label with its operator, which torch does not record. Not needed in NCCL's
+    form, which records the operator."""
 
     def __init__(self):
         self._restore = []
@@ -82,8 +82,7 @@ def _labelled(original):
 
 
 def _operator(values):
-    """The reduction's name as functional collectives spell it; sum, as in c10d, if none is
-    named."""
+    """Returns the reduction's name in functional collectives; sum, as in c10d, if none is named."""
     for value in values:
         value = getattr(value, "reduceOp", value)
         if isinstance(value, (torch.distributed.ReduceOp, torch.distributed.ReduceOp.RedOpType)):

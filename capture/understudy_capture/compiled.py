@@ -1,9 +1,8 @@
-"""Shows what torch.compile runs, and keeps what launches Triton's kernels again.
+"""Labels the kernels that torch.compile runs, and keeps the data to launch Triton's kernels again.
 
-A compiled graph calls fused kernels that no operator shows: the C++ kernels of a CPU leave no mark
-at all in a trace or a profile. KernelLabels gives each call a label that holds its tensors, as
-inductor itself does for Triton's kernels, whose launches triton_kernels.py labels and keeps.
-describe_kernels() describes those (docs/formats.md, rank-R.compiled.json).
+A compiled graph calls fused kernels that no operator shows: a CPU's C++ kernels leave no mark in a trace or a profile. KernelLabels gives
+each call a label with its tensors, as inductor does for Triton's kernels. triton_kernels.py labels and keeps the launches of Triton's
+kernels; describe_kernels() describes these (docs/formats.md, rank-R.compiled.json).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ FORMAT = "understudy-compiled"
 VERSION = 1
 BACKEND = "cpp"  # attribute kernel_backend of a label's node; Triton's kernels have "triton"
 REGION = "Torch-Compiled Region"
-# Of a graph's generated source: `name = async_compile.cpp_pybinding(['const float*', …], r'''code''')`.
+# In a graph's generated source: `name = async_compile.cpp_pybinding(['const float*', …], r'''code''')`.
 CPP_KERNEL = re.compile(
     r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
     re.DOTALL | re.MULTILINE)
@@ -29,7 +28,7 @@ KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', 
 
 
 def graph_modules():
-    """The modules that inductor generated and loaded, each once; none if it never ran."""
+    """Returns the modules that inductor generated and loaded, without duplicates; none if it never ran."""
     codecache = sys.modules.get("torch._inductor.codecache")
     cache = getattr(codecache, "PyCodeCache", None)
     found = {}
@@ -40,7 +39,7 @@ def graph_modules():
 
 
 def argument_roles(types, code):
-    """The role of each argument: r a tensor that is read, w written, rw both, - a number."""
+    """Returns the role of each argument: r for a tensor that is read, w written, rw both, - for a number."""
     match = KERNEL_PARAMETERS.search(code)
     parameters = match["parameters"].split(",") if match else []
     roles = []
@@ -57,7 +56,7 @@ def argument_roles(types, code):
 
 @functools.lru_cache(maxsize=None)
 def cpp_kernels(path):
-    """Name → roles of the arguments, for the C++ kernels that a generated file calls."""
+    """Returns name → roles of the arguments, for the C++ kernels that a generated file calls."""
     try:
         source = Path(path).read_text(encoding="utf-8")
     except OSError:
@@ -70,12 +69,11 @@ def cpp_kernels(path):
 
 
 class KernelLabels:
-    """While it is entered, calls of C++ kernels, and launches of Triton's, are labels with their
-    tensors.
+    """While entered, calls of C++ kernels and launches of Triton's are labels with their tensors.
 
-    A label's inputs are the kernel's arguments, then their roles and the generated file's name, or
-    the launch. An entered KernelLabels costs an event per call; one that is not entered costs nothing. `on_call` gets each
-    call's arguments. `describes`: what launches Triton's kernels again is kept, too.
+    A label's inputs are the kernel's arguments, then their roles and the generated file's name, or the launch. An entered KernelLabels
+    costs an event per call; one that is not entered costs nothing. `on_call` gets each call's arguments. `describes`: also keeps the data
+    to launch Triton's kernels again.
     """
 
     def __init__(self, on_call=None, describes=False):
@@ -116,7 +114,7 @@ def _labelled(function, name, roles, file, on_call):
 
 
 def describe_kernels(rank):
-    """What launches Triton's kernels again; None if the traced step launched none."""
+    """Returns the data to launch Triton's kernels again; None if the traced step launched none."""
     if not LAUNCHES.kernels and not LAUNCHES.left_out:
         return None
     return {"format": FORMAT, "version": VERSION, "rank": rank, "torch": torch.__version__, **LAUNCHES.document()}

@@ -9,7 +9,7 @@ DEBUG = "UNDERSTUDY_DEBUG"
 
 
 class Refused(Exception):
-    """Ends the command with this line and status, for errors that the user can mend."""
+    """Ends the command with this line and status, for errors that the user can fix."""
 
     def __init__(self, text, status=FAILED):
         super().__init__(text)
@@ -29,8 +29,7 @@ def run_main(name, main):
     except KeyboardInterrupt:
         status = _say(name, "interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The rest of the buffer has nowhere to go; without this line Python would report it at its
-        # end.
+        # The rest of the buffer cannot be written; without this line Python would report it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = PIPE_CLOSED
     except Refused as problem:

@@ -1,10 +1,9 @@
-"""Record what values do to an operator's time, without the values.
+"""Record how values affect an operator's time, without the values.
 
-What an index tensor does to a cache follows from how often numbers occur, where in the range the
-frequent ones lie, and whether they come in order. For operators that take a root or a logarithm,
-the share of zeros matters: vectorised code leaves its fast path for each zero. IndexRecorder
-watches one step and keeps these figures, call by call; the tensors themselves are never written.
-docs/formats.md describes the file (rank-R.indices.json); et_schema/model/reuse.h says how it is used.
+The cache hits of an index tensor depend on how often numbers occur, where in the range the frequent ones are, and whether they are ordered.
+For roots and logarithms the share of zeros matters: vectorised code leaves its fast path for each zero. IndexRecorder watches one step and
+keeps these figures call by call; the tensors themselves are never written. docs/formats.md describes the file (rank-R.indices.json);
+et_schema/model/reuse.h says how it is used.
 """
 
 from __future__ import annotations
@@ -19,26 +18,25 @@ from .recorded_arguments import INDEX_ARGUMENTS, ZERO_ARGUMENTS
 
 FORMAT = "understudy-indices"
 VERSION = 1
-MOST_BINS = 32  # for one tensor's range
-MOST_REPEATS = 16  # entries of one bin; of more than these, similar ones are merged
-MOST_USES = 20000  # in one step; those beyond are drawn by rule later, and counted, but for those of zeros
+MOST_BINS = 32  # bins of one tensor's range
+MOST_REPEATS = 16  # entries of one bin; beyond that, similar entries are merged
+MOST_USES = 20000  # uses in one step; further ones are only counted, further zeros dropped, and the replay draws their values by rule
 
-# fbgemm has an operator an optimizer and a format; their arguments are named alike.
+# fbgemm has an operator for each optimizer and format, with equal names of arguments.
 FBGEMM_ARGUMENTS = ("indices", "values", "index")
-# Layouts that a replay can make again.
+# Layouts that a replay can create.
 SPARSE_LAYOUTS = {torch.sparse_coo: "coo", torch.sparse_csr: "csr", torch.sparse_csc: "csc"}
 COMPRESSED_LAYOUTS = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
-# Integer types for which torch has no minimum. A trace's observer that is to write ranges loses
-# everything after the first such argument of an operator. Flash attention's random state on a GPU
-# is one.
+# Integer types for which torch has no minimum. If an execution trace observer writes ranges, it loses everything after an operator's first
+# such argument. Flash attention's random state on a GPU is one.
 UNRANKED = (torch.uint16, torch.uint32, torch.uint64)
 
 
 def _unrecordable(tensor):
-    """A tensor that torch's execution trace observer cannot record: it leaves out such a tensor's
-    operators, and with gradients torch ends the program."""
+    """Returns the kind of a tensor that torch's execution trace observer cannot record, and its alternative. The observer leaves out such a
+    tensor's operators; with gradients, torch ends the program."""
     if tensor.layout in COMPRESSED_LAYOUTS:
         return (f"a sparse tensor of the layout {tensor.layout}",
                 "make it one of torch.sparse_coo (Tensor.to_sparse_coo())")
@@ -48,40 +46,39 @@ def _unrecordable(tensor):
 
 
 class IndexRecorder(TorchDispatchMode):
-    """While it is entered, notes the index arguments of the operators that run."""
+    """While entered, records the index arguments of the operators that run."""
 
     @classmethod
     def ignore_compile_internals(cls):
-        """Lets compiled code run as without this mode, which sees the operators that it calls.
+        """Lets compiled code run as usual; this mode still sees the operators that it calls.
 
-        Any other mode makes torch.compile run the model eagerly, in this step and all later ones.
+        With any other mode, torch.compile runs the model eagerly, in this step and all later ones.
         """
         return True
 
     @staticmethod
     def spares_compiled_code():
-        """Whether this torch asks modes that question; one that does not would run the model
-        eagerly."""
+        """Returns whether this torch calls ignore_compile_internals(); a torch that does not would run the model eagerly."""
         return hasattr(TorchDispatchMode, "ignore_compile_internals")
 
     def __init__(self):
         super().__init__()
         self.calls = {}  # operator → calls seen
         self.uses = []
-        self.numbers = []  # uses too, where the trace will have no ranges from which to tell them
+        self.numbers = []  # also uses, of calls for which the trace will have no ranges
         self.zeros = []
         self.sparse = []
         self.left_out = 0
-        self._known_sparse = set()  # recorded ones, and those made in this step, by address
+        self._known_sparse = set()  # addresses of recorded tensors, and of those made in this step
         self.touched = set()  # addresses of the tensors that operators took or returned
         self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
         self.saw_unranked = False  # integers without a minimum
-        self.unrecordable = None  # a kind of tensor that was seen and what to take in its place
+        self.unrecordable = None  # a kind of tensor that was seen, and its alternative
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if any(issubclass(t, FakeTensor) for t in types):
-            return func(*args, **kwargs)  # shapes without numbers; its own mode lies above this one
+            return func(*args, **kwargs)  # shapes without numbers; FakeTensor's own mode is entered above this one
         if any(t not in PLAIN for t in types):
             self.saw_integer_wrapper |= any(
                 isinstance(leaf, torch.Tensor) and type(leaf) not in PLAIN
@@ -98,7 +95,7 @@ class IndexRecorder(TorchDispatchMode):
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
             self.unrecordable = self.unrecordable or _unrecordable(tensor)
             if tensor.is_nested:
-                continue  # it has neither sizes nor numbers in a single row
+                continue  # a single row has neither sizes nor numbers
             if tensor.layout in SPARSE_LAYOUTS:
                 self._keep_sparse(name, call, position, tensor)
             elif tensor.layout == torch.strided and tensor.numel() > 0:
@@ -116,8 +113,7 @@ class IndexRecorder(TorchDispatchMode):
         return results
 
     def touch(self, arguments):
-        """Notes tensors that an operator or a compiled kernel took or returned; no mode sees the
-        latter."""
+        """Records tensors that an operator or a compiled kernel took or returned; modes do not see kernels."""
         for tensor in tree_leaves(arguments):
             if isinstance(tensor, torch.Tensor):
                 self.saw_unranked |= tensor.dtype in UNRANKED
@@ -140,7 +136,7 @@ class IndexRecorder(TorchDispatchMode):
                                "sizes": list(tensor.shape), "share": round(share, 6)})
 
     def _keep_sparse(self, name, call, position, tensor):
-        """Notes a tensor that was sparse before the step: how many elements it has, and where."""
+        """Records a tensor that was sparse before the step: the number of its elements, and their positions."""
         addresses = _addresses(tensor)
         if addresses in self._known_sparse:
             return
@@ -169,9 +165,9 @@ def _use(name, call, position, tensor):
 
 
 def _tensors(schema, args, kwargs):
-    """(argument's name, tensor), lists included, in order: as a trace counts them.
+    """Yields (argument's name, tensor), lists included, in the order of a trace.
 
-    A Python number in a tensor's place counts as a tensor: only Python treats it as a number.
+    A Python number in place of a tensor counts as a tensor: only Python treats it as a number.
     """
     for i, argument in enumerate(schema.arguments):
         value = args[i] if i < len(args) else kwargs.get(argument.name)
@@ -187,7 +183,7 @@ def _addresses(tensor):
 
 
 def describe(tensor):
-    """The reuse of a tensor's integers: bins, and the run and order in which they are drawn."""
+    """Returns the reuse of a tensor's integers: bins, and the run and order in which they are drawn."""
     draws, run = strip_repetition(tensor.detach().to("cpu", torch.int64))
     numbers, times = torch.unique(draws, return_counts=True)
     described = {"reuse": make_bins(numbers, times)}
@@ -199,8 +195,7 @@ def describe(tensor):
 
 
 def strip_repetition(tensor):
-    """The list that fills the tensor if each element stands `run` times and the whole is
-    repeated."""
+    """Returns the list that fills the tensor if each element is repeated `run` times and the whole list is repeated."""
     shape = list(tensor.shape)
     flat = tensor.reshape(-1)
     for length in (flat.numel() // leading for leading in _products(shape)):
@@ -218,7 +213,7 @@ def strip_repetition(tensor):
 
 
 def _products(shape):
-    """Products of leading sizes, the longest first: into how many equal parts a list may divide."""
+    """Returns products of leading sizes, largest first: the numbers of equal parts that a list may be divided into."""
     products = [1]
     for size in shape:
         products.append(products[-1] * size)
@@ -226,7 +221,7 @@ def _products(shape):
 
 
 def make_bins(numbers, times):
-    """[low, high, times, numbers, …] of each bin; bins hold about equally many draws."""
+    """Returns [low, high, times, numbers, …] of each bin; bins hold about equally many draws."""
     ends = torch.cumsum(times, 0)
     bins = min(MOST_BINS, numbers.numel())
     wanted = torch.arange(1, bins, dtype=torch.int64) * int(ends[-1]) // bins
@@ -240,7 +235,7 @@ def make_bins(numbers, times):
 
 
 def count_repeats(times):
-    """[times, numbers, …], falling; beyond MOST_REPEATS entries similar ones are merged."""
+    """Returns [times, numbers, …] in decreasing order; beyond MOST_REPEATS entries, similar ones are merged."""
     counts, numbers = torch.unique(times, return_counts=True)
     pairs = list(zip(counts.flip(0).tolist(), numbers.flip(0).tolist()))
     if len(pairs) > MOST_REPEATS:
@@ -249,8 +244,7 @@ def count_repeats(times):
 
 
 def merge_repeats(pairs):
-    """Merges groups within about the same ratio; the numbers of draws and of different numbers
-    stay."""
+    """Merges entries within about the same ratio; the number of draws and of different numbers is kept."""
     ratio = (pairs[0][0] / pairs[-1][0]) ** (1.0 / (MOST_REPEATS // 2))
     merged, group, floor = {}, [], pairs[0][0] / ratio
 

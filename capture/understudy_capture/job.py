@@ -1,4 +1,4 @@
-"""The ranks of the captured job; there is one if nothing is distributed."""
+"""The ranks of the captured job; a single one if nothing is distributed."""
 
 import torch
 
@@ -16,7 +16,7 @@ def world_size():
 
 
 def gather(mine):
-    """Gathers what each rank has on every rank, over the default group."""
+    """Gathers each rank's value on every rank, over the default group."""
     every = [mine]
     if is_distributed():
         every = [None] * world_size()

@@ -1,8 +1,7 @@
-"""Compiles Triton's kernels of rank-R.compiled.json ahead of time, for GPUs that need not be there.
+"""Compiles Triton's kernels of rank-R.compiled.json ahead of time, for GPUs that this machine may lack.
 
-`generate --kernels` starts it as a program of its own, scripts/compile_kernels. It writes
-kernels.json and the machine code into a folder, in the form that bench.et holds them
-(docs/formats.md).
+`generate --kernels` runs it as a separate program, scripts/compile_kernels. It writes kernels.json and the machine code into a folder, in
+the form of bench.et (docs/formats.md).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ WARP_SIZE = 32
 
 
 def load_triton():
-    """Triton's modules. Its line tables would hold this machine's paths."""
+    """Triton's modules. Line tables are disabled: they would hold this machine's paths."""
     os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
     os.environ.pop("TRITON_INTERPRET", None)
     try:
@@ -43,7 +42,7 @@ def load_triton():
 
 
 def read_kernels(paths, keys):
-    """The kernels with these keys, each once; without keys all."""
+    """Returns the kernels with these keys, without duplicates; without keys all."""
     kernels = {}
     for path in paths:
         try:
@@ -59,7 +58,7 @@ def read_kernels(paths, keys):
 
 
 def load_function(source, key, folder):
-    """The function that a kernel's source defines. Triton reads its text from a file."""
+    """Returns the function that a kernel's source defines. Triton reads its text from a file."""
     file = Path(folder) / f"kernel_{key}.py"
     file.write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(file.stem, file)
@@ -69,7 +68,7 @@ def load_function(source, key, folder):
 
 
 def constant_of(value):
-    """A constant as compiled.json writes it."""
+    """Returns a constant from its form in compiled.json."""
     if not isinstance(value, dict):
         return value
     if "float" in value:
@@ -90,7 +89,7 @@ class Compiler:
         self.failures = []
 
     def build(self, kernel, function, architecture):
-        """One build, its cubin written; None where Triton does not compile it."""
+        """Compiles one build and writes its cubin; returns None if Triton cannot compile it."""
         source = self._source(
             function, kernel["signature"],
             constexprs={name: constant_of(value) for name, value in kernel["constants"].items()},
@@ -100,12 +99,12 @@ class Compiler:
                                           options=dict(kernel["options"]))
             return self._keep(kernel["key"], architecture, binary.asm["cubin"], "kernel",
                               binary.metadata._asdict())
-        except Exception as why:  # whatever a compiler says of a source that it does not take
+        except Exception as why:  # any error of a compiler
             self._fail(kernel, architecture, why)
             return None
 
     def captured(self, kernel, architecture):
-        """The machine code that the capture kept, if it is of this architecture."""
+        """Returns the machine code of the capture if it is of this architecture."""
         if kernel.get("architecture") != f"sm_{architecture}":
             return None
         try:
@@ -136,7 +135,7 @@ class Compiler:
     def compile(self, kernel, architectures, folder):
         try:
             function = load_function(kernel["source"], kernel["key"], folder)
-        except Exception as why:  # a module that the source imports and this Python has not
+        except Exception as why:  # such as an imported module that this Python lacks
             for architecture in architectures:
                 self._fail(kernel, architecture, why)
             function = None

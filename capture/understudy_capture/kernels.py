@@ -1,4 +1,4 @@
-"""Settings that decide which kernels PyTorch takes: its switches, and its libraries' variables.
+"""Settings that decide which kernels PyTorch selects: its switches, and its libraries' variables.
 
 The names are those that the replay knows (docs/capture.md, "What is written"); every value is text.
 """
@@ -28,7 +28,7 @@ REDUCTIONS = {
 }
 ATTENTIONS = ["math", "flash", "mem_efficient", "cudnn", "overrideable"]  # by at::SDPBackend
 PRECISIONS = [(library, op) for library in ("cuda", "mkldnn") for op in ("matmul", "conv", "rnn")]
-# What tunes NCCL; its other variables name the interfaces, addresses and paths of this host.
+# Variables that tune NCCL; its others name the interfaces, addresses and paths of this host.
 NCCL_TUNING = frozenset(f"NCCL_{name}" for name in (
     "ALGO PROTO NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_NRINGS MAX_NRINGS MIN_CTAS MAX_CTAS "
     "CGA_CLUSTER_SIZE NCHANNELS_PER_NET_PEER NCHANNELS_PER_PEER MIN_P2P_NCHANNELS "
@@ -62,11 +62,11 @@ def _deterministic():
 
 
 def kernel_settings():
-    """Name → value of each switch that this torch knows."""
+    """Returns name → value of each switch that this torch has."""
     settings = {}
 
     def read(name, get):
-        # This torch may not know a switch, or refuse one of two names for the same switch.
+        # This torch may lack a switch, or reject one of two names for the same switch.
         with contextlib.suppress(AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             settings[name] = get()
 
@@ -87,15 +87,15 @@ def kernel_settings():
 
 
 def kernel_variables():
-    """The environment's variables that decide kernels or threads, except those that hold a path.
-    Of NCCL's only those that tune it have their value."""
+    """Returns the environment variables that decide kernels or threads, except those that hold a path. Of NCCL's variables, only those that
+    tune it keep their value."""
     return {name: KEPT if name.startswith("NCCL_") and name not in NCCL_TUNING else value
             for name, value in sorted(os.environ.items())
             if name.startswith(VARIABLE_PREFIXES) and "/" not in value}
 
 
 class AutocastSeen(contextlib.AbstractContextManager):
-    """Notes which autocast regions a program enters: "cuda:bfloat16"."""
+    """Records which autocast regions a program enters: "cuda:bfloat16"."""
 
     def __init__(self):
         self.regions = set()

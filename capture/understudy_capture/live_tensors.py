@@ -1,7 +1,7 @@
-"""Finds tensors that a step leaves alone: the program holds them, but no operator uses them.
+"""Finds tensors that a step does not use: the program holds them, but no operator accesses them.
 
-A trace cannot show them, as no node has them among its arguments: batches of other steps, a second
-model, tensors that wait for an evaluation. They take memory all the same.
+A trace cannot show them, since no node has them as arguments: batches of other steps, a second model, tensors kept for an evaluation. They
+still occupy memory.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 
 class LiveTensors:
-    """The tensors that Python knows of now; to be created at the end of the step."""
+    """The tensors that Python holds now. Must be created at the end of the step."""
 
     def __init__(self):
         self._tensors = [(weakref.ref(tensor), blocks_of(tensor)) for tensor in _live_tensors()]
 
     def untouched_bytes(self, touched):
-        """Device → bytes of the tensors that still exist and have no address in `touched`."""
+        """Returns device → bytes of the tensors that still exist and have no address in `touched`."""
         untouched = {}
         for tensor, blocks in self._tensors:
             if tensor() is not None and blocks_of(tensor()) == blocks:
@@ -32,8 +32,7 @@ class LiveTensors:
 
 
 def blocks_of(tensor):
-    """(device, address, bytes) of the memory below a tensor; for a sparse tensor those of its
-    parts."""
+    """Returns (device, address, bytes) of a tensor's memory; for a sparse tensor that of its parts."""
     if isinstance(tensor, FakeTensor):
         return []  # it names a device but has no memory there
     if tensor.layout == torch.strided:
@@ -45,13 +44,13 @@ def blocks_of(tensor):
     elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
         parts = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
     else:
-        return []  # an opaque one, which has no address
+        return []  # an opaque tensor, which has no address
     try:
         memory = [(str(part.device), part.untyped_storage()) for part in parts]
         return [(device, storage.data_ptr(), storage.nbytes())
                 for device, storage in memory if device != "meta" and storage.nbytes() > 0]
     except (RuntimeError, NotImplementedError):
-        return []  # a wrapper, whose inner tensor is listed by itself
+        return []  # a wrapper: its inner tensor is listed separately
 
 
 def _live_tensors():

@@ -45,12 +45,12 @@ def reset_device_peak():
 
 
 def device_allocations():
-    """How many requests for memory CUDA's allocator has had; None without a GPU in use."""
+    """Returns the number of allocations of CUDA's allocator so far; None without a GPU in use."""
     return torch.cuda.memory_stats().get("allocation.all.allocated") if uses_gpu() else None
 
 
 def describe_gpu():
-    """The GPU's properties on which kernel times depend besides the model; None without a GPU."""
+    """Returns the GPU's properties, besides the model, that kernel times depend on; None without a GPU."""
     if not torch.cuda.is_available():
         return None
     told = {"cudnn": torch.backends.cudnn.version(), "nccl": _nccl_version()}
@@ -81,7 +81,7 @@ def _cpu_model():
 
 
 def describe_environment():
-    """The properties on which the times depend; no host name, no user, no path."""
+    """Returns the properties that times depend on; no host name, no user, no path."""
     linux = hasattr(os, "sched_getaffinity")
     return {
         "torch": torch.__version__,

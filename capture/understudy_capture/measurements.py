@@ -1,4 +1,4 @@
-"""Measures around the steps of a capture: times, page faults, the speed probe, peaks of memory."""
+"""Measurements around the steps of a capture: times, page faults, the speed probe, peaks of memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def clock():
 
 
 def clock_alone():
-    """The time now, without waiting for the device."""
+    """Returns the time now, without waiting for the device."""
     return time.perf_counter_ns()
 
 
@@ -43,7 +43,7 @@ class Measurements:
         self._rss_at_start = machine.current_rss()
 
     def note_peak_rss(self, phase):
-        """Call it before profilers start, which add their own memory."""
+        """Must be called before profilers start, which add their own memory."""
         if phase not in UNWATCHED and self._peak_rss is None:
             self._peak_rss = machine.peak_rss()
 
@@ -84,8 +84,7 @@ class Measurements:
             self._note_device_peak()
 
     def _note_device_peak(self):
-        """Notes the peak of a timed step; building the model and observing later steps take
-        more."""
+        """Records the peak of a timed step; building the model and observing later steps take more memory."""
         peak = machine.peak_device_bytes()
         if peak is not None:
             self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
@@ -95,7 +94,7 @@ class Measurements:
         return self._times["timed"]
 
     def keep_timed(self, count):
-        """Forgets the timed steps before the last `count`."""
+        """Drops the timed steps before the last `count`."""
         for measured in (self._times["timed"], self._faults["timed"], self._speed_probe_ms["timed"],
                          self._timed_cpu_ns, self._allocation_counts):
             del measured[:-count]
@@ -105,7 +104,7 @@ class Measurements:
         self._faults["faults"] = []
 
     def describe(self):
-        """The keys that the measurements add to capture.json."""
+        """Returns the keys that the measurements add to capture.json."""
         return {
             "step_ns": self._times.get("timed", []),
             "free_step_ns": self._free_ns / self._free_steps if self._free_steps else None,

@@ -1,4 +1,4 @@
-"""Measures with the replay's own libraries, if they are built against the torch that runs here."""
+"""Measures with the replay's own libraries, if they are built against this process's torch."""
 
 import ctypes
 
@@ -16,8 +16,8 @@ def load(library):
 def count_allocations(library):
     """Counts the bytes of live tensors from now on, with the replay's own allocator.
 
-    library: libunderstudy_allocations.so, built against the torch that runs here. To be called
-    before the first tensor is made; tensors that are older do not count.
+    library: libunderstudy_allocations.so, built against the torch that runs here. Must be called before the first tensor is created; older
+    tensors do not count.
     """
     native = load(library)
     native.understudy_peak_bytes.restype = ctypes.c_uint64
@@ -26,7 +26,7 @@ def count_allocations(library):
 
 
 def load_speed_probe(library):
-    """Times a fixed piece of work in ms, as the replay does: a function without arguments.
+    """Returns a function without arguments that times a fixed piece of work in ms, as the replay does.
 
     library: libunderstudy_speed_probe.so, built against the torch that runs here.
     """

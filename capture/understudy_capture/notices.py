@@ -1,10 +1,10 @@
-"""Says now, while the program is still at hand, what `generate` would say of a capture."""
+"""Reports at the capture, while the program can still be changed, what `generate` would report later."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-OTHER_WAY = 0.005  # of a step's operators; generate takes no times from steps that differ more
+OTHER_WAY = 0.005  # share of a step's operators; generate uses no times of steps that differ more
 PLAIN_GLOO = "gloo"
 
 

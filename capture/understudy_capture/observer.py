@@ -1,5 +1,4 @@
-"""Measures the cost of being observed: nanoseconds that a profiler adds to each thing it
-records."""
+"""Measures the observers' overhead: nanoseconds that a profiler adds to each recorded event."""
 
 import ctypes
 import platform
@@ -18,7 +17,7 @@ OPERATORS, ROUNDS, TRACED_ROUNDS = 1000, 5, 2
 
 
 def _loop_ns(tensor):
-    """Calls one operator, which records one event, many times."""
+    """Calls one operator, which records one event, OPERATORS times."""
     begin = time.perf_counter_ns()
     for _ in range(OPERATORS):
         tensor.neg_()
@@ -44,7 +43,7 @@ def _under_observer(tensor):
 
 
 def _system_counts_faults():
-    """Whether this process may count page faults, including the kernel's (perf_event)."""
+    """Returns whether this process may count page faults, including the kernel's (perf_event)."""
     number = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
     if number is None or platform.system() != "Linux":
         return False
@@ -60,10 +59,10 @@ def _system_counts_faults():
 
 
 def fault_counting():
-    """The configuration with which the profiler counts page faults by operator; None if it cannot.
+    """Returns the configuration for counting page faults by operator; None if the profiler cannot.
 
-    Which tensors lie on fresh pages is chance, and decides a tenth of a step: a replay repeats it.
-    Counting costs some microseconds per event, so the times of such a profile are worth little.
+    Chance decides which tensors are on fresh pages, and they cost a tenth of a step: a replay repeats it. Counting costs some microseconds
+    per event, so the times of such a profile are of little use.
     """
     if torch.cuda.is_available() or not _system_counts_faults():
         return None
@@ -74,7 +73,7 @@ def fault_counting():
 
 
 def _launch_ns():
-    """What a profile adds to an operator that launches a kernel, without waiting for the kernel."""
+    """Returns the time that a profile adds to an operator's kernel launch, without waiting for the kernel."""
     tensor = torch.zeros(1, device="cuda")
     _loop_ns(tensor)
 
@@ -90,12 +89,11 @@ def _launch_ns():
 
 
 def observer_cost(traced=True):
-    """{"kineto_event": ns an event of a profile, "et_node": ns a node of a trace, or None,
-    "kineto_launch": ns a kernel's launch beside its operator's event, or None without a GPU}.
+    """Returns {"kineto_event": ns per event of a profile, "et_node": ns per node of a trace, or None, "kineto_launch": ns per launch of a
+    kernel besides its operator's event, or None without a GPU}.
 
-    Measured on an operator that does almost nothing: the fastest of several rounds with the
-    observer minus the fastest without. Caches are warm here, so it is the lowest cost of being
-    observed.
+    Measured on an operator that does almost nothing: the fastest round with the observer minus the fastest without. Caches are warm, so
+    this is the lowest overhead.
     """
     with torch.no_grad():
         tensor = torch.zeros(1)

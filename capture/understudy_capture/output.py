@@ -1,4 +1,4 @@
-"""The folder that a capture writes: it is whole, or it does not exist."""
+"""The folder that a capture writes: it is complete, or does not exist."""
 
 import contextlib
 import fcntl
@@ -14,12 +14,12 @@ from .whole_file import write_through
 
 CAPTURE_FORMAT = "understudy-capture"
 DESCRIPTION = "capture.json"
-SETTLED_S = 60  # before that, a folder without a lock may be about to get one
+SETTLED_S = 60  # a younger folder without a lock may be about to get one
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)  # a launcher sends these when a rank has failed
 
 
 class CaptureFailed(RuntimeError):
-    """The capture could not be made; nothing of it is left."""
+    """The capture failed; nothing of it remains."""
 
 
 class BadOutput(CaptureFailed):
@@ -27,21 +27,21 @@ class BadOutput(CaptureFailed):
 
 
 class OutputFolder:
-    """Files go to a hidden folder beside the wanted one, which takes its name when all are there.
+    """Writes files to a hidden folder, which is renamed to the wanted one when it is complete.
 
-    Each rank has a hidden folder of its own; publish() of rank 0 puts them together.
+    Each rank has its own hidden folder; rank 0's publish() merges them.
     """
 
     def __init__(self, folder):
         self.folder = Path(folder).resolve()
         self.partial = None
-        # If ranks create them together, all of them have looked before the first one begins.
+        # Ranks may create these together: all of them have checked before the first one begins.
         self._missing = [parent for parent in self.folder.parents if not parent.exists()]
         self._lock = None
-        self._handled = {}  # signal → what it did before
+        self._handled = {}  # signal → previous handler
 
     def check(self):
-        """Raises BadOutput unless the folder is new, empty or a capture; True where it is one."""
+        """Raises BadOutput unless the folder is new, empty or a capture. Returns True if it is a capture."""
         if not self.folder.name:
             raise BadOutput(f"{self.folder}: this is no folder to write a capture to")
         if not self.folder.exists():
@@ -75,10 +75,9 @@ class OutputFolder:
         return self.partial / name
 
     def publish(self, others=()):
-        """Gives the folder its name, with what lies in `others`, the hidden ones of other ranks."""
+        """Renames the folder, after merging the hidden folders of other ranks (`others`)."""
         for other in others:
-            # The files of a rank on another machine are not visible; that rank publishes them
-            # itself.
+            # Files of a rank on another machine are not visible here; that rank publishes them itself.
             for path in sorted(Path(other).iterdir()) if Path(other).is_dir() else []:
                 path.replace(self.partial / path.name)
             shutil.rmtree(other, ignore_errors=True)
@@ -94,13 +93,13 @@ class OutputFolder:
         self._end()
 
     def publish_part(self):
-        """Publishes what rank 0 could not see, since it is on another machine."""
+        """Publishes the files that rank 0 cannot see because it is on another machine."""
         if self.partial.is_dir():
             self._replace_files()
         self._end()
 
     def discard(self):
-        """Leaves nothing of this capture behind."""
+        """Deletes everything of this capture."""
         if self.partial is None:
             return
         shutil.rmtree(self.partial, ignore_errors=True)
@@ -110,7 +109,7 @@ class OutputFolder:
         self._end()
 
     def _replace_files(self):
-        """Puts the new capture in the old one's place; other files in the folder stay."""
+        """Replaces the old capture by the new one; other files in the folder stay."""
         self.folder.mkdir(exist_ok=True)
         for name in _files_of(self.folder) if self.file(DESCRIPTION).exists() else []:
             (self.folder / name).unlink(missing_ok=True)
@@ -120,7 +119,7 @@ class OutputFolder:
         write_through(self.folder)
 
     def _remove_stale(self):
-        """Hidden folders of captures that were killed: old ones that nobody holds a lock on."""
+        """Deletes hidden folders of killed captures: old ones without a lock."""
         for path in self.folder.parent.glob(f".{self.folder.name}.*.partial"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > SETTLED_S:
@@ -128,7 +127,7 @@ class OutputFolder:
                     shutil.rmtree(path)
 
     def _end_cleanly(self):
-        """Before a signal ends the process, removes what the capture has written."""
+        """Removes the files of the capture before a signal ends the process."""
         def end(number, _frame):
             self.discard()
             os.kill(os.getpid(), number)
@@ -157,11 +156,11 @@ def _is_capture(folder):
 
 
 def _files_of(folder):
-    """The files of the capture in a folder, its description first; none without a description."""
+    """Returns the files of the capture in a folder, its description first; none without a description."""
     if not _is_capture(folder):
         return []
     ranks = json.loads((folder / DESCRIPTION).read_text()).get("ranks", [])
-    # Only the names count: a description from elsewhere must not point outside of its folder.
+    # Uses only the names: a description from elsewhere must not point outside of its folder.
     return [DESCRIPTION, *(Path(name).name for rank in ranks for name in rank["files"])]
 
 

@@ -1,25 +1,22 @@
 """The steps of a capture, in their order.
 
-`warmup` steps; `timed` steps with nothing attached, and as many more until they are steady
-(settling.py), whose times are the ground truth for a replay (measurements.py); `free` steps that do
-not wait for the device between them; one step that warms up the profiler and is thrown away;
-`profiled` steps under the Kineto profiler alone, in one profile (steps beyond its room are
-`passed` over); one step whose index values are counted (indices.py); one step under the execution
-trace observer and Kineto together; FAULT_STEPS under a profiler that counts page faults, if there
-is no GPU. If the loop ends before these, there is no capture.
-Everything before the next call of step() is part of a step, so also loading the next batch.
-docs/capture.md says what is written and what to watch for.
+`warmup` steps; `timed` steps with nothing attached, and as many more until they are steady (settling.py), whose times are the ground truth
+for a replay (measurements.py); `free` steps that do not wait for the device between them; one step that warms up the profiler and is thrown
+away; `profiled` steps under the Kineto profiler alone, in one profile (steps beyond its room are `passed` over); one step whose index
+values are counted (indices.py); one step under the execution trace observer and Kineto together; FAULT_STEPS under a profiler that counts
+page faults, if there is no GPU. If the loop ends before the faults' steps, there is no capture. A step ends at the next call of step(), so
+it includes loading the next batch. docs/capture.md says what is written and what to watch for.
 """
 
 import torch
 
 UNWATCHED = ("warmup", "timed", "free", "passed")  # no profiler, no observer
-FREE_STEPS = 10  # by default with a GPU; without one the host is never ahead of the device
-FAULT_STEPS = 4  # at the end; the first lets the heap settle and is not marked
+FREE_STEPS = 10  # default with a GPU; on a CPU the host is never ahead of the device
+FAULT_STEPS = 4  # at the end; the first only lets the heap settle and is not marked
 
 
 def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults):
-    """The phase of each step. `free` None means FREE_STEPS where there is a GPU."""
+    """Returns the phase of each step. `free` None means FREE_STEPS with a GPU, else 0."""
     if free is None:
         free = FREE_STEPS if torch.cuda.is_available() and timed else 0
     phases = ["warmup"] * warmup + ["timed"] * timed + ["free"] * free

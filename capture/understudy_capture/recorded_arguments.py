@@ -1,9 +1,9 @@
-"""What the operators' rows (et_schema/facts/src/operator_rows_*.cpp) say is recorded.
+"""Arguments that the operators' rows (et_schema/facts/src/operator_rows_*.cpp) mark as recorded.
 
-A copy, which readers_test compares; a row holds for an operator's in-place form too.
+A copy that readers_test compares with the rows. A row also holds for an operator's in-place form.
 """
 
-# Arguments whose integers decide what memory is touched, or how long it takes.
+# Arguments whose integers decide which memory is accessed, or the time.
 INDEX_ARGUMENTS = {
     "aten::_embedding_bag": ("indices",),
     "aten::_embedding_bag_forward_only": ("indices",),
@@ -33,7 +33,7 @@ INDEX_ARGUMENTS = {
     "aten::unique_consecutive": ("self",),
     "aten::unique_dim": ("self",),
 }
-# Arguments whose zeros decide how long it takes.
+# Arguments whose zeros decide the time.
 ZERO_ARGUMENTS = {
     "aten::_foreach_addcdiv": ("tensor1",),
     "aten::_foreach_log": ("self",),

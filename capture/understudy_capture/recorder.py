@@ -27,20 +27,20 @@ from .threads import can_see_all, counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
 CAPTURE_VERSION = 1
-MOST_TIMED = 1000  # kept of those that were timed until they were steady
-MOST_EVENTS = 1_000_000  # in a profile, by default: some 400 MB of JSON
+MOST_TIMED = 1000  # steps that are kept of those timed until steady
+MOST_EVENTS = 1_000_000  # default for a profile's events: some 400 MB of JSON
 
 
 class IncompleteCapture(CaptureFailed):
-    """The training loop ended before the capture had the steps that it needs."""
+    """The training loop ended before the capture had all required steps."""
 
 
 class EndedUnsteady(IncompleteCapture):
-    """The loop ended while the capture waited for steady steps; without waiting it had enough."""
+    """The loop ended while the capture waited for steady steps; without the wait it had enough steps."""
 
 
 class CaptureDone(BaseException):
-    """Ends a script whose capture is complete; not an Exception, so that no script swallows it."""
+    """Ends a script whose capture is complete. Not an Exception, so that no script swallows it."""
 
 
 class Capture:
@@ -57,20 +57,20 @@ class Capture:
         timed         steps that are timed with nothing attached
         steady_s      seconds to go on timing steps at most, until they are steady; the loop must not
                       end in them (EndedUnsteady). 0: time `timed` steps alone
-        say           called with a line of text now and then while steps are not steady
+        say           called with a line of progress from time to time until steps are steady
         free          steps that are timed together, without waiting for the device between them:
-                      how far the host leads shows beside `timed` ones. None: FREE_STEPS with a GPU
-        most_events   of the profile of `profiled` steps: fewer are profiled where a step has so many
+                      compared with `timed` steps they show the host's lead. None: FREE_STEPS with a GPU
+        most_events   limit of events in the profile; fewer steps are profiled if they exceed it
         profiled      steps that are profiled without the observer: operators' times come from these
-        count_faults  profile FAULT_STEPS more that count page faults by operator, where there is no
-                      GPU, the system lets a process count them and the loop goes on
+        count_faults  profile FAULT_STEPS more steps that count page faults by operator, if there is no
+                      GPU, the system lets a process count them and the loop continues
         trace         record the execution trace; without it only times are taken
         indices       record how often index values repeat, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
-        compiled_sources  keep the sources of Triton's kernels, where there are any
-        shapes        the profile of the traced step has sizes, strides, types and numbers of operators'
-                      arguments too: all that a trace could be made of
+        compiled_sources  keep the sources of Triton's kernels, if any
+        shapes        the profile of the traced step also records sizes, strides, types and numbers of
+                      operators' arguments: enough to make a trace from
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
         speed_probe   measures the machine before timed and profiled steps, see load_speed_probe()
         stop_when_done  raise CaptureDone out of the step() that ends the last step
@@ -83,7 +83,7 @@ class Capture:
         self._output = OutputFolder(out_dir)
         self.notices = []  # sentences for the summary: what the capture lacks
         self.summary = None  # text for people, on rank 0, once the capture is complete
-        self._over = False  # the capture was given up
+        self._over = False  # the capture was abandoned
         self._whole = False
         self._failure = None
         self.tensor_range = tensor_range
@@ -107,7 +107,7 @@ class Capture:
         self._kernel_settings = {}
         self._autocast = AutocastSeen()
         self._records = Records(self._output)
-        self._open = contextlib.ExitStack()  # what is on during the current step only
+        self._open = contextlib.ExitStack()  # observers of the current step
 
     @property
     def steps_seen(self):
@@ -119,7 +119,7 @@ class Capture:
 
     @property
     def whole(self):
-        """Whether everything is written, under its name."""
+        """Returns whether everything is written under its final name."""
         return self._whole
 
     def __enter__(self):
@@ -133,11 +133,11 @@ class Capture:
             self.abandon()
 
     def step(self):
-        """Ends the current step and begins the next. True while more steps are wanted."""
+        """Ends the current step and begins the next. Returns True while more steps are needed."""
         if self.done:
             return False
         if self._index is None:
-            # Without a `with`, nobody knows where the first step began: this starts the count.
+            # Without a `with`, the beginning of the first step is unknown: counting starts here.
             self._begin_capture()
             return True
         phase = self._phases[self._index]
@@ -162,7 +162,7 @@ class Capture:
         return True
 
     def _wait_until_steady(self):
-        """Adds another timed step, or keeps the second half of them once they are steady."""
+        """Adds another timed step or, once steps are steady, keeps the second half of them."""
         with self._failing():
             times = self._measured.timed_ns
             if not self._settling.is_over(times):
@@ -175,7 +175,7 @@ class Capture:
         """Checks that the capture is complete; raises IncompleteCapture if it is not."""
         if self._whole:
             return
-        if self._failure is not None:  # the loop went on nevertheless
+        if self._failure is not None:  # the loop continued despite the error
             raise self._failure
         if not self._over and self._index is not None and self._phases[self._index] == "faults":
             self._close_without_faults()
@@ -189,7 +189,7 @@ class Capture:
             "capture needs; make it longer, or ask for fewer warm-up or timed steps")
 
     def _close_without_faults(self):
-        """Handles a loop that ended in the steps that count faults: everything else is there."""
+        """Handles a loop that ended in the steps that count faults: everything else is complete."""
         with self._failing():
             self._open.close()
             self._records.end()
@@ -244,7 +244,7 @@ class Capture:
         self._measured.begin(phase)
 
     def _enter_index_recorder(self):
-        """On closing, writes how the step's index values repeat, if it had any."""
+        """When closed, writes how the step's index values repeat, if there are any."""
         recorder = IndexRecorder()
         live_tensors = LiveTensors()
 
@@ -256,8 +256,8 @@ class Capture:
                     f"the step uses {kind}, which torch's execution trace observer cannot record; "
                     f"{instead}, or capture without a trace (--no-trace)")
             if recorder.saw_integer_wrapper:
-                # The observer would ask such a tensor for its minimum. Its class would then
-                # communicate, or fail, which ends the observer.
+                # The observer would query such a tensor's minimum. The tensor's class would then communicate or fail, which ends the
+                # observer.
                 self.tensor_range = False
                 self.notices.append("no ranges of integers: a tensor subclass holds some")
             elif recorder.saw_unranked and self.tensor_range:
@@ -283,8 +283,8 @@ class Capture:
                                 "when memory came and went")
 
     def _profile_fewer(self, events):
-        """Profiles no more steps than the profile has room for; the others pass, so that all ranks
-        have the same number of steps."""
+        """Profiles only as many steps as fit in the profile. The others pass unprofiled, so that all ranks have the same number of
+        steps."""
         profiled = self._phases.count("kineto_only")
         fits = min(profiled, max(1, self._most_events // max(1, events)))
         if fits < profiled:
@@ -294,7 +294,7 @@ class Capture:
                                 f"{self._most_events:,} at most")
 
     def abandon(self):
-        """Stops everything and leaves nothing of this capture behind."""
+        """Stops everything and deletes this capture."""
         if self._whole:
             return
         with contextlib.suppress(Exception):
@@ -332,8 +332,7 @@ class Capture:
         self._whole = True
 
     def _finish_rank(self):
-        """What rank 0 needs. A failure is reported, not raised, so that no rank waits for this
-        one."""
+        """Returns this rank's part for rank 0. A failure is reported, not raised, so that no rank waits for this one."""
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
@@ -390,7 +389,7 @@ class Capture:
         self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
 
     def _finish_compiled(self):
-        """Keeps the sources of Triton's kernels; notices steps that compiled differently."""
+        """Keeps the sources of Triton's kernels; reports steps that compiled differently."""
         self.notices += of_regions(self._records.regions)
         kernels = describe_kernels(job.rank()) if self.compiled_sources and "et" in self._phases else None
         if kernels:
@@ -398,12 +397,12 @@ class Capture:
 
 
 def capture(out_dir, **options):
-    """A Capture to use as a context manager; the options are those of Capture."""
+    """Returns a Capture to use as a context manager; the options are those of Capture."""
     return Capture(out_dir, **options)
 
 
 def capture_step(step_fn, out_dir, *, steady_s=STEADY_S, **options):
-    """Calls step_fn() as often as the capture needs; returns the Capture."""
+    """Calls step_fn() for each step that the capture needs; returns the Capture."""
     if not callable(step_fn):
         raise TypeError("capture_step() calls its first argument once a step: expected a function of "
                         "no arguments, as capture_step(lambda: train(batch), 'captures/mine'), got "

@@ -1,4 +1,4 @@
-"""Writes the files of torch's profiler and its execution trace observer, packed."""
+"""Writes the compressed files of torch's profiler and its execution trace observer."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from .machine import uses_gpu
 from .threads import settings
 from .triton_kernels import LAUNCHES
 
-LEAST_OBSERVED = 0.5  # of the profile's events in the trace of the same step; Gloo's may differ
-HEADER_BYTES = 4096  # read from a trace's start: they come before its nodes
+LEAST_OBSERVED = 0.5  # least share of the profile's events in the trace of the same step; Gloo's may differ
+HEADER_BYTES = 4096  # read from a trace's start, before its nodes
 OPERATOR = re.compile(r'"cat": "cpu_op", "name": "(\w+::\w+)"')
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
 class Records:
-    """The files of one rank: a trace, and a profile of each phase that has one."""
+    """The files of one rank: a trace, and a profile for each phase with one."""
 
     def __init__(self, output):
         self._output = output
         self.targets = []  # files packed so far
-        self.mark = None  # what identifies the trace in its header
+        self.mark = None  # id of the trace in its header
         self.regions = {}  # "kineto_only", "et" → compiled regions a step
-        self.operators = {}  # "kineto_only", "kineto" → how often each was called
+        self.operators = {}  # "kineto_only", "kineto" → number of calls by operator
         self.nodes = 0  # number of nodes in the trace
         self.all_threads = False  # profiles show all threads, not only the loop's
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
-        self._exports = []  # of ended profiles; writing one changes later steps' heap
+        self._exports = []  # exports of ended profiles; writing one changes later steps' heap
 
     def path(self, kind):
         return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
 
     def keep(self, raw, target, take=None):
-        """Packs what a profiler wrote: as it is, or each line as `take` returns it."""
+        """Compresses a profiler's file: unchanged, or with `take` applied to each line."""
         if not raw.exists():
             raise RuntimeError(f"{target.name}: the profiler wrote no file; "
                                "is another execution trace observer active in this process?")
-        # There is no name or time in the gzip header: equal content gives equal bytes.
+        # The gzip header has no name or time: equal content gives equal bytes.
         with open(raw, "rb") as source, open(target, "wb") as sink, \
                 gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
             if take is None:
@@ -65,8 +65,8 @@ class Records:
         self.keep(raw, target)
 
     def begin_trace(self, tensor_range, shapes):
-        """Registers the observer beside a profile, which has operators' arguments too if `shapes`
-        asks for them; end() writes the trace, after the profile has stopped it."""
+        """Registers the observer together with a profile, which also has operators' arguments if `shapes` is set. end() writes the trace,
+        after the profile has stopped it."""
         target = self.path("et")
         raw = beside(target, ".raw")
         observer = ExecutionTraceObserver()
@@ -78,7 +78,7 @@ class Records:
         self.begin_profile("kineto", observer=observer, shapes=shapes)
 
     def begin_profile(self, kind, steps=1, observer=None, counts_faults=False, shapes=False):
-        """Profiles from here to end(); write_profiles() writes it."""
+        """Profiles until end(); write_profiles() writes the profile."""
         target = self.path(kind)
         raw = beside(target, ".raw")
         profiler = kineto(settings(counts_faults, self.all_threads), observer, shapes)
@@ -96,7 +96,7 @@ class Records:
                 counts["observed"] += line.count('"Record function id"')
                 counts["regions"] += line.count(f'"name": "{REGION}')
                 operators.update(OPERATOR.findall(line))
-                # The profiler writes the path that it was given, a path of this machine.
+                # The profiler writes its output path, a path of this machine.
                 return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', line)
 
             self.keep(raw, target, take)
@@ -107,13 +107,13 @@ class Records:
 
         self._profile.callback(self._exports.append, export)
         if torch.cuda.is_available():
-            # A later session frees CUPTI's records of this one: device events would be written with time 0.
+            # A later profiler session frees CUPTI's records of this one: device events would be written with time 0.
             self._profile.callback(write)
         self._profile.enter_context(profiler)
         self._profile.callback(synchronize)
 
     def end(self):
-        """Ends the profile and the trace of the phase, if it has any."""
+        """Ends the profile and the trace of the phase, if any."""
         self._profile.close()
 
     def forget_last_profile(self):
@@ -135,8 +135,7 @@ class Records:
                     self.regions["et"] += line.count(f'"name": "{REGION}')
 
     def check_observed(self, events):
-        """Fails if the trace has too few nodes: after an error the observer says so on stderr and
-        loses the rest."""
+        """Raises an error if the trace has too few nodes: after an error the observer only prints to stderr and loses the rest."""
         if self.nodes < LEAST_OBSERVED * events:
             raise RuntimeError(
                 f"the execution trace has {self.nodes} nodes of a step of {events} events: its "
@@ -148,8 +147,8 @@ def kineto(config=None, observer=None, shapes=False):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    # Beside the trace, memory events are recorded too: the trace does not show what holds a tensor.
-    # Kernels of compiled graphs, and those of Triton, tell their arguments only with the shapes.
+    # With a trace, memory events are recorded as well, since the trace does not show what holds a tensor. Kernels of compiled graphs and of
+    # Triton show their arguments only with shapes.
     has_kernels = bool(graph_modules()) or LAUNCHES.may_follow()
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
                    profile_memory=observer is not None,
@@ -163,7 +162,7 @@ def beside(target, suffix):
 
 @contextlib.contextmanager
 def _environment(name, value):
-    """Sets an environment variable for a while, or unsets it with None."""
+    """Sets an environment variable temporarily, or unsets it with None."""
     before = os.environ.pop(name, None)
     if value is not None:
         os.environ[name] = value

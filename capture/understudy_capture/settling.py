@@ -1,5 +1,4 @@
-"""Decides whether steps are steady yet: clocks, caches, allocators and compilers take their
-time."""
+"""Decides whether steps are steady: clocks, caches, allocators and compilers need time to settle."""
 
 from __future__ import annotations
 
@@ -7,16 +6,16 @@ import statistics
 
 from . import job
 
-LEAST_S = 10.0  # of steps, before a verdict
+LEAST_S = 10.0  # least time of steps before a verdict
 LEAST_STEPS = 8
 AGREEMENT = 0.02  # largest difference between the medians of the third and the fourth quarter
-GROWTH = 1.05  # of steps from one look to the next: all ranks look at the same, which costs a gather
-PROGRESS_S = 5.0  # of steps between two lines
+GROWTH = 1.05  # growth of the number of steps between two checks, since each check costs a gather over all ranks
+PROGRESS_S = 5.0  # time of steps between two lines of progress
 
 
 class Settling:
-    """Call is_over() after each timed step, until it is True. `facts` are then those of capture.json,
-    `notice` is a sentence if the steps were not steady."""
+    """is_over() must be called after each timed step until it returns True. Then `facts` holds the entries of capture.json, and `notice` a
+    sentence if the steps were not steady."""
 
     def __init__(self, most_s, say=None):
         self._most_s = most_s
@@ -27,7 +26,8 @@ class Settling:
         self.notice = None
 
     def is_over(self, steps_ns):
-        """Takes the times of all timed steps. Ranks call it equally often and get the same answer."""
+        """Returns True if no more steps are needed. `steps_ns`: times of all timed steps. All ranks must call it equally often, and get the
+        same answer."""
         if self._most_s <= 0:
             return True
         if len(steps_ns) < self._next_look:
@@ -57,8 +57,7 @@ def last_quarter(steps_ns):
 
 
 def quarters_differ(steps_ns):
-    """The difference between the medians of the third and the fourth quarter of the steps; None if
-    there are too few."""
+    """Returns the difference between the medians of the third and the fourth quarter of the steps; None if there are too few."""
     if len(steps_ns) < LEAST_STEPS or sum(steps_ns) < LEAST_S * 1e9:
         return None
     third = steps_ns[len(steps_ns) // 2:3 * len(steps_ns) // 4]

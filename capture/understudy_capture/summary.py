@@ -1,4 +1,4 @@
-"""What a capture holds, said at its end."""
+"""Summary of a capture, printed at its end."""
 
 import shlex
 import statistics
@@ -12,8 +12,7 @@ KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
 
 
 def summarize(folder, ranks):
-    """Lines for people. `ranks` has for each rank its `description` (capture.json), `bytes`,
-    `notices`."""
+    """Returns lines for people. `ranks` has each rank's `description` (capture.json), `bytes` and `notices`."""
     described = [rank["description"] for rank in ranks]
     present = {name.split(".")[1] for rank in ranks for name in rank["bytes"]}
     rows = [("steps", _steps(described)), ("ranks", str(len(ranks))),
@@ -29,12 +28,12 @@ def summarize(folder, ranks):
 
 
 def slowest_ms(described, key):
-    """For each step the slowest rank's time, sorted."""
+    """Returns the slowest rank's time of each step, sorted."""
     return sorted(max(times) / 1e6 for times in zip(*(rank[key] for rank in described)))
 
 
 def percentile(ordered, share):
-    """A quantile, linear between the two nearest samples."""
+    """Returns a quantile, interpolated linearly between the two nearest samples."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -58,7 +57,7 @@ def _free(described):
 def _recorded(described, present, wanted):
     profiled = len(described[0]["kineto_only_steps_ns"])
     if not wanted and described[0].get("untouched_tensor_bytes") is not None:
-        present = present | {"indices"}  # the capture looked for them, and the step has none
+        present = present | {"indices"}  # the capture looked for indices, and the step has none
     return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
                      if (kind in present) == wanted).replace("of 0 steps", "of other steps")
 

@@ -1,6 +1,5 @@
-"""Operators that a program runs on threads of its own. A profiler sees only its own thread and
-those that autograd starts, unless it is told to look at all threads. Then it no longer sees when
-memory is allocated and freed.
+"""Operators that a program runs on its own threads. By default a profiler sees only its own thread and those of autograd. If it observes
+all threads, it no longer sees when memory is allocated and freed.
 """
 
 import contextlib
@@ -13,9 +12,9 @@ ENGINE = "autograd::engine::evaluate_function"
 
 
 def settings(counts_faults=False, all_threads=False):
-    """The profiler's experimental settings; None if nothing special is asked for.
+    """Returns the profiler's experimental settings; None if none is requested.
 
-    Raises TypeError if this torch does not know one of them.
+    Raises TypeError if this torch lacks one of them.
     """
     chosen = {}
     if counts_faults:
@@ -23,7 +22,7 @@ def settings(counts_faults=False, all_threads=False):
     if all_threads:
         chosen["profile_all_threads"] = True
     if torch.cuda.is_available() and _can_show_syncs():
-        chosen["enable_cuda_sync_events"] = True  # records which stream or event a wait was for
+        chosen["enable_cuda_sync_events"] = True  # records the stream or event of a wait
     if not chosen:
         return None
     from torch._C._profiler import _ExperimentalConfig
@@ -39,7 +38,7 @@ def _can_show_syncs():
 
 
 def can_see_all():
-    """Whether this torch's profiler can look at all threads."""
+    """Returns whether this torch's profiler can observe all threads."""
     try:
         return settings(all_threads=True) is not None
     except (ImportError, TypeError):
@@ -48,8 +47,8 @@ def can_see_all():
 
 @contextlib.contextmanager
 def counting_own_threads(profiler, report):
-    """Runs a profiler of all threads. At its end calls report(n, events): n threads of the
-    program's own ran operators, and `events` events were recorded."""
+    """Runs a profiler of all threads. At its end calls report(n, events): n of the program's own threads ran operators, and `events` events
+    were recorded."""
     with profiler:
         with record_function(HERE):
             pass
@@ -60,7 +59,7 @@ def counting_own_threads(profiler, report):
 
 
 def own_threads(events):
-    """How many threads run operators besides the one on which HERE ran.
+    """Returns the number of threads with operators, besides the one on which HERE ran.
 
     `events` has (name, thread, start) for each. Autograd's threads begin with a label of its
     engine.

@@ -1,9 +1,8 @@
-"""Keeps what launches a Triton kernel again, and shows each launch as a node of the trace.
+"""Keeps the data to launch Triton kernels again, and shows each launch as a node of the trace.
 
-TritonLabels wraps the two ways in which Triton's kernels are launched: `JITFunction.run`, of
-hand-written kernels, and inductor's `CachingAutotuner.run`. A node's inputs are the arguments that
-the launch passes (constants are dropped), then their roles and the text "launch KEY X Y Z": the
-kernel's key in rank-R.compiled.json, and the grid (docs/formats.md).
+TritonLabels wraps the two ways to launch Triton's kernels: `JITFunction.run` for hand-written kernels, and inductor's
+`CachingAutotuner.run`. A node's inputs are the arguments of the launch (constants are dropped), then their roles and the text "launch KEY X
+Y Z": the kernel's key in rank-R.compiled.json, and the grid (docs/formats.md).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 import torch
 
 BACKEND = "triton"
-# Specialisation is the same for all of NVIDIA's GPUs; older ones know no clusters.
+# Specialisation is the same for all of NVIDIA's GPUs; older ones lack clusters.
 SPECIALISED_FOR = 90
 UNPACKED = ("tensordesc", "nvTmaDesc")
 METADATA = ("num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size",
@@ -30,11 +29,11 @@ METADATA = ("num_warps", "num_ctas", "shared", "global_scratch_size", "profile_s
 
 
 class NotKept(Exception):
-    """What a kernel needs cannot be written down; says what."""
+    """A kernel cannot be described; the message names the reason."""
 
 
 class KernelSource:
-    """One Python text that defines a kernel named `kernel`, with all that it refers to."""
+    """One Python text that defines a kernel named `kernel`, with everything that it refers to."""
 
     def __init__(self):
         self._lines = []
@@ -94,7 +93,7 @@ def _literal(name, value):
 
 
 def as_jit_function(value):
-    """The JITFunction of a function of Triton's, interpreted ones too; None for anything else."""
+    """Returns the JITFunction of a Triton function, also of an interpreted one; None for anything else."""
     from triton.runtime.interpreter import InterpretedFunction
     from triton.runtime.jit import JITFunction
     if isinstance(value, InterpretedFunction):
@@ -103,7 +102,7 @@ def as_jit_function(value):
 
 
 def _json_constant(name, value):
-    """A constant as the file holds it: texts, numbers, or an object that says what it is."""
+    """Returns a constant in the file's form: texts, numbers, or an object with its kind."""
     value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
     if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton"):
         return {"dtype": value.name}
@@ -115,7 +114,7 @@ def _json_constant(name, value):
 
 
 def describe(name, function, signature, constants, attributes, options):
-    """What compiles a kernel again. `attributes`: path of an argument → [[name, value], …]."""
+    """Returns the data to compile a kernel again. `attributes`: path of an argument → [[name, value], …]."""
     for argument, kind in signature.items():
         if not isinstance(kind, str) or kind.startswith(UNPACKED):
             raise NotKept(f"an argument {argument} that is a descriptor or a tuple")
@@ -135,8 +134,8 @@ def describe(name, function, signature, constants, attributes, options):
 
 
 def compiled_as(tuner, config):
-    """What describe() takes behind the name, as this configuration of inductor's tuner has it."""
-    shown, tuner = tuner, object.__new__(type(tuner))  # a copy; copy.copy() asks it to be pickled
+    """Returns describe()'s arguments after the name, for this configuration of inductor's tuner."""
+    shown, tuner = tuner, object.__new__(type(tuner))  # a copy; copy.copy() would pickle it
     vars(tuner).update(vars(shown), fn=as_jit_function(shown.fn))
     if tuner.fn.fn is None:  # compiled in another process, which sends no source
         if getattr(tuner, "_reload_kernel", None) is None:
@@ -148,12 +147,12 @@ def compiled_as(tuner, config):
 
 
 class Launches:
-    """The kernels that were launched in labelled steps, of the whole process."""
+    """The kernels launched in labelled steps of the process."""
 
     def __init__(self):
         self.kernels = {}
         self.left_out = collections.Counter()
-        self._seen = None  # whether a watched step launched any; None: none was watched
+        self._seen = None  # whether an observed step launched any; None: none was observed
         self._known = {}
 
     def watch(self):
@@ -163,16 +162,16 @@ class Launches:
         self._seen = True
 
     def may_follow(self):
-        """Whether the next step may launch kernels: those before it did, or nobody looked."""
+        """Returns whether the next step may launch kernels: earlier steps did, or none was observed."""
         return self._seen if self._seen is not None else "triton.runtime.jit" in sys.modules
 
     def kernel(self, identity, make):
-        """The kernel that make() describes, once for each identity; None where it is not kept."""
+        """Returns the kernel that make() describes, called once for each identity; None if it is not kept."""
         if identity not in self._known:
             try:
                 kernel = make()
                 self._known[identity] = self.kernels.setdefault(kernel["key"], kernel)
-            except Exception as why:  # also of a Triton or inductor of another version
+            except Exception as why:  # also raised by other versions of Triton or inductor
                 self._known[identity] = None
                 self.leave_out(why)
         kernel = self._known[identity]
@@ -192,10 +191,8 @@ LAUNCHES = Launches()
 
 
 class TritonLabels:
-    """While it is entered, launches of Triton kernels are labels with their arguments. `on_call`
-    gets each launch's arguments. Finding out how a kernel was specialised takes some 50 µs a
-    launch; `describes=False` leaves it out, for steps that are timed, and inductor to its own
-    labels."""
+    """While entered, launches of Triton kernels are labels with their arguments. `on_call` gets each launch's arguments. Finding a kernel's
+    specialisation takes some 50 µs per launch. `describes=False` skips it, for timed steps, and leaves labels to inductor."""
 
     def __init__(self, on_call=None, describes=True, launches=LAUNCHES):
         self._on_call = on_call
@@ -236,7 +233,7 @@ class TritonLabels:
 
     def _jit(self, run):
         def labelled(function, *args, grid, warmup, **kwargs):
-            if warmup or self._in_inductor:  # whose interpreted kernels are launched as others
+            if warmup or self._in_inductor:  # inductor launches interpreted kernels as JITFunctions
                 return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             self._launches.see()
             if not self._describes:
@@ -247,7 +244,7 @@ class TritonLabels:
                     return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             try:
                 bound, signature, constants, attributes, options = specialised(function, args, kwargs)
-            except Exception as why:  # of a Triton of another version; the launch goes on
+            except Exception as why:  # in another version of Triton; the launch continues
                 self._launches.leave_out(why)
                 return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             passed = [name for name, kind in signature.items() if kind != "constexpr"]
@@ -272,14 +269,14 @@ class TritonLabels:
                 tuner.launchers[0].config if len(tuner.launchers) == 1 else None
             if not self._describes:
                 self._note(args)
-            # Where it tunes itself now, inductor labels the launch.
+            # While inductor tunes, it labels the launch itself.
             if config is None or benchmark_run or not self._describes:
                 return run(tuner, *args, stream=stream, benchmark_run=benchmark_run, **kwargs)
             signature = tuner.triton_meta["signature"]
             _, blocks = tuner._interpret_args_grid(args, config)
             passed = [(name, value) for name, value in zip(argument_names(tuner, config), args)
                       if signature.get(name, "constexpr") != "constexpr"]
-            name = tuner.inductor_meta.get("kernel_name", "triton kernel")  # as inductor calls it
+            name = tuner.inductor_meta.get("kernel_name", "triton kernel")  # inductor's name
             identity = (id(tuner), str(config))
             kernel = self._launches.kernel(identity,
                                            lambda: describe(name, *compiled_as(tuner, config)))
@@ -305,7 +302,7 @@ class TritonLabels:
 
 
 def argument_names(tuner, config):
-    """What a launch of inductor's passes, in order: all but the constants that are declared so."""
+    """Returns the arguments of inductor's launch in order, without those declared as constants."""
     function = as_jit_function(tuner.fn)
     known = {*config.kwargs, *tuner.triton_meta.get("constants", ()), "num_warps", "num_stages"}
     declared = {parameter.name for parameter in function.params if parameter.is_constexpr}
@@ -318,7 +315,7 @@ def whole_grid(blocks):
 
 
 def inductor_role(name, kind, written):
-    """Inductor names its kernels' arguments by what they are."""
+    """Returns the role of an argument from its name: inductor names its kernels' arguments by their use."""
     if kind[0] != "*":
         return "-"
     if name.startswith(("in_out_ptr", "ws_ptr")) or name in written:
@@ -327,18 +324,17 @@ def inductor_role(name, kind, written):
 
 
 def mutated_by_tuned(tuner, config, identity):
-    """What a kernel writes beside what its arguments' names say; of a user's own they say nothing."""
+    """Returns the arguments that a kernel writes besides those named so. A user's own kernels do not name them."""
     if not getattr(tuner, "custom_kernel", False):
         return getattr(tuner, "mutated_arg_names", None) or ()
     try:
         return mutated(*compiled_as(tuner, config)[:4], identity)
-    except Exception:  # as where it is described, which counts it
+    except Exception:  # the description fails in the same way and counts it
         return [name for name, kind in tuner.triton_meta["signature"].items() if kind[0] == "*"]
 
 
 def specialised(function, args, kwargs):
-    """(arguments by name, signature, constants by name, attributes, options), as Triton's own
-    launch specialises them."""
+    """Returns (arguments by name, signature, constants by name, attributes, options), as Triton's own launch specialises them."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
     from triton.runtime.jit import create_function_from_signature
@@ -360,13 +356,13 @@ _MUTATED = {}
 
 
 def mutated(function, signature, constants, attributes, identity):
-    """The names of the pointers that the kernel may write: those that torch's analysis of its
-    Triton IR finds; all of them where it finds nothing out."""
+    """Returns the names of the pointers that the kernel may write, from torch's analysis of its Triton IR; all of them if the analysis
+    fails."""
     if identity not in _MUTATED:
         pointers = [name for name, kind in signature.items() if kind[0] == "*"]
         try:
             _MUTATED[identity] = _stored(function, signature, constants, attributes, pointers)
-        except Exception:  # of a compiler of another version
+        except Exception:  # in another version of the compiler
             _MUTATED[identity] = pointers
     return _MUTATED[identity]
 
@@ -397,7 +393,7 @@ def _stored(function, signature, constants, attributes, pointers):
 
 
 def keep_binary(kernel, cubin, metadata):
-    """Beside what compiles it, the machine code that ran here. `metadata` is Triton's."""
+    """Adds the machine code that ran here to the kernel. `metadata` is Triton's."""
     if kernel is None or "cubin" in kernel or not isinstance(cubin, bytes):
         return
     target = metadata["target"]
@@ -407,14 +403,14 @@ def keep_binary(kernel, cubin, metadata):
 
 
 def binary_of(compiled):
-    """Machine code and metadata of a kernel that Triton compiled and still holds."""
+    """Returns machine code and metadata of a kernel that Triton compiled and still holds."""
     asm, metadata = getattr(compiled, "asm", None) or {}, getattr(compiled, "metadata", None)
     return asm.get("cubin"), metadata._asdict() if metadata is not None else {}
 
 
 def tuned_binary(tuner):
-    """The same of the configuration that a tuner of inductor's launches. Where inductor launches it
-    by itself ("statically"), it has let go of them: they lie in Triton's cache."""
+    """Returns the same for the configuration that inductor's tuner launches. If inductor launches it "statically", it has released both,
+    and they are in Triton's cache."""
     launcher, = tuner.launchers
     result = next((result for result in tuner.compile_results if result.config is launcher.config),
                   None)

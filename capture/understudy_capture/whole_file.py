@@ -1,4 +1,4 @@
-"""A file that is whole under its name, or absent, whenever program or machine stop."""
+"""A file that is complete or absent, even if the program or the machine stops."""
 
 import contextlib
 import os
@@ -9,13 +9,12 @@ from .endings import USAGE, Refused
 
 
 def write_whole(path, text):
-    """Writes the text to a new file beside, then gives it the name; raises Refused if that is a
-    link."""
+    """Writes the text to a new file in the same folder, then renames it. Raises Refused if `path` is a link."""
     path = Path(path)
     if path.is_symlink() and not _is_open_already(path):
         raise Refused(f"{path}: it is a symbolic link; name the file that it leads to, or remove the link", USAGE)
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")  # a device or a pipe holds nothing to keep whole
+        path.write_text(text, encoding="utf-8")  # a device or a pipe need not be replaced at once
         return
     partial = path.with_name(f".{path.name[:200]}.part-{secrets.token_hex(8)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
@@ -33,7 +32,7 @@ def write_whole(path, text):
 
 
 def write_through(path):
-    """Has what a file holds, or which names a folder has, on the disk."""
+    """Flushes a file's content, or a folder's names, to the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -42,6 +41,5 @@ def write_through(path):
 
 
 def _is_open_already(path):
-    """Whether this is standard output or another open file of this process: such names are links to
-    anything."""
+    """Returns whether the path is standard output or another open file of this process: such names may be links to anything."""
     return str(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/"))

@@ -33,7 +33,7 @@ constexpr double kDefaultBudgetSeconds = 600;
 constexpr double kMostSeconds = 1e6;
 constexpr int kMostThreads = 4096;
 
-/// "90s", "10m", "1.5h" or a number of seconds; none of other texts.
+/// Parses "90s", "10m", "1.5h" or a number of seconds; empty for other texts.
 std::optional<double> parse_duration_s(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
@@ -64,7 +64,8 @@ std::vector<int> default_threads() {
   return cores == 1 ? std::vector<int>{1} : std::vector<int>{1, cores};
 }
 
-/// Flags of measuring make no sense beside measurements that exist, and the other way round.
+/// Throws if flags of measuring are used with existing measurements, or flags of fitting without
+/// them.
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
   for (const char* flag :

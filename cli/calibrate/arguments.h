@@ -8,23 +8,23 @@
 
 namespace understudy::cli {
 
-/// What the first interrupt is answered.
+/// Printed to standard error at the first interrupt.
 inline constexpr const char* kEndingWords =
     "\ncalibrate: ending the measurement, its rows are kept; once more ends it at once";
 
-/// What `calibrate` was asked to do. Without inputs it measures.
+/// Arguments of `calibrate`. Without inputs it measures.
 struct CalibrateArguments {
   FitArguments fit;
-  std::string rows;                               ///< where rows are kept while they are measured
-  bool keeps_rows = false;                        ///< once they are in the platform
+  std::string rows;                               ///< file that collects rows during a measurement
+  bool keeps_rows = false;                        ///< keeps that file after the platform is written
   std::vector<std::string> benches;               ///< --for
-  et_schema::AllowedOperators allowed_operators;  ///< in them
-  bool sweeps = false;                            ///< --sweep: beside the calls of benchmarks
-  std::string device = "cpu";                     ///< of communication: "cpu", "cuda", "cuda:N"
-  bool energy = false;                            ///< --energy: of each call on a GPU
+  et_schema::AllowedOperators allowed_operators;  ///< operators of these benchmarks
+  bool sweeps = false;         ///< --sweep: measures the areas even if `benches` is set
+  std::string device = "cpu";  ///< device of communication: "cpu", "cuda", "cuda:N"
+  bool energy = false;         ///< --energy: measures the energy of each call on a GPU
   double budget_s = 0;
-  std::string only;          ///< a class; empty: all
-  std::vector<int> threads;  ///< of operators
+  std::string only;          ///< an operator class; empty: all
+  std::vector<int> threads;  ///< thread counts that operators are measured with
 };
 
 /// Throws what parse_arguments() throws.

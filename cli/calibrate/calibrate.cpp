@@ -12,8 +12,8 @@
 namespace understudy::cli {
 namespace {
 
-/// Becomes the program that measures, with the same arguments. Throws Error (usage) if it is not
-/// there.
+/// Replaces this process by the program that measures, with the same arguments. Throws Error
+/// (usage) if this build lacks it.
 [[noreturn]] void measure(int argc, char** argv) {
   const std::string program = sibling("replay");
   std::vector<std::string> words(argv + 1, argv + argc);

@@ -60,14 +60,14 @@ std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
     row.source = "calibrate";
     rows.push_back(row);
     if (row.kind == et_schema::CommKind::kSend) {
-      row.kind = et_schema::CommKind::kRecv;  // its other side
+      row.kind = et_schema::CommKind::kRecv;  // the receiving rank has the same row
       rows.push_back(row);
     }
   }
   return rows;
 }
 
-/// An element for each kind, group size and element type.
+/// Returns an element for each kind, group size and element type.
 nlohmann::ordered_json document_of(const std::vector<CollectiveRow>& rows) {
   using Key = std::tuple<std::string, int, std::string>;
   std::map<Key, std::vector<const CollectiveRow*>> areas;

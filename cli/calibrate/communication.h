@@ -11,17 +11,17 @@
 
 namespace understudy::cli {
 
-/// One process's part in measuring communication, of several that a launcher has started.
+/// One process's part in measuring communication. A launcher has started several processes.
 class CommunicationJob {
  public:
-  /// True where a launcher has started several processes.
+  /// Returns true if a launcher has started several processes.
   [[nodiscard]] static bool is_wanted();
 
-  /// Measures on all ranks; the first one writes the rows, and the platform file where one was
-  /// asked for, and prints. The exit status.
+  /// Measures on all ranks. Rank 0 prints, and writes the rows and, if requested, the platform
+  /// file. Returns the exit status.
   int run(const CalibrateArguments& arguments);
 
-  /// After run() threw: takes the other ranks down.
+  /// Ends the other ranks. Must be called after run() has thrown.
   void end_others(int status);
 
  private:

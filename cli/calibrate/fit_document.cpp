@@ -87,7 +87,7 @@ Json fit_document(const predictor::Platform& platform, const FitResult& result) 
   return document;
 }
 
-/// `columns`, with the errors at `at` behind them, and `more`.
+/// Returns `columns`, then columns of the errors at `at`, then `more`.
 std::vector<pages::Column> with_errors(std::vector<pages::Column> columns, const std::string& at,
                                        const std::vector<pages::Column>& more = {}) {
   for (const auto& [title, key] :

@@ -51,7 +51,8 @@ std::vector<predictor::Card> read_specs(const std::vector<std::string>& paths) {
   return cards;
 }
 
-/// A benchmark, or the folder of a capture, linked with its profiles; nothing of other paths.
+/// Loads a benchmark, or a capture's folder linked with its profiles; returns nothing for other
+/// paths.
 std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& progress) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -67,8 +68,8 @@ std::optional<et_schema::Bench> bench_of(const std::string& path, Progress& prog
   return std::nullopt;
 }
 
-/// Recorded times of benchmarks, as rows of their operators, communication and hosts; the other
-/// paths.
+/// Appends the recorded times of benchmarks as rows of operators, communication and hosts. Returns
+/// the remaining paths.
 std::vector<std::string> take_benches(const std::vector<std::string>& paths, Progress& progress,
                                       std::vector<predictor::MeasuredCall>& calls,
                                       predictor::SectionRows& sections, int ranks_per_node) {
@@ -79,7 +80,7 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
       others.push_back(path);
       continue;
     }
-    const std::filesystem::path name = std::filesystem::path(path) / "";  // of folders, too
+    const std::filesystem::path name = std::filesystem::path(path) / "";  // also works for folders
     const std::string source = name.parent_path().filename().string();
     std::ranges::move(predictor::recorded_calls(*bench, source), std::back_inserter(calls));
     predictor::Job job = predictor::job_of(*bench);
@@ -92,8 +93,8 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
   return others;
 }
 
-/// Rows of a profile's operators. Those of a card that is neither named by the profile nor
-/// described are counted.
+/// Adds the rows of a profile's operators. Rows are only counted if the card is neither named by
+/// the profile nor described.
 void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described,
                        predictor::RowsRead& rows) {
   predictor::RowsRead of_profile = profiled_rows(profile);
@@ -109,7 +110,7 @@ void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described
   }
 }
 
-/// Data sheets of cards that rows name and nobody described.
+/// Adds known data sheets of cards that occur in rows without a description.
 void add_known_cards(const std::vector<predictor::MeasuredCall>& rows,
                      std::vector<predictor::Card>& cards) {
   for (const predictor::Card& card : predictor::known_cards()) {
@@ -124,7 +125,7 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   progress.show("reading");
   predictor::PlatformContent known;
   const std::vector<predictor::Card> described = read_specs(arguments.specs);
-  known.cards = described;  // before what a platform file holds of the same card
+  known.cards = described;  // overrides a platform file's entry of the same card
   predictor::SectionRows sections;
   std::vector<predictor::MeasuredCall> recorded;
   const std::vector<std::string> measurements = predictor::take_platform_files(

@@ -14,14 +14,14 @@
 
 namespace understudy::cli {
 
-/// `calibrate FILES…`: a platform from measurements that exist.
+/// `calibrate FILES…`: fits a platform to existing measurements.
 struct FitArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> specs;
   std::string output;
-  std::vector<predictor::Candidate> candidates;        ///< empty: those that are tried by default
-  int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< of recorded communication
-  std::map<std::string, std::string> sections = {};    ///< of the platform, beside the operators'
+  std::vector<predictor::Candidate> candidates;        ///< empty: the default candidates
+  int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< assumed for recorded communication
+  std::map<std::string, std::string> sections = {};    ///< of the platform, besides the operators'
   Format format = Format::kText;
   bool quiet = false;
 };
@@ -29,16 +29,16 @@ struct FitArguments {
 /// Adds the options of this mode.
 void add_fit_options(CommandLine& line, FitArguments& arguments);
 
-/// Reads, fits, writes the platform and prints what was fitted. The exit status.
+/// Reads the files, fits, writes the platform and prints the results. Returns the exit status.
 int fit_files(const FitArguments& arguments);
 
-/// What is told of a fit beside the platform.
+/// Results of a fit besides the platform.
 struct FitResult {
-  std::map<std::string, std::uint64_t> left_out;  ///< rows, by reason
+  std::map<std::string, std::uint64_t> left_out;  ///< number of rows by reason
   std::vector<predictor::SectionModel> sections;
 };
 
-/// What was fitted, with the held-out errors of each model; rows that were left out, by reason.
+/// Shows the fitted models with their held-out errors, and the rows left out by reason.
 [[nodiscard]] pages::Page fit_page(const predictor::Platform& platform, const FitResult& result,
                                    const std::string& output);
 

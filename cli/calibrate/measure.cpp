@@ -32,10 +32,10 @@ using calibrator::Call;
 using calibrator::DesignPoint;
 using et_schema::InstructionTime;
 
-/// NVML's counter of energy moves every 20 to 100 ms.
+/// NVML updates its energy counter every 20 to 100 ms.
 constexpr double kEnergyS = 0.5;
 
-/// ", NVIDIA H100"; empty of a CPU, and where the driver does not tell.
+/// Returns ", NVIDIA H100"; empty on a CPU, or if the driver does not report the name.
 std::string gpu_name(c10::Device device) {
   if (device.is_cpu()) {
     return "";
@@ -49,7 +49,8 @@ std::string gpu_name(c10::Device device) {
   }
 }
 
-/// Whose rows these are: others cannot be gone on with.
+/// Returns the header of the rows' file. A calibration can only continue a file with the same
+/// header.
 et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
   et_schema::OperatorTimes times;
   times.tool_version = et_schema::kToolVersion;
@@ -60,7 +61,7 @@ et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device 
   return times;
 }
 
-/// Where the call ran.
+/// Returns the device time if the call ran on a device, else the host time.
 double median_ns(const InstructionTime& row) {
   return (row.device ? *row.device : row.host).median_ns;
 }
@@ -89,7 +90,7 @@ class Measuring {
     summary_.page_fault_ns = calibrator::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     if (wants_tables()) {
-      // A tenth: the other figures are of some hundred operators.
+      // Tables get a tenth of the budget: the rest is for some hundred operators.
       summary_.tables = measure_tables(
           {.path = tables_file(arguments_.rows),
            .threads = threads_.front(),
@@ -110,7 +111,7 @@ class Measuring {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool sweeps() const { return arguments_.benches.empty() || arguments_.sweeps; }
-  /// On a GPU tables are FBGEMM's, whose operators a benchmark brings (--for).
+  /// On a GPU, FBGEMM's operators access tables; benchmarks bring these calls (--for).
   [[nodiscard]] bool wants_tables() const {
     return sweeps() && device_.is_cpu() &&
            (arguments_.only.empty() || arguments_.only == "embedding");
@@ -122,7 +123,8 @@ class Measuring {
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
   [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
 
-  /// Rows of the call with all threads that are asked for, measured or found; none: refused.
+  /// Measures the call with all requested thread counts, or finds its rows. Returns its time;
+  /// nothing if the call is refused.
   std::optional<double> time(const Call& call, const std::string& text,
                              std::map<std::string, std::uint64_t>& refused) {
     if (const std::optional<double> known = known_ns(text)) {
@@ -144,7 +146,7 @@ class Measuring {
     return ns;
   }
 
-  /// The cold time with the first number of threads, if the call was timed with all of them.
+  /// Returns the cold time with the first thread count, if the call was timed with all of them.
   std::optional<double> known_ns(const std::string& text) const {
     std::set<int> threads;
     std::optional<double> ns;

@@ -18,7 +18,7 @@ using calibrator::AreaEnd;
 using calibrator::AreaResult;
 using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::table_at, pages::texts;
 
-/// The operators of each class together.
+/// Sums the operators of each class.
 Json classes_json(const std::vector<AreaResult>& areas) {
   struct Sums {
     std::size_t operators = 0, known = 0, calls = 0, refused = 0;
@@ -109,7 +109,7 @@ pages::Section tables_section(const Json& document, const TablesSummary& tables)
   return section;
 }
 
-/// Counts by reason.
+/// Returns a table of counts by reason.
 pages::Table reasons(const Json& document, const char* at, const char* caption) {
   constexpr std::size_t kShownInText = 10;
   return table_at(document, at, caption, {texts("why", "name"), counts("times", "value")},

@@ -20,7 +20,7 @@
 namespace understudy::cli {
 namespace {
 
-/// Fits models to the rows. JSON and CSV are of the measuring; the models are in the file.
+/// Fits models to the rows. JSON and CSV show only the measurement; the models are in the file.
 void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
   FitArguments fit = arguments.fit;
   const bool has_tables = summary.tables && summary.tables->make_a_model();
@@ -40,8 +40,8 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
   static_cast<void>(fit_files(fit));
 }
 
-/// Measures this machine, prints what became of it and writes the rows, and the platform file where
-/// one was asked for. The exit status.
+/// Measures this machine, prints the result, and writes the rows and, if requested, the platform
+/// file. Returns the exit status.
 int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
@@ -69,7 +69,7 @@ int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     write_platform(arguments, summary);
     if (!arguments.keeps_rows) {
-      std::error_code ignored;  // they are in the platform
+      std::error_code ignored;  // the platform holds the rows
       std::filesystem::remove(arguments.rows, ignored);
       std::filesystem::remove(tables_file(arguments.rows), ignored);
     }

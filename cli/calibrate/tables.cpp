@@ -42,7 +42,7 @@ std::vector<EmbeddingRow> measure_call(const calibrator::TableCall& drawn, int t
   return rows;
 }
 
-/// What an interrupted calibration left: whole calls from the first one on.
+/// Reads the rows of an interrupted calibration: complete calls, in order.
 std::vector<EmbeddingRow> rows_in(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     return {};

@@ -12,7 +12,7 @@
 
 #include "cli/common/output.h"
 
-namespace CLI {  // what reads the arguments takes long to compile: one source alone includes it
+namespace CLI {  // slow to compile: only one source includes it
 class App;
 class Option;
 }  // namespace CLI
@@ -24,38 +24,39 @@ struct ProgramText {
   std::string name;         ///< "inspect"
   std::string description;  ///< one or two sentences
   std::string examples;     ///< one command a line, with what it does
-  /// What status 1 means, and 0 where it is more than success: "1 a check or the run failed". The
-  /// other statuses are all programs'.
+  /// Meaning of status 1, and of status 0 if it is more than success: "1 a check or the run
+  /// failed". The other statuses are the same in all programs.
   std::string success = "success";
   std::string failure = "the run failed";
-  std::string more_statuses = {};  ///< lines of other statuses than the five of all programs
-  /// The flags that most people need, at most ten: --help shows these, --help-all shows all. Empty:
-  /// both show all.
+  std::string more_statuses = {};  ///< further lines, for statuses beyond the five common ones
+  /// The most used flags, at most ten: --help shows these, --help-all shows all. If empty, both
+  /// show all.
   std::vector<std::string> common = {};
 };
 
-/// What a flag is about. --help shows the groups in this order.
+/// Subject of a flag. --help shows the groups in this order.
 enum class FlagGroup : std::uint8_t { kInput, kRuns, kMeasurement, kOutput, kTrust };
 
-/// What else is to be said of an option.
+/// Further properties of an option.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(option) {}
 
   Option& required();
-  /// --help tells what it is without the option.
+  /// --help shows `text` as the value without the option.
   Option& shows_default(const std::string& text);
-  /// It goes only with these, or only without them. They were added before.
+  /// The option requires `flag`, or excludes `flags`. Those must have been added before.
   Option& needs(const std::string& flag);
   Option& excludes(const std::vector<std::string>& flags);
-  /// A number, or of a list each, from `least` to `most`; --help does not spell that out.
+  /// Restricts a number, or each number of a list, to `least` … `most`. --help does not show the
+  /// bounds.
   Option& is_within(int least, int most);
   Option& is_within(double least, double most);
-  /// One of these texts, or of a list each; --help does not spell them out.
+  /// Restricts a text, or each text of a list, to `texts`. --help does not list them.
   Option& is_one_of(const std::vector<std::string>& texts);
-  /// A list takes one value each time that it is given, and no further ones behind it.
+  /// A list takes one value each time the flag is used; further values need the flag again.
   Option& repeats();
-  /// A list takes so many values, or values with commas between them.
+  /// A list takes `least` to `most` values, or one argument with values separated by commas.
   Option& takes(int least, int most);
   Option& splits_at_commas();
 
@@ -64,9 +65,9 @@ class Option {
 };
 
 /// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --help-all, --version
-/// and --max-input. A flag has the type of its value behind it, as --help shows it: "-o,--output
-/// FILE". What a text, a number or a choice holds when it is added is told as its default, but for
-/// nothing and 0.
+/// and --max-input. A flag names the type of its value as --help shows it: "-o,--output FILE".
+/// --help shows the initial value of a text, number or choice as its default, unless it is empty or
+/// 0.
 ///
 ///     CommandLine line({.name = "tool", …});
 ///     line.add("PATH", arguments.path, "What to read").required();
@@ -78,10 +79,10 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  /// Puts what is added from here on into this group; until the first call that is kInput.
+  /// Adds the following options to this group. Before the first call, the group is kInput.
   void begin(FlagGroup group);
 
-  /// A text, a number, or a list of them.
+  /// Adds an option whose value is a text, a number, or a list of either.
   template <typename Value>
   Option add(const std::string& flag, Value& value, const std::string& help);
   template <typename Value, typename Number>
@@ -91,14 +92,15 @@ class CommandLine {
   }
 
   using Read = std::function<bool(const std::string&)>;
-  /// A text that `read` takes, which says false of what it cannot read: that "is `wrong`".
+  /// Adds a text option. If `read` returns false, the error message says that the value "is
+  /// `wrong`".
   Option add_text(const std::string& flag, const Read& read, const std::string& wrong,
                   const std::string& help);
   using ReadList = std::function<std::string(const std::vector<std::string>&)>;
-  /// A list of texts; `read` says what is wrong with it, nothing where all is right.
+  /// Adds a list of texts. `read` returns what is wrong with the list, or an empty text.
   Option add_list(const std::string& flag, const ReadList& read, const std::string& help);
 
-  /// The value that one of these names stands for.
+  /// Adds an option that maps each of these names to a value.
   template <typename Value>
   Option add_choice(const std::string& flag,
                     const std::vector<std::pair<std::string, std::type_identity_t<Value>>>& choices,
@@ -126,14 +128,13 @@ class CommandLine {
   Option add_flag(const std::string& flag, const std::function<void()>& set,
                   const std::string& help);
 
-  /// --format text|json|csv|html. Begins the output group, as add_quiet() does.
+  /// Adds --format text|json|csv|html. Begins the output group, as add_quiet() does.
   void add_format(Format& format);
-  /// --quiet. `result` says what of a program's output goes to standard output all the same.
+  /// Adds --quiet. `result` names the output that goes to standard output even with --quiet.
   void add_quiet(bool& quiet, const std::string& result);
 
-  /// Throws et_schema::Error (usage) on a flag that is not known, with the one that was probably
-  /// meant, and on values that do not fit; Finished after --help and --version, whose text goes to
-  /// standard output.
+  /// Throws et_schema::Error (usage) on an unknown flag, with the nearest known one, and on invalid
+  /// values. Throws Finished after --help and --version, whose text goes to standard output.
   void parse(int argc, char** argv);
   [[nodiscard]] bool is_given(const std::string& flag) const;
   /// Returns the first of these flags that was given, or null.
@@ -146,17 +147,17 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// Throws Error (usage) of flags that do not fit together.
+/// Throws Error (usage) if `is_wrong`: the flags do not fit together.
 void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
                const char* got, const char* hint = "");
 
-/// The number that a text is, all of it.
+/// Returns the number that the whole text spells; empty if it is not a number.
 [[nodiscard]] std::optional<double> parse_number(const std::string& text);
-/// 5 of "5%" and of "5"; none unless it is above 0 and at most `most`.
+/// Returns 5 for "5%" and "5". Empty unless the number is above 0 and at most `most`.
 [[nodiscard]] std::optional<double> parse_percent(const std::string& text, double most);
 
-/// The one of `known` that was probably meant by `word`: fewest characters to insert, delete or
-/// change, and no more than a third of it. Empty if none is near.
+/// Returns the word of `known` that `word` was probably meant to be: fewest inserted, deleted or
+/// changed characters, at most a third of `word`. Empty if none is that near.
 [[nodiscard]] std::string nearest_word(const std::string& word,
                                        const std::vector<std::string>& known);
 

@@ -8,7 +8,7 @@ namespace understudy::cli {
 
 inline constexpr double kPercent = 100;  ///< in a whole
 
-// Figures as a person reads them; "–" for what is not known.
+// Figures as people read them; "–" for unknown values.
 
 [[nodiscard]] std::string figure_text(const std::optional<double>& value);  ///< "12.35"
 /// "99.69 %"; "100.00 %" means all.

@@ -13,7 +13,7 @@ struct HelpRow {
   std::string text;
 };
 
-/// Returns the words of a text in lines of at most 100 columns, behind `indent` columns.
+/// Returns the text, wrapped to lines of at most 100 columns and indented by `indent` columns.
 [[nodiscard]] std::string wrapped(const std::string& text, std::size_t indent = 0);
 
 /// Returns the rows below the titles of their groups, in the order of `groups`.

@@ -5,15 +5,15 @@
 
 namespace understudy::cli {
 
-/// Path of this program.
+/// Returns the path of this program.
 [[nodiscard]] std::string own_program();
 
-/// Path of another program or link of ours. In a build all lie together; an installed package has
-/// `understudy` and `replay` in its bin, the links to the first in libexec/understudy. The path in
-/// this program's folder if there is none.
+/// Returns the path of another program or link of the project. A build has all in one folder. An
+/// installed package has `understudy` and `replay` in bin, and links to `understudy` in
+/// libexec/understudy. If none exists, returns the path in this program's folder.
 [[nodiscard]] std::string sibling(const std::string& name);
 
-/// Becomes `program`, with these arguments. Returns only if it cannot; errno says why.
+/// Replaces this process by `program` (execv). Returns only on failure, with the reason in errno.
 void become_program(std::string program, std::vector<std::string> arguments);
 
 }  // namespace understudy::cli

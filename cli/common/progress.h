@@ -11,26 +11,26 @@
 
 namespace understudy::cli {
 
-/// What a long run does and how far it is.
+/// Phase and progress of a long run.
 struct ProgressState {
   std::string_view phase;                 ///< "iterations"
   std::size_t done = 0;                   ///< 0: nothing to count yet
-  std::optional<std::size_t> total = {};  ///< at most so many
-  std::optional<double> left_s = {};      ///< at most so long
+  std::optional<std::size_t> total = {};  ///< upper bound of `done`
+  std::optional<double> left_s = {};      ///< upper bound
 };
 
-/// "iterations: 12 of 200, 4.0/s, 47 s left", after `elapsed_s` in that phase.
+/// Returns "iterations: 12 of 200, 4.0/s, 47 s left", `elapsed_s` after the phase began.
 [[nodiscard]] std::string progress_text(const ProgressState& state, double elapsed_s);
 
-/// Says on standard error what goes on: on a terminal one line, overwritten by the next and wiped
-/// at the end; elsewhere, as in a pipe, a line every ten seconds. The environment's
-/// UNDERSTUDY_PROGRESS changes that: off, or the seconds between lines.
+/// Reports progress on standard error: on a terminal one line, overwritten by the next and erased
+/// at the end; elsewhere, as in a pipe, a line every ten seconds. The environment variable
+/// UNDERSTUDY_PROGRESS overrides this: "off", or the seconds between lines.
 class Progress {
  public:
-  /// Where it writes, and by which clock.
+  /// Destination and clock.
   struct Output {
     bool is_terminal = false;
-    double line_s = 10;  ///< from one line to the next where it is none
+    double line_s = 10;  ///< seconds between lines, unless `is_terminal`
     std::function<void(std::string_view)> write;
     std::function<double()> now_s;
   };
@@ -41,15 +41,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Costs a reading of the clock where nothing is to be written.
+  /// Costs one reading of the clock if no line is due.
   void show(const ProgressState& state);
   void show(std::string_view phase) { show(ProgressState{phase}); }
-  /// Wipes the line, so that other output can follow.
+  /// Erases the line, so that other output can follow.
   void clear();
-  /// Says nothing from here on.
+  /// Suppresses all further output.
   void silence();
-  /// Goes on saying the last phase while nothing calls, on a thread of its own. Not where times are
-  /// measured.
+  /// Starts a thread that repeats the last phase while nobody calls show(). Not for use during
+  /// measurements.
   void tick();
 
  private:
@@ -63,7 +63,7 @@ class Progress {
   ProgressState state_;
   double phase_begin_s_ = 0;
   double written_s_ = 0;
-  std::mutex mutex_;  ///< of all above
+  std::mutex mutex_;  ///< guards all members above
   std::condition_variable ending_;
   bool is_ending_ = false;
   std::thread ticker_;

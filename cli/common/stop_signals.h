@@ -6,9 +6,9 @@
 
 namespace understudy::cli {
 
-/// SIGINT and SIGTERM while a measurement is worth being kept: the first one is noted, any further
-/// one ends the process as if nobody listened. What was ignored when the program started, as by
-/// nohup, stays so. There is one at a time.
+/// Handles SIGINT and SIGTERM while a measurement is worth keeping. The first signal is noted; any
+/// further one ends the process by default. Signals that were ignored at the program's start, as by
+/// nohup, stay ignored. Only one instance may exist at a time.
 class StopSignals {
  public:
   StopSignals() = default;
@@ -16,29 +16,29 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// From here on a signal that ends the process says so on standard error, in one line, and where
-  /// it found it: see at(). Without it the process ends without a word.
+  /// From now on, a signal that ends the process is reported on standard error in one line, with
+  /// the place in the program: see at(). Without this call the process ends silently.
   void announce(const char* program);
-  /// The processes of the job's ranks on this host, by rank; 0: not known. If one of them has ended
-  /// when a signal comes, the launcher ends the others for that: it is said instead, and the
-  /// process ends. Call before listen().
+  /// Sets the process ids of the job's ranks on this host, by rank; 0 if unknown. If one of them
+  /// has ended when a signal arrives, the launcher is ending the others for that reason: this is
+  /// reported and the process ends. Must be called before listen().
   static void know(std::vector<std::int64_t> processes);
-  /// Where the program is from here on: "matching". `closer`, if any, writes more, with only such
-  /// calls as a signal handler may make.
+  /// Sets the current place in the program: "matching". `closer`, if any, writes more; it may only
+  /// make calls that are safe in a signal handler.
   static void at(const char* place, void (*closer)() = nullptr);
-  /// Notes signals from here on; before, they end the process. The first one says `words` on
-  /// standard error, which live as long as the program, and of an announced one, or one among
-  /// ranks, who sent it and where it found it; null: nothing.
+  /// From now on, notes signals; before, they end the process. The first signal writes `words` to
+  /// standard error; null: nothing. `words` must live as long as the program. After announce(), or
+  /// among ranks, it also reports the sender and the place.
   void listen(const char* words);
-  /// 0 as long as none has come.
+  /// Returns the noted signal; 0 if none has arrived.
   [[nodiscard]] static const std::atomic<int>& signal();
 
  private:
-  bool is_set_ = false;  ///< whether a signal does something else than by default
+  bool is_set_ = false;  ///< whether a handler is installed
   bool is_listening_ = false;
 };
 
-/// The exit status of a program that a signal has ended, as shells say it: 128 + its number.
+/// Returns the exit status of a program that a signal has ended, as shells report it: 128 + number.
 [[nodiscard]] constexpr int status_of_signal(int number) {
   constexpr int kBase = 128;
   return kBase + number;

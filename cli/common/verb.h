@@ -13,7 +13,7 @@ namespace understudy::cli {
 ///       return inspect(read_arguments(argc, argv));
 ///     });
 ///
-/// The file must be linked as an object. Out of a static library the linker drops it.
+/// The file must be linked as an object. The linker drops it from a static library.
 class Verb {
  public:
   using Run = int (*)(int argc, char** argv);
@@ -36,21 +36,22 @@ class Verb {
   std::string_view name_;
   std::string_view summary_;
   Run run_;
-  const Verb* next_;  ///< the one that was registered before
+  const Verb* next_;  ///< the verb registered before this one
 };
 
-/// The verbs of this program whose names are `prefix`, "" or "fleet ", and a word; by name.
+/// Returns the verbs of this program whose names are `prefix` ("" or "fleet ") and one word, by
+/// name.
 [[nodiscard]] std::vector<const Verb*> verbs_of(std::string_view prefix);
 
-/// Returns null if there is none of that name.
+/// Returns null if no verb has this name.
 [[nodiscard]] const Verb* find_verb(std::string_view name);
 
-/// What is known of a program, or of a verb with commands, beside its verbs.
+/// Properties of a program, or of a verb with commands, besides its verbs.
 struct VerbGroup {
   std::string program;      ///< "fleet"
   std::string prefix;       ///< "fleet "
   std::string noun;         ///< "command"
-  std::string help_before;  ///< the list of verbs
+  std::string help_before;  ///< help text before the list of verbs
   std::string help_after;
 };
 

@@ -25,7 +25,7 @@ constexpr const char* kExamples =
                                 .hint = "compare --help shows examples"});
 }
 
-/// Either two positional arguments, or lists by name.
+/// Accepts either two positional arguments, or lists by name.
 void set_sides(CompareArguments& arguments, const std::vector<std::string>& positional) {
   const bool has_lists = !arguments.a.empty() || !arguments.b.empty();
   if (has_lists && !positional.empty()) {

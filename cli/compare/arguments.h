@@ -16,14 +16,14 @@ namespace understudy::cli {
 /// Which verdicts end the program with status 1.
 enum class FailOn : std::uint8_t { kSlower, kDifferent, kNever };
 
-/// What `compare` was asked to do.
+/// Arguments of `compare`.
 struct CompareArguments {
   std::vector<std::string> a, b;  ///< reports, profiles, or folders of them
   std::string output;             ///< empty: standard output
   Format format = Format::kText;
   FailOn fail_on = FailOn::kSlower;
   bool different_benchmarks = false;
-  std::size_t top = 15;  ///< operators in the text
+  std::size_t top = 15;  ///< number of operators in the text
   comparer::CompareOptions options;
   bool quiet = false;
 };
@@ -34,13 +34,16 @@ struct CompareArguments {
 /// The runs of both sides.
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
-  std::optional<comparer::DeviceComparison> devices = {};  ///< of two profiles with device events
-  std::string without_device = {};  ///< the one of two profiles that alone shows no device
+  /// only for two profiles with device events
+  std::optional<comparer::DeviceComparison> devices = {};
+  /// the profile without device events, if the other one has them
+  std::string without_device = {};
 };
 
-/// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. Beside a
-/// profile operators lose their overloads. Throws Error (bad input): none of these, a folder
-/// without any, and what parse_report(), parse_prediction() and parse_kineto() throw.
+/// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. If one
+/// input is a profile, operators lose their overload names. Throws Error (bad input) if a file is
+/// none of these or a folder holds none, and as parse_report(), parse_prediction() and
+/// parse_kineto() do.
 [[nodiscard]] ComparedRuns read_runs(const std::vector<std::string>& a,
                                      const std::vector<std::string>& b);
 

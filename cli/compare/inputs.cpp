@@ -20,11 +20,11 @@ namespace {
 
 using comparer::Run;
 
-/// A run as it was read: profiles become rows once all reports are known.
+/// An input as read. Profiles become runs after all reports are known.
 struct Input {
   std::optional<Run> run;
   std::optional<et_schema::Profile> profile;
-  et_schema::DeviceTimeline device = {};  ///< of the profile
+  et_schema::DeviceTimeline device = {};  ///< device timeline of the profile
 };
 
 constexpr const char* kExpected =
@@ -37,7 +37,7 @@ constexpr const char* kExpected =
 }
 
 Input read_input(const et_schema::InputFile& file) {
-  // Reports say what they are in their first lines, profiles hold this key.
+  // Reports name their format in the first lines; profiles hold this key.
   constexpr std::size_t kHeadBytes = 4096;
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
   Input input;
@@ -84,13 +84,13 @@ bool has_operators(const et_schema::Profile& profile) {
   });
 }
 
-/// `beside_device`: what devices did is compared, too.
+/// `beside_device`: device work is also compared.
 std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool beside_device,
                          const std::set<std::string>& known) {
   std::vector<Run> runs;
   for (Input& input : inputs) {
     if (input.profile && beside_device && !has_operators(*input.profile)) {
-      Run& run = runs.emplace_back();  // its device is all there is
+      Run& run = runs.emplace_back();  // only its device is known
       run.file = input.profile->file;
       run.is_profile = true;
       run.pace = "original";
@@ -112,7 +112,7 @@ bool has_device_events(const std::vector<Input>& inputs) {
   return is_profile(inputs) && !inputs.front().device.events.empty();
 }
 
-/// The device's work in a step, the mean of a profile's usable steps.
+/// Returns the device's work in a step: the mean of a profile's usable steps.
 comparer::DeviceStep device_step(const Input& input) {
   constexpr double kNsPerMs = 1e6;
   const ProfiledDevice device = profiled_device(*input.profile, input.device);

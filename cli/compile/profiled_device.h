@@ -14,71 +14,72 @@
 
 namespace understudy::cli {
 
-/// Device events of one name that calls alike launched.
+/// Device events of one name, launched by equal calls.
 struct ProfiledKernel {
   std::string name;
   std::string kernel_class;    ///< et_schema::kernel_class()
-  std::uint64_t count = 0;     ///< in all calls
-  double ns = 0;               ///< of all of them
-  double blocks = 0;           ///< of threads, in one of them; 0: not told
+  std::uint64_t count = 0;     ///< events of all calls
+  double ns = 0;               ///< total time
+  double blocks = 0;           ///< thread blocks of one event; 0: not recorded
   bool crosses_hosts = false;  ///< copies from or to a host, communication
 };
 
 /// Calls of one operator with arguments of the same sizes and types, and what they launched.
 struct ProfiledCall {
-  /// Results as add_assumed_results() has them; without a name where no operator was open, without
-  /// arguments where none are told.
+  /// Results as add_assumed_results() has them; The name is empty if no operator was open; the
+  /// arguments are empty if none are recorded.
   predictor::OperatorCall call;
   et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
-  std::vector<double> times_ns;  ///< on the device, of each call
-  bool is_cut_off = false;       ///< the profile lost a part of what one of them launched
+  std::vector<double> times_ns;  ///< device time of each call
+  bool is_cut_off = false;       ///< the profile lost a part of the device work of a call
   std::vector<ProfiledKernel> kernels;
   [[nodiscard]] double total_ns() const;
-  /// "aten::linear bfloat16[8,512] …"; of what no operator launched how it was launched.
+  /// "aten::linear bfloat16[8,512] …"; or how the work was launched if no operator launched it.
   [[nodiscard]] std::string key() const;
 };
 
-/// The card that most of a profile's work ran on, and how long it was at work.
+/// The card that most of a profile's work ran on, and how long it was busy.
 struct DeviceUse {
-  std::string device;       ///< its name; empty: not told
-  std::uint64_t steps = 1;  ///< that the figures are of: DeviceTimeline::usable_steps()
+  std::string device;       ///< its name; empty: not recorded
+  std::uint64_t steps = 1;  ///< number of steps measured: DeviceTimeline::usable_steps()
   double step_ns = 0;       ///< mean length of a step, to the end of its device's work
-  double busy_ns = 0;       ///< of a step: in which anything that it launched ran
+  double busy_ns = 0;       ///< time of a step in which any of its device work ran
   double window_ns = 0;     ///< Σ of the steps' marks
-  double beyond_ns = 0;     ///< in which anything ran outside of the marks of all steps
-  /// Share of window_ns in which nothing ran; null if work was lost, or is of unknown categories.
+  double beyond_ns = 0;     ///< busy time outside of the marks of all steps
+  /// Share of window_ns in which nothing ran. Unset if work was lost or has an unknown category.
   std::optional<double> idle;
-  std::uint64_t launches = 0;  ///< of kernels, copies and graphs, in all steps
-  std::uint64_t lost = 0;      ///< of those
-  bool is_incomplete = false;  ///< all steps lost work, or some is of unknown categories
+  std::uint64_t launches = 0;  ///< launches of kernels, copies and graphs in all steps
+  std::uint64_t lost = 0;      ///< launches without recorded work
+  bool is_incomplete = false;  ///< all steps lost work, or some work has an unknown category
 };
 
 /// The device's side of a profile.
 struct ProfiledDevice : DeviceUse {
   std::string file;
   std::vector<ProfiledCall> calls;         ///< longest first
-  [[nodiscard]] bool has_layouts() const;  ///< whether any operator tells its arguments
+  [[nodiscard]] bool has_layouts() const;  ///< true if any operator has recorded arguments
 };
 
 [[nodiscard]] DeviceUse device_use(const et_schema::Profile& profile,
                                    const et_schema::DeviceTimeline& timeline);
 
-/// The work of the usable steps of a profile that was read with KinetoDetail::kArguments. Throws
-/// Error (bad input): without device events.
+/// Returns the work of the usable steps of a profile that was read with KinetoDetail::kArguments.
+/// Throws Error (bad input) if the profile has no device events.
 [[nodiscard]] ProfiledDevice profiled_device(const et_schema::Profile& profile,
                                              const et_schema::DeviceTimeline& timeline);
 
-/// A row for all calls of an operator with arguments of the same sizes and types: what they took on
-/// the card. That has the name of its data sheet where one is known, else the profile's, else
-/// kGpuPlace. Nothing of a profile without device events; other calls are counted by what keeps
-/// them from being rows.
+/// Returns a row with the device time for each operator and its arguments' sizes and types. The
+/// card is named by its data sheet if known, else by the profile, else kGpuPlace. Returns no rows
+/// for a profile without device events. Calls that cannot become rows are counted by reason.
 [[nodiscard]] predictor::RowsRead profiled_rows(const et_schema::Profile& profile);
 
-/// The recorded device time of all ranks by class of kernel and kind of instruction, {class, fate,
-/// ms, share} (et_schema/model/device_time.h); empty where no profile with device events is linked.
+/// Returns the recorded device time of all ranks by class of kernel and kind of instruction,
+/// {class, fate, ms, share} (et_schema/model/device_time.h). Empty if no profile with device events
+/// is linked.
 [[nodiscard]] nlohmann::ordered_json device_time_json(const et_schema::Bench& bench);
 
-/// The only profile of a file. Throws Error: bad input, if it is something else, and as above.
+/// Reads the only profile of a file. Throws Error (bad input) if the file holds no profile, several
+/// profiles or anything else, or if the profile has no device events.
 [[nodiscard]] ProfiledDevice read_profiled_device(const std::string& path);
 
 }  // namespace understudy::cli

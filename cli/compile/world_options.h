@@ -9,17 +9,17 @@
 
 namespace understudy::cli {
 
-/// Adds --world-size, --ranks-per-program and --group: another number of ranks.
+/// Adds --world-size, --ranks-per-program and --group, which change the number of ranks.
 void add_world_options(CommandLine& line, generator::WorldSize& size);
 [[nodiscard]] inline bool is_given(const generator::WorldSize& size) {
   return size.ranks > 0 || size.ranks_per_program > 0;
 }
-/// Throws Error (usage): --group alone.
+/// Throws Error (usage) if --group is used alone.
 void check_world_options(const generator::WorldSize& size);
 
-/// `scaled` of docs/formats.md, "generate --format json".
+/// Returns `scaled` of docs/formats.md, "generate --format json".
 [[nodiscard]] nlohmann::ordered_json scaled_json(const et_schema::ScaledJob& scaled);
-/// A row for each group, from `scaled` of the document: what became of it, and why.
+/// Shows a row for each group, from `scaled` of the document: how the group changed, and why.
 [[nodiscard]] pages::Section scaled_section(const nlohmann::ordered_json& document,
                                             const et_schema::ScaledJob& scaled);
 

@@ -100,7 +100,7 @@ class Composing {
   }
 
  private:
-  /// All that is read: the plan, and what it and the options name.
+  /// Returns all input files: the plan, and the files that it and the options name.
   [[nodiscard]] std::vector<std::string> inputs() const {
     std::vector<std::string> paths;
     if (plan_) {

@@ -26,7 +26,8 @@ struct PieceSum {
   double ms = 0;
 };
 
-/// By piece, over all ranks. An occurrence counts once, in however many ranks and turns it runs.
+/// Sums by piece over all ranks. An occurrence counts once, regardless of how many ranks and turns
+/// it runs in.
 std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
   std::map<std::string, PieceSum> sums;
   for (std::size_t rank = 0; rank < bench.origins.size(); ++rank) {

@@ -10,10 +10,10 @@
 
 namespace understudy::cli {
 
-/// What `compose` made.
+/// Shows the result of `compose`.
 [[nodiscard]] pages::Page composed_page(const et_schema::Bench& bench, const std::string& path,
                                         std::uint64_t bytes);
-/// What pieces hold, for whoever writes wires.
+/// Shows the contents of pieces, for writing wires.
 [[nodiscard]] pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces);
 
 }  // namespace understudy::cli

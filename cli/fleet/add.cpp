@@ -33,7 +33,7 @@ struct AddArguments {
   double weight = 1;
   std::vector<std::string> tags;
   std::string flags;
-  // What is not given stays as it was, of a job that is there.
+  // Values without a flag stay unchanged in an existing job.
   bool has_weight = false;
   bool has_tags = false;
   bool has_flags = false;
@@ -76,7 +76,8 @@ std::map<std::string, std::string> read_tags(const std::vector<std::string>& tex
   return tags;
 }
 
-/// A manifest says itself what its jobs have: a flag beside it would do nothing.
+/// Throws if a flag is used with a manifest: the manifest defines its jobs, so the flag would have
+/// no effect.
 void refuse_beside_manifest(const AddArguments& arguments) {
   const std::array<std::pair<const char*, bool>, 5> flags = {{{"--name", !arguments.name.empty()},
                                                               {"--weight", arguments.has_weight},
@@ -123,7 +124,7 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   return jobs;
 }
 
-/// A known job keeps what was not given again. A manifest says everything of its jobs.
+/// An existing job keeps values without a flag. A manifest defines everything of its jobs.
 void keep_what_is_not_given(const AddArguments& arguments, const std::vector<fleet::Job>& known,
                             fleet::Job& job) {
   const auto before = std::ranges::find(known, job.name, &fleet::Job::name);

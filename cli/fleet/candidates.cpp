@@ -15,8 +15,8 @@ namespace {
 using fleet::Candidate;
 using fleet::PlatformRow;
 
-// What a replay takes beside its iterations: LibTorch's start and binding; then as many timing
-// passes as iterations, of which there are 20 or 30 s.
+// Time of a replay besides its iterations: LibTorch's start and binding, then as many timing passes
+// as iterations. A replay runs 20 iterations or 30 s.
 constexpr double kStartSeconds = 5;
 constexpr double kIterations = 20;
 constexpr double kMostSeconds = 30;
@@ -118,7 +118,7 @@ std::vector<Candidate> candidates(fleet::Connection& connection, const std::stri
 }
 
 std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection) {
-  // Ratios of platforms are checked by `fleet select`; these say how far the choice is from the
+  // `fleet select` checks ratios of platforms; these subsets only measure the distance from the
   // fleet.
   constexpr std::size_t kRandomSubsets = 20;
   const std::vector<Candidate> all = candidates(connection, "");

@@ -8,16 +8,17 @@
 
 namespace understudy::cli {
 
-/// Jobs with benchmarks, and their newest times on each platform. Jobs of one benchmark are one
-/// row, their weights added.
+/// Returns the jobs with benchmarks, and their newest times on each platform. Jobs with the same
+/// benchmark share a row with the sum of their weights.
 [[nodiscard]] std::vector<fleet::PlatformRow> platform_rows(fleet::Connection& connection);
 
-/// The same as `fleet select` takes them. `time_on`: the platform whose time by class counts; empty
-/// for the recorded times.
+/// Returns the same jobs as input of `fleet select`. `time_on`: the platform that provides the
+/// times by class; empty: the recorded times.
 [[nodiscard]] std::vector<fleet::Candidate> candidates(fleet::Connection& connection,
                                                        const std::string& time_on);
 
-/// The few that stand for all, of some sizes; none for a fleet that is as small.
+/// Returns small subsets that represent all jobs, in several sizes. None if the fleet is not
+/// larger.
 [[nodiscard]] std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection);
 
 }  // namespace understudy::cli

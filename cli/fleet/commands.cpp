@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// For programs that start elsewhere.
+/// Returns an absolute path, for programs with another working folder.
 std::string whole_path(const std::string& folder) {
   return fs::absolute(folder).lexically_normal().string();
 }

@@ -14,8 +14,8 @@
 
 namespace understudy::cli {
 
-/// Runs a command. Columns of the database hold JSON of ours; a damaged or edited one may hold
-/// anything. Throws Error (failed) of what is no such JSON.
+/// Runs a command. Columns of the database hold JSON written by this program, but a damaged or
+/// edited database may hold anything. Throws Error (failed) if such JSON cannot be read.
 template <Verb::Run kRun>
 int on_database(int argc, char** argv) {
   try {
@@ -26,64 +26,65 @@ int on_database(int argc, char** argv) {
   }
 }
 
-/// Adds the database, which every subcommand takes first.
+/// Adds the database, the first argument of every subcommand.
 void add_database_option(CommandLine& line, std::string& url);
 
-/// The job of that name. Throws Error (usage) where there is none.
+/// Returns the job of that name. Throws Error (usage) if there is none.
 [[nodiscard]] fleet::Job job_named(fleet::Connection& connection, const std::string& name);
 
-/// Words of a text, separated by blanks.
+/// Splits a text at blanks.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& text);
 
-/// Programs of ours beside this one, `replay` only for what replays: a machine that makes
-/// benchmarks needs no LibTorch. Throws Error (failed) where one is missing.
+/// Returns the project's programs beside this one. `replay` is included only if `replays`: a
+/// machine that makes benchmarks needs no LibTorch. Throws Error (failed) if one is missing.
 [[nodiscard]] fleet::Tools find_tools(bool replays);
 
-/// Makes a store of this fleet in the folder, unless it is one, and remembers it in place of any
+/// Makes a store of this fleet in the folder, unless it is one, and remembers it instead of any
 /// other. Throws as ObjectStore::make() does.
 void remember_store(fleet::Connection& connection, const std::string& folder);
 
-/// Opens the store: the one that was asked for, else the remembered one. One that was asked for is
-/// remembered if none was. Throws Error (usage) if there is neither, Error (failed) if the folder
-/// is not this fleet's store.
+/// Opens the store `asked`, else the remembered one. If none was remembered, remembers `asked`.
+/// Throws Error (usage) if there is neither, Error (failed) if the folder is not this fleet's
+/// store.
 [[nodiscard]] fleet::ObjectStore open_store(fleet::Connection& connection,
                                             const std::string& asked);
 
-/// Jobs of a manifest, a YAML file: docs/formats.md, "fleet manifest". Paths are relative to it.
-/// Throws Error (bad input) with the line and the key that is wrong.
+/// Reads the jobs of a manifest, a YAML file: docs/formats.md, "fleet manifest". Paths are relative
+/// to the manifest. Throws Error (bad input) with the line and the key that is wrong.
 [[nodiscard]] std::vector<fleet::Job> read_manifest(const std::string& file);
 
-/// One job of a file, an archive or a folder of traces; several of a folder whose folders hold
-/// traces, or, if `each`, of every trace and folder in it. Throws Error (bad input) where there is
-/// none.
+/// Returns one job for a file, an archive or a folder of traces. Returns several for a folder whose
+/// subfolders hold traces or, if `each`, one for every trace and subfolder in it. Throws Error (bad
+/// input) if there is none.
 [[nodiscard]] std::vector<fleet::Job> jobs_at(const std::string& path, bool each);
 
 [[nodiscard]] bool is_manifest(const std::string& path);
 
-/// How a night is given to Slurm.
+/// How a night is submitted to Slurm.
 struct SlurmOptions {
-  std::vector<std::string> flags;  ///< more, for every sbatch: --partition=…
+  std::vector<std::string> flags;  ///< additional flags of every sbatch: --partition=…
   std::size_t replay_nodes = 1;    ///< nodes that replay, each alone
 };
 
-/// The commands: an array of workers that make benchmarks, then one of workers that replay, a node
-/// each and alone on it. Each returns when its jobs have ended; what they print is in slurm_logs().
+/// Returns the sbatch commands: an array of workers that make benchmarks, then an array of workers
+/// that replay, each alone on a node. A command returns when its jobs have ended; their output is
+/// in slurm_logs().
 [[nodiscard]] std::vector<std::vector<std::string>> slurm_commands(
     const fleet::NightOptions& options, const SlurmOptions& slurm, const std::string& program);
 
-/// The folder of the workers' output, a file each.
+/// Returns the folder of the workers' output, one file per worker.
 [[nodiscard]] std::string slurm_logs(const fleet::NightOptions& options);
 
-/// Runs them. Throws Error (failed) where sbatch does not take a job; a worker that fails leaves
-/// its work to others.
+/// Runs the commands. Throws Error (failed) if sbatch rejects a job. If a worker fails, other
+/// workers do its work.
 void run_on_slurm(const std::vector<std::vector<std::string>>& commands);
 
-// Of a night's summary ("understudy-night").
+// Functions for a night's summary ("understudy-night").
 
 /// "1 BROKEN, 2 drifted".
 [[nodiscard]] std::string counts_of_night(const nlohmann::ordered_json& night);
 
-/// The summary as a document; bad where something broke or got slower.
+/// Returns the summary as a document. Its tone is bad if something broke or got slower.
 [[nodiscard]] pages::Page night_summary_page(const std::string& summary);
 
 }  // namespace understudy::cli

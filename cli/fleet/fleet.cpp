@@ -35,7 +35,8 @@ constexpr const char* kAfter =
 const Verb kVerb(
     "fleet", "Keeps benchmarks of many jobs: rebuilt, replayed and compared every night",
     [](int argc, char** argv) {
-      // If whoever starts this ignored it, the kernel would keep no program's status.
+      // If the parent process ignored SIGCHLD, the kernel would discard the exit status of child
+      // programs.
       std::signal(SIGCHLD, SIG_DFL);
       return run_verb({"fleet", "fleet ", "command", kBefore, kAfter}, {argv + 1, argv + argc});
     });

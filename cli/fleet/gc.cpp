@@ -22,7 +22,7 @@
 namespace understudy::cli {
 namespace {
 
-// Younger objects may belong to work that is going on.
+// Younger objects may belong to work in progress.
 constexpr double kLeastAgeSeconds = 3600;
 
 struct GcArguments {
@@ -62,9 +62,9 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// Benchmarks that no job has or had first, and no result is of.
+/// Returns the benchmarks that no job has or had first, and that have no result.
 std::vector<fleet::Benchmark> unused_benchmarks(fleet::Connection& connection) {
-  std::set<std::string> first;  // what `fleet drift` holds jobs against
+  std::set<std::string> first;  // `fleet drift` compares jobs with these
   const std::map<std::string, std::string> first_of = fleet::first_benchmarks(connection);
   for (const fleet::Job& job : fleet::all_jobs(connection)) {
     if (const auto found = first_of.find(job.name); found != first_of.end()) {
@@ -102,7 +102,7 @@ bool is_old(const std::filesystem::path& path, double age_s) {
   return !error && std::chrono::duration<double>(age).count() >= age_s;
 }
 
-/// Ends a transaction that was only to count.
+/// Thrown to roll back a transaction that only counted.
 class TakenBack {};
 
 struct Freed {
@@ -112,8 +112,8 @@ struct Freed {
   std::uint64_t bytes = 0;
 };
 
-/// Rows first, in one transaction, then files: a file without a row is found again, a row without
-/// its file would be a loss.
+/// Deletes rows first, in one transaction, then files. A file without a row is found again; a row
+/// without its file would be a loss.
 Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
               const GcArguments& arguments) {
   Freed freed;
@@ -137,7 +137,7 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
   try {
     fleet::in_transaction(connection, forget);
   } catch (const TakenBack&) {
-    // Counted, not done.
+    // A dry run only counts.
   }
   for (const fleet::StoredObject& object : store.list()) {
     if (!referred.contains(object.hash) && is_old(object.path, arguments.age_s)) {

@@ -90,14 +90,14 @@ std::vector<Series> series_of_job(fleet::Connection& connection, const HistoryAr
   return all;
 }
 
-/// The results of one of the benchmarks that stood for a job.
+/// Results of one of the job's benchmarks over time.
 struct Chapter {
   std::string hash;
-  std::int64_t until_night = 0;  ///< in which the job changed; 0: it is today's
+  std::int64_t until_night = 0;  ///< night in which the job changed; 0: current benchmark
   std::vector<Series> series;
 };
 
-/// Today's benchmark, then those before it, newest first.
+/// Returns the current benchmark, then earlier ones, newest first.
 std::vector<Chapter> chapters_of_job(fleet::Connection& connection,
                                      const HistoryArguments& arguments, const std::string& hash,
                                      const std::vector<fleet::Event>& events) {
@@ -160,7 +160,7 @@ Json job_json(const HistoryArguments& arguments, const std::vector<Chapter>& cha
           {"events", std::move(happened)}};
 }
 
-/// A bar for people: eight steps from the series' least to its largest.
+/// Draws a line of bars: eight heights from the series' smallest to its largest value.
 std::string sparkline(const std::vector<fleet::Result>& results) {
   static const std::vector<std::string> kSteps = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const auto [least, most] = std::ranges::minmax(results, {}, &fleet::Result::median_ms);
@@ -173,7 +173,7 @@ std::string sparkline(const std::vector<fleet::Result>& results) {
   return text;
 }
 
-/// A table for each series, above it what stands for its course.
+/// Shows a table for each series, below a summary of its course.
 pages::Section chapter_section(const Json& document, const std::vector<Chapter>& chapters,
                                std::size_t place) {
   const Chapter& chapter = chapters[place];

@@ -22,7 +22,7 @@
 namespace understudy::cli {
 namespace {
 
-// A prediction's interval is of 90 %; ours are of 95 %.
+// Predictions have 90 % intervals; the fleet stores 95 % intervals.
 constexpr double kTo95 = 1.959964 / 1.644854;
 
 struct ImportArguments {
@@ -33,11 +33,11 @@ struct ImportArguments {
   bool quiet = false;
 };
 
-/// A file's figures, and the benchmark that it names.
+/// Figures of a file, and the benchmark that it names.
 struct Imported {
   fleet::Result result;
   std::optional<std::string> benchmark_hash;
-  std::optional<et_schema::Environment> environment;  ///< none: predicted
+  std::optional<et_schema::Environment> environment;  ///< unset: predicted
 };
 
 ImportArguments read_import_arguments(int argc, char** argv) {
@@ -98,7 +98,7 @@ Imported read_report(const std::string& text, const std::string& file) {
   return imported;
 }
 
-/// The file's figures as a result of a benchmark that a job has.
+/// Reads the file's figures as a result of a job's benchmark.
 Imported read_result(fleet::Connection& connection, const ImportArguments& arguments,
                      const std::string& file) {
   const std::string text = et_schema::read_file(file, et_schema::process_limits());

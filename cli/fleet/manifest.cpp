@@ -33,7 +33,7 @@ bool is_trace(const fs::path& path) {
   return !name.starts_with('.') && std::ranges::any_of(kTraceEndings, ends);
 }
 
-/// What lies directly in a folder, in the order of names.
+/// Returns the entries of a folder, not of its subfolders, by name.
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
@@ -49,7 +49,7 @@ bool holds_traces(const fs::path& folder) {
   return std::ranges::any_of(entries_of(folder), is_trace);
 }
 
-/// The last part of a path, without what says how a trace is packed.
+/// Returns the last part of a path without the extensions of trace files.
 std::string name_of(const fs::path& path) {
   std::string name = path.lexically_normal().filename().string();
   if (name.empty()) {
@@ -169,7 +169,7 @@ class ManifestReader {
     return word(node, field);
   }
 
-  /// One word of a list or a map.
+  /// Returns one word of a list or a map.
   std::string word(const YAML::Node& node, const std::string& field) {
     if (!node.IsScalar()) {
       fail(node.Mark(), field, "a text", node.IsNull() ? "nothing" : "something else");

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using pages::ids, pages::table_at, pages::texts;
 
-/// A list of the summary: what of it stands in a sentence, and its title.
+/// A list of the summary: its title, and its words in a sentence.
 struct NightList {
   const char* key;
   const char* word;
@@ -30,8 +30,8 @@ constexpr std::array<NightList, 9> kLists = {
      {"unjudged", "not judged",
       "Not judged: others were at work on the machine, or its own speed changed as much"}}};
 
-/// A night of before may lack a list. What drifted changed, too: it is told once, as what it is
-/// more.
+/// Returns a list of the summary. Summaries of earlier versions may lack it. A drifted job has also
+/// changed; it is listed once, as drifted.
 Json list_of(const Json& night, const std::string& key) {
   Json list = night.value(key, Json::array());
   if (key == "changed") {
@@ -47,14 +47,14 @@ Json list_of(const Json& night, const std::string& key) {
 }
 
 bool is_bad(const Json& night) {
-  // A slowdown that only the series shows is news; one that its own night told is none.
+  // A change point counts only if its own night did not report it.
   return !night.at("broken").empty() || !night.at("slower").empty() ||
          std::ranges::any_of(list_of(night, "change_points"), [](const Json& point) {
            return point.value("is_slower", false) && point.value("told_in_night", Json()).is_null();
          });
 }
 
-/// Columns that none of the rows fills are left out.
+/// Returns the table of a list, without columns that are empty in all rows.
 pages::Table told(const Json& night, const NightList& list) {
   const Json rows = {{list.key, list_of(night, list.key)}};
   std::vector<pages::Column> columns = {texts("job")};

@@ -62,7 +62,7 @@ void add_words_option(CommandLine& line, const std::string& name, std::vector<st
   line.add_text(name + " TEXT", read, "", text);
 }
 
-/// What nights and workers share.
+/// Adds the options that nights and workers share.
 void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
   add_database_option(line, night.url);
@@ -78,7 +78,8 @@ void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
                   "Seconds without a sign of life after which another worker takes over");
 }
 
-/// Those of this process: a database names no flags, since a stranger may have written it.
+/// Adds the flags of replays. They belong to this process: flags from a database could come from a
+/// stranger.
 void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::ReplayOptions& replay = arguments.night.replay;
   add_words_option(line, "--replay-flags", replay.flags, "More flags for replay");
@@ -109,8 +110,8 @@ void complete(NightlyArguments& arguments) {
   night.tools = find_tools(!night.replay.generate_only);
 }
 
-/// Flags that replay does not know would break every job: it is asked once, with a file that is not
-/// there.
+/// Throws if `replay` rejects the flags, which would break every job. Runs it once with a file that
+/// does not exist.
 void check_replay_flags(const fleet::NightOptions& night) {
   if (night.replay.flags.empty() || night.tools.replay.empty()) {
     return;

@@ -16,12 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A database's own name, without the password of an address.
+/// Returns a database's own name, without the password of its address.
 std::string name_of(const std::string& url) {
   return fs::path(url.substr(0, url.find('?'))).filename().string();
 }
 
-/// Pages are replaced, and so belong into no folder of something else.
+/// Makes the folder of the pages. Pages overwrite files, so the folder must not hold anything else.
 void make_folder(const std::string& folder) {
   std::error_code error;
   if (fs::is_directory(folder, error) && !fs::is_empty(folder, error) &&

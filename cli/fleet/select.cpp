@@ -38,7 +38,7 @@ struct SelectArguments {
   bool quiet = false;
 };
 
-/// "20" jobs, or "30m" of replays.
+/// Parses "20" (jobs) or "30m" (time of replays).
 void set_budget(SelectArguments& arguments) {
   std::size_t end = 0;
   double value = 0;
@@ -102,8 +102,7 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// A platform that nobody replays on, or that lacks some of the jobs, would choose nothing: said,
-/// and not passed over.
+/// Throws if a platform has no replays, or lacks some of the jobs: nothing could be selected.
 void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::string& field,
                      const std::string& platform) {
   const std::set<std::string> names = fleet::names_in(rows, &fleet::PlatformRow::times);
@@ -219,7 +218,7 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
   return made_by("fleet", std::move(page), document, "subset.json", 1);
 }
 
-/// JSON's texts are YAML's, too.
+/// Quotes a text as JSON, which is also valid YAML.
 std::string yaml_quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

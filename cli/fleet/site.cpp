@@ -9,9 +9,8 @@
 namespace understudy::cli {
 namespace {
 
-/// The newest replay of each series whose report the store has. One that it
-/// lost, or that is not whole, gets a page that says so: the site has no dead
-/// links.
+/// Returns the page of a replay. If the store has lost or damaged the report, the page says so: the
+/// site has no dead links.
 pages::Page replay_page(const std::string& folder, const std::string& fleet,
                         const fleet::Result& result) {
   pages::Page page;

@@ -9,23 +9,23 @@
 
 namespace understudy::cli {
 
-/// What of a fleet becomes pages.
+/// Which parts of a fleet become pages.
 struct SiteOptions {
-  std::string fleet_name;    ///< as it is shown
-  std::size_t nights = 30;   ///< the last nights
-  std::size_t results = 90;  ///< the newest of each series
-  std::string baseline;      ///< of the platforms; empty: the one with the most benchmarks
-  std::string store;         ///< folder that reports are read from; empty: no pages of replays
+  std::string fleet_name;    ///< as shown on the pages
+  std::size_t nights = 30;   ///< number of nights, the newest
+  std::size_t results = 90;  ///< number of results of each series, the newest
+  std::string baseline;      ///< baseline platform; empty: the one with the most benchmarks
+  std::string store;         ///< folder of the reports; empty: no pages of replays
 };
 
-/// Takes a page and the name of its file.
+/// Receives a page and its file name.
 using OnPage = std::function<void(const std::string& name, const pages::Page& page)>;
-/// How far it is: pages done, pages in all.
+/// Receives the number of pages done and of all pages.
 using OnSiteProgress = std::function<void(std::size_t done, std::size_t total)>;
 
-/// All pages of a site: index.html, a page a job, the platforms, a page a platform, the last
-/// nights, and the newest replay of each series as far as its report was kept. How many. The same
-/// database gives the same pages.
+/// Makes all pages of a site: index.html, a page for each job, the platforms and each platform, the
+/// last nights, and the newest replay of each series if its report was kept. Returns the number of
+/// pages. The same database gives the same pages.
 std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
                       const OnPage& on_page, const OnSiteProgress& on_progress);
 

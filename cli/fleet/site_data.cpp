@@ -11,15 +11,15 @@
 namespace understudy::cli {
 namespace {
 
-/// Whether it is of the job itself, or of a replay of the benchmark that it has in common
-/// with another.
+/// Returns true if the event is of the job itself, or of a replay of the benchmark that the job
+/// shares with others.
 bool is_of_job(const fleet::Event& event, const fleet::Job& job) {
   return event.job == job.name || (!event.platform.empty() && !job.benchmark_hash.empty() &&
                                    event.benchmark_hash == job.benchmark_hash);
 }
 
-/// The baseline that was asked for, else the platform on which most benchmarks
-/// ran; the first by name of several.
+/// Returns the requested baseline, else the platform that ran most benchmarks, the first by name
+/// among several.
 std::string baseline_of(const SiteOptions& options, const std::vector<fleet::PlatformRow>& rows) {
   std::map<std::string, std::size_t> counts;
   for (const fleet::PlatformRow& row : rows) {
@@ -33,15 +33,14 @@ std::string baseline_of(const SiteOptions& options, const std::vector<fleet::Pla
   return std::ranges::max_element(counts, {}, [](const auto& row) { return row.second; })->first;
 }
 
-/// Up to the end of a word; the whole stands on the job's own page.
+/// Shortens a text at the end of a word; the job's own page has the whole text.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kMost = 160;
   const std::size_t end = text.rfind(' ', kMost);
   return text.size() <= kMost || end == std::string::npos ? text : text.substr(0, end) + " …";
 }
 
-/// Series that a night found to have turned in nights before it: only its
-/// summary says so.
+/// Returns series that changed in earlier nights: only this night's summary says so.
 std::vector<fleet::Event> turned_of(const fleet::Night& night) {
   std::vector<fleet::Event> turned;
   if (night.summary.empty()) {
@@ -58,7 +57,7 @@ std::vector<fleet::Event> turned_of(const fleet::Night& night) {
   return turned;
 }
 
-/// Jobs that broke in a night before this one, and why.
+/// Returns the jobs that broke in an earlier night, and why.
 std::map<std::string, std::string> still_broken_of(const fleet::Night& night) {
   std::map<std::string, std::string> jobs;
   if (night.summary.empty()) {
@@ -91,8 +90,8 @@ const fleet::Result* SiteData::newest_of(const fleet::Job& job) const {
   return found;
 }
 
-/// The weightiest that happened to the job in the newest night, or that this
-/// night found to have happened before; none of earlier ones.
+/// Returns the most important event of the job in the newest night, including earlier changes that
+/// this night detected; null if there is none.
 const fleet::Event* SiteData::news_of(const fleet::Job& job) const {
   const fleet::Event* news = nullptr;
   for (const std::vector<fleet::Event>* list : {&events, &turned}) {

@@ -18,35 +18,34 @@
 
 namespace understudy::cli {
 
-/// What all pages of a site are made from, read once, and what the newest night
-/// says of a job.
+/// Data of all pages of a site, read once. The newest night provides the news of each job.
 struct SiteData {
   SiteOptions options;
   pages::SiteFrame frame;
   std::vector<fleet::Job> jobs;
-  std::map<std::int64_t, fleet::Benchmark> benchmarks;  ///< by id; those that jobs have now
+  std::map<std::int64_t, fleet::Benchmark> benchmarks;  ///< by id; only current benchmarks of jobs
   std::vector<fleet::Night> nights;                     ///< newest first
-  std::vector<fleet::Event> events;                     ///< newest last, each told once
+  std::vector<fleet::Event> events;                     ///< newest last, without repetitions
   std::vector<fleet::Result> newest;
-  fleet::PlatformComparison platforms;  ///< empty where nothing was replayed
-  // Of the newest night's summary:
-  std::vector<fleet::Event> turned;                 ///< series that turned in a night before
-  std::map<std::string, std::string> still_broken;  ///< by job: why
+  fleet::PlatformComparison platforms;  ///< empty if nothing was replayed
+  // From the newest night's summary:
+  std::vector<fleet::Event> turned;                 ///< series that changed in an earlier night
+  std::map<std::string, std::string> still_broken;  ///< reason by job
 
-  /// The job's newest result on any platform; null: none.
+  /// Returns the job's newest result on any platform; null: none.
   [[nodiscard]] const fleet::Result* newest_of(const fleet::Job& job) const;
-  /// "broken", "slower", "faster", "drifted", "new", "ok"; broken until it is
-  /// mended.
+  /// Returns "broken", "slower", "faster", "drifted", "new" or "ok". A job stays broken until it is
+  /// repaired.
   [[nodiscard]] std::string state_of(const fleet::Job& job) const;
-  /// Why the replay of the job fails; empty where it does not.
+  /// Returns why the job's replay fails; empty if it does not.
   [[nodiscard]] std::string failing_text(const fleet::Job& job) const;
-  /// What is wrong with the job, or has changed last, in a few words.
+  /// Returns the job's problem, or its last change, in a few words.
   [[nodiscard]] std::string note_of(const fleet::Job& job) const;
-  /// What happened to the job itself, or to a replay of the benchmark that it
-  /// has in common with another, the newest first.
+  /// Returns the events of the job, and of replays of a benchmark that it shares with other jobs,
+  /// newest first.
   [[nodiscard]] std::vector<fleet::Event> events_of(const fleet::Job& job) const;
-  /// What happened in a night, the weightiest first; and what it found to have
-  /// turned before it.
+  /// Returns the events of a night, the weightiest first, and changes of earlier nights that it
+  /// detected.
   [[nodiscard]] std::vector<fleet::Event> events_of(const fleet::Night& night) const;
 
  private:
@@ -54,19 +53,17 @@ struct SiteData {
 };
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
 
-/// Kinds of events, and states of jobs, in the order of their weight: the least
-/// first.
+/// Returns the place of a kind of event, or of a job's state, by importance: 0 is the most
+/// important.
 [[nodiscard]] std::size_t weight_of(const std::string& kind);
 
-// The documents of the pages: cli/pages/fleet/fleet_pages.h.
+// Documents of the pages: cli/pages/fleet/fleet_pages.h.
 
-/// The whole fleet: the newest night's events, the weightiest first; the jobs
-/// that are broken, slower, … in front; the nights; the platforms; the few jobs
-/// that stand for all.
+/// Returns the whole fleet: the newest night's events, weightiest first; the jobs, broken and
+/// slower ones first; the nights; the platforms; the subset of jobs that represents all.
 [[nodiscard]] nlohmann::ordered_json fleet_document(fleet::Connection& connection,
                                                     const SiteData& data);
-/// A job, its benchmark, and a series of results on each platform, the oldest
-/// first.
+/// Returns a job, its benchmark, and a series of results on each platform, oldest first.
 [[nodiscard]] nlohmann::ordered_json benchmark_document(fleet::Connection& connection,
                                                         const SiteData& data,
                                                         const fleet::Job& job);
@@ -74,7 +71,7 @@ struct SiteData {
                                                     const SiteData& data,
                                                     const fleet::Night& night);
 
-/// The page of a result's own report.
+/// Returns the file name of the page with the result's report.
 [[nodiscard]] std::string replay_file(const fleet::Result& result);
 
 }  // namespace understudy::cli

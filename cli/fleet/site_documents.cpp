@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The newest replay ÷ the median of up to ten before it.
+/// Returns the newest replay ÷ the median of up to ten earlier ones.
 double change_of(fleet::Connection& connection, const fleet::Result& newest) {
   constexpr std::size_t kBefore = 10;
   const std::vector<fleet::Result> results =
@@ -32,8 +32,7 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
                                : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Not a number where one of them is no date, as that of a night which is still
-/// open.
+/// Returns NaN if one of them is not a date, as for a night that has not ended.
 double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   const auto seconds_of = [](const std::string& utc) {
     std::tm parts{};
@@ -44,7 +43,7 @@ double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   return seconds_of(to_utc) - seconds_of(from_utc);
 }
 
-/// "team=ads, tier=1".
+/// Returns "team=ads, tier=1".
 std::string tags_of(const fleet::Job& job) {
   std::string text;
   for (const auto& [name, value] : job.tags) {
@@ -53,7 +52,7 @@ std::string tags_of(const fleet::Job& job) {
   return text;
 }
 
-/// A number that is not known is null.
+/// Returns the JSON of a job; unknown numbers are null.
 Json job_json(fleet::Connection& connection, const SiteData& data, const fleet::Job& job) {
   const fleet::Result* const newest = data.newest_of(job);
   Json row = {{"name", job.name},
@@ -111,7 +110,7 @@ Json platforms_json(const SiteData& data) {
   return list;
 }
 
-/// Its jobs, the weightiest first, as many as a cell holds.
+/// Returns the jobs of a subset, largest weight first, as many as fit in a cell.
 std::string weightiest(const fleet::Selection& subset) {
   constexpr std::size_t kMost = 20;
   std::vector<fleet::SelectedJob> jobs = subset.jobs;
@@ -136,8 +135,8 @@ Json subsets_json(fleet::Connection& connection, const SiteData& data) {
   return list;
 }
 
-/// Each job's newest time by class, weighted: Σ weight × class's share of the
-/// job's time ÷ Σ weight.
+/// Returns shares of time by class over all jobs: Σ weight × class's share of the job's time ÷ Σ
+/// weight.
 std::map<std::string, double> class_shares(const SiteData& data) {
   std::map<std::string, double> shares;
   double weights = 0;
@@ -191,8 +190,7 @@ Json night_json(const SiteData& data, const fleet::Night& night) {
           {"duration_s", seconds_between(night.opened_utc, night.closed_utc)}};
 }
 
-/// `with_nights`: with the night of each; on the page of a night they are all
-/// of it.
+/// `with_nights`: adds the night of each event; on the page of a night all have the same.
 Json events_json(const std::vector<fleet::Event>& events, bool with_nights) {
   Json list = Json::array();
   for (const fleet::Event& event : events) {
@@ -241,7 +239,7 @@ Json series_json(fleet::Connection& connection, const std::string& platform,
           {"changes", std::move(turns)}};
 }
 
-/// A series for each platform; where nobody ran it, a prediction stands in.
+/// Returns a series of results for each platform, then predictions for platforms without replays.
 Json all_series(fleet::Connection& connection, const SiteData& data, const std::string& hash) {
   Json list = Json::array();
   for (const fleet::SeriesName& name : fleet::series_of_benchmark(connection, hash)) {
@@ -261,7 +259,7 @@ Json all_series(fleet::Connection& connection, const SiteData& data, const std::
   return list;
 }
 
-/// Whose work it was, of a job that is gone or of a benchmark that no job has
+/// Returns the name for finished work of a job that was removed, or of a benchmark that no job has
 /// any more.
 std::string name_of_former(fleet::Connection& connection, const SiteData& data,
                            const fleet::FinishedWork& work) {

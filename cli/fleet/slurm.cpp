@@ -9,7 +9,7 @@
 namespace understudy::cli {
 namespace {
 
-/// For a shell: in single quotes.
+/// Quotes a word for a shell, in single quotes.
 std::string shell_quoted(const std::string& word) {
   std::string text = "'";
   for (const char letter : word) {

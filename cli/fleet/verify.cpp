@@ -70,7 +70,7 @@ class Verifier {
     }
   }
 
-  /// Whose report it is, which the store alone does not know.
+  /// Returns whose report an object is; only the database knows.
   std::string report_of(const std::string& object) {
     const fleet::Rows rows = connection_.query(
         "SELECT benchmark_hash, platform, night FROM result WHERE report = $1 ORDER BY id LIMIT 1",
@@ -85,10 +85,10 @@ class Verifier {
                        rows.front().text(1), rows.front().integer(2));
   }
 
-  /// The file is what its name says; is it also the benchmark that the database says?
+  /// Checks that an intact file is the benchmark that the database says.
   void check_benchmark(const fleet::Benchmark& row) {
     if (!store_.fault_of(row.object).empty()) {
-      return;  // told already
+      return;  // already reported
     }
     std::string what;
     try {

@@ -19,7 +19,7 @@ constexpr const char* kExamples =
     "  generate mlp/ -o larger.et --batch 128:256      with twice the batch\n"
     "  generate ddp/ -o ranks_64.et --world-size 64    on 64 ranks, each with its batch\n";
 
-/// Throws Error (usage) where there is nothing to do, or what cannot be done at once.
+/// Throws Error (usage) if there is nothing to do, or if flags exclude each other.
 void check(const GenerateArguments& arguments) {
   const bool has_output = !arguments.output.empty();
   const bool writes =
@@ -139,7 +139,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   arguments.batch = batch.parsed();
   check_world_options(arguments.world);
   if (is_given(arguments.world) && arguments.options.partial == generator::PartialRanks::kRefused) {
-    arguments.options.partial = generator::PartialRanks::kOneAlone;  // one stands for many
+    arguments.options.partial = generator::PartialRanks::kOneAlone;  // one rank represents all
   }
   check(arguments);
   return arguments;

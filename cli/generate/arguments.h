@@ -16,8 +16,8 @@ namespace understudy::cli {
 
 struct GenerateArguments {
   std::vector<std::string> paths;
-  std::string output;         ///< empty: none is written
-  std::string chakra_folder;  ///< empty: none are written
+  std::string output;         ///< empty: no benchmark is written
+  std::string chakra_folder;  ///< empty: no Chakra traces are written
   Format format = Format::kText;
   generator::GenerateOptions options;
   ProfileChoice profiles;
@@ -26,19 +26,18 @@ struct GenerateArguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
-  std::vector<int> kernel_architectures;  ///< to compile Triton's kernels for: 90 of sm_90
+  std::vector<int> kernel_architectures;  ///< Triton's kernels are compiled for these: 90 of sm_90
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
-  std::string names_path;      ///< what obfuscation replaced; empty: beside the output
+  std::string names_path;      ///< file of the obfuscated names; empty: beside the output
   bool quiet = false;
-  /// The first flag that says how traces become a benchmark, and the first that makes another one
-  /// of it; null: none was given. A benchmark that is there takes the second kind alone, and
-  /// --output only beside it.
+  /// The first flag of compiling traces, and the first that changes a benchmark; null: not used. An
+  /// existing benchmark only accepts flags of the second kind, and --output only with one of them.
   const char* compiled_by = nullptr;
   const char* changed_by = nullptr;
 };
 
-/// Throws et_schema::Error (usage): nothing to do, or what cannot be done at once.
+/// Throws et_schema::Error (usage) if nothing is to be done or the flags exclude each other.
 [[nodiscard]] GenerateArguments read_generate_arguments(int argc, char** argv);
 
 }  // namespace understudy::cli

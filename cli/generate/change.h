@@ -15,50 +15,50 @@
 
 namespace understudy::cli {
 
-// What makes another benchmark of one: other sizes, no names.
+// Changes to a benchmark: other sizes, no names.
 
-/// Another size of the data: FROM:TO, at most one of them.
+/// Values FROM:TO of --batch and --size; at most one of them may be set.
 struct BatchTexts {
   std::string batch;
   std::string size;
-  /// Nothing where none was given. Throws Error (usage).
+  /// Returns nothing if neither is set. Throws Error (usage).
   [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
 };
 /// Adds --batch and --size.
 void add_batch_options(CommandLine& line, BatchTexts& texts);
 
-/// What --obfuscate replaced.
+/// Result of --obfuscate.
 struct Hidden {
-  std::string names_path;      ///< who was who
-  generator::Obfuscated what;  ///< its benchmark moved out of it
+  std::string names_path;      ///< file of the original names
+  generator::Obfuscated what;  ///< without its benchmark, which was moved out
 };
-/// The file of names is written beside a benchmark, and a benchmark's other outputs are made of it
-/// later. Throws Error (usage) without `output`, or with a folder for Chakra traces.
+/// Throws Error (usage) without `output`, or with a folder for Chakra traces. The file of names is
+/// written beside the benchmark, and other outputs are made from the benchmark later.
 void refuse_obfuscation(const std::string& output, const std::string& chakra_folder);
-/// Takes from the benchmark what the original was called; what stood for what is written for its
+/// Removes the original's names from the benchmark, and writes the list of replacements for the
 /// owner.
 [[nodiscard]] Hidden hide(et_schema::Bench& bench, const std::string& names_path);
 
-/// All that was done to a benchmark.
+/// All changes to a benchmark.
 struct Changes {
   /// With another batch size.
   struct Batched {
     generator::BatchSize size;
-    generator::BatchedBench bench;  ///< its benchmark moved out of it
+    generator::BatchedBench bench;  ///< without its benchmark, which was moved out
   };
   std::optional<Batched> batched = {};
   std::optional<et_schema::ScaledJob> scaled = {};
-  std::uint64_t scaled_dropped_bodies = 0;  ///< operators without what was recorded below them
-  std::size_t removed_kernels = 0;          ///< whose machine code does not fit changed sizes
+  std::uint64_t scaled_dropped_bodies = 0;  ///< operators whose recorded bodies were dropped
+  std::size_t removed_kernels = 0;  ///< removed: their machine code does not fit the changed sizes
   std::optional<Hidden> hidden = {};
 };
-/// A key for each: docs/formats.md, "generate --format json".
+/// Adds a key for each change: docs/formats.md, "generate --format json".
 void add_changes(nlohmann::ordered_json& document, const Changes& changes);
-/// A section for each of these keys.
+/// Adds a section for each of these keys.
 void add_change_sections(pages::Page& page, const nlohmann::ordered_json& document,
                          const Changes& changes);
 
-/// What compiling a benchmark's kernels came to.
+/// Result of compiling a benchmark's kernels.
 struct KernelsMade {
   struct Failure {
     std::string name;
@@ -68,25 +68,25 @@ struct KernelsMade {
   std::string compiler;     ///< "Triton 3.6.0"
   std::size_t kernels = 0;  ///< with machine code for at least one GPU
   std::size_t cubins = 0;
-  std::uint64_t bytes = 0;     ///< of them
+  std::uint64_t bytes = 0;     ///< total size of the cubins
   std::uint64_t launches = 0;  ///< kernel instructions of all ranks that have machine code
-  std::uint64_t stubs = 0;     ///< those that have none
+  std::uint64_t stubs = 0;     ///< kernel instructions without machine code
   std::vector<Failure> failures;
 };
 
 /// Adds --kernels.
 void add_kernels_option(CommandLine& line, std::vector<int>& architectures);
 
-/// Compiles the Triton kernels that the programs launch for these architectures, from the
-/// rank-R.compiled.json beside the traces, and puts them into the programs. Compiling is done by
-/// scripts/compile_kernels, a program of its own: it needs a Python with Triton, and no GPU. Throws
-/// Error: bad input (no such kernel, no such file), failed (no compiler, no such script).
+/// Compiles the Triton kernels of the programs for these architectures, from the
+/// rank-R.compiled.json beside the traces, and adds the machine code to the programs. Runs
+/// scripts/compile_kernels, which needs a Python with Triton but no GPU. Throws Error (bad input)
+/// if there is no such kernel or file, Error (failed) if there is no compiler or script.
 [[nodiscard]] KernelsMade compile_kernels(et_schema::Bench& bench,
                                           const std::vector<std::string>& traces,
                                           const std::vector<int>& architectures);
 
-/// Takes the machine code out of a benchmark whose sizes were changed: launches have the grids and
-/// numbers of the recorded sizes. How many kernels it had.
+/// Removes the machine code of a benchmark whose sizes were changed, since launches have the grids
+/// and numbers of the recorded sizes. Returns the number of removed kernels.
 [[nodiscard]] std::size_t remove_kernels(et_schema::Bench& bench);
 
 [[nodiscard]] nlohmann::ordered_json kernels_json(const KernelsMade& made);

@@ -86,7 +86,7 @@ Json profile_json(const Program& program) {
   return json;
 }
 
-/// Labels that did work without an operator of their own.
+/// Returns the labels that launched work without an operator of their own.
 std::map<std::string, std::uint64_t> working_labels(const Program& program) {
   std::map<std::string, std::uint64_t> labels;
   for (const et_schema::Instruction& instruction : program.instructions) {
@@ -151,7 +151,7 @@ bool is_narrowed(const Bench& bench) {
   return !bench.programs.empty() && !bench.programs.front().selection.filters.empty();
 }
 
-/// What is told of all that was selected from, in a benchmark that was narrowed.
+/// Returns a note for figures of the whole step, if the benchmark was narrowed by filters.
 std::string whole_step_note(const Bench& bench) {
   return is_narrowed(bench) ? " (in the whole step, before filters)" : "";
 }
@@ -194,7 +194,7 @@ Section opened_section(const Json& document, const Bench& bench) {
                     {texts("label", "name"), summed(counts("count", "value"))})}};
 }
 
-/// Where recorded times come from, what joined and what was lost.
+/// Shows the source of recorded times, what was matched, and what was lost.
 Section profiles_section(const Json& document, const Bench& bench) {
   const bool is_linked = std::ranges::any_of(
       bench.programs, [](const Program& program) { return program.profile.has_value(); });

@@ -12,20 +12,20 @@
 
 namespace understudy::cli {
 
-/// What generate made of its input.
+/// Result of `generate`.
 struct Generated {
   const et_schema::Bench& bench;
-  const std::vector<std::string>& unlinked;  ///< profiles of the input that gave no times
-  std::string path = {};                     ///< of the benchmark; empty: none was written
-  std::uint64_t bytes = 0;                   ///< of that file
+  const std::vector<std::string>& unlinked;  ///< profiles of the input that provided no times
+  std::string path = {};                     ///< path of the benchmark; empty: not written
+  std::uint64_t bytes = 0;                   ///< size of that file
   std::optional<WrittenChakra> chakra = {};
   std::optional<KernelsMade> kernels = {};
   Changes changes = {};
 };
 
-/// What was selected, opened and why, where recorded times come from, and what was lost; what made
-/// it another benchmark; what the Chakra traces hold and lack. Its JSON: docs/formats.md, "generate
-/// --format json".
+/// Shows what was selected, what was decomposed and why, the origin of recorded times, losses,
+/// changes to the benchmark, and what the Chakra traces hold and lack. Its JSON: docs/formats.md,
+/// "generate --format json".
 [[nodiscard]] pages::Page generated_page(const Generated& made);
 
 }  // namespace understudy::cli

@@ -27,11 +27,11 @@
 namespace understudy::cli {
 namespace {
 
-/// What is made of a benchmark that is there.
+/// Flags that an existing benchmark accepts.
 constexpr const char* kOfBench =
     "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --batch or --world-size";
 
-/// What a benchmark holds was chosen when it was made.
+/// Throws on flags that select a benchmark's contents: an existing benchmark cannot change them.
 void refuse_choices(const GenerateArguments& arguments) {
   const char* option = arguments.compiled_by;
   if (option == nullptr && arguments.changed_by == nullptr && !arguments.output.empty()) {
@@ -81,14 +81,14 @@ Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress)
   return {std::move(bench), {}};
 }
 
-/// What a project is called: as its folder, file or archive is.
+/// Returns the name of a project: that of its folder, file or archive.
 std::string name_of(const std::string& path) {
   const std::filesystem::path place = std::filesystem::absolute(path).lexically_normal();
   const std::string name = (place.has_filename() ? place : place.parent_path()).filename().string();
   return name.substr(0, name.find('.'));
 }
 
-/// All that is read.
+/// Returns all input files.
 std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
   inputs.insert(inputs.end(), arguments.profiles.files.begin(), arguments.profiles.files.end());
@@ -97,7 +97,7 @@ std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
   return inputs;
 }
 
-/// Refuses what must not be written over, before the work.
+/// Throws before the work if an output would overwrite an input.
 void refuse_outputs(const GenerateArguments& arguments, const std::string& names_path) {
   const std::vector<std::string> inputs = inputs_of(arguments);
   if (!arguments.output.empty()) {
@@ -116,7 +116,7 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
   }
 }
 
-/// Makes of the benchmark the other one that was asked for.
+/// Applies the requested changes to the benchmark.
 void change_bench(const GenerateArguments& arguments, const std::string& names_path,
                   et_schema::Bench& bench, Changes& changes, Progress& progress) {
   bool has_other_shapes = arguments.batch.has_value();

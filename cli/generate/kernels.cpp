@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array kEndings = {".compiled.json.gz", ".compiled.json"};
 
-/// A folder that goes with its object.
+/// A folder that its object deletes.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -70,7 +70,7 @@ bool is_description(const std::string& name) {
   return std::ranges::any_of(kEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
 
-/// rank-R.compiled.json of every trace: those in its folder, or beside it.
+/// Returns rank-R.compiled.json of every trace: in a folder of traces, or beside a trace.
 std::vector<std::string> descriptions_beside(const std::vector<std::string>& traces) {
   std::set<std::string> found;
   for (const std::string& trace : traces) {
@@ -87,7 +87,8 @@ std::vector<std::string> descriptions_beside(const std::vector<std::string>& tra
   return {found.begin(), found.end()};
 }
 
-/// scripts/compile_kernels of the clone that this program was built in, or that of its prefix.
+/// Returns scripts/compile_kernels of the clone that this program was built in, or
+/// bin/understudy-compile_kernels of its prefix.
 fs::path find_compiler() {
   std::error_code error;
   fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -106,8 +107,8 @@ fs::path find_compiler() {
                                .hint = "install the package again"});
 }
 
-/// Runs a program that executes what a stranger may have made: it writes in the folder alone. The
-/// sandbox is that of a thread, which this process does not keep.
+/// Runs a program that executes untrusted code and may only write in `folder`. The sandbox belongs
+/// to a separate thread, so that this process does not keep it.
 fleet::ProgramEnd run_in_sandbox(fleet::ProgramCall call, const fs::path& folder) {
   call.variables.push_back("TMPDIR=" + folder.string());
   return std::async(std::launch::async,

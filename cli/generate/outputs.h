@@ -12,7 +12,7 @@
 
 namespace understudy::cli {
 
-/// What `generate --emit` was asked for.
+/// Arguments of `generate --emit`.
 struct EmitChoice {
   std::string language;  ///< "cpp", "python"; empty: no project
   std::string folder;
@@ -22,27 +22,27 @@ struct EmitChoice {
 /// Adds --emit and --allow-missing.
 void add_emit_options(CommandLine& line, EmitChoice& choice);
 
-/// Writes the project and says what is in it. Throws Error: usage (a place that cannot be written
-/// to), failed where something cannot be shown and is not allowed to be missing; the project is
-/// written all the same.
+/// Writes the project and prints its contents. Throws Error (usage) if the folder cannot be
+/// written. Throws Error (failed) if something cannot be expressed and must not be missing; the
+/// project is still written.
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
           Format format, bool quiet);
 
-/// The Chakra traces of a benchmark in a folder.
+/// Chakra traces of a benchmark, written into a folder.
 struct WrittenChakra {
   std::string folder;
   generator::ChakraJob job;
   std::uint64_t bytes = 0;
 };
 
-/// Throws Error (usage) if traces cannot be written there, or would take the place of an input.
+/// Throws Error (usage) if traces cannot be written there, or would overwrite an input.
 void refuse_chakra_folder(const std::string& folder, const std::vector<std::string>& inputs);
 
-/// Writes FOLDER/chakra.R.et of each rank and FOLDER/comm_groups.json; makes the folder. Throws
+/// Writes FOLDER/chakra.R.et for each rank and FOLDER/comm_groups.json. Makes the folder. Throws
 /// Error (failed).
 [[nodiscard]] WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder);
 
-/// What was written, and what of the benchmark such a trace cannot hold.
+/// Returns what was written, and which parts of the benchmark a Chakra trace cannot hold.
 [[nodiscard]] nlohmann::ordered_json chakra_json(const WrittenChakra& written);
 
 }  // namespace understudy::cli

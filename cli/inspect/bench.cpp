@@ -49,7 +49,7 @@ std::vector<std::string> kinds_of(const Bench& bench) {
   return pages::longest_kinds(sums, "other");
 }
 
-/// A lane a thread, and one for the calls of communications.
+/// Adds a lane for each thread, and one for communication.
 void add_lanes(pages::Timeline& plot, const Program& program, const std::string& group,
                const std::vector<std::string>& kinds, pages::TextNumbers& names) {
   std::map<std::uint64_t, pages::TimelineLane> threads;
@@ -116,7 +116,7 @@ std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
   return ops;
 }
 
-/// Pages alone have these: in texts and data `inspect --ops` tells them.
+/// Shows the operators on pages. In texts and data `inspect --ops` shows them.
 Section operators_section(const Bench& bench) {
   Section section{"operators", "Operators", {}};
   for (const auto& [by, id] :
@@ -195,12 +195,12 @@ std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
   return kinds;
 }
 
-/// Custom operators of a program that a row of the operator map names.
+/// Custom operators of a program, with the rows of the operator map that name them.
 struct MappedOperator {
   std::string name;
   std::uint64_t count = 0;
-  std::string row;  ///< "row 3 of the built-in operator map", or why none fits
-  std::string by;   ///< MapRow::by(); empty: none fits
+  std::string row;  ///< "row 3 of the built-in operator map", or why none matches
+  std::string by;   ///< MapRow::by(); empty: no match
 };
 
 std::vector<MappedOperator> mapped_operators(const Program& program) {

@@ -31,12 +31,12 @@ using pages::counts, pages::fact_at, pages::facts_at, pages::ids, pages::losses_
 
 constexpr int kCertificateVersion = 1;
 
-/// What the instructions of all ranks are.
+/// Counts of the instructions of all ranks by kind.
 struct Contents {
-  std::uint64_t operators = 0;  ///< selected
-  std::uint64_t with_body = 0;  ///< that a recorded body can replace
-  std::uint64_t pinned = 0;     ///< whose results were made before the run
-  std::uint64_t native = 0;     ///< labels that did work
+  std::uint64_t operators = 0;  ///< number of selected operators
+  std::uint64_t with_body = 0;  ///< operators that a recorded body can replace
+  std::uint64_t pinned = 0;     ///< operators whose results were made before the run
+  std::uint64_t native = 0;     ///< labels that launched work
   std::uint64_t kernels = 0;
   std::uint64_t communication = 0;
   std::map<std::string, std::uint64_t> opened;  ///< by reason
@@ -82,7 +82,7 @@ Json sources_of(const Bench& bench) {
   return list;
 }
 
-/// All ranks have the same, unless they were compiled apart.
+/// Returns the selection. All ranks have the same unless they were compiled separately.
 Json selection_of(const Bench& bench) {
   const et_schema::Selection& first = bench.programs.front().selection;
   return {{"step", first.step}, {"filters", first.filters}};
@@ -120,7 +120,7 @@ Json certificate_document(const std::string& path, const std::optional<Certified
           {"measured", report ? measured_by(*report, bench, benchmark_hash) : Json(nullptr)}};
 }
 
-/// A fact for each member.
+/// Returns a fact for each member.
 pages::Facts facts_of(const Json& document, const std::string& at,
                       const std::vector<std::string>& keys) {
   pages::Facts facts;

@@ -63,7 +63,7 @@ class ReportCheck {
     }
   }
 
-  /// The job's figures follow from those of its ranks.
+  /// Checks that the job's figures follow from those of its ranks.
   void check_sums() const {
     const Json written = Json::parse(et_schema::to_json(report_)).flatten();
     const Json again = Json::parse(et_schema::to_json(et_schema::merge(
@@ -82,8 +82,7 @@ class ReportCheck {
     }
   }
 
-  /// The original's steps are in the benchmark: those of the slowest of the ranks that were
-  /// replayed.
+  /// Checks the original's steps against the benchmark: the slowest of the replayed ranks.
   void check_original(const Bench& bench) const {
     const et_schema::OriginalStep& original = report_.total.original;
     check_recorded(

@@ -41,13 +41,13 @@ std::int64_t bytes_of(const Program& program, const std::vector<SlotId>& slots) 
   return bytes;
 }
 
-/// How the trace tells a reduction: its text, or a label's meaning.
+/// Returns how the trace records a reduction: its text, or the meaning of a label.
 Json told_by(const std::string& reduce_op, const std::string& why) {
   return reduce_op.empty() ? Json("not recorded") : Json(why.empty() ? "recorded" : why);
 }
 
-/// "3": the batch's number on its rank; "alone", of a message; null: a collective by itself, or a
-/// message of which it is not recorded.
+/// Returns "3", the batch's number on its rank; "alone" for a single message; null for a single
+/// collective, or for a message if it is not recorded.
 template <typename Call>
 Json batch_of(const Call& call, std::size_t& batches) {
   if (!call.in_batch) {
@@ -60,7 +60,7 @@ Json batch_of(const Call& call, std::size_t& batches) {
   return fmt::format("{}", batches);
 }
 
-/// Goes through a program as a replay does.
+/// Walks a program in the order of a replay.
 class CallsOfProgram {
  public:
   CallsOfProgram(const Program& program, const std::vector<et_schema::ProcessGroup>& groups)

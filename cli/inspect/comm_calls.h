@@ -11,22 +11,22 @@
 
 namespace understudy::cli {
 
-/// A communication of a trace, as the trace tells it. `batches`: those of sends and receives on its
-/// rank so far.
+/// Returns a communication as its trace records it. `batches`: number of batches of sends and
+/// receives on its rank so far.
 [[nodiscard]] nlohmann::ordered_json call_json(const et_schema::Node& node,
                                                const et_schema::CommCall& call,
                                                std::size_t& batches);
 
-/// Each communication of a rank of a benchmark, with what was decided of it: its reduction, whether
-/// it is asynchronous, what joins it; and why.
+/// Returns each communication of a benchmark's rank with the generator's decisions and their
+/// reasons: the reduction, whether it is asynchronous, and what waits for it.
 [[nodiscard]] nlohmann::ordered_json calls_json(const et_schema::Bench& bench, std::size_t rank);
 
 enum class CallDetail : std::uint8_t {
-  kRecorded,  ///< what a trace tells
-  kDecided    ///< and what was decided of it in a benchmark
+  kRecorded,  ///< as recorded in a trace
+  kDecided    ///< with the decisions of a benchmark
 };
 
-/// Of the lists `calls` of all ranks.
+/// Shows the lists `calls` of all ranks.
 [[nodiscard]] pages::Section calls_section(const nlohmann::ordered_json& document,
                                            CallDetail detail);
 

@@ -29,7 +29,7 @@ using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::shor
 
 constexpr double kDeviceNsPerMs = 1e6;
 
-/// The kernels of a profile added up by one of their texts, longest first: {KEY, count, ms, share}.
+/// Sums the kernels of a profile by one of their texts, longest first: {KEY, count, ms, share}.
 template <typename Key>
 Json sums_by(const char* name, const std::vector<KernelTime>& kernels, std::int64_t all_ns,
              const Key& key) {
@@ -56,7 +56,7 @@ Json sums_by(const char* name, const std::vector<KernelTime>& kernels, std::int6
   return rows;
 }
 
-/// Launches without device time and times that were not taken as they are, by reason.
+/// Returns launches without device time, and corrected or dropped times, by reason.
 Json lost_document(const et_schema::Profile& profile, const DeviceTimeline& timeline,
                    const DeviceUse& use) {
   const auto count = [&timeline](LostBy why) {
@@ -147,7 +147,7 @@ pages::Section benchmark_section(const Json& document, std::size_t place) {
   return section;
 }
 
-/// The recorded device time of a benchmark, which is that of the profile that it was linked with.
+/// Returns a benchmark's recorded device time, which comes from its linked profile.
 Json benchmark_document(const std::string& path) {
   Json rows = device_time_json(et_schema::read_bench(path));
   if (rows.empty()) {

@@ -15,53 +15,52 @@
 
 namespace understudy::cli {
 
-// What inspect shows, a document each; their JSON: docs/formats.md, "inspect --format json".
+// Documents that `inspect` shows. Their JSON: docs/formats.md, "inspect --format json".
 
-/// What the user asked to see of traces beside the counts.
+/// Optional parts of the documents.
 struct InspectOptions {
   bool ops = false;
   bool collectives = false;
   bool tensors = false;
   bool tree = false;
-  GroupBy by = GroupBy::kName;  ///< what the rows of `ops` are
+  GroupBy by = GroupBy::kName;  ///< grouping of the rows of `ops`
 };
 
-/// What is in traces, by rank. `ops`: by rank, where they are asked for. Throws et_schema::Error as
+/// Shows the contents of traces by rank. `ops`: by rank, if requested. Throws et_schema::Error as
 /// communication_calls() does.
 [[nodiscard]] pages::Page traces_page(const et_schema::TraceSet& set,
                                       const std::vector<RankOps>& ops,
                                       const InspectOptions& options);
 
-/// What a benchmark holds: instructions by kind, slots, memory, what the generator opened, losses;
-/// on the page also the timeline of the recorded step and where its time went, as far as a profile
-/// was linked; with `options` its operators in groups, and its communication call by call. `file`
-/// names it. Throws Error (usage) for groups that a benchmark does not tell: modules and phases.
+/// Shows the contents of a benchmark: instructions by kind, slots, memory, decomposed operators,
+/// losses. If a profile was linked, the page also has the recorded step's timeline and where its
+/// time went. `options` adds operators in groups, and each communication. `file` is the benchmark's
+/// name. Throws Error (usage) for groups that a benchmark lacks: modules and phases.
 [[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& file,
                                      const InspectOptions& options);
 
-/// The memory of a benchmark's tensors over the step, by their lifetimes: a curve, its peak, the
-/// largest tensors there; of `rank` alone where it is given. For csv the curve has the
-/// instructions' names. Throws Error (usage): no such rank.
+/// Shows the memory of a benchmark's tensors over the step: a curve, its peak, and the largest
+/// tensors at the peak. If `rank` is set, of that rank only. In csv the curve has the instructions'
+/// names. Throws Error (usage) if there is no such rank.
 [[nodiscard]] pages::Page memory_page(const et_schema::Bench& bench, std::optional<int> rank,
                                       Format format);
 
-/// All ranks' communication, matched before anything runs: groups, what does not match, and who
-/// then waits for whom; bad where ranks do not match. `file` names the job. Throws Error: usage,
-/// for some of a job's ranks; bad input, as matching::JobComms::add() does.
+/// Shows the communication of all ranks, matched without a run: groups, mismatches, and the waits
+/// that follow. The tone is bad if ranks do not match. `file` is the job's name. Throws Error
+/// (usage) if ranks of the job are missing, Error (bad input) as matching::JobComms::add() does.
 [[nodiscard]] pages::Page matching_page(const et_schema::Bench& bench, const std::string& file);
 
-/// The machine code that a benchmark holds: each kernel and architecture with its registers, shared
-/// memory and bytes, how many instructions launch it, and its share of the recorded device time;
-/// and the kernels without any.
+/// Shows a benchmark's machine code: registers, shared memory, bytes, launches and share of the
+/// recorded device time for each kernel and architecture, and the kernels without machine code.
 [[nodiscard]] pages::Page kernels_page(const et_schema::Bench& bench);
 
-/// What a check of Chakra traces found; bad where it refuses them.
+/// Shows the result of a check of Chakra traces. The tone is bad if the check refuses them.
 [[nodiscard]] pages::Page check_page(const std::vector<et_schema::ChakraFile>& files,
                                      const et_schema::ChakraCheck& check);
 
-/// Where the device time of Kineto profiles went, of each by itself: all of its kernels, copies and
-/// fills, by class, by what launched them, and by name. Files, archives and folders; what is no
-/// profile in them is passed over. Throws Error: usage, without any profile; bad input.
+/// Shows the device time of each Kineto profile: kernels, copies and fills, by class, by launching
+/// operator, and by name. Accepts files, archives and folders, and skips other files in them.
+/// Throws Error (usage) if there is no profile, Error (bad input).
 [[nodiscard]] pages::Page device_time_page(const std::vector<std::string>& paths);
 
 /// A report that was measured with the benchmark.
@@ -70,18 +69,17 @@ struct CertifiedReport {
   std::string json;
 };
 
-/// What a certificate says of a report. Nobody signed the report: what can be checked are ranges,
-/// that its ranks' figures add up to the job's, and that the original's times are the benchmark's.
-/// Throws Error (bad input): one of these does not hold, a report of another benchmark, or one that
-/// cannot be read.
+/// Returns a certificate's statement about a report. Reports are not signed: the checks cover
+/// ranges, the sums of the ranks' figures, and the original's times, which must be the benchmark's.
+/// Throws Error (bad input) if a check fails, the report is of another benchmark, or it cannot be
+/// read.
 [[nodiscard]] nlohmann::ordered_json measured_by(const CertifiedReport& given,
                                                  const et_schema::Bench& bench,
                                                  const std::string& benchmark_hash);
 
-/// What one who gets a benchmark wants to know before trusting or running it: the hashes of what it
-/// is and was made of, versions, what was selected, what was lost, replaced and pinned, its licence
-/// as stated, and what a report says. Throws Error (bad input) for a report that measured_by()
-/// refuses.
+/// Shows what a recipient should know before trusting or running a benchmark: hashes of the file
+/// and its sources, versions, what was selected, lost, replaced and pinned, the stated licence, and
+/// a report's result. Throws Error (bad input) if measured_by() refuses the report.
 [[nodiscard]] pages::Page certificate_page(const std::string& path,
                                            const std::optional<CertifiedReport>& report,
                                            const std::optional<std::string>& licence);

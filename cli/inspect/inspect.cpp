@@ -54,8 +54,8 @@ struct Arguments {
   ProfileChoice profiles;
   std::vector<std::string> op_maps;
   bool quiet = false;
-  const char* of_traces = nullptr;     ///< a flag that was given and is for traces alone
-  const char* of_no_report = nullptr;  ///< a flag that was given and that reports have not
+  const char* of_traces = nullptr;     ///< first flag in use that only traces accept
+  const char* of_no_report = nullptr;  ///< first flag in use that reports do not accept
 };
 
 void add_ops_options(CommandLine& line, Arguments& arguments) {
@@ -84,7 +84,7 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
       .needs("--ops");
 }
 
-/// What stands alone on a page: with none of these goes another one, or a detail of traces.
+/// Adds the flags of separate pages. They exclude each other, and the details of traces.
 void add_views(CommandLine& line, Arguments& arguments) {
   struct View {
     const char* flag;
@@ -167,7 +167,7 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
   return traces_page(job.set, ops, arguments.shown);
 }
 
-/// A benchmark holds instructions; nodes, and profiles to link, are of traces.
+/// Throws on flags of nodes and of profiles to link: a benchmark holds only instructions.
 void refuse_details_of_benchmark(const Arguments& arguments) {
   if (arguments.of_traces != nullptr) {
     throw et_schema::usage_error(
@@ -188,7 +188,7 @@ pages::Page inspect_bench(const Arguments& arguments) {
   return bench_page(bench, std::filesystem::path(path).filename().string(), arguments.shown);
 }
 
-/// A benchmark, or traces compiled as `replay` does it.
+/// Loads a benchmark, or compiles traces as `replay` does.
 et_schema::Bench load_job(const Arguments& arguments, Progress& progress) {
   const generator::GenerateOptions options{.partial = generator::PartialRanks::kOneAlone,
                                            .allowed_operators = all_operators()};
@@ -201,7 +201,7 @@ std::string name_of(const std::vector<std::string>& paths) {
   return paths.size() == 1 ? first.filename().string() : fmt::format("{} files", paths.size());
 }
 
-/// True if the file says in its first lines that it is a report of `replay --report`.
+/// Returns true if the first lines name the file a report of `replay --report`.
 bool is_report_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -295,7 +295,8 @@ int inspect(const Arguments& arguments) {
   const std::string output = pages::written(page, arguments.format);
   progress.clear();
   print_output(output);
-  // A check that found a broken rule, the one page that speaks of bad things.
+  // Only two pages can have the tone kBad: --check if a rule is broken, and --match if the ranks'
+  // communication does not match.
   return page.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
                                         : kStatusOk;
 }

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 using et_schema::CompiledKernel;
 using pages::byte_counts, pages::counts, pages::shares, pages::table_at, pages::texts;
 
-/// A kernel of all ranks, by its key, or by its name where no launch was recorded.
+/// A kernel of all ranks, by its key, or by its name if no launch was recorded.
 struct KernelUse {
   std::string name;
   const CompiledKernel* code = nullptr;
@@ -26,7 +26,7 @@ struct KernelUse {
 
 struct KernelUses {
   std::map<std::string, KernelUse> kernels;
-  std::optional<std::int64_t> device_ns;  ///< of all operators; none without a profile
+  std::optional<std::int64_t> device_ns;  ///< of all operators; unset without a profile
 };
 
 KernelUses uses_of(const et_schema::Bench& bench) {

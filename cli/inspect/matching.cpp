@@ -19,8 +19,8 @@ using matching::JobComms;
 using matching::Matching;
 using pages::counts, pages::ids, pages::table_at, pages::texts;
 
-/// Each group that is used with its collectives, as many as the rank has that has most of them, and
-/// its messages.
+/// Returns each group in use, with its messages and collectives. A group's count is that of the
+/// rank with most collectives.
 Json groups_json(const JobComms& comms) {
   struct Sums {
     std::uint64_t collectives = 0;

@@ -24,7 +24,7 @@ using et_schema::MemoryPlan;
 using et_schema::Program;
 using pages::byte_counts, pages::facts_at, pages::shares, pages::texts, pages::verdicts;
 
-/// One rank's program with its plan.
+/// A rank's program with its memory plan.
 struct RankMemory {
   std::size_t rank = 0;
   const Program* program = nullptr;
@@ -67,7 +67,7 @@ Json memory_document(const std::vector<RankMemory>& ranks) {
   return {{"memory", std::move(list)}};
 }
 
-/// The same for csv: the curve by name and place of the instructions.
+/// Returns the document for csv: the curve by name and index of the instructions.
 Json document_for_csv(const std::vector<RankMemory>& ranks) {
   Json list = memory_document(ranks)["memory"];
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -92,7 +92,7 @@ std::string peak_text(const RankMemory& memory) {
                      memory.program->instructions.size(), peak.name, peak.node_id);
 }
 
-constexpr std::size_t kLevels = 8;  ///< of a block character
+constexpr std::size_t kLevels = 8;  ///< heights of a block character
 constexpr std::array<const char*, kLevels + 1> kBlocks = {" ", "▁", "▂", "▃", "▄",
                                                           "▅", "▆", "▇", "█"};
 
@@ -106,16 +106,16 @@ std::vector<std::uint64_t> largest_by_column(const std::vector<std::uint64_t>& v
   return largest;
 }
 
-/// Height in eighths of a line; what is not zero shows.
+/// Returns the height in eighths of a line; at least one unless the value is zero.
 std::size_t height_of(std::uint64_t value, std::uint64_t top, std::size_t rows) {
   const double share = static_cast<double>(value) / static_cast<double>(std::max(top, value));
   const auto height = static_cast<std::size_t>(share * static_cast<double>(rows * kLevels));
   return value == 0 ? 0 : std::max<std::size_t>(height, 1);
 }
 
-/// Values over their positions as a picture of `rows` lines of block characters, from zero to the
-/// largest value. A column shows the largest of the values that fall into it; at most `columns`.
-/// Each line starts with two blanks and a label of its height.
+/// Draws values over their index with block characters, `rows` lines high, from zero to the largest
+/// value. Each of at most `columns` columns shows its largest value. Each line starts with two
+/// blanks and a label of its height.
 std::string draw_curve(const std::vector<std::uint64_t>& values, std::size_t columns,
                        std::size_t rows) {
   if (values.empty()) {

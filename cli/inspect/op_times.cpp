@@ -33,7 +33,7 @@ using et_schema::Trace;
 using generator::Link;
 using pages::counts, pages::figures, pages::shares, pages::shortened, pages::table_at, pages::texts;
 
-/// Empty: that of the node above.
+/// Returns the phase that a node itself names; empty: the parent's.
 std::string_view phase_told_by(const Node& node) {
   if (node.scope == et_schema::Scope::kBackwardFunction ||
       node.name.starts_with("autograd::engine::evaluate_function")) {
@@ -48,8 +48,8 @@ std::string_view phase_told_by(const Node& node) {
   return node.name.starts_with("enumerate(DataLoader)") ? "data" : "";
 }
 
-/// Labels that PyTorch itself makes around everything, or around a communication, name no part of
-/// the program.
+/// Returns true if a label names a part of the program, and is not PyTorch's own label around
+/// everything or a communication.
 bool names_a_part(const Node& node) {
   return node.scope == et_schema::Scope::kUserScope && node.op_schema.empty() &&
          !node.name.starts_with("ProfilerStep#") && !node.name.starts_with("[pytorch|profiler|") &&
@@ -57,7 +57,8 @@ bool names_a_part(const Node& node) {
          !node.name.starts_with("gloo:");
 }
 
-/// By node: the one whose module it takes, of labels of a backward pass; else kNoNode.
+/// Returns by node, for labels of a backward pass, the forward node whose modules apply; else
+/// kNoNode.
 std::vector<NodeIndex> causes_of(const Trace& trace) {
   const std::vector<NodeIndex> forwards = generator::find_forwards(trace);
   const std::vector<NodeIndex> producers = generator::find_gradient_producers(trace);
@@ -72,8 +73,8 @@ std::vector<NodeIndex> causes_of(const Trace& trace) {
   return causes;
 }
 
-/// By node: "forward", "backward", "optimizer" or "data" (a DataLoader's), told by the labels
-/// around it; what none of them is around is forward.
+/// Returns the phase by node: "forward", "backward", "optimizer" or "data" (a DataLoader's), from
+/// the labels around it; "forward" if there are none.
 std::vector<std::string_view> phases_of(const Trace& trace) {
   std::vector<std::string_view> phases;
   phases.reserve(trace.nodes.size());
@@ -85,8 +86,8 @@ std::vector<std::string_view> phases_of(const Trace& trace) {
   return phases;
 }
 
-/// By node: the program's own labels (record_function) around it, outermost first, joined by "/";
-/// of a backward pass those around the operator that it belongs to. Empty: none.
+/// Returns the program's own labels (record_function) around each node, outermost first, joined by
+/// "/". In a backward pass these are the labels around the forward operator. Empty: none.
 std::vector<std::string> modules_of(const Trace& trace) {
   const std::vector<NodeIndex> causes = causes_of(trace);
   std::vector<std::string> modules(trace.nodes.size());
@@ -140,7 +141,7 @@ std::string shapes_text(const std::vector<std::string>& tensors) {
   return tensors.empty() ? "" : fmt::format(" ({})", fmt::join(tensors, ", "));
 }
 
-/// Device time of the step that is no operator's.
+/// Adds the step's device time outside of operators.
 void add_outside(const et_schema::RecordedProfile& profile, GroupBy by, Rows& rows) {
   for (const et_schema::OutsideTime& time : profile.outside) {
     if (time.device_ns > 0) {
@@ -180,7 +181,7 @@ class TraceGroups {
   }
 
  private:
-  /// The communications that inspect counts, and all other operators.
+  /// Returns true for operators, and for communications that inspect counts.
   [[nodiscard]] bool is_counted(NodeIndex node) const {
     if (const auto call = calls_.find(node); call != calls_.end()) {
       return call->second.kind != et_schema::CommKind::kInit;
@@ -189,7 +190,7 @@ class TraceGroups {
     return kind == NodeClass::kOperator || kind == NodeClass::kKernel;
   }
 
-  /// A label in which work was launched that no operator shows.
+  /// Returns true for a label in which work without an operator was launched.
   [[nodiscard]] bool has_launched(NodeIndex node) const {
     return link_ != nullptr && own_device_ns(trace_, *link_, node) > 0;
   }
@@ -254,7 +255,7 @@ std::string name_of(const Program& program, const Instruction& instruction, Grou
   return instruction.name + shapes_text(tensors);
 }
 
-/// The share of the device's time where there is any, else of the host's; none without times.
+/// Returns the share of the device time if any, else of the host time; nothing without times.
 std::optional<double> share_of(const OpRow& row, const OpRow& total) {
   const auto time = total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
   return total.*time > 0

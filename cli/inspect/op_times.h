@@ -14,50 +14,51 @@
 
 namespace understudy::cli {
 
-/// What `inspect --ops` puts into one row.
+/// How `inspect --ops` groups operators into rows.
 enum class GroupBy : std::uint8_t {
   kName,
   kClass,   ///< et_schema::op_class()
-  kModule,  ///< labels of the program around an operator, or around the one whose backward it is
+  kModule,  ///< labels around an operator, or around the operator whose backward it is
   kPhase,   ///< forward, backward, optimizer, data
-  kShape    ///< name, and types and shapes of the tensors that it takes
+  kShape    ///< name, and types and shapes of the input tensors
 };
 
 /// "name", "class", …
 [[nodiscard]] std::string_view to_string(GroupBy by);
 
-/// Operators of one group; or device time that no operator launched, by its label or its reason.
+/// Operators of one group, or device time that no operator launched, by its label or reason.
 struct OpRow {
   std::string name;
   std::uint64_t count = 0;
   std::uint64_t timed = 0;     ///< of these, calls with a recorded time
-  std::int64_t self_ns = 0;    ///< on the host, in no operator or label below
-  std::int64_t device_ns = 0;  ///< of what they launched themselves
+  std::int64_t self_ns = 0;    ///< host time outside of nested operators and labels
+  std::int64_t device_ns = 0;  ///< device time of their own launches
 };
 
 /// One rank's operators, or all ranks'.
 struct RankOps {
   GroupBy by = GroupBy::kName;
-  std::vector<OpRow> rows = {};  ///< by falling time (the device's where there is any), calls
-  std::optional<std::int64_t> step_ns = {};  ///< absent: no profile gives times
-  OpRow total = {};                          ///< over the rows; no name
+  std::vector<OpRow> rows = {};  ///< by decreasing time (on the device if any), then calls
+  std::optional<std::int64_t> step_ns = {};  ///< unset if no profile provides times
+  OpRow total = {};                          ///< sum over the rows; no name
 };
 
-/// The operators of a trace that inspect counts, nested ones too; `link` may be null.
+/// Groups the operators of a trace, nested ones included. `link` may be null.
 [[nodiscard]] RankOps group_operators(const et_schema::Trace& trace, const generator::Link* link,
                                       GroupBy by);
 
-/// The instructions of a benchmark's program: what replays, each with all below it. `by` is
-/// neither kModule nor kPhase, of which a benchmark holds nothing.
+/// Groups the replayed instructions of a program, each with everything below it. `by` must not be
+/// kModule or kPhase, which a benchmark does not record.
 [[nodiscard]] RankOps group_operators(const et_schema::Program& program, GroupBy by);
 
-/// Calls and times of all ranks. At least one.
+/// Returns the sums over all ranks. There must be at least one.
 [[nodiscard]] RankOps sum_of(const std::vector<RankOps>& ranks);
 
-/// Into each of the document's `ranks` its operators, and, of several, into `all_ranks` the sums.
+/// Adds each rank's operators to the document's `ranks` and, if there are several ranks, the sums
+/// to `all_ranks`.
 void add_all_ops(nlohmann::ordered_json& document, const std::vector<RankOps>& ranks);
 
-/// The sums, and what of the steps was in no operator.
+/// Shows the sums, and the time of the steps outside of operators.
 [[nodiscard]] pages::Section ops_section(const nlohmann::ordered_json& document,
                                          const std::vector<RankOps>& ranks);
 

@@ -87,7 +87,7 @@ class TensorCounts {
   std::map<std::pair<std::string, std::string>, Kind> kinds_;
 };
 
-/// How many nodes are what; communications are counted from the calls.
+/// Number of nodes by kind; communications are counted from the calls.
 struct NodeCounts {
   std::uint64_t operators = 0;
   std::uint64_t labels = 0;
@@ -208,7 +208,7 @@ std::string values_text(std::span<const Value> values) {
   return text;
 }
 
-/// "aten::mm (float32[8,4], float32[4,2]) -> float32[8,2]".
+/// Returns "aten::mm (float32[8,4], float32[4,2]) -> float32[8,2]".
 std::string node_text(const Node& node) {
   std::string text(node.name);
   if (!node.inputs.empty()) {
@@ -220,7 +220,7 @@ std::string node_text(const Node& node) {
   return text;
 }
 
-/// The nodes depth first, which is not the order of ids where threads interleave.
+/// Lists the nodes depth first. Their ids are in another order if threads interleave.
 pages::Table tree_table(const Trace& trace) {
   pages::Table table{.id = fmt::format("tree-{}", trace.rank),
                      .caption = fmt::format("Nodes of rank {}", trace.rank),

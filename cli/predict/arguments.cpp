@@ -70,7 +70,7 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
   line.add("--top N", arguments.top, "Text: rows of the longer tables");
 }
 
-/// Options for a table of operators, or for a profile, in place of a step.
+/// Adds options for a table of operators, or for a profile, instead of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
   const std::vector<std::string> of_steps = {
       "BENCH",        "--recorded",          "--what-if", "--batch", "--size",

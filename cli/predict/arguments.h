@@ -20,24 +20,25 @@
 namespace understudy::cli {
 
 struct PredictArguments {
-  std::string table;      ///< of single operators: CSV, or an operator-times file; empty: a step
-  std::string output;     ///< of that table; empty: standard output
-  std::string profile;    ///< whose step is predicted; empty: a benchmark's
-  std::string from_card;  ///< that it is of; empty: the one that it names
+  /// table of single operators: CSV, or an operator-times file; empty: predict a step
+  std::string table;
+  std::string output;     ///< path of the predicted table; empty: standard output
+  std::string profile;    ///< profile whose step is predicted; empty: a benchmark
+  std::string from_card;  ///< card of the profile; empty: the card that the profile names
   std::vector<std::string> paths;
   et_schema::AllowedOperators allowed_operators;
   std::vector<std::string> op_maps;
   bool recorded = false;
   std::string platform;
-  std::string card;    ///< a known card's name, or its file; empty: `device`
-  std::string device;  ///< its name; empty: of a table the rows' own
-  int threads = 0;     ///< of operators on a CPU, where nothing else says; 0: as measured
+  std::string card;    ///< name of a known card, or its file; empty: use `device`
+  std::string device;  ///< device's name; empty: in a table, each row's own
+  int threads = 0;     ///< threads of operators on a CPU unless specified elsewhere; 0: as measured
   std::vector<predictor::WhatIf> what_if;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
   AskedOverlap overlap;
-  predictor::SimulateOptions options;  ///< without overlap
+  predictor::SimulateOptions options;  ///< except for the overlap
   std::string report;
   std::string trace;
   bool explain = false;
@@ -48,13 +49,13 @@ struct PredictArguments {
 
 [[nodiscard]] PredictArguments read_predict_arguments(int argc, char** argv);
 
-/// Predicts each row of the table and writes it. Says on standard output, where that does not take
-/// the table, how far predictions are from times that the table holds. The exit status.
+/// Predicts each row of the table and writes it. If the table goes to a file, prints how far
+/// predictions are from the table's own times. Returns the exit status.
 int predict_operators(const PredictArguments& arguments);
 
-/// A recorded step on a card that nobody ran it on: prints the prediction, writes the report. The
-/// exit status. Throws Error: bad input (no profile, nothing on a device), usage (a card that is
-/// not known).
+/// Predicts a recorded step on another card, prints the prediction and writes the report. Returns
+/// the exit status. Throws Error (bad input) if there is no profile or no device work, Error
+/// (usage) if the card is unknown.
 int predict_from_profile(const PredictArguments& arguments);
 
 struct PredictedStep {
@@ -63,8 +64,8 @@ struct PredictedStep {
 };
 [[nodiscard]] PredictedStep predict_step(const PredictArguments& arguments, Progress& progress);
 
-/// The iterations as predictor::chrome_trace() wrote them, for a page: lanes by process and thread,
-/// as the trace names them. None of an empty trace.
+/// Returns the timeline of a trace that predictor::chrome_trace() wrote: lanes by process and
+/// thread, with the trace's names. An empty trace has no lanes.
 [[nodiscard]] pages::Timeline timeline_of(const std::string& trace);
 
 }  // namespace understudy::cli

@@ -93,7 +93,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
                     {"device", predictor::to_string(modelled_->device())}};
 }
 
-/// A page that the machine's hypervisor took back in between costs six times as much
+/// A page that the hypervisor has reclaimed in between costs six times as much
 /// (docs/results/fidelity-2-cores.md).
 void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostParts& parts) {
   constexpr double kLeast = 0.5;

@@ -15,16 +15,15 @@
 
 namespace understudy::cli {
 
-/// The card, known by its name or described by a file, is among the platform's from here on; its
-/// name.
+/// Adds a card, known by name or described by a file, to the platform. Returns its name.
 [[nodiscard]] std::string add_card(const std::string& name_or_file, predictor::Platform& platform);
 
-/// The costs that the arguments ask for, and what they are made of.
+/// The costs that the arguments select, and their sources.
 class ChosenCosts {
  public:
-  /// `job`, as recorded, must outlive it, as must this the job's programs: those of a host lie on
-  /// the platform's device from here on. Throws Error: bad input (the platform file), usage (no
-  /// recorded times, no such device).
+  /// `job`, as recorded, must outlive this object. It must outlive the use of the job's programs:
+  /// host programs are placed on the platform's device. Throws Error (bad input) for the platform
+  /// file, Error (usage) without recorded times or for an unknown device.
   ChosenCosts(const PredictArguments& arguments, predictor::Job& job);
 
   [[nodiscard]] const predictor::Costs& costs() const { return *costs_; }
@@ -33,9 +32,9 @@ class ChosenCosts {
     return platform_text_;
   }
   [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
-  /// What the platform knows of its device's overlap; nothing of a host, nor of recorded costs.
+  /// Overlap of the platform's device; empty for a host and for recorded costs.
   [[nodiscard]] const predictor::FoundOverlap& overlap() const { return overlap_; }
-  /// The platform's device; empty of recorded costs.
+  /// The platform's device; empty for recorded costs.
   [[nodiscard]] const std::string& device() const { return device_; }
 
  private:

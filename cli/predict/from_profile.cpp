@@ -27,7 +27,7 @@ using predictor::TimeParts;
 
 constexpr double kNsPerPredictedMs = 1e6;
 
-/// A group of kernels, recorded and predicted; times of all steps.
+/// A group of kernels with its recorded and predicted times, summed over all steps.
 struct Sums {
   std::string name;
   double kernels = 0;
@@ -62,7 +62,7 @@ TimeParts times(TimeParts parts, double factor) {
   return parts;
 }
 
-/// The card with the peak of TF32 as that of float32, if the call's kernels multiply so.
+/// Returns the card with the TF32 peak for float32, if the call's kernels multiply in TF32.
 Card as_multiplied(Card card, const ProfiledCall& call) {
   if (std::ranges::any_of(call.kernels, et_schema::multiplies_tf32, &ProfiledKernel::name)) {
     card.flops_by_dtype[et_schema::DType::kFloat32] =
@@ -71,8 +71,8 @@ Card as_multiplied(Card card, const ProfiledCall& call) {
   return card;
 }
 
-/// What all calls alike take on the other card, by the classes of their kernels: each has the share
-/// of a call that it had when it was recorded.
+/// Returns the time of equal calls on the other card by class of kernel. A class keeps its recorded
+/// share of a call.
 Groups anchored_classes(const ProfiledCall& call, const Card& from, const Card& to) {
   const Card here = as_multiplied(from, call);
   const Card there = as_multiplied(to, call);

@@ -32,7 +32,7 @@ using predictor::MeasuredCall;
 
 constexpr double kNsPerMs = 1e6;
 
-/// The rows asked for, and the table that predictions are written beside.
+/// Rows to predict, and the table that predictions are added to.
 struct Asked {
   CsvTable table;
   std::vector<MeasuredCall> calls;
@@ -63,8 +63,8 @@ Asked read_asked(const std::string& path) {
   return std::move(*asked);
 }
 
-/// Where a row's call is to run: `--card`, else `--device`, else its own device, else the only one
-/// there is.
+/// Returns the device of a row's call: `--card`, else `--device`, else the row's own, else the
+/// platform's only one.
 predictor::DeviceKey device_of(const MeasuredCall& call, const PredictArguments& arguments,
                                const std::string& card, const predictor::OperatorModels& models) {
   const std::string& asked = card.empty() ? arguments.device : card;
@@ -75,7 +75,7 @@ predictor::DeviceKey device_of(const MeasuredCall& call, const PredictArguments&
 
 using Energies = std::vector<std::optional<predictor::EnergyPrediction>>;
 
-/// `energies` is empty where the platform knows none.
+/// `energies` is empty if the platform has none.
 std::string written(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                     const Energies& energies) {
   std::string out;
@@ -108,7 +108,7 @@ struct Judged {
   std::size_t within = 0;
 };
 
-/// The predictions of rows whose time the table holds, against that time.
+/// Compares predictions with the times in the table, by operator.
 std::map<std::string, Judged> judged_by_operator(
     const Asked& asked, const std::vector<predictor::Prediction>& predictions) {
   std::map<std::string, Judged> judged;

@@ -13,13 +13,13 @@ namespace {
 
 using predictor::OverlapFactors;
 
-/// One of the factors: its name, where it stands, what it means.
+/// One of the factors: its name, its place, its meaning.
 struct OverlapKind {
   const char* name;
   std::optional<double> AskedOverlap::*asked;
   std::optional<predictor::OverlapFactor> predictor::DeviceOverlap::*measured;
   double OverlapFactors::*used;
-  const char* words;  ///< with the factor in place of {}
+  const char* words;  ///< {} is replaced by the factor
 };
 constexpr OverlapKind kOverlapKinds[] = {
     {"compute", &AskedOverlap::compute, &predictor::DeviceOverlap::compute,

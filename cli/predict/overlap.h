@@ -11,26 +11,27 @@
 
 namespace understudy::cli {
 
-/// What `--overlap` says; null: nothing.
+/// Values of `--overlap`; unset: not specified.
 struct AskedOverlap {
   std::optional<double> compute = {};
   std::optional<double> communication = {};
   std::optional<double> streams = {};
   [[nodiscard]] bool empty() const { return !compute && !communication && !streams; }
 };
-/// "compute=1.1,communication=1.3,streams=1.2". Throws Error (usage).
+/// Parses "compute=1.1,communication=1.3,streams=1.2". Throws Error (usage).
 [[nodiscard]] AskedOverlap parse_overlap(std::string_view text);
 
-/// The factors of a simulation: those that were asked for, else the platform's, else 1.
+/// Factors of a simulation: requested ones, else the platform's, else 1.
 struct UsedOverlap {
   predictor::OverlapFactors factors;
   predictor::OverlapFactors low;  ///< all at the lower ends of their intervals
   predictor::OverlapFactors high;
-  std::vector<et_schema::PredictedOverlap> rows;  ///< those that someone gave
+  /// factors that were requested or that the platform has
+  std::vector<et_schema::PredictedOverlap> rows;
   std::vector<std::string> assumptions;
 };
-/// `device` is what the platform's times are of. Recorded times hold what overlapped when they were
-/// recorded.
+/// Returns the factors to use. `device`: the device of the platform's times. Recorded times already
+/// include overlap.
 [[nodiscard]] UsedOverlap used_overlap(const AskedOverlap& asked,
                                        const predictor::FoundOverlap& found,
                                        const std::string& device, bool recorded);

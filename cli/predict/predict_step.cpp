@@ -31,8 +31,8 @@ et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& pr
       .bench;
 }
 
-/// What ranks communicate takes another time in a larger group, and generate has forgotten the
-/// recorded one.
+/// Throws for recorded times of a scaled job: communication takes another time in a larger group,
+/// and `generate` has dropped the recorded one.
 void refuse_scaled(const PredictArguments& arguments, const et_schema::Bench& bench) {
   if (!arguments.recorded || !bench.scaled) {
     return;
@@ -75,7 +75,8 @@ std::vector<et_schema::PredictedChange> changes_for(
   return result;
 }
 
-/// The recorded step met the page faults that it met.
+/// Adds the recorded steps to the prediction. They are simulated without additional page faults,
+/// since recorded times include their own.
 void play_recorded_steps(const predictor::Job& job, const predictor::Simulation& simulation,
                          et_schema::Prediction& prediction) {
   const auto has_other_faults = [](const et_schema::Program* program) {
@@ -89,8 +90,8 @@ void play_recorded_steps(const predictor::Job& job, const predictor::Simulation&
   predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
-/// The benchmark on other ranks; `world` must outlive it. Messages stay between ranks that are as
-/// far apart, so that what is joined early stays, too.
+/// Returns the job on other ranks; `world` must outlive it. The distance between the ranks of a
+/// message is unchanged, and therefore `kept_apart`, too.
 predictor::Job job_of(const generator::ScaledWorld& world, const predictor::Job& recorded) {
   predictor::Job job;
   job.groups = world.groups;
@@ -152,7 +153,7 @@ void add_overlap(const UsedOverlap& overlap, bool on_device, et_schema::Predicti
                                 overlap.assumptions.end());
 }
 
-/// How much shorter and longer the iteration is with overlap factors at the ends of their
+/// Returns how much shorter and longer the iteration is with overlap factors at the ends of their
 /// intervals.
 predictor::HalfWidths overlap_widths(const predictor::Job& job, const predictor::Costs& costs,
                                      const UsedOverlap& overlap, predictor::SimulateOptions options,
@@ -171,7 +172,7 @@ predictor::HalfWidths overlap_widths(const predictor::Job& job, const predictor:
   return {std::max(iteration_ns - low_ns, 0.0), std::max(high_ns - iteration_ns, 0.0)};
 }
 
-/// The job with another batch size on all ranks, and what that changes.
+/// The job with another batch size on all ranks, and the effect of the change.
 struct BatchedJob {
   std::deque<et_schema::Program> programs;  ///< the job's
   std::vector<std::string> summary;
@@ -207,7 +208,7 @@ std::string count_text(std::int64_t count) {
   return with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
 }
 
-/// What the figures rest on beside the costs.
+/// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
                      std::vector<std::string>& texts) {
@@ -259,7 +260,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   plain_options.single_stream = false;
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
-  et_schema::Prediction played;  // the recorded steps, where they are recorded
+  et_schema::Prediction played;  // the recorded steps, if recorded
   if (arguments.recorded && !world) {
     played = predictor::prediction_of(job, simulation);
     play_recorded_steps(job, simulation, played);

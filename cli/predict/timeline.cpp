@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 constexpr double kNsPerUs = 1e3;
 
-/// Where an event stands: its process and thread.
+/// Process and thread of an event.
 using Place = std::pair<std::int64_t, std::int64_t>;
 
 std::string class_of(const Json& event) {

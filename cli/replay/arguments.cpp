@@ -97,7 +97,7 @@ void add_sweep_options(CommandLine& line, ReplayArguments& arguments, std::strin
       .needs("--sweep");
 }
 
-/// Reads what --sweep and --sizes hold.
+/// Reads the values of --sweep and --sizes.
 void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
   const bool sweeps = !arguments.sweep_names.empty();
   refuse_if(sweeps && !arguments.input.empty(), "a sweep takes no benchmark", "BENCH",

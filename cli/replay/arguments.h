@@ -12,13 +12,13 @@
 
 namespace understudy::cli {
 
-/// What `replay` was asked to do.
+/// Arguments of `replay`.
 struct ReplayArguments {
   std::string input;  ///< bench.et, a trace, an archive or a folder
   std::optional<int> rank;
   std::optional<double> min_coverage;
-  /// "recorded" or a platform file: how long communication takes, which then is simulated; empty:
-  /// it is not.
+  /// Source of the times of simulated communication: "recorded" or a platform file. Empty:
+  /// communication is not simulated.
   std::string comm_times;
   std::vector<std::string> op_libraries;
   std::vector<std::string> op_maps;
@@ -30,12 +30,12 @@ struct ReplayArguments {
   bool quiet = false;
   Sandboxing sandbox = Sandboxing::kAuto;
   replayer::ReplayOptions options;
-  std::vector<std::string> filters;      ///< as the report names them
-  calibrator::SweepOptions sweep;        ///< without kinds: a benchmark is replayed
-  std::vector<std::string> sweep_names;  ///< of the kinds, as they were given
+  std::vector<std::string> filters;      ///< with the report's names
+  calibrator::SweepOptions sweep;        ///< if it has no kinds, a benchmark is replayed
+  std::vector<std::string> sweep_names;  ///< names of the kinds, as typed
 };
 
-/// By name, as the report has them.
+/// Returns the settings by their name in the report.
 [[nodiscard]] std::map<std::string, std::string> settings_of(const ReplayArguments& arguments);
 
 /// Throws what parse_arguments() throws.

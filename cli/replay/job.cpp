@@ -26,7 +26,7 @@ namespace {
 using et_schema::Error;
 using et_schema::Report;
 
-/// Wipes the line of progress however a scope is left, so that an error can follow.
+/// Erases the line of progress at the end of a scope, so that an error can follow.
 class WipeAtEnd {
  public:
   explicit WipeAtEnd(Progress& progress) : progress_(progress) {}
@@ -44,10 +44,10 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   const WipeAtEnd wipe(progress_);
   const std::optional<backends::Launch> launch = backends::launched();
   const bool has_company = launch && launch->world_size > 1;
-  if (!has_company) {  // a launcher ends its ranks by the same signal if another one has failed
+  if (!has_company) {  // a launcher sends this signal to all ranks if one has failed
     signals_.announce("replay");
   }
-  std::optional<Error> refused;  // told once all ranks are there, by one of them
+  std::optional<Error> refused;  // thrown by one rank after all ranks have joined
   try {
     arguments_ = read_arguments();
   } catch (const Error& error) {
@@ -100,7 +100,7 @@ void ReplayJob::end_others(int status) {
 void ReplayJob::confine() {
   const std::optional<backends::Launch> launch = backends::launched();
   const int ranks = launch ? std::max(launch->world_size, 1) : 1;
-  SandboxNeeds needs{.has_ranks = launch && launch->world_size != 1,  // 0: MPI tells
+  SandboxNeeds needs{.has_ranks = launch && launch->world_size != 1,  // 0: MPI knows
                      .has_gpu = arguments_.options.device != "cpu",
                      .starts_programs = !is_one_benchmark({arguments_.input})};
   if (!arguments_.trace_path.empty()) {
@@ -118,8 +118,8 @@ void ReplayJob::join_launcher() {
   const std::optional<backends::Launch> launch = backends::launched();
   if (launch && launch->world_size != 1) {
     if (arguments_.sandbox != Sandboxing::kOff) {
-      // Open MPI (4, and 5) would read large messages out of the other rank's memory, which the
-      // sandbox denies: it then complains of each of them and copies them through shared memory.
+      // Open MPI (4 and 5) reads large messages from the other rank's memory. The sandbox denies
+      // this: Open MPI would complain about each message and copy it through shared memory.
       setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", /*overwrite=*/0);
       setenv("OMPI_MCA_smsc", "^cma", /*overwrite=*/0);
     }
@@ -168,7 +168,7 @@ void ReplayJob::check_same(const std::string& mine, const char* summary, const s
   });
 }
 
-/// It is worked out once, though ranks tell each other before the run and the report after it.
+/// The hash is computed once; ranks exchange it before the run, and the report holds it.
 const std::string& ReplayJob::benchmark_hash() {
   if (benchmark_hash_.empty()) {
     benchmark_hash_ = et_schema::benchmark_hash(bench_);
@@ -281,7 +281,7 @@ void ReplayJob::together(const std::function<void()>& part) {
     if (rank == backend_->rank()) {
       throw failure->with_rank(rank);
     }
-    backend_->barrier();  // until the rank that speaks ends the job
+    backend_->barrier();  // waits until the rank with the error ends the job
   }
 }
 
@@ -313,8 +313,7 @@ int ReplayJob::run_ranks() {
   return kStatusOk;
 }
 
-/// All ranks have read the same benchmark: the first matches it for all, and each gets its own
-/// order.
+/// All ranks have read the same benchmark: rank 0 matches it for all, and sends each its order.
 void ReplayJob::match_ranks() {
   if (!arguments_.comm_times.empty()) {
     CommTimes times = comm_times(bench_, bench_rank(), arguments_.comm_times);

@@ -18,24 +18,24 @@
 
 namespace understudy::cli {
 
-/// What SIGINT answers while something is measured.
+/// Printed to standard error at the first SIGINT during a measurement.
 inline constexpr const char* kEndingWords =
     "\nreplay: ending the measurement, to report what was measured; once more ends it at once";
 
 /// One process' part in a replay, alone or under a launcher.
 class ReplayJob {
  public:
-  /// `stuck` tells an error and ends the process: see BackendOptions.
+  /// `stuck` reports an error and ends the process: see BackendOptions.
   explicit ReplayJob(std::function<void(const et_schema::Error&)> stuck)
       : stuck_(std::move(stuck)) {}
 
-  /// Runs to the end; the exit status: 0, or 130 and 143 after SIGINT and SIGTERM. Throws
-  /// et_schema::Error with this process' rank in it. What all ranks have found alike, in their
-  /// arguments too, is thrown by one of them.
+  /// Runs the replay. Returns the exit status: 0, or 130 and 143 after SIGINT and SIGTERM. Throws
+  /// et_schema::Error with this process' rank. If all ranks find the same error, even in their
+  /// arguments, only one throws it.
   int run(const std::function<ReplayArguments()>& read_arguments);
 
-  /// After run() threw: takes the other ranks down, if there are any. Does nothing if there are
-  /// none, or if run() came to its end, as then all ranks do.
+  /// Ends the other ranks after run() has thrown. Does nothing if there are none, or if run()
+  /// completed, since then all ranks complete.
   void end_others(int status);
 
  private:
@@ -43,18 +43,18 @@ class ReplayJob {
   void confine();
   void join_launcher();
   void check_rank() const;
-  /// Ranks that were told to run different things would wait for each other in vain.
+  /// Throws if ranks would run different things: they would wait for each other forever.
   void check_alike();
-  /// Refuses what differs from rank 0's.
+  /// Throws if `mine` differs from rank 0's value.
   void check_same(const std::string& mine, const char* summary, const std::string& field,
                   const char* hint);
   [[nodiscard]] const std::string& benchmark_hash();
   void load();
-  /// Refuses, before the work, what cannot be written or would take the place of something else.
+  /// Throws before the work if an output cannot be written or would overwrite something else.
   void refuse_outputs() const;
   [[nodiscard]] std::vector<NamedOutput> outputs() const;
   void check_world_size() const;
-  /// Some of a job's ranks replay one by one, or without communication.
+  /// A part of a job's ranks must replay one at a time, or without communication.
   void check_partial() const;
   [[nodiscard]] int run_ranks();
   [[nodiscard]] int sweep();
@@ -65,46 +65,47 @@ class ReplayJob {
   void print(const et_schema::Report& report) const;
   void write_rank_files(const replayer::RankRun& run, const et_schema::Report& report);
   void check_coverage(const et_schema::Report& report) const;
-  /// Runs `part` on all ranks; if it throws on some, the lowest of them throws and the others wait
-  /// for the end.
+  /// Runs `part` on all ranks. If it throws on some, the lowest of these ranks throws and the
+  /// others wait to be ended.
   void together(const std::function<void()>& part);
   [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
   [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
-  /// The position in the benchmark of the program that this process replays.
+  /// Returns the index in the benchmark of the program that this process replays.
   [[nodiscard]] int bench_rank() const;
 
   std::function<void(const et_schema::Error&)> stuck_;
   ReplayArguments arguments_;
   std::unique_ptr<backends::Backend> backend_;
   et_schema::Bench bench_;
-  std::string benchmark_hash_;          ///< of `bench_`; empty: not worked out yet
-  std::vector<std::string> libraries_;  ///< for the environment
+  std::string benchmark_hash_;          ///< hash of `bench_`; empty: not yet computed
+  std::vector<std::string> libraries_;  ///< recorded in the report's environment
   Progress progress_;
   StopSignals signals_;
-  std::string guessed_comms_;  ///< what a report says of simulated times
+  std::string guessed_comms_;  ///< the report's note on simulated times
   Sandbox sandbox_;
-  bool has_ended_ = false;  ///< run() came to its end
+  bool has_ended_ = false;  ///< run() completed
 };
 
-/// Reads what a replay is given: a benchmark, or traces, which are compiled. Throws Error (bad
+/// Reads the input of a replay: a benchmark, or traces, which are compiled. Throws Error (bad
 /// input).
 [[nodiscard]] et_schema::Bench load_bench(const ReplayArguments& arguments, Progress& progress);
 
-/// All files that a replay of `ranks` ranks was asked to write.
+/// Returns all files that a replay of `ranks` ranks writes.
 [[nodiscard]] std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks);
 
-/// Where a rank's profile goes on its way to --trace: beside it, if there is its folder.
+/// Returns the path of a rank's intermediate profile for --trace: beside `path` if its folder
+/// exists.
 [[nodiscard]] std::string profile_path(const std::string& path, int rank, int ranks);
 
 /// Writes FILE, or a FILE.R for each of several ranks. `texts`: by rank.
 void write_checksums(const std::string& path, const std::vector<std::string>& texts);
 
-/// Writes the rows of all ranks' texts behind the header of `times`.
+/// Writes the header of `times`, then the rows of all ranks' texts.
 void write_operator_times(const std::string& path, et_schema::OperatorTimes times,
                           const std::vector<std::string>& texts);
 
-/// Writes the ranks' Kineto profiles: FILE of one alone; of several out.R.json, and FILE with all
-/// of them, each with processes of its own.
+/// Writes the ranks' Kineto profiles. One rank: to FILE. Several: each to out.R.json, and all of
+/// them to FILE, where each rank has its own processes.
 void write_traces(const std::string& path, const std::vector<std::string>& profiles);
 
 }  // namespace understudy::cli

@@ -18,7 +18,7 @@
 #include "replayer/run/crash.h"
 #include "simulated_comms.h"
 
-// What a replay measures, and what is made of it.
+// Measurement and results of a replay.
 namespace understudy::cli {
 
 using et_schema::Report;
@@ -29,7 +29,7 @@ replayer::RankRun ReplayJob::measure() {
   options.monitor.progress = [this](const replayer::PhaseProgress& at) {
     StopSignals::at(replayer::to_string(at.phase), replayer::say_running_step);
     if (at.phase == replayer::Phase::kIterations) {
-      signals_.listen(is_first() ? kEndingWords : nullptr);  // before, there is nothing to be kept
+      signals_.listen(is_first() ? kEndingWords : nullptr);  // before, there is nothing to keep
     }
     progress_.show({replayer::to_string(at.phase), at.done, at.total, at.left_s});
   };
@@ -39,7 +39,7 @@ replayer::RankRun ReplayJob::measure() {
   return run;
 }
 
-/// The report of the whole job, on every rank.
+/// Returns the report of the whole job, on every rank.
 Report ReplayJob::merged(const replayer::RankRun& run) {
   std::vector<et_schema::RankReport> ranks;
   for (const std::string& text : backend_->all_gather_text(et_schema::to_json(run.report))) {
@@ -85,7 +85,7 @@ void ReplayJob::print(const Report& report) const {
   }
 }
 
-/// What single ranks have beside the report, by the first of them.
+/// Writes the results of single ranks, on rank 0.
 void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& report) {
   if (!arguments_.operator_times_path.empty()) {
     const et_schema::OperatorTimes times{report.environment.tool_version,

@@ -4,7 +4,7 @@
 namespace understudy::cli {
 namespace {
 
-/// What a trace is compiled with: the part of it that is replayed.
+/// Returns the options for compiling a trace: the part of it that is replayed.
 generator::GenerateOptions options_of(const replayer::ReplayOptions& options) {
   return {.only = options.only == replayer::Only::kCompute ? generator::Only::kCompute
                   : options.only == replayer::Only::kComms ? generator::Only::kComms

@@ -2,7 +2,7 @@
 
 #include "cli/common/verb.h"
 
-/// `understudy` starts this program for other verbs, too, which need LibTorch: --verb=NAME.
+/// `understudy` also starts this program for other verbs that need LibTorch: --verb=NAME.
 int main(int argc, char** argv) {
   using understudy::cli::find_verb;
   constexpr std::string_view kFlag = "--verb=";

@@ -1,8 +1,9 @@
-// replay --verb=operator_results CALLS ANSWERS: what tensors calls of operators result in. CALLS is
-// a program's text (et_schema/formats/bench/program_text.h), ANSWERS a file that exists; it gets a
-// line for each instruction (et_schema/formats/call_results/call_results.h). Operator maps may
-// follow. Kernels that do not check their arguments may end the process that calls them: it is a
-// child in a sandbox, and the next one goes on behind that call.
+// replay --verb=operator_results CALLS ANSWERS [MAPS]: determines the tensors that calls of
+// operators return. CALLS is a program's text (et_schema/formats/bench/program_text.h). ANSWERS is
+// an existing file; it gets a line for each instruction
+// (et_schema/formats/call_results/call_results.h). A kernel that does not check its arguments may
+// end the process that calls it. Calls therefore run in a sandboxed child, and the next child
+// continues after the failed call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -34,7 +35,7 @@
 namespace understudy::cli {
 namespace {
 
-/// Where answers go. A line is written at once, so that none is lost with the process.
+/// Writer of answers. A line is written at once, so that none is lost if the process ends.
 class Answers {
  public:
   explicit Answers(const std::string& path)
@@ -68,10 +69,10 @@ class Answers {
   int file_;
 };
 
-/// What parent and children share.
+/// Memory shared by parent and children.
 struct Counts {
   std::atomic<std::size_t> answered = 0;
-  std::atomic<bool> is_calling = false;  ///< a kernel runs
+  std::atomic<bool> is_calling = false;  ///< true while a kernel runs
 };
 
 class Progress {
@@ -94,19 +95,19 @@ class Progress {
   Counts* counts_;
 };
 
-/// Answers the calls that are left, in this process. Only it looks at what a stranger may have
-/// made.
+/// Answers the remaining calls in this process. Only this process reads untrusted input.
 int answer_calls(const std::string& calls, const std::vector<std::string>& maps, Answers& answers,
                  Progress& progress) {
   const std::string text = et_schema::read_file(calls, et_schema::process_limits());
-  std::vector<std::string> map_texts;  // files of the parent, which is out of reach from then on
+  std::vector<std::string> map_texts;  // contents of the parent's files, which the sandbox denies
   for (const std::string& map : maps) {
     map_texts.push_back(et_schema::read_file(map, et_schema::process_limits()));
   }
   Sandbox sandbox;
   sandbox.confine_files(Sandboxing::kAuto, {});
   sandbox.deny_calls();
-  for (std::size_t i = maps.size(); i-- > 0;) {  // of two that name an operator the last one counts
+  // if two maps name an operator, the last one counts
+  for (std::size_t i = maps.size(); i-- > 0;) {
     et_schema::use_rows_of_benchmark(map_texts[i], maps[i]);
   }
   if (!maps.empty()) {
@@ -123,7 +124,7 @@ int answer_calls(const std::string& calls, const std::vector<std::string>& maps,
   return kStatusOk;
 }
 
-/// The same in a child. Returns how that ended.
+/// Runs answer_calls() in a child. Returns how the child ended.
 int answer_in_child(const std::string& calls, const std::vector<std::string>& maps,
                     Answers& answers, Progress& progress) {
   const pid_t child = ::fork();

@@ -16,11 +16,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Processes of the file of all ranks: its host's, then those that Kineto has for its GPUs.
+/// Ids per rank in the file of all ranks: the host's process, then Kineto's processes of GPUs.
 constexpr int kProcessesOfRank = 100;
 
-/// Adds a rank's events, ranks in their order. Kineto numbers GPUs as processes, too; by their
-/// order they stay apart. The profiler's own marks, which have texts for processes, are of no rank.
+/// Adds a rank's events; ranks are added in order. Kineto also numbers GPUs as processes; numbering
+/// them per rank keeps them apart. The profiler's own marks, whose processes are texts, are
+/// dropped.
 void add_rank(const Json& profile, int rank, Json& all) {
   std::map<Json, int> processes;
   for (Json event : profile.at("traceEvents")) {

@@ -18,13 +18,14 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// When this process began, before its libraries were loaded; now where the system does not tell.
+/// Returns when this process began, before its libraries were loaded; the current time if the
+/// system does not report it.
 SteadyTime process_start() {
   const SteadyTime now = std::chrono::steady_clock::now();
   std::ifstream file("/proc/self/stat");
   std::string text;
   std::getline(file, text);
-  // The name, in parentheses, may hold blanks; the start is the 20th word behind it.
+  // The name, in parentheses, may hold blanks; the start is the 20th word after it.
   constexpr int kWord = 20;
   std::size_t at = text.rfind(')');
   for (int word = 0; word < kWord && at != std::string::npos; ++word) {

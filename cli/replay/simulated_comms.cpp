@@ -19,7 +19,7 @@ namespace {
 using et_schema::Instruction;
 using et_schema::Program;
 
-/// Costs of communication alone.
+/// Costs of communication only.
 class CommCosts final : public predictor::Costs {
  public:
   explicit CommCosts(std::function<predictor::Estimate(const predictor::CommCall&)> communication)
@@ -41,7 +41,7 @@ class CommCosts final : public predictor::Costs {
   std::function<predictor::Estimate(const predictor::CommCall&)> communication_;
 };
 
-/// What each instruction's communication takes.
+/// Returns the cost of each instruction's communication.
 std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int rank,
                                           const std::string& source) {
   const predictor::Job job = predictor::job_of(bench);
@@ -121,7 +121,7 @@ CommTimes comm_times(const et_schema::Bench& bench, int rank, const std::string&
   for (const Instruction* const call : calls) {
     const predictor::Estimate& cost =
         costs[static_cast<std::size_t>(call - all.data())].communication;
-    times.ns.push_back(std::max(1LL, std::llround(cost.ns)));  // 0 is not simulated
+    times.ns.push_back(std::max(1LL, std::llround(cost.ns)));  // 0 means not simulated
     times.guessed += is_recorded && cost.model != "recorded" ? 1U : 0U;
   }
   return times;

@@ -9,20 +9,20 @@
 
 namespace understudy::cli {
 
-/// Throws Error (usage) where communication cannot be simulated as asked.
+/// Throws Error (usage) if communication cannot be simulated as requested.
 void check_simulated_comms(const ReplayArguments& arguments, int processes);
 
-/// How long the communications of a rank take.
+/// Durations of a rank's communications.
 struct CommTimes {
-  std::vector<std::int64_t> ns;  ///< by communication, as in et_schema::CommOrder
-  std::size_t guessed =
-      0;  ///< recorded ones that no rank was seen to wait for: by the others' rate
+  std::vector<std::int64_t> ns;  ///< by communication, in the order of et_schema::CommOrder
+  /// Recorded communications that no rank was seen to wait for; estimated by the others' rate.
+  std::size_t guessed = 0;
 };
 
-/// Of one of the benchmark's ranks among all ranks of the job, as `predict` counts them. `source`:
-/// "recorded", by the linked profiles, or a platform file, by its models. Throws Error: bad input
-/// (ranks that do not fit each other, a damaged file), usage (calls without recorded times, a
-/// platform without collectives).
+/// Returns the times of one rank's communications, as `predict` computes them with all ranks of the
+/// job. `source`: "recorded" (the linked profiles), or a platform file (its models). Throws Error
+/// (bad input) if ranks do not match or the file is damaged; Error (usage) if calls have no
+/// recorded times or the platform has no collectives.
 [[nodiscard]] CommTimes comm_times(const et_schema::Bench& bench, int rank,
                                    const std::string& source);
 

@@ -58,7 +58,7 @@ SweepJson result_json(const SweptSize& size, const std::string& name, int iterat
           {"experiment_name", name + "_perf"}};
 }
 
-/// "2.28.3" as NCCL has it in one number, 22803; 0 of what is not NCCL.
+/// Returns "2.28.3" as NCCL's number, 22803; 0 for other backends.
 int nccl_version(const SweepRun& run) {
   int major = 0;
   int minor = 0;
@@ -93,7 +93,7 @@ SweepJson config_json(const SweepOptions& options, CommKind kind, const SweepRun
           {"devices", std::move(devices)}};
 }
 
-/// The document of a kind; its name as the user gave it.
+/// Returns the document of a kind, named as the user typed it.
 SweepJson kind_json(const ReplayArguments& arguments, std::size_t kind, const SweepRun& run) {
   const SweepOptions& options = arguments.sweep;
   const std::string& name = arguments.sweep_names[kind];

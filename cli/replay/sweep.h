@@ -10,18 +10,18 @@
 
 namespace understudy::cli {
 
-/// The kind of communication that nccl-tests or c10d call so: "all_reduce", "alltoall", "sendrecv".
-/// Throws Error (usage) for others, and for those that move no bytes.
+/// Returns the kind of communication for a name of nccl-tests or c10d: "all_reduce", "alltoall",
+/// "sendrecv". Throws Error (usage) for unknown names, and for kinds that move no bytes.
 [[nodiscard]] et_schema::CommKind swept_kind(const std::string& name);
 
-/// Reads "1K:1G:2", least, most and factor, or one size. Throws Error (usage) for anything else.
+/// Parses "1K:1G:2" (least size, most, factor) or one size. Throws Error (usage) for anything else.
 void read_sweep_sizes(const std::string& text, calibrator::SweepOptions& options);
 
-/// A swept job's ranks, and when it was swept.
+/// Results and ranks of a sweep, and its time.
 struct SweepRun {
   std::vector<calibrator::SweptSize> sizes;
-  std::string backend;             ///< what moved the bytes
-  std::string version;             ///< its own
+  std::string backend;             ///< backend that moved the bytes
+  std::string version;             ///< version of the backend
   bool on_device = false;          ///< between GPUs
   std::vector<std::string> hosts;  ///< by rank
   std::vector<std::string> pids;   ///< by rank
@@ -29,14 +29,14 @@ struct SweepRun {
   std::string end_time;
 };
 
-/// "2026-11-24 15:30:00": nccl-tests' form.
+/// Returns the time in nccl-tests' format: "2026-11-24 15:30:00".
 [[nodiscard]] std::string sweep_time_now();
 
-/// Its tables, one for each kind; the data: a list of documents with nccl-tests' names.
+/// Shows a table for each kind. Its data is a list of documents with nccl-tests' names.
 [[nodiscard]] pages::Page sweep_page(const ReplayArguments& arguments, const SweepRun& run);
 
-/// Writes a document as nccl-tests' -J does, which `calibrate` reads: of several kinds one each,
-/// with its name in that of the file (out.all_reduce.json).
+/// Writes a document in the format of nccl-tests' -J, which `calibrate` reads. Several kinds are
+/// written to one file each, named after the kind (out.all_reduce.json).
 void write_sweep(const ReplayArguments& arguments, const SweepRun& run);
 
 }  // namespace understudy::cli

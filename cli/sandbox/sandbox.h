@@ -6,42 +6,41 @@
 
 namespace understudy::cli {
 
-/// Whether a process gives up what operators that only compute do not need.
+/// Whether a process drops rights that pure computation does not need.
 enum class Sandboxing : std::uint8_t {
-  kAuto,  ///< as far as the kernel can
-  kOn,    ///< a kernel that cannot is a failure
+  kAuto,  ///< as far as the kernel supports it
+  kOn,    ///< fails if the kernel does not support it
   kOff
 };
 
-/// What a process has still to do once its sandbox is closed.
+/// What a process must still be able to do in its sandbox.
 struct SandboxNeeds {
-  std::vector<std::string> outputs = {};  ///< files that it writes, and renames into place
-  std::vector<std::string> folders = {};  ///< in which it makes files and folders
-  bool has_ranks = false;                 ///< it communicates with other processes
+  std::vector<std::string> outputs = {};  ///< files that the process writes, and renames into place
+  std::vector<std::string> folders = {};  ///< folders in which the process makes files and folders
+  bool has_ranks = false;                 ///< the process communicates with other processes
   bool has_gpu = false;
-  bool starts_programs = false;  ///< until deny_programs(); they may send each other signals
-  bool is_of_thread = false;     ///< of the calling thread and what that starts; not of the others
+  bool starts_programs = false;  ///< until deny_programs(); the programs may signal each other
+  bool is_of_thread = false;     ///< applies to the calling thread and its descendants only
 };
 
-/// Takes from this process, for good and below any code that runs in it, what a stranger's file has
-/// no use for: writing files (Landlock), and starting programs, opening sockets, and changing other
-/// processes and the attributes of files (seccomp). What is open stays open. Reading files stays
-/// possible.
+/// Permanently removes rights from this process that replaying an untrusted file does not need:
+/// writing files (Landlock); starting programs, opening sockets, and changing other processes and
+/// file attributes (seccomp). Open files stay open, and files can still be read.
 class Sandbox {
  public:
-  /// Confines the calling thread, and all threads and processes that it starts from here on, to
-  /// writing what `needs` names. Must be called while the process has one thread: other threads
-  /// keep their rights, which held() then says.
+  /// Restricts the calling thread, and all threads and processes that it starts later, to writing
+  /// what `needs` requires. Must be called while the process has one thread: other threads keep
+  /// their rights, which held() then reports.
   void confine_files(Sandboxing when, const SandboxNeeds& needs);
-  /// Denies the other calls, to all threads. Call it before a stranger's file is read, after MPI
-  /// and the libraries of the user are open. Throws Error (failed) under Sandboxing::kOn if
-  /// anything does not hold.
+  /// Denies the other system calls to all threads. Must be called before an untrusted file is read,
+  /// and after MPI and the user's libraries are loaded. Throws Error (failed) under Sandboxing::kOn
+  /// if any restriction is not in effect.
   void deny_calls();
-  /// Denies starting programs, too, if `needs` left it possible.
+  /// Also denies starting programs, if `needs` allowed it so far.
   void deny_programs();
 
-  /// What holds, for the report: "files, programs, sockets", without what the kernel lacks or the
-  /// process needs; "off".
+  /// Returns the restrictions in effect, for the report: "files, programs, sockets", without those
+  /// that the kernel lacks or `needs` excludes; "off" if there are none.
   [[nodiscard]] std::string held() const;
 
  private:

@@ -8,15 +8,15 @@
 
 namespace understudy::cli {
 
-/// What `shard` was asked to do.
+/// Arguments of `shard`.
 struct ShardArguments {
-  std::string tables;    ///< the file of tables; empty where one is drawn
+  std::string tables;    ///< file of the tables; empty if tables are drawn
   std::string platform;  ///< empty: published figures
   int ranks = 0;
   int nodes = 1;
-  std::optional<std::int64_t> batch;  ///< samples a rank; absent: the file's
-  std::optional<double> memory_gib;   ///< of a rank
-  std::uint64_t seed = 0;             ///< of the random heuristic and of drawn tables
+  std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's
+  std::optional<double> memory_gib;   ///< memory of a rank
+  std::uint64_t seed = 0;             ///< seeds the random heuristic and drawn tables
   bool cuts_any = false;
   bool draw = false;
   bool heavy = false;

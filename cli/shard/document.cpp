@@ -31,7 +31,7 @@ double bytes_of(const predictor::ShardTask& task) {
   return bytes;
 }
 
-/// Six digits: more than any model knows, and the same on every machine.
+/// Rounds to six digits: more than any model predicts, and equal on every machine.
 double rounded(double value) {
   return std::stod(fmt::format("{:.6g}", value));
 }
@@ -40,7 +40,7 @@ double ms_of(double ns) {
   return rounded(ns / kNsPerMs);
 }
 
-/// The mean rank's lookups and updates as a share of the slowest rank's.
+/// Returns the mean rank's lookups and updates as a share of the slowest rank's.
 double balance_of(const Plan& plan) {
   double sum = 0;
   double slowest = 0;
@@ -140,7 +140,7 @@ pages::Section head_section(const Json& document) {
                      texts("file", "tables"), texts("platform")})}};
 }
 
-/// Plans that fit come first, the fastest of them at the top.
+/// Lists plans that fit first, fastest first.
 pages::Section plans_section(const Json& document) {
   pages::Table table = table_at(
       document, "/plans", "A step's embedding tables, ms, by plan; two all-to-alls a step",
@@ -175,7 +175,7 @@ pages::Section chosen_section(const Json& document) {
            cuts}};
 }
 
-/// Names the figures that no measurement of the platform stands behind.
+/// Names the figures without a measurement of the platform.
 std::vector<std::string> caveats_of(const Plan& plan) {
   std::vector<std::string> caveats;
   for (const auto& [what, estimate] :

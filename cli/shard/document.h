@@ -9,20 +9,20 @@
 
 namespace understudy::cli {
 
-/// What `shard` found.
+/// Result of `shard`.
 struct Sharding {
   predictor::ShardTask task;
   int ranks = 0;
-  double memory_bytes = 0;  ///< infinite: not bounded
+  double memory_bytes = 0;  ///< memory of a rank; infinite: unlimited
   std::string tables_file;
   std::string platform;
-  std::vector<predictor::Plan> plans;  ///< the search's first, then the heuristics
+  std::vector<predictor::Plan> plans;  ///< the search's plan first, then the heuristics'
 };
 
-/// "tables.json: 47 tables, 52.5 GiB", of tables that were drawn.
+/// Returns "tables.json: 47 tables, 52.5 GiB" for drawn tables.
 [[nodiscard]] std::string drawn_text(const predictor::ShardTask& task, const std::string& path);
-/// The plans by time, the chosen one's ranks, what was cut. Its data: docs/formats.md, "Sharding
-/// plan".
+/// Shows the plans by time, the ranks of the chosen plan, and the tables that were cut. Its data:
+/// docs/formats.md, "Sharding plan".
 [[nodiscard]] pages::Page sharding_page(const Sharding& sharding);
 
 }  // namespace understudy::cli

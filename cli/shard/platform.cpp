@@ -32,7 +32,7 @@ constexpr BandwidthSigmoid kFour{13,         27,          56.7134,   85.6,
 constexpr BandwidthSigmoid kEight{12,         24,          45.8154,   68.0,
                                   5.88387459, 12.51962025, .23138583, -4.02494046};
 
-/// 7.4 % mean error was published for such calls on 4 GPUs; other numbers of ranks are a guess.
+/// The published mean error of such calls on 4 GPUs is 7.4 %; other numbers of ranks are a guess.
 Estimate published_all_to_all(double link_bytes, int ranks) {
   constexpr double kNsPerUs = 1e3;
   constexpr double kWidth = 0.15;
@@ -94,7 +94,7 @@ void ShardPlatform::read(const ShardArguments& arguments) {
   const std::string& path = arguments.platform;
   platform_ = predictor::read_platform(path);
   read_embeddings(path);
-  if (arguments.ranks > 1) {  // one alone exchanges nothing
+  if (arguments.ranks > 1) {  // a single rank exchanges nothing
     collectives_ = section_of(platform_, path, "collectives",
                               "add rows of communication: mpirun -np N calibrate --rows "
                               "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
@@ -104,8 +104,8 @@ void ShardPlatform::read(const ShardArguments& arguments) {
   name_ = std::filesystem::path(path).filename();
 }
 
-/// Rows of whole tables tell what repeats among their lookups; else single operators that were
-/// measured.
+/// Prefers rows of whole tables, which include the repetitions among lookups, to rows of single
+/// operators.
 void ShardPlatform::read_embeddings(const std::string& path) {
   if (!platform_.sections.contains("embeddings")) {
     std::set<std::string> names;
@@ -147,7 +147,7 @@ predictor::ShardCosts ShardPlatform::costs() const {
   call.nodes = nodes_;
   call.on_device = has_gpus(collectives_);
   costs.all_to_all = [this, call](double link_bytes, int ranks) mutable {
-    // nccl-tests' size of an exchange holds what a rank keeps, too.
+    // nccl-tests' size of an exchange includes what a rank keeps.
     call.bytes = std::llround(link_bytes * ranks / (ranks - 1));
     call.ranks = ranks;
     return predictor::estimate(collectives_, call);

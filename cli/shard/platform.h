@@ -10,16 +10,17 @@
 
 namespace understudy::cli {
 
-/// What the costs of a plan come from.
+/// Source of the costs of a plan.
 class ShardPlatform {
  public:
-  /// Published figures of a V100 where no file is named. Throws Error: bad input (no platform file,
-  /// or of another version), usage (a platform without embedding tables or communication).
+  /// Uses published figures of a V100 if no file is named. Throws Error (bad input) if the file is
+  /// not a platform or has another version; Error (usage) if the platform lacks embedding tables or
+  /// communication.
   explicit ShardPlatform(const ShardArguments& arguments);
 
   [[nodiscard]] predictor::ShardCosts costs() const;
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// What a rank has for tables; infinite where nothing bounds it.
+  /// Memory of a rank for tables; infinite if unlimited.
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
@@ -31,7 +32,7 @@ class ShardPlatform {
   int nodes_ = 1;
   predictor::Platform platform_;
   predictor::EmbeddingCosts embedding_;
-  predictor::CollectiveModels collectives_;  ///< none: published all-to-alls
+  predictor::CollectiveModels collectives_;  ///< empty: published all-to-alls
 };
 
 }  // namespace understudy::cli

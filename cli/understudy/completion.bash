@@ -1,4 +1,4 @@
-# bash completion for understudy and replay. Flags are read off the programs' own --help-all.
+# bash completion for understudy and replay. Flags are read from the programs' own --help-all.
 _understudy() {
   local word=${COMP_WORDS[COMP_CWORD]} flags
   local -a verb=("${COMP_WORDS[0]}")

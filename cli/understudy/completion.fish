@@ -1,4 +1,4 @@
-# fish completion for understudy and replay. Flags are read off the programs' own --help-all.
+# fish completion for understudy and replay. Flags are read from the programs' own --help-all.
 function __understudy_verbs
     understudy --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]\+\)  *\(.*\)/\1\t\2/p'
 end

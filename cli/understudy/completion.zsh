@@ -1,5 +1,5 @@
 #compdef understudy replay
-# zsh completion for understudy and replay. Flags are read off the programs' own --help-all.
+# zsh completion for understudy and replay. Flags are read from the programs' own --help-all.
 _understudy() {
   local -a command=("${words[1]}") flags verbs
   if [[ ${words[1]:t} == understudy ]]; then

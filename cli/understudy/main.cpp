@@ -33,7 +33,7 @@ constexpr const char* kAfter =
 
 }  // namespace
 
-/// The first word is a verb, or the name of a link to this program.
+/// The verb is the first word, or the name of a link to this program.
 int main(int argc, char** argv) {
   return understudy::cli::run_main("understudy", argc, argv, [&] {
     std::vector<std::string> words(argv, argv + argc);

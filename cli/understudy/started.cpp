@@ -1,4 +1,4 @@
-// Verbs that are programs of their own: `replay`, which needs LibTorch, and what is Python.
+// Verbs that are separate programs: `replay`, which needs LibTorch, and Python scripts.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ int start(const std::string& program, int argc, char** argv) {
                                .hint = "install the package again, with the replayer"});
 }
 
-/// Of an installed package bin/understudy-NAME; of a clone scripts/NAME.
+/// Runs bin/understudy-NAME of an installed package, or scripts/NAME of a clone.
 int start_script(const std::string& name, int argc, char** argv) {
   const fs::path folder = fs::path(own_program()).parent_path();
   const std::string program = (folder / ("understudy-" + name)).string();

@@ -10,7 +10,7 @@
 
 namespace understudy::et_schema {
 
-/// Places texts and arrays in a Trace's arena, which frees them all at once.
+/// Allocates texts and arrays in a Trace's arena, which frees all of them at once.
 class Arena {
  public:
   explicit Arena(std::pmr::memory_resource& resource) : resource_(&resource) {}

@@ -5,8 +5,8 @@
 
 namespace understudy::et_schema {
 
-/// A broken invariant: a bug of the project's own, which no input can cause. `main` maps it to
-/// status 70.
+/// Thrown if an invariant does not hold, which is a bug of the project: no input can cause it.
+/// `main` maps it to exit status 70.
 class BrokenInvariant : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -19,7 +19,7 @@ class BrokenInvariant : public std::logic_error {
 
 }  // namespace understudy::et_schema
 
-/// An assertion that stays on in release builds. Only for what no input can cause.
+/// An assertion that stays on in release builds. Must hold for every input.
 #define UNDERSTUDY_ASSERT(condition) \
   (static_cast<bool>(condition)      \
        ? void(0)                     \

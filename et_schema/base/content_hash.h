@@ -5,7 +5,7 @@
 
 namespace understudy::et_schema {
 
-/// XXH3 of the bytes.
+/// Returns the XXH3 hash of the bytes.
 [[nodiscard]] std::uint64_t content_hash(std::string_view bytes);
 
 }  // namespace understudy::et_schema

@@ -5,20 +5,20 @@
 
 namespace understudy::et_schema {
 
-/// SHA-256 of the bytes, as 64 hexadecimal digits. For bytes that a stranger may have chosen:
-/// nobody finds two texts of one digest.
+/// Returns the SHA-256 of the bytes as 64 hexadecimal digits. Safe for untrusted bytes: two texts
+/// of the same digest cannot be found.
 [[nodiscard]] std::string digest_of(std::string_view bytes);
 
-/// The same of a file, read in pieces. Throws Error (bad input) if it cannot be read.
+/// Returns the digest of a file. Throws Error (bad input) if it cannot be read.
 [[nodiscard]] std::string digest_of_file(const std::string& path);
 
-/// True for 64 hexadecimal digits in lower case.
+/// Returns true for 64 hexadecimal digits in lower case.
 [[nodiscard]] bool is_digest(std::string_view text);
 
-/// HMAC-SHA-256 of the text, as 64 hexadecimal digits: only who knows the key can make it.
+/// Returns the HMAC-SHA-256 of the text as 64 hexadecimal digits. Requires the key.
 [[nodiscard]] std::string keyed_digest(std::string_view key, std::string_view text);
 
-/// 64 hexadecimal digits that nobody can guess.
+/// Returns 64 random hexadecimal digits that cannot be predicted.
 [[nodiscard]] std::string random_digits();
 
 }  // namespace understudy::et_schema

@@ -8,8 +8,8 @@
 
 namespace understudy::et_schema {
 
-/// The names of an enumeration that counts from 0 to kLast, in its order. One too few or too many
-/// does not compile.
+/// Names of the values 0 to kLast of an enumeration, in order. Does not compile with too few or
+/// many.
 ///
 ///     constexpr EnumNames<Sandbox::kOff> kNames("auto", "on", "off");
 template <auto kLast>

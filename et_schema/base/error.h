@@ -7,37 +7,36 @@
 
 namespace understudy::et_schema {
 
-/// What `main` turns a failure into. The values are the programs' exit statuses.
+/// Kinds of failure. The values are the programs' exit statuses.
 enum class ErrorKind : int {
   kFailed = 1,    ///< a check or the run failed: coverage too low, an operator threw, out of memory
-  kUsage = 2,     ///< flags, world size, a library that is missing
-  kBadInput = 65  ///< an input file that is not right
+  kUsage = 2,     ///< wrong flags or world size, or a missing library
+  kBadInput = 65  ///< a wrong or damaged input file
 };
 
-/// Where a failure was found and what to do about it. An empty or absent field is left out of the
-/// text.
+/// Location of a failure, and how to fix it. The text omits fields that are empty or unset.
 struct ErrorContext {
   std::string file = {};         ///< the input's path; `archive.tar.gz/member` for a member
   std::optional<int> rank = {};  ///< rank of the trace or of the process
   std::optional<std::uint64_t> node = {};  ///< id of the trace's node
-  std::string field = {};                  ///< the part that is wrong: "inputs.values", "--device"
-  std::string expected = {};               ///< what would have been right
-  std::string got = {};                    ///< what is there
-  std::string hint = {};                   ///< what the user can do
+  std::string field = {};                  ///< the wrong part: "inputs.values", "--device"
+  std::string expected = {};               ///< the expected value
+  std::string got = {};                    ///< the actual value
+  std::string hint = {};                   ///< how the user can fix it
 };
 
-/// The one exception of the project: an outcome that ends the program, and that its user can do
-/// something about. The project's own bugs are assertions instead (see assert.h).
+/// The project's only exception: ends the program with a message about something that the user can
+/// fix. The project's own bugs fail assertions instead (see assert.h).
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, std::string summary, ErrorContext context);
 
   [[nodiscard]] ErrorKind kind() const { return kind_; }
-  /// One sentence without the context, as in "not a PyTorch execution trace".
+  /// One sentence without the context, such as "not a PyTorch execution trace".
   [[nodiscard]] const std::string& summary() const { return summary_; }
   [[nodiscard]] const ErrorContext& context() const { return context_; }
 
-  /// The same error with its file, or its rank, filled in where it had none.
+  /// Returns the same error with the file or the rank set, if it was unset.
   [[nodiscard]] Error with_file(const std::string& file) const;
   [[nodiscard]] Error with_rank(int rank) const;
 
@@ -47,10 +46,10 @@ class Error : public std::runtime_error {
   ErrorContext context_;
 };
 
-/// The text a person reads: the summary, then one indented line for each field of the context.
+/// Returns the text for users: the summary, then one indented line for each field of the context.
 [[nodiscard]] std::string to_text(const Error& error);
 
-/// {"error":{"summary","file","rank","node","field","expected","got","hint"}} on one line.
+/// Returns {"error":{"summary","file","rank","node","field","expected","got","hint"}} on one line.
 [[nodiscard]] std::string to_json(const Error& error);
 
 [[nodiscard]] inline Error bad_input(std::string summary, ErrorContext context) {

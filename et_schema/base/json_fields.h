@@ -10,25 +10,25 @@
 
 namespace understudy::et_schema {
 
-/// What an error about a JSON document says besides the field.
+/// The parts of an error about a JSON document that are the same for all its fields.
 struct JsonSource {
   std::string file;
   std::string summary;  ///< "the report cannot be read"
   std::string hint;
 };
 
-/// Parses a small document (manifest, report). Throws Error (bad input): no JSON, or nested deeper
-/// than any of the project's formats.
+/// Parses a small document (manifest, report). Throws Error (bad input) if the text is not JSON, or
+/// is nested deeper than any of the project's formats.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text, const JsonSource& source);
 
-/// A value inside a document with its path, which every error names. Each accessor throws Error
-/// (bad input) if the value is of another type or range. Does not own what it shows.
+/// A value inside a document, and its path, which every error names. Each accessor throws Error
+/// (bad input) if the value has another type or is out of range. Does not own the value.
 class JsonField {
  public:
   JsonField(const nlohmann::json& value, const JsonSource& source)
       : value_(&value), source_(&source) {}
 
-  /// A member that must be there.
+  /// Returns a required member.
   [[nodiscard]] JsonField at(const char* key) const;
   [[nodiscard]] std::optional<JsonField> find(const char* key) const;
   [[nodiscard]] std::vector<JsonField> items() const;
@@ -41,16 +41,16 @@ class JsonField {
   [[nodiscard]] int as_int32() const;
   [[nodiscard]] double as_double() const;
   [[nodiscard]] std::optional<double> as_double_or_null() const;
-  /// A name, or another text without characters that steer a terminal (control_characters.h).
+  /// Returns a name, or another text without control characters (control_characters.h).
   [[nodiscard]] const std::string& as_text() const;
-  /// A text that may come from the user or from a library's message.
+  /// Returns a text that may have control characters: the user's, or a library's message.
   [[nodiscard]] const std::string& as_free_text() const;
-  /// 16 hexadecimal digits.
+  /// Parses 16 hexadecimal digits.
   [[nodiscard]] std::uint64_t as_hash() const;
   [[nodiscard]] std::vector<std::int64_t> as_ints() const;
   [[nodiscard]] std::vector<std::string> as_texts() const;
 
-  /// Throws the error that this field is not what was expected.
+  /// Throws Error (bad input): this field differs from `expected`.
   [[noreturn]] void fail(std::string expected) const;
   [[noreturn]] void fail(std::string expected, std::string got) const;
   [[nodiscard]] const JsonSource& source() const { return *source_; }
@@ -69,11 +69,11 @@ class JsonField {
 struct DocumentFormat {
   const char* noun;  ///< "report"
   const char* name;  ///< the document's "format"
-  int version;       ///< the one that is read
+  int version;       ///< the supported version
 };
 
-/// Checks `format` and `version`. `writer` is the version of the tool that wrote the document,
-/// where its `tool_version` does not say. Throws Error (bad input): another format or version.
+/// Throws Error (bad input) if `format` or `version` differ. `writer` is the version of the tool
+/// that wrote the document, if `tool_version` is missing.
 void check_format(const JsonField& root, const DocumentFormat& format, std::string writer = {});
 
 }  // namespace understudy::et_schema

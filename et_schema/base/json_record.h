@@ -18,24 +18,25 @@
 
 namespace understudy::et_schema {
 
-/// JSON objects by one description of their members, which both writes and reads them. A record
-/// has, in its own namespace,
+/// Writes and reads JSON objects by one description of their members. The namespace of a record
+/// defines
 ///
 ///     void members(auto& json, SameAs<Row> auto& row) {
 ///       json("name", row.name);
 ///       json("median_ns", row.median_ns, kNotNegative);
 ///     }
 ///
-/// Then json_of(row) is the object, in the order of the calls, and read_json(field, row) reads it.
-/// A member is a number (null if it is not finite), a text, a bool, an enumeration, a record, an
-/// optional of these (null), or a list, an array or a map by text of them. What follows it holds
-/// for numbers and texts in it. Rules between members stand in check_record(field, record) beside
-/// members(). A type that is no such object has json_value(value), which returns its JSON, and
+/// Then json_of(row) returns the object, with members in the order of the calls, and
+/// read_json(field, row) reads it. A member is a number (null if not finite), a text, a bool, an
+/// enumeration, a record, an optional of these (null if unset), or a list, an array or a map from
+/// text to them. Further arguments, such as kNotNegative, apply to the numbers and texts in the
+/// member. check_record(field, record), defined beside members(), checks rules between members. A
+/// type that is not such an object defines json_value(value), which returns its JSON, and
 /// read_value(field, value).
 template <typename T, typename Record>
 concept SameAs = std::same_as<std::remove_const_t<T>, Record>;
 
-/// What a number that is read has to hold.
+/// A condition that a number must fulfil when it is read.
 struct NumberRange {
   const char* expected;
   bool (*holds)(double);
@@ -46,20 +47,21 @@ inline constexpr NumberRange kNotNegative = {
     "a number of 0 or more", [](double value) { return value >= 0 && std::isfinite(value); }};
 inline constexpr NumberRange kPositive = {
     "a number above 0", [](double value) { return value > 0 && std::isfinite(value); }};
-/// A number that was not finite when it was written: null, which is read as NaN.
+/// Reads null as NaN: a number that is not finite is written as null.
 struct NullIsNan {};
 inline constexpr NullIsNan kNullIsNan;
 
-/// The least that an integer may be.
+/// Minimum of an integer.
 struct AtLeast {
   std::int64_t least;
 };
 
-/// A text that the user, or a library's message, had the say in.
+/// A text of the user or of a library, which may have control characters.
 struct FreeText {};
 inline constexpr FreeText kFreeText;
 
-/// How an enumeration is read: what value a name has (null: none), and which names there are.
+/// How an enumeration is read: `from_string` returns the value of a name (null if unknown), and
+/// `expected` lists the names.
 template <typename FromString>
 struct Names {
   FromString from_string;
@@ -79,40 +81,40 @@ template <typename T>
 template <typename T, typename... How>
 void read_json(const JsonField& field, T& value, const How&... how);
 
-/// Writes the members that a description names.
+/// Writes the members of a description.
 class JsonWriter {
  public:
   template <typename T, typename... How>
   void operator()(const char* key, const T& value, const How&... /*how*/) {
     object_[key] = json_of(value);
   }
-  /// A member that is left out where it is `none`.
+  /// Writes a member unless it equals `none`.
   template <typename None, typename T, typename... How>
   void unless(const None& none, const char* key, const T& value, const How&... /*how*/) {
     if (value != none) {
       object_[key] = json_of(value);
     }
   }
-  /// A member that is left out where it is empty.
+  /// Writes a member unless it is empty.
   template <typename T, typename... How>
   void if_any(const char* key, const T& value, const How&... /*how*/) {
     if (!value.empty()) {
       object_[key] = json_of(value);
     }
   }
-  /// 16 hexadecimal digits.
+  /// Writes 16 hexadecimal digits.
   void hash(const char* key, std::uint64_t value);
-  /// A bool that is written as one of two names.
+  /// Writes a bool as one of two names.
   void either(const char* key, bool value, const char* if_not, const char* if_so) {
     object_[key] = value ? if_so : if_not;
   }
-  /// An object that is no record of its own: `describe` is called with its writer, or reader.
+  /// Writes an object that is not a record: calls `describe` with the object's writer (or reader).
   void object(const char* key, const auto& describe) {
     JsonWriter inner;
     describe(inner);
     object_[key] = inner.take();
   }
-  /// A list of such objects: `describe` is called with the writer, or reader, of each and the item.
+  /// Writes a list of such objects: calls `describe` with writer (or reader) and item of each.
   void list(const char* key, const auto& items, const auto& describe) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& item : items) {
@@ -128,7 +130,7 @@ class JsonWriter {
   nlohmann::ordered_json object_ = nlohmann::ordered_json::object();
 };
 
-/// Reads them. Throws Error (bad input) with the field of what is missing or wrong.
+/// Reads the members of a description. Throws Error (bad input) with the wrong field.
 class JsonReader {
  public:
   explicit JsonReader(JsonField object) : object_(std::move(object)) {}
@@ -171,7 +173,7 @@ class JsonReader {
   JsonField object_;
 };
 
-/// The double whose shortest text is the float's own.
+/// Returns the double whose shortest text is that of the float.
 [[nodiscard]] double shortest(float value);
 
 template <typename T>
@@ -268,7 +270,7 @@ void read_json(const JsonField& field, T& value, const How&... how) {
   } else if constexpr (requires { value.has_value(); }) {
     value.reset();
     if (!field.is_null()) {
-      // clang 14 finds no emplace() without arguments for a class within another.
+      // clang 14 does not find emplace() without arguments for a nested class.
       read_json(field, value.emplace(typename T::value_type()), how...);
     }
   } else if constexpr (requires { typename T::mapped_type; }) {
@@ -298,19 +300,20 @@ template <typename T, typename... How>
   return value;
 }
 
-/// The text of a document: lists and objects in the outermost `depth` of them begin lines of their
-/// own, as in files that people compare. Bytes that are no UTF-8 become replacement characters.
+/// Returns the text of a document. Each item of the lists and objects at the outermost `depth`
+/// levels is on a line of its own, so that files can be compared. Bytes that are not UTF-8 become
+/// replacement characters.
 [[nodiscard]] std::string dump_lines(const nlohmann::ordered_json& json, int depth);
 
-/// JSON lines: a header, then a line a row.
+/// JSON lines: a header, then one line per row.
 [[nodiscard]] std::string json_line(const nlohmann::ordered_json& json);
 [[nodiscard]] std::string json_lines_header(const char* format, int version);
-/// Calls `take` with each line and its number, from 1 on; an error names the line. Throws Error
-/// (bad input) where the first one is no header of the format.
+/// Calls `take` with each line and its number, from 1; errors name the line. Throws Error (bad
+/// input) if the first line is not a header of the format.
 void for_each_json_line(std::string_view text, const JsonSource& source,
                         const DocumentFormat& format,
                         const std::function<void(const JsonField& line, std::size_t number)>& take);
-/// The rows behind the header.
+/// Reads the rows after the header.
 template <typename Row>
 [[nodiscard]] std::vector<Row> read_json_lines(std::string_view text, const JsonSource& source,
                                                const DocumentFormat& format) {

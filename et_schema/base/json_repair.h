@@ -13,7 +13,7 @@ namespace understudy::et_schema {
 /// The text of a node or event, with the known mistakes of the observer corrected.
 struct RepairedObject {
   ScanStatus status = ScanStatus::kCutOff;
-  std::size_t end = 0;  ///< where it ends in the input
+  std::size_t end = 0;  ///< where the object ends in the input
   std::string text;     ///< repaired; empty unless complete
   bool name_repaired = false;
   std::uint64_t commas_repaired = 0;
@@ -21,8 +21,8 @@ struct RepairedObject {
 
 /// Reads the object that begins with the "{" at `begin` and repairs it: escapes a "name" that was
 /// written unescaped (quotes, newlines, backslashes, bytes that are not UTF-8), adds missing
-/// commas, removes trailing ones, and turns bare nan and inf into null. Anything else stays as it
-/// is. A name ends where one of `keys` follows. The time is linear in the length of the object.
+/// commas, removes trailing ones, and turns bare nan and inf into null. Anything else is unchanged.
+/// A name ends before one of `keys`. Linear in the length of the object.
 [[nodiscard]] RepairedObject repair_object(std::string_view json, std::size_t begin,
                                            std::span<const std::string_view> keys);
 

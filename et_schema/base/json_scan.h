@@ -25,14 +25,14 @@ struct ScanResult {
   std::size_t end = 0;  ///< one past the closing bracket; where the scan stopped if not complete
 };
 
-/// Finds the end of an object or array by its brackets alone and skips strings; `json[begin]` is
-/// the opening bracket. Nothing else is validated. With `depth` > 0 the scan begins inside that
-/// many open brackets, outside of a string. The time is linear; it takes no memory.
+/// Finds the end of an object or array by its brackets alone, and skips strings. `json[begin]` must
+/// be the opening bracket. Nothing else is validated. If `depth` > 0, the scan begins inside that
+/// many open brackets, outside of a string. Takes linear time and allocates no memory.
 [[nodiscard]] ScanResult scan_brackets(std::string_view json, std::size_t begin,
                                        std::size_t depth = 0);
 
-/// The first quote or backslash at or after `begin`; with `or_control` also the first character
-/// that JSON allows in no string. json.size() if there is none.
+/// Returns the position of the first quote or backslash at or after `begin`, or with `or_control`
+/// of the first control character, which JSON strings must not have; json.size() if none exists.
 template <bool or_control>
 [[nodiscard]] inline std::size_t find_mark(std::string_view json, std::size_t begin) {
   constexpr unsigned char kFirstAllowed = 0x20;
@@ -59,17 +59,16 @@ template <bool or_control>
   return std::min(position, json.size());
 }
 
-/// The position of the quote that ends the string whose first character is at `begin`, or npos.
+/// Returns the position of the quote that ends the string from `begin` on, or npos.
 [[nodiscard]] std::size_t find_string_end(std::string_view json, std::size_t begin);
 
-/// The first position at or after `begin` that is no JSON white space; json.size() if there is
-/// none.
+/// Returns the first position at or after `begin` without JSON white space, or json.size().
 [[nodiscard]] std::size_t skip_space(std::string_view json, std::size_t begin);
 
-/// The first position that is neither a byte order mark nor white space.
+/// Returns the first position after a byte order mark and white space.
 [[nodiscard]] std::size_t find_json_start(std::string_view text);
 
-/// The bad input of brackets nested deeper than kMaxJsonDepth.
+/// Returns the Error (bad input) for brackets nested deeper than kMaxJsonDepth.
 [[nodiscard]] Error too_deep();
 
 }  // namespace understudy::et_schema

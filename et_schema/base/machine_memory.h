@@ -6,10 +6,10 @@
 
 namespace understudy::et_schema {
 
-/// Bytes that this process can still take: the kernel's MemAvailable, or less if a control group
-/// (version 1 or 2, this process' own or one above it) allows less. File pages that nobody needs
-/// count as available. Nothing if the kernel does not tell. `root` is the folder above /proc and
-/// /sys, for tests.
+/// Returns the bytes that this process can still allocate: the kernel's MemAvailable, or less if a
+/// control group allows less (version 1 or 2, this process' own or one above it). Page cache that
+/// is not in use counts as available. Returns nothing if the kernel does not report it. `root` is
+/// the folder above /proc and /sys, for tests.
 [[nodiscard]] std::optional<std::uint64_t> available_memory(const std::string& root = "");
 
 }  // namespace understudy::et_schema

@@ -2,8 +2,8 @@
 
 namespace understudy::et_schema {
 
-/// One function for each alternative of a std::variant: std::visit(Overloaded{…}, variant). If one
-/// is missing, this does not compile.
+/// One function for each alternative of a std::variant: std::visit(Overloaded{…}, variant). Does
+/// not compile if an alternative has no function.
 template <typename... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;

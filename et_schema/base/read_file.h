@@ -10,8 +10,8 @@ namespace understudy::et_schema {
 /// paths.
 void check_file_name(const std::string& path);
 
-/// The bytes of a file. Throws Error: bad input if it cannot be read or is larger than an input may
-/// be, failed if it is larger than what may be in memory.
+/// Returns the bytes of a file. Throws Error: bad input if it cannot be read or exceeds
+/// max_file_bytes, failed if it exceeds max_held_bytes.
 [[nodiscard]] std::string read_file(const std::string& path, const ReadLimits& limits);
 
 }  // namespace understudy::et_schema

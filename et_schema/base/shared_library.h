@@ -10,26 +10,26 @@
 
 namespace understudy::et_schema {
 
-/// A library of others that is found at run time, and stays loaded. Whose it is, and where to get
-/// it, its `Refusal` says.
+/// A third-party library that is found at run time and stays loaded. Its `Refusal` names the
+/// library and where to get it.
 class SharedLibrary {
  public:
-  /// The Error to throw where the library or a function of it is missing.
+  /// Returns the Error to throw if the library or one of its functions is missing.
   using Refusal = std::function<Error(std::string expected, std::string got)>;
 
-  /// As dlopen() does, with RTLD_NOW and these flags. Throws the refusal, with the loader's words;
-  /// without a refusal the library then has no functions.
+  /// Opens a library by dlopen() with RTLD_NOW and `flags`. If that fails, throws the refusal with
+  /// the loader's message; without a refusal, the library then has no functions.
   SharedLibrary(const std::string& file, int flags, Refusal refusal = nullptr);
-  /// What the process has loaded: a handle of dlopen(), or RTLD_DEFAULT.
+  /// Uses loaded code: `handle` is a handle of dlopen(), or RTLD_DEFAULT.
   SharedLibrary(void* handle, Refusal refusal) : handle_(handle), refusal_(std::move(refusal)) {}
 
-  /// Null where there is none of this name.
+  /// Returns null if no function has this name.
   template <typename Function>
   [[nodiscard]] Function* function(const char* symbol) const {
     return reinterpret_cast<Function*>(address_of(symbol));
   }
 
-  /// Sets `found` to the function of this name. Throws the refusal where there is none.
+  /// Sets `found` to the function of this name. Throws the refusal if none exists.
   template <typename Function>
   void find(Function*& found, const char* symbol) const {
     found = function<Function>(symbol);
@@ -42,7 +42,7 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const;
 
   void* handle_;
-  bool is_open_ = true;  ///< RTLD_DEFAULT is null, too
+  bool is_open_ = true;  ///< separate from the handle, since RTLD_DEFAULT is null
   Refusal refusal_;
 };
 

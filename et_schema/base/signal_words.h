@@ -10,7 +10,7 @@
 
 namespace understudy::et_schema {
 
-// What a signal handler says: only with calls that it may make.
+// Messages of signal handlers: uses only async-signal-safe calls.
 
 /// A number as text.
 class NumberText {
@@ -26,7 +26,7 @@ class NumberText {
   std::size_t length_ = 0;
 };
 
-/// Writes to standard error. If nobody reads it, that is no reason to do anything else.
+/// Writes to standard error, and ignores failures.
 inline void say(std::string_view words) {
   while (!words.empty()) {
     const ssize_t written = write(STDERR_FILENO, words.data(), words.size());

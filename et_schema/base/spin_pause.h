@@ -2,8 +2,7 @@
 
 namespace understudy::et_schema {
 
-/// Tells the core that a loop waits for another thread or for the time, and spares its other
-/// thread.
+/// Tells the core that a spin loop waits, which spares the core's other hardware thread.
 inline void spin_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

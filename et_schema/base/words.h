@@ -5,8 +5,8 @@
 
 namespace understudy::et_schema {
 
-/// Tables list names in one text, one blank between two: "mm bmm addmm". Calls `visit` with each
-/// until it returns true, and returns whether it did.
+/// Calls `visit` with each name of a list such as "mm bmm addmm", separated by single blanks, until
+/// it returns true. Returns true if it did.
 template <typename Visit>
 constexpr bool any_word(std::string_view words, const Visit& visit) {
   while (!words.empty()) {

@@ -14,17 +14,15 @@ struct ZipMember {
   std::string data;
 };
 
-/// The bytes of a zip with these members in this order, deflated, without times: the same members
-/// give the same bytes.
+/// Returns the bytes of a zip with these members in order, deflated, without times. Deterministic.
 [[nodiscard]] std::string zip_bytes(const std::vector<ZipMember>& members);
 
-/// The bytes of a gzip file with this content, without a name or a time: the same content gives the
-/// same bytes.
+/// Returns the bytes of a gzip file with this content, without a name or a time. Deterministic.
 [[nodiscard]] std::string gzip_bytes(std::string_view content);
 
-/// Unpacks a zip in memory: name → content. Throws Error (bad input) for bytes that are no zip or
-/// cut off, for names that are absolute or hold "..", for two members of one name, and for more
-/// unpacked bytes than `limits`.
+/// Unpacks a zip in memory: name → content. Throws Error (bad input) if the bytes are not a zip or
+/// are cut off, a name is absolute or contains "..", two members have the same name, or the
+/// unpacked size exceeds `limits`.
 [[nodiscard]] std::map<std::string, std::string> unzip(std::string_view bytes,
                                                        const std::string& file,
                                                        const ReadLimits& limits);

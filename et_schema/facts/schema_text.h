@@ -10,13 +10,14 @@ namespace understudy::et_schema {
 /// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
 [[nodiscard]] std::string_view operator_name(std::string_view schema);
 
-/// "aten::add.Tensor" → "aten::add". What has no namespace is no operator: it stays as it is.
+/// "aten::add.Tensor" → "aten::add". A name without a namespace is no operator's and stays
+/// unchanged.
 [[nodiscard]] constexpr std::string_view without_overload(std::string_view name) {
   const std::size_t space = name.find("::");
   return space == std::string_view::npos ? name : name.substr(0, name.find('.', space));
 }
 
-/// "aten::add.Tensor" → "Tensor"; empty where there is none.
+/// "aten::add.Tensor" → "Tensor"; empty if there is no overload.
 [[nodiscard]] constexpr std::string_view overload_of(std::string_view name) {
   const std::size_t rest = without_overload(name).size();
   return name.substr(rest < name.size() ? rest + 1 : rest);
@@ -38,10 +39,10 @@ namespace understudy::et_schema {
 /// One argument of a schema: "int[1]? dim=None" → "int[1]?", "dim", "None".
 struct SchemaArgument {
   std::string_view type;           ///< with its alias mark: "Tensor(a!)"
-  std::string_view name;           ///< empty where the schema names none
+  std::string_view name;           ///< empty if the schema has no name
   std::string_view default_value;  ///< its text; empty: none
 };
-/// The type of an argument: "SymInt[2]?" → base "int", a list, optional. Symbolic numbers are
+/// The type of an argument: "SymInt[2]?" → base "int", a list, optional. Symbolic numbers count as
 /// numbers.
 struct SchemaType {
   std::string_view base;  ///< "Tensor", "int", …
@@ -52,27 +53,26 @@ struct SchemaType {
 };
 [[nodiscard]] SchemaType type_of(std::string_view type);
 
-/// The arguments in order, read tolerantly from the text; a bare "*" is none.
+/// Returns the arguments in order. Parses tolerantly and skips a bare "*".
 [[nodiscard]] std::vector<SchemaArgument> arguments_of(std::string_view schema);
-/// What stands behind the arrow: "Tensor(a!)", "(Tensor output, Tensor total_weight)".
+/// Returns the text behind the arrow: "Tensor(a!)", "(Tensor output, Tensor total_weight)".
 [[nodiscard]] std::string_view returns_of(std::string_view schema);
 
-/// LibTorch prints the alias mark of "Tensor! out", which has no name, so that it cannot read it
-/// again: "Tensor($0! -> ) out". This is the schema as it was written. Throws Error (bad input) for
-/// one of more brackets than LibTorch's parser, which recurses into them, has stack for.
+/// Returns the schema as it was written. LibTorch prints the unnamed alias mark of "Tensor! out" as
+/// "Tensor($0! -> ) out", which it cannot parse. Throws Error (bad input) if the schema has so many
+/// brackets that LibTorch's recursive parser would overflow its stack.
 [[nodiscard]] std::string readable_schema(std::string_view schema);
 
-/// Names of the schema's arguments in order, read tolerantly from the text:
+/// Returns the names of the schema's arguments in order. Parses tolerantly:
 /// "aten::sum.dim_IntList(Tensor self, int[1]? dim, *, ScalarType? dtype=None)" → self, dim, dtype.
 [[nodiscard]] std::vector<std::string_view> argument_names(std::string_view schema);
 
-/// Whether the schema says that the argument at `index` is written: "Tensor(a!) self".
+/// Returns true if the schema says that the argument at `index` is written: "Tensor(a!) self".
 [[nodiscard]] bool argument_is_written(std::string_view schema, std::size_t index);
 
-/// Position of a name among them; -1 if there is none.
+/// Returns the index of the argument with this name; -1 if there is none.
 [[nodiscard]] int argument_index(std::string_view schema, std::string_view name);
 
-/// Whether an argument of this name is a size.
 [[nodiscard]] bool is_size_argument(std::string_view name);
 
 }  // namespace understudy::et_schema

@@ -6,14 +6,14 @@
 
 namespace understudy::et_schema {
 
-/// The slots of an instruction's arguments, then those of its results.
+/// Returns the slots of an instruction's arguments, then those of its results.
 [[nodiscard]] inline std::vector<SlotId> all_slots_of(const Instruction& instruction) {
   std::vector<SlotId> slots = slots_in(instruction.args);
   for_each_slot(instruction.results, [&slots](SlotId slot) { slots.push_back(slot); });
   return slots;
 }
 
-/// Each instruction, and those in the bodies behind theirs.
+/// Calls visit(instruction) for each instruction and, after it, for those of its body.
 template <typename Instructions, typename Visitor>
 void for_each_instruction(Instructions& instructions, const Visitor& visit) {
   for (auto& instruction : instructions) {
@@ -22,9 +22,9 @@ void for_each_instruction(Instructions& instructions, const Visitor& visit) {
   }
 }
 
-/// Whether the recorded operators below make all that the operator itself makes, and write what it
-/// writes. Below a kernel that calls no operators (fbgemm's lookup, a recurrent layer, oneDNN's
-/// convolution, randperm into a given tensor) stand allocations and what shapes them alone.
+/// Returns true if the body makes all results of its operator and writes all that the operator
+/// writes. The body of a kernel that calls no operators (fbgemm's lookup, a recurrent layer,
+/// oneDNN's convolution, randperm into a given tensor) has only allocations and changes of shape.
 [[nodiscard]] bool body_makes_results(const Program& program, const Instruction& instruction);
 
 }  // namespace understudy::et_schema

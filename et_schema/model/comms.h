@@ -8,8 +8,8 @@
 
 namespace understudy::et_schema {
 
-/// The vocabulary of record_param_comms. Names of every era map to it: comm_traits.h has a row for
-/// each.
+/// The kinds of communication that record_param_comms records. comm_traits.h maps the names of all
+/// PyTorch releases to them.
 enum class CommKind : std::uint8_t {
   kAllReduce,
   kBroadcast,
@@ -30,7 +30,7 @@ enum class CommKind : std::uint8_t {
 };
 inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kInit) + 1;
 
-/// The GPUs of a common node, where nothing tells how many ranks share one.
+/// GPUs of a common node: the number of ranks per node if it is not known.
 inline constexpr int kUsualRanksPerNode = 8;
 
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
@@ -38,41 +38,41 @@ enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kB
 /// "sum", "avg", "product", …: c10d's names.
 [[nodiscard]] std::string_view to_string(ReduceOp op);
 
-/// How the elements of all ranks become one.
+/// How the elements of all ranks are combined.
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
-  double factor = 1;  ///< of each element, before they are added up: c10d's premultiplied sum
+  double factor = 1;  ///< multiplies each element before the sum: c10d's premultiplied sum
   bool operator==(const Reduction&) const = default;
 };
 
-/// A name of ReduceOp, or "premul_sum:0.25" with a factor that is finite and above 0; null:
-/// anything else.
+/// Parses a name of ReduceOp, or "premul_sum:0.25" with a finite factor above 0. Returns nothing
+/// for other texts.
 [[nodiscard]] std::optional<Reduction> parse_reduction(std::string_view text);
 
-/// FSDP2's labels begin so.
+/// Prefix of FSDP2's labels.
 inline constexpr std::string_view kShardedDataParallelLabel = "FSDP::";
 
-/// CommInfo::why of a call that was synchronous on a stream beside the operators' one.
+/// CommInfo::why of a synchronous call on a stream other than the operators' stream.
 inline constexpr std::string_view kOwnStream = "stream of its own";
-/// The same of one below a label of FSDP; also CommInfo::reduce_op_why.
+/// CommInfo::why of a synchronous call below a label of FSDP; also CommInfo::reduce_op_why.
 inline constexpr std::string_view kShardedDataParallel = "label of sharded data parallel";
 
-/// Sends and receives: between two ranks, in an order of their own.
+/// Returns true for sends and receives, which involve two ranks and have an order of their own.
 [[nodiscard]] constexpr bool is_message(CommKind kind) {
   return kind == CommKind::kSend || kind == CommKind::kRecv;
 }
 
-/// record_param_comms' own name for the kind: "allreduce", "_allgather_base", "all_to_allv".
+/// Returns record_param_comms' name of the kind: "allreduce", "_allgather_base", "all_to_allv".
 [[nodiscard]] std::string_view to_string(CommKind kind);
 
-/// How a rank runs its communications so that ranks never wait for each other in a circle. Both by
-/// communication of the program, in order of its instructions, waits and bodies apart.
+/// How a rank runs its communications without deadlock between ranks. Both lists have an entry per
+/// communication, in the program's order, without waits and bodies.
 struct CommOrder {
-  /// Its turn where communications complete one at a time: all ranks of a job take turns in one
-  /// order, which is that of the program wherever no circle forbids it. 0, 1, … in some order.
+  /// Turns for backends that complete communications one at a time: a permutation of 0, 1, …. All
+  /// ranks of a job use one order, which is the program's unless that would deadlock.
   std::vector<std::uint32_t> turns;
-  /// A send that the program joins before its receive can have been started: its data has to be
-  /// kept apart, since no transport promises to.
+  /// True for a send that the program joins before its receive can have started. Its data must be
+  /// buffered, since no transport guarantees that.
   std::vector<bool> kept_apart;
   bool operator==(const CommOrder&) const = default;
 };

@@ -7,8 +7,8 @@
 
 namespace understudy::et_schema {
 
-/// Element types. The numbers are PyTorch's c10::ScalarType, as they stand in traces as arguments;
-/// retired numbers are never given to another type.
+/// Element types. The numbers are PyTorch's c10::ScalarType, which traces record in arguments.
+/// Numbers of retired types are not reused.
 enum class DType : std::int8_t {
   kUInt8 = 0,
   kInt8 = 1,
@@ -34,38 +34,38 @@ enum class DType : std::int8_t {
   kUInt32 = 28,
   kUInt64 = 29,
   kFloat8E8M0Fnu = 44,
-  kUndefined = 127  ///< an undefined tensor, or a dtype that is not known here
+  kUndefined = 127  ///< an undefined tensor, or an unknown dtype
 };
 
-/// Bytes of one element; 0 for kUndefined.
+/// Returns the bytes of one element; 0 for kUndefined.
 [[nodiscard]] std::int64_t item_size(DType dtype);
-/// Short name in our files and tables: "float32", "int64", "bfloat16", "undefined".
+/// Returns the short name in files and tables: "float32", "int64", "bfloat16", "undefined".
 [[nodiscard]] std::string_view to_string(DType dtype);
-/// The C++ name in a trace's type string: "float", "long", "c10::BFloat16".
+/// Returns the C++ name in a trace's type string: "float", "long", "c10::BFloat16".
 [[nodiscard]] std::string_view cpp_name(DType dtype);
 [[nodiscard]] std::optional<DType> dtype_from_string(std::string_view name);
-/// From the C++ name in a trace's type string: "float", "long int", "c10::BFloat16". Tools that
-/// write profiles themselves use other names, too: "Float", "bfloat16", "torch.bfloat16".
+/// Parses the C++ name in a trace's type string ("float", "long int", "c10::BFloat16"), or another
+/// name in profiles that tools write themselves ("Float", "bfloat16", "torch.bfloat16").
 [[nodiscard]] std::optional<DType> dtype_from_cpp_name(std::string_view name);
 [[nodiscard]] bool is_floating(DType dtype);  ///< float16 … float64, bfloat16, float8
 [[nodiscard]] bool is_complex(DType dtype);
-[[nodiscard]] bool is_integral(DType dtype);  ///< integers, bool not among them
+[[nodiscard]] bool is_integral(DType dtype);  ///< integers without bool
 
 enum class DeviceType : std::uint8_t { kNone, kCpu, kCuda, kMeta, kOther };
 
-/// The device as recorded. Replay maps it: an index is that of the recording machine.
+/// The device as recorded; the index is the recording machine's. A replay maps it.
 struct Device {
   DeviceType type = DeviceType::kNone;
   std::int8_t index = -1;
   bool operator==(const Device&) const = default;
 };
 
-/// CUDA, or a device of a name that is not known here: neither the CPU nor `meta`.
+/// Returns true for CUDA and for unknown devices, but not for the CPU and `meta`.
 [[nodiscard]] constexpr bool is_accelerator(const Device& device) {
   return device.type == DeviceType::kCuda || device.type == DeviceType::kOther;
 }
 
-/// "cpu", "cuda:3", "" → Device; an unknown name gives kOther.
+/// Parses "cpu", "cuda:3" or "" (no device). An unknown name is kOther.
 [[nodiscard]] Device parse_device(std::string_view text);
 [[nodiscard]] std::string to_string(Device device);
 

@@ -8,57 +8,58 @@
 
 namespace understudy::et_schema {
 
-/// Bytes of memory that a storage takes: none on the device "meta", whose tensors have sizes alone.
+/// Returns the bytes of memory that a storage occupies: 0 on device "meta", whose tensors have no
+/// data.
 [[nodiscard]] std::uint64_t memory_bytes(const Storage& storage);
 
-/// What one step of a program does to slots. A step is an instruction, or whatever else runs in its
-/// place.
+/// The slots that one step of a program uses. A step is an instruction, or its replacement.
 struct SlotUse {
-  std::vector<SlotId> reads;   ///< in-place results among them
-  std::vector<SlotId> makes;   ///< slots that a new tensor is put into
-  std::vector<SlotId> unkept;  ///< results that are made and not stored (pinned)
+  std::vector<SlotId> reads;   ///< including in-place results
+  std::vector<SlotId> makes;   ///< slots that receive a new tensor
+  std::vector<SlotId> unkept;  ///< results that are made but not stored (pinned)
 };
 
 /// The slots that die with a step.
 struct StepDeaths {
-  std::vector<SlotId> unread;      ///< made by it, and read by nothing later
-  std::vector<SlotId> last_reads;  ///< read by it and by nothing later
-  std::vector<SlotId> let_go;      ///< of storages held beyond their last reader, until here
+  std::vector<SlotId> unread;      ///< made by this step and never read
+  std::vector<SlotId> last_reads;  ///< read by this step and never later
+  std::vector<SlotId> let_go;      ///< released here: their storage was held beyond its last reader
 };
 
 /// When slots die, by step.
 struct Lifetimes {
   std::vector<StepDeaths> deaths;
-  std::vector<SlotId> outlive;  ///< held into the next pass over the steps, and let go there
+  std::vector<SlotId> outlive;  ///< held into the next pass over the steps and released there
 };
 
-/// Where a program's instructions lie among the steps that run for them, and what is read later.
+/// Which steps run for a program's instructions, and which slots are read after the last step.
 struct LifetimeScope {
-  /// By instruction: the first step that runs for it or for one behind it. Empty: the steps are no
-  /// whole program, and nothing is held beyond its last reader.
+  /// By instruction: the first step that runs for it or for a later one. Empty: the steps are not a
+  /// whole program, and no storage is held beyond its last reader.
   std::vector<std::size_t> begins = {};
-  /// By slot: read after the last step. Empty: none is.
+  /// By slot: true if it is read after the last step. Empty: none is.
   std::vector<bool> needed = {};
 };
 
-/// The lifetimes of slots: the last reader frees, unless the storage was held longer
+/// Returns the lifetimes of slots. A slot dies at its last reader, or later if the storage was held
 /// (Storage::held_until). External slots never die.
 [[nodiscard]] Lifetimes lifetimes_of(const Program& program, const std::vector<SlotUse>& uses,
                                      const LifetimeScope& scope);
 
-/// Storages that some slot keeps alive, external ones left out: they live throughout.
+/// Tracks the storages that slots keep alive. External storages are left out, since they always
+/// live.
 class LiveStorages {
  public:
-  /// `held`: slots that are alive before the first step: Lifetimes::outlive.
+  /// `held`: slots that are alive before the first step (Lifetimes::outlive).
   LiveStorages(const Program& program, const std::vector<SlotId>& held);
 
-  /// Sum of the sizes of what is alive.
+  /// Returns the total size of the live storages.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] bool is_alive(StorageId storage) const { return holders_[storage] > 0; }
 
-  /// A step begins: what it makes is there beside all that was alive.
+  /// Begins a step: adds the slots that it makes.
   void begin(const SlotUse& use);
-  /// And ends: what died is gone.
+  /// Ends a step: removes the slots that died.
   void end(const SlotUse& use, const StepDeaths& deaths);
 
  private:
@@ -72,15 +73,15 @@ class LiveStorages {
   std::uint64_t bytes_ = 0;
 };
 
-/// Bytes of intermediates that are alive while each step runs, what the pass before left included.
-/// One entry a step.
+/// Returns the bytes of intermediates that are alive during each step, including those held from
+/// the preceding pass.
 [[nodiscard]] std::vector<std::uint64_t> live_bytes(const Program& program,
                                                     const std::vector<SlotUse>& uses,
                                                     const Lifetimes& lifetimes);
 
-/// What the program's instructions do to slots if each runs as recorded.
+/// Returns the slots that each instruction uses if it runs as recorded.
 [[nodiscard]] std::vector<SlotUse> uses_of(const Program& program);
-/// And when slots die then.
+/// Returns the lifetimes of slots for uses_of(program).
 [[nodiscard]] Lifetimes lifetimes_of(const Program& program, const std::vector<SlotUse>& uses);
 
 }  // namespace understudy::et_schema

@@ -10,9 +10,8 @@
 
 namespace understudy::et_schema {
 
-/// Each thing in an input that did not reach the output as it was, or had to be repaired on the
-/// way. The table in losses.cpp holds each one's name in reports, its severity and its sentence in
-/// docs/formats.md.
+/// The ways in which an input is not reproduced exactly or had to be repaired. The table in
+/// losses.cpp holds each loss's name in reports, its severity and its sentence in docs/formats.md.
 enum class Loss : std::size_t {
   // reading a trace
   kRepairedJson,       ///< missing or trailing commas, unescaped characters in names
@@ -22,17 +21,17 @@ enum class Loss : std::size_t {
   kTruncatedLists,     ///< lists that the observer cuts
   kPlaceholderValues,  ///< arguments recorded as <Tag> only: generator, stream, storage, object
   kLostDoubles,        ///< epsilons recorded as 0.0 (six decimals): set to the operator's default
-  kUnknownDtypes,      ///< tensors of a dtype that is not known here
+  kUnknownDtypes,      ///< tensors of an unknown dtype
   // making a trace of a profile
-  kUnshapedOperators,  ///< operators without recorded shapes: labels
-  kOpenedOperators,    ///< operators of which those below are replayed
-  kAssumedArguments,   ///< texts and lists that the profile leaves out: the schema's default
-  kInferredTensors,    ///< arguments that several tensors could be: the likeliest one
-  kExternalTensors,    ///< arguments that no tensor of the profile could be: made before the step
-  kUnpairedEvents,     ///< begins and ends of a profile's events without the other one
+  kUnshapedOperators,  ///< operators without recorded shapes: treated as labels
+  kOpenedOperators,    ///< operators replaced by the operators that they called
+  kAssumedArguments,   ///< texts and lists missing in the profile: the schema's default
+  kInferredTensors,    ///< arguments that match several tensors: the likeliest is used
+  kExternalTensors,    ///< arguments that match no tensor of the profile: made before the step
+  kUnpairedEvents,     ///< begin or end events of a profile without their counterpart
   kDamagedTimes,       ///< events that end before they begin, or overlap others of their thread
   // compiling a program
-  kReusedAddresses,       ///< reads that are another tensor at a reused address
+  kReusedAddresses,       ///< reads of another tensor at a reused address
   kAliases,               ///< views made outside of the dispatcher: rebuilt with as_strided
   kGraphAllocations,      ///< memory that compiled graphs allocated, which no operator shows
   kUnmatchedWaits,        ///< waits whose collective was issued before the capture
@@ -42,44 +41,44 @@ enum class Loss : std::size_t {
   kUnknownCommunication,  ///< communication that is not replayed
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kNativeWork,            ///< labels without operators that did work (native instructions)
-  kUnshownGraphs,         ///< compiled graphs whose kernels neither trace nor profile shows
+  kUnshownGraphs,         ///< compiled graphs whose kernels are in neither trace nor profile
   kNoWork,                ///< labels and operators that did no work
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
   kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
   // linking a profile
-  kRepairedParents,       ///< nodes whose parent the profile's intervals show to be another one
-  kUnjoinedNodes,         ///< operators of the step that only the trace or the profile has
-  kDissimilarSteps,       ///< profiled steps that called other operators: no times from them
-  kUnlinkedDeviceEvents,  ///< device events that no operator can be told to have launched
-  kLinkedByExternalId,    ///< device events whose operator is told by "External id" alone
-  kUnlinkedFaultCounts,   ///< profiles that counted page faults in steps that took another way
-  kOtherRegions,          ///< compiled regions or graphs of the trace or the profile alone
-  kUnknownSparse,         ///< sparse tensors of before the step of which nothing is recorded
-  kUnjoinedIndices,       ///< recorded uses of indices that no call of the trace matches
-  kUnlinkedProfile,       ///< profiles without the observer whose steps took another way
-  kAssumedLayouts,        ///< tensors of before the step without strides: taken as contiguous
-  kNoDeviceEvents,        ///< profiles without device events of a step on a device
-  kUnknownDeviceEvents,   ///< events on a device of a category that is not known here
-  kCutOffSamples,         ///< operators of a profiled step whose kernels' events are not all there
-  kGraphDifferences,      ///< device events that only the eager step or its graphed run has
-  kMissingRanks,          ///< ranks of the job that are not in the benchmark
-  kOtherSteps,            ///< ranks whose step has another name than the first one's
-  kForeignRanks,          ///< ranks of another capture or job than the first one
+  kRepairedParents,       ///< nodes whose parent was corrected by the profile's intervals
+  kUnjoinedNodes,         ///< operators of the step that only the trace or only the profile has
+  kDissimilarSteps,       ///< profiled steps that called other operators: their times are unused
+  kUnlinkedDeviceEvents,  ///< device events whose launching operator is unknown
+  kLinkedByExternalId,    ///< device events whose operator only "External id" shows
+  kUnlinkedFaultCounts,   ///< profiles with page-fault counts whose steps differ from the trace's
+  kOtherRegions,         ///< compiled regions or graphs that only the trace or only the profile has
+  kUnknownSparse,        ///< sparse tensors made before the step without recorded content
+  kUnjoinedIndices,      ///< recorded uses of indices that match no call of the trace
+  kUnlinkedProfile,      ///< profiles without the observer whose steps differ from the trace's
+  kAssumedLayouts,       ///< tensors made before the step without strides: taken as contiguous
+  kNoDeviceEvents,       ///< profiles without device events of a step that used a device
+  kUnknownDeviceEvents,  ///< device events of an unknown category
+  kCutOffSamples,        ///< operators of a profiled step with incomplete kernel events
+  kGraphDifferences,     ///< device events that only the eager step or its graphed run has
+  kMissingRanks,         ///< ranks of the job that are not in the benchmark
+  kOtherSteps,           ///< ranks whose step has another name than the first rank's
+  kForeignRanks,         ///< ranks of another capture or job than the first rank's
   // reading a Chakra trace
-  kStaleControlEdges,  ///< control dependencies of a file in which some cannot be parents
-  kTimeOnlyNodes,      ///< nodes with a time and no operator
-  kMadeUpBuffers,      ///< communication with a size and no tensors
+  kStaleControlEdges,  ///< control dependencies of a file where some cannot be parents
+  kTimeOnlyNodes,      ///< nodes with a time but no operator
+  kMadeUpBuffers,      ///< communication with a size but no tensors
   kAssumedStarts,      ///< durations without start times
   kCount
 };
 
 inline constexpr std::size_t kLossCount = static_cast<std::size_t>(Loss::kCount);
 
-/// What a loss does to the benchmark.
+/// A loss's effect on the benchmark.
 enum class Severity : std::uint8_t {
-  kInfo,  ///< nothing: the work and the times are the original's
+  kInfo,  ///< none: the work and the times are the original's
   kLoss,  ///< some of the work or of the times is missing or assumed
-  kError  ///< the benchmark may stand for another step than the original
+  kError  ///< the benchmark may represent another step than the original
 };
 /// "info", "loss" or "error".
 [[nodiscard]] std::string_view to_string(Severity severity);
@@ -91,7 +90,7 @@ struct LossInfo {
 };
 
 [[nodiscard]] const LossInfo& info(Loss loss);
-/// The loss by its name in files; empty if no loss has that name.
+/// Returns the loss with this name in files; empty if no loss has it.
 [[nodiscard]] std::optional<Loss> loss_from_string(std::string_view name);
 
 /// The loss counters of one rank. Zero counters are not listed in files.
@@ -104,7 +103,7 @@ class Losses {
   Losses& operator+=(const Losses& other);
   bool operator==(const Losses&) const = default;
 
-  /// Name → count, without the zeros, in the order of names.
+  /// Returns name → count without zeros, ordered by name.
   [[nodiscard]] std::map<std::string, std::uint64_t> nonzero() const;
 
  private:

@@ -9,34 +9,34 @@ namespace understudy::et_schema {
 
 struct Report;
 
-/// How a rank's measurement went: what ended it, and what was done in between.
+/// How a rank's measurement ended, and its timing passes and restores.
 struct MeasurementUse {
-  /// "iterations", "seconds", "interval" (`--until`), "SIGINT" or "SIGTERM"; empty where a report
-  /// does not tell.
+  /// "iterations", "seconds", "interval" (`--until`), "SIGINT" or "SIGTERM"; empty if a report does
+  /// not say.
   std::string ended_by;
-  std::optional<double> until_percent = {};  ///< the half width that was asked for
+  std::optional<double> until_percent = {};  ///< the requested half width
   std::uint64_t timing_passes = 0;
   std::uint64_t restores = 0;       ///< during measured iterations and timing passes
   std::uint64_t restore_every = 0;  ///< iterations from one restore to the next; 0: never
-  std::string restore_reason;       ///< why so often, or never
-  /// CPUs that others used of those that we may run on: the mean over the measured iterations. Of a
-  /// job the highest of its hosts, of a rank not known.
+  std::string restore_reason;       ///< why `restore_every` has its value
+  /// CPUs that other processes used of those available to this process: mean over the measured
+  /// iterations. A job has the highest value of its hosts; unset for a rank.
   std::optional<double> foreign_cpus = {};
   bool operator==(const MeasurementUse&) const = default;
 };
 
-/// What a host did while a rank's iterations were measured.
+/// A host's load while a rank's iterations were measured.
 struct HostLoad {
   double wall_ms = 0;
-  double cpus = 0;    ///< that this process may run on
+  double cpus = 0;    ///< available to this process
   double own_ms = 0;  ///< CPU time of this process
-  /// CPU time that was used of these CPUs, by whomever, time stolen by other machines included.
-  /// Null where the system does not tell, or the time was too short to tell.
+  /// CPU time that all processes used on these CPUs, including time stolen by other machines. Unset
+  /// if the system does not report it or the time was too short.
   std::optional<double> busy_ms = {};
   bool operator==(const HostLoad&) const = default;
 };
 
-/// Why a figure of a report is worth less than it looks.
+/// Why a figure of a report is less reliable than it looks.
 struct MeasurementWarning {
   std::string figure;  ///< key of the report: "iteration_ms", "operators", "collectives"
   std::string text;
@@ -54,17 +54,18 @@ struct MedianInterval {
 };
 [[nodiscard]] std::optional<MedianInterval> median_interval(std::vector<double> samples);
 
-/// Involuntary context switches a second that a thread has at most on an idle machine; more are
-/// others at work.
+/// Highest rate of involuntary context switches of a thread on an idle machine. A higher rate means
+/// that other processes were running.
 inline constexpr double kIdleSwitchesPerS = 50;
-/// Those of a thread by others, the mean over threads and ranks. 0 where the CPU times of all hosts
-/// tell that nobody else was at work: then our own threads were in each other's way. Null where
-/// they were not counted.
+/// Returns the involuntary context switches per second of a thread, averaged over threads and
+/// ranks. Returns 0 if the CPU times of all hosts show no other load: then this program's threads
+/// interrupted each other. Returns nothing if the switches were not counted.
 [[nodiscard]] std::optional<double> interruptions_per_s(const Report& report);
 
-/// What the measurement's own figures say against it.
+/// Returns warnings that follow from the measurement's own figures.
 [[nodiscard]] std::vector<MeasurementWarning> measurement_warnings(const Report& report);
-/// CPUs that others used on the busiest host. Null where a rank does not know its host's load.
+/// Returns the CPUs that other processes used on the busiest host; empty if a rank does not know
+/// its host's load.
 [[nodiscard]] std::optional<double> foreign_cpus(const Report& report);
 
 }  // namespace understudy::et_schema

@@ -7,28 +7,28 @@
 
 namespace understudy::et_schema {
 
-/// The class of an operator in reports, told by its name: one of op_classes(), "elementwise" where
-/// the name tells nothing. See docs/metrics.md.
+/// Returns the class of an operator in reports by its name: one of op_classes(), "elementwise" if
+/// the name shows none. See docs/metrics.md.
 [[nodiscard]] std::string_view op_class(std::string_view op);
 
-/// The class of a device's kernel, copy or fill, told by its name: one of op_classes(), where
-/// "compiled" are inductor's Triton kernels, or "other" where the name tells nothing, as that of a
-/// hand-written kernel. Names are those of CUDA's and ROCm's libraries and of PyTorch's own
-/// kernels. See docs/metrics.md.
+/// Returns the class of a device's kernel, copy or fill by its name: one of op_classes(), or
+/// "other" if the name shows none, as for hand-written kernels. "compiled" are inductor's Triton
+/// kernels. Knows the names of CUDA's and ROCm's libraries and of PyTorch's own kernels. See
+/// docs/metrics.md.
 [[nodiscard]] std::string_view kernel_class(std::string_view kernel);
 
-/// Whether the kernel multiplies float32 as TF32, on tensor cores: cuBLAS's and cuDNN's
+/// Returns true if the kernel multiplies float32 as TF32 on tensor cores: cuBLAS's and cuDNN's
 /// "…_tf32f32_…", CUTLASS's "…_s1688gemm_…".
 [[nodiscard]] bool multiplies_tf32(std::string_view kernel);
 
-/// "matmul", "convolution", …; "compiled" are kernels of compiled graphs.
+/// Returns all classes: "matmul", "convolution", …; "compiled" are kernels of compiled graphs.
 [[nodiscard]] std::span<const std::string_view> op_classes();
 
-/// Whether an operator, named with or without its overload, gives memory that nobody has written:
-/// aten::empty and what is named after it (empty_like, new_empty_strided, _empty_affine_quantized,
-/// prims::empty_permuted). By the name, since traces and benchmarks are read where no LibTorch is.
-/// Emitted projects cannot include this; their bench/observe.h and observe.py say it again, and
-/// tests hold them to it.
+/// Returns true if an operator, named with or without overload, returns uninitialized memory:
+/// aten::empty and its variants (empty_like, new_empty_strided, _empty_affine_quantized,
+/// prims::empty_permuted). Decides by name, since traces and benchmarks are also read without
+/// LibTorch. Emitted projects cannot include this file: their bench/observe.h and observe.py repeat
+/// the rule, and tests compare the copies.
 [[nodiscard]] constexpr bool allocates_memory(std::string_view op) {
   std::string_view name = without_namespace(op);
   for (const std::string_view beginning : {"_", "new_"}) {

@@ -11,46 +11,47 @@
 
 namespace understudy::et_schema {
 
-/// Collectives and messages between two ranks; waits are none.
+/// Returns true for collectives and for messages between two ranks, but not for waits.
 [[nodiscard]] bool is_communication(const Instruction& instruction);
 
-/// Those, and waits for them.
+/// Returns true for communications and for waits.
 [[nodiscard]] bool communicates(const Instruction& instruction);
 
-/// The slots of an argument, of a communication 0 its inputs, 1 its outputs; none where it has no
-/// such argument.
+/// Returns the slots of an argument; empty if the instruction has no such argument. A
+/// communication's argument 0 is its inputs, 1 its outputs.
 [[nodiscard]] std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument);
 
-/// Whether `wait` can be that of the communication `call`: of the same sequence number, in the same
-/// group, a send or receive if it waits for one. What the trace does not say of a wait fits any.
+/// Returns true if `wait` can be a wait for `call`: same sequence number, same group, and both or
+/// neither for a send or receive. A group or kind that the wait does not record matches any.
 [[nodiscard]] bool can_be_wait_of(const CommInfo& wait, const CommInfo& call);
 
-/// The wait that was recorded behind a synchronous call: where a recorder writes the call's start
-/// and its wait as two, what the call took is both. It is the next communication or wait of the
-/// call's thread, or there is none.
+/// Returns the wait recorded behind a synchronous call. Some recorders write the call's start and
+/// its wait separately; the call then took the time of both. Empty unless the next communication or
+/// wait of the call's thread is that wait.
 [[nodiscard]] std::optional<std::uint32_t> wait_behind(const Program& program, std::uint32_t call);
 
-/// Whether a communication is complete when its instruction is: barriers, and what is recorded as
-/// synchronous.
+/// Returns true if a communication is complete when its instruction returns: barriers, and calls
+/// recorded as synchronous.
 [[nodiscard]] bool is_blocking(const CommInfo& comm);
 
-/// Communications that were started and not yet joined, while one goes through a program in order.
-/// They are known by numbers of the caller's.
+/// Tracks communications that were started and not yet joined, in one pass over a program. The
+/// caller's numbers identify them.
 class OpenComms {
  public:
   explicit OpenComms(const Program& program) : program_(program) {}
 
   void start(std::uint32_t number, const Instruction& instruction);
-  /// A send whose tensors are its own: nothing joins it but the end.
+  /// Starts a send that owns its tensors: only take_all() joins it.
   void start_detached(std::uint32_t number);
 
-  /// Those that must be joined before something that touches these memories so. What reads the
-  /// input of a communication alone joins nothing. A view joins a call that the program has to wait
-  /// for before it touches the result, but not one that only streams wait for (CommInfo::why).
+  /// Removes and returns the calls that must be joined before these accesses. Reading a
+  /// communication's input joins nothing. A view joins a call that the program must wait for before
+  /// it uses the result, but not a call that only streams wait for (CommInfo::why).
   [[nodiscard]] std::vector<std::uint32_t> take_touched(const Touched& touched);
-  /// Those that a recorded wait joins: where it names their group, those of its group, sequence
-  /// number and kind; else those that work on the tensor it names; else, of the first started that
-  /// it can be meant for, all of the same group.
+  /// Removes and returns the calls that a recorded wait joins. If the wait records its group: the
+  /// calls of its group, sequence number and kind. Else, if it records a tensor: the calls that use
+  /// the tensor. Else: the first started call that it can wait for, and all matching calls of that
+  /// call's group and kind.
   [[nodiscard]] std::vector<std::uint32_t> take_waited(const Instruction& wait);
   [[nodiscard]] std::vector<std::uint32_t> take_all();
 

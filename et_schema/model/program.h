@@ -26,33 +26,34 @@ using StorageId = std::uint32_t;
 using SchemaId = std::uint32_t;
 using GroupId = std::uint32_t;
 
-/// Memory that one or more slots alias: one storage lifetime of the trace.
+/// Memory that one or more slots share: one lifetime of a storage in the trace.
 struct Storage {
   Device device;           ///< as recorded
   std::int64_t bytes = 0;  ///< largest extent of any of its slots
-  bool external = false;   ///< read before anything in the program wrote it
-  /// The instruction before which the original let go of it, where that was later than behind its
-  /// last reader: a variable of the program held it, or the gradient of a parameter. The number of
-  /// instructions: until the step's end. At or below the instruction that makes it: it outlives the
-  /// step, and goes in the next one.
+  bool external = false;   ///< read before an instruction of the program writes it
+  /// Index of the instruction before which the original released this storage. Set only if that is
+  /// later than its last reader (a Python variable or a parameter's gradient kept it alive). The
+  /// number of instructions: held until the step's end. At or below its maker's index: held into
+  /// the next step and released there.
   std::optional<std::uint32_t> held_until = {};
-  bool state = false;  ///< external, and an optimizer's: no instruction before its step reads it
-  /// The share of its elements that were zero in the original: of an external, where that decides
-  /// how long an operator takes; of any that a logarithm is taken of. 0: it does not matter.
+  bool state = false;  ///< external, an optimizer's state: no instruction before the optimizer's
+                       ///< step reads it
+  /// Share of the elements that were zero in the original; 0: irrelevant. Set for an external whose
+  /// zeros decide an operator's time, and for any storage that a logarithm reads.
   double zeros = 0;
-  /// External, and no slot lies in it: what the original's program holds on the device throughout
-  /// and no operator meets, in sum.
+  /// An external without slots: the total memory that the original held on the device throughout
+  /// the step without any operator using it.
   bool untouched = false;
   bool pinned = false;  ///< external, and in page-locked memory of the host
   bool operator==(const Storage&) const = default;
 };
 
-/// The elements of a sparse tensor that is made before the run: so many, at indices of which each
-/// dimension has its own.
+/// Elements of a sparse tensor that is made before the run: their number, and a rule for the
+/// indices of each dimension.
 struct SparseContent {
   SparseLayout layout = SparseLayout::kCoo;
   std::int64_t elements = 0;
-  bool coalesced = false;  ///< each place once, in order; always so of csr and csc
+  bool coalesced = false;  ///< each index occurs once, in order; always true for csr and csc
   std::vector<ValueRule> indices;
   bool operator==(const SparseContent&) const = default;
 };
@@ -62,15 +63,15 @@ struct Slot {
   StorageId storage = 0;
   DType dtype = DType::kUndefined;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;  ///< in elements; for traces without strides those told by
-                                      ///< view operators, else contiguous
-  bool strides_recorded = false;      ///< only then are they checked
-  std::int64_t offset = 0;            ///< in elements
-  bool external = false;              ///< made before the run, on the external storage
-  bool wrapped_number = false;        ///< a Python scalar: a 0-dim tensor that does not promote
-  bool sparse = false;  ///< recorded without storage but with elements: sparse or opaque
-  std::optional<ValueRule>
-      value;  ///< of externals, pinned results and results of kernels; absent: the dtype's default
+  /// In elements; if not recorded, inferred from view operators, else contiguous.
+  std::vector<std::int64_t> strides;
+  bool strides_recorded = false;  ///< if false, a replay does not check them
+  std::int64_t offset = 0;        ///< in elements
+  bool external = false;          ///< made before the run, on the external storage
+  bool wrapped_number = false;    ///< a Python scalar: a 0-dim tensor that does not promote
+  bool sparse = false;            ///< recorded without storage but with elements: sparse or opaque
+  /// Content of externals, pinned results and results of kernels; absent: the dtype's default rule.
+  std::optional<ValueRule> value;
   std::optional<SparseContent> content;  ///< of sparse externals; absent: they have no elements
   bool operator==(const Slot&) const = default;
 };
@@ -105,96 +106,100 @@ struct Argument {
 enum class InstructionKind : std::uint8_t {
   kOp,      ///< an operator, called through the dispatcher
   kAlias,   ///< results[0] = as_strided(args[0]) with the result slot's layout
-  kNative,  ///< a label that did work: replayed through a substitute, where there is one
+  kNative,  ///< a label that did work: replayed through a substitute if one exists
   kCollective,
   kP2p,
   kWait,
-  kKernel,  ///< of a compiled graph or hand-written, Triton's or C++: launched where the program
-            ///< has its machine code, else a stub holds its place, or it is dropped
+  kKernel,  ///< of a compiled graph or hand-written, Triton or C++: launched if the program has its
+            ///< machine code, else stubbed or dropped
   kMarker   ///< a step or an annotation: costs nothing
 };
-/// "op", "alias", …: its name in files, with the way back.
+/// Converts between a kind and its name in files: "op", "alias", ….
 [[nodiscard]] std::string_view to_string(InstructionKind kind);
 [[nodiscard]] std::optional<InstructionKind> instruction_kind_from_string(std::string_view name);
 
-/// What a communication instruction needs beside its tensors.
+/// Properties of a communication instruction, beside its tensors.
 struct CommInfo {
   CommKind kind = CommKind::kBarrier;
   GroupId group = 0;
-  std::int64_t root_or_peer = 0;  ///< group rank; of rooted collectives, send and recv
-  /// As parse_reduction() takes it.
+  std::int64_t root_or_peer = 0;  ///< group rank; for rooted collectives, send and recv
+  /// Text for parse_reduction().
   std::string reduce_op = "sum";
-  /// How the reduction is known: "assumed", …; empty: it is recorded.
+  /// How the reduction was determined ("assumed", …); empty: it is recorded.
   std::string reduce_op_why = {};
   std::vector<std::int64_t> in_splits;
   std::vector<std::int64_t> out_splits;
   std::optional<std::int64_t> seq;
   std::optional<bool> is_async;
-  /// Why it is asynchronous where the trace says that it was not, or has no wait: "stream of its
-  /// own", "label of sharded data parallel"; of a wait that no node shows: "wait of a stream",
-  /// "wait of the host". Empty: as recorded.
+  /// Why the call counts as asynchronous although it was recorded as synchronous or without a wait:
+  /// "stream of its own", "label of sharded data parallel". Why a wait exists that no node shows:
+  /// "wait of a stream", "wait of the host". Empty: as recorded.
   std::string why = {};
-  bool names_group = false;         ///< of a wait: `group` is recorded; else it may be any
-  std::optional<bool> is_p2p = {};  ///< of a wait, where recorded: whether for a send or receive
-  /// Whether it was issued in a batch: of a send or receive where recorded, of a collective if so.
+  bool names_group = false;  ///< waits only: `group` is recorded; if false, it may be any group
+  std::optional<bool> is_p2p = {};  ///< waits only, if recorded: true for a send or receive
+  /// True if the call was issued in a batch. Sends and receives: unset if not recorded.
+  /// Collectives: set only if true.
   std::optional<bool> in_batch = {};
-  bool joins_batch = false;  ///< it is in the batch of the one before it on its thread
+  bool joins_batch = false;  ///< in the same batch as the preceding communication of its thread
   bool operator==(const CommInfo&) const = default;
 };
 
-/// When an instruction ran in the original and how long, from its profile. Medians over the
-/// profiled steps; the profiler's own cost is taken out (docs/metrics.md, "Recorded times").
 /// Device time of kernels of one class.
 struct KernelClassTime {
   std::string kernel_class;  ///< kernel_class(), in op_class.h
   std::int64_t ns = 0;
   bool operator==(const KernelClassTime&) const = default;
 };
-/// In order of classes, each once. How a device time is shared by them: the sum need not be it.
+/// Sorted by class; each class occurs once. The times give a device time's division among classes;
+/// they need not add up to it.
 using KernelClassTimes = std::vector<KernelClassTime>;
 
+/// When an instruction ran in the original and how long: medians over the profiled steps, without
+/// the profiler's own cost (docs/metrics.md, "Recorded times").
 struct Timing {
-  std::int64_t start_ns = 0;  ///< its issue, since the step's start on the host
-  std::int64_t host_ns = 0;   ///< on the issuing thread, all below it included. Of an operator that
-                              ///< was opened and runs too: what came after the last of its parts
-  std::int64_t gap_ns = 0;    ///< host time between the end of the instruction before it on its
-                              ///< thread, or the step's start, and its start
+  std::int64_t start_ns = 0;  ///< issue time, since the step's start on the host
+  /// Time on the issuing thread, callees included. If an opened operator is also run itself: only
+  /// the time after the last of its parts.
+  std::int64_t host_ns = 0;
+  /// Host time from the end of the thread's preceding instruction (or the step's start) to this
+  /// start.
+  std::int64_t gap_ns = 0;
   std::int64_t device_ns = 0;               ///< Σ duration of the device events that it launched
-  std::uint64_t launches = 0;               ///< of those device events
-  std::optional<std::int64_t> stream = {};  ///< of the first of them
-  std::optional<std::int64_t> page_faults = {};  ///< on its thread, where they were counted
-  KernelClassTimes kernel_classes = {};          ///< of device_ns
+  std::uint64_t launches = 0;               ///< number of those device events
+  std::optional<std::int64_t> stream = {};  ///< of the first of those device events
+  std::optional<std::int64_t> page_faults = {};  ///< on its thread; unset: not counted
+  KernelClassTimes kernel_classes = {};          ///< device_ns by class
   bool operator==(const Timing&) const = default;
 };
 
-/// Smaller blocks lie in holes of the heap.
+/// Smallest recorded block. Smaller blocks reuse holes of the heap.
 inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
 
-/// Memory that an operator of the original took from the C library's heap.
+/// Memory that an operator of the original allocated from the C library's heap.
 struct HeapBlock {
   std::int64_t bytes = 0;
-  std::uint64_t address = 0;  ///< above the lowest block that the profile shows
+  std::uint64_t address = 0;  ///< offset from the lowest block in the profile
   bool operator==(const HeapBlock&) const = default;
 };
 
-/// By an instruction's index: its blocks of kLeastHeapBlockBytes and more, in order, its
-/// temporaries among them. Places in the heap of the one process that was profiled: they mean
-/// nothing where instructions, sizes or the order of instructions change.
+/// Blocks of at least kLeastHeapBlockBytes by instruction index, in order, temporaries included.
+/// The addresses are those of the profiled process: they are meaningless if instructions, their
+/// sizes or their order change.
 using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 
-/// Of instructions that no node of the trace shows.
+/// Node id of instructions that no node of the trace shows.
 inline constexpr std::uint64_t kNoNodeId = 0;
 
 /// One thing the replayer does. `args` by kind:
-/// - kOp, kKernel: the recorded arguments, in the recorded schema's order; of a kernel that a
-///   capture labelled two texts follow: the arguments' roles ("r w rw -", - for a number) and, of a
-///   C++ kernel, the generated file, of Triton's its launch (launch_of()). Memory that was
-///   allocated for the kernel is undefined among its arguments, and one of its results;
+/// - kOp, kKernel: the recorded arguments, in the recorded schema's order. Two texts follow for a
+///   kernel that a capture labelled: the arguments' roles ("r w rw -", - for a number), then the
+///   generated file (C++) or the launch (Triton, see launch_of()). Memory that was allocated for
+///   the kernel is an undefined argument and one of the results;
 /// - kAlias: one slot, whose storage the result shares;
 /// - kCollective, kP2p: {list of input slots, list of output slots}, lists of lists flattened in
 ///   order; an in-place call has the same slots in both. Outputs exist before the call: `results`
 ///   is empty;
-/// - kWait: the tensor that it is recorded to wait for, if any (open_comms.h tells what it joins);
+/// - kWait: the tensor that it waits for, if recorded (open_comms.h decides which calls it joins);
 /// - kNative: {list of the label's recorded inputs, list of the recorded arguments of the forward
 ///   operator it belongs to (empty if unknown), list of the tensors that operators below the label
 ///   allocated}.
@@ -202,16 +207,16 @@ struct Instruction {
   InstructionKind kind = InstructionKind::kOp;
   std::uint64_t node_id = kNoNodeId;
   std::uint64_t thread = 1;
-  std::string name;                ///< "aten::add.Tensor"; a label's or a collective's name
-  std::optional<SchemaId> schema;  ///< of kOp: the recorded schema text; of kNative: that of the
-                                   ///< forward operator whose arguments args[1] lists
-  std::vector<Argument> args;      ///< in the recorded schema's order
+  std::string name;  ///< "aten::add.Tensor"; a label's or a collective's name
+  /// kOp: the recorded schema's text. kNative: the schema of the forward operator whose arguments
+  /// args[1] lists.
+  std::optional<SchemaId> schema;
+  std::vector<Argument> args;  ///< in the recorded schema's order
   std::vector<Argument> results;
   bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
-  std::optional<CommInfo> comm;  ///< of kCollective, kP2p, kWait
-  std::optional<Timing> timing;  ///< where a profile was linked; never of a body's instructions
-  std::vector<Instruction>
-      body;  ///< what replaces the operator where it does not resolve; may be nested
+  std::optional<CommInfo> comm;   ///< of kCollective, kP2p, kWait
+  std::optional<Timing> timing;   ///< set if a profile was linked; never set in a body
+  std::vector<Instruction> body;  ///< replaces the operator if it does not resolve; may be nested
   bool operator==(const Instruction&) const = default;
 };
 
@@ -220,58 +225,58 @@ struct Opened {
   std::string name;
   std::uint64_t count = 0;
   std::string reason;
-  std::int64_t own_ns = 0;  ///< recorded time in none of its parts: what opening it leaves out
+  std::int64_t own_ns = 0;  ///< recorded time outside of its parts, which the benchmark lacks
   bool operator==(const Opened&) const = default;
 };
 
-/// What of the trace the program holds.
+/// The part of the trace that the program holds.
 struct Selection {
-  std::string step;  ///< "ProfilerStep#4", "all", or empty where the trace has no steps
+  std::string step;  ///< "ProfilerStep#4", "all", or empty if the trace has no steps
   std::vector<std::string> filters;  ///< "--only compute", "--exclude ^aten::fill_"
-  std::uint64_t operators = 0;       ///< selected, communication included, labels that did work not
+  std::uint64_t operators = 0;       ///< selected; includes communication, not native labels
   std::uint64_t labels = 0;          ///< native instructions
-  std::uint64_t rounds = 0;          ///< rounds to the fixpoint
+  std::uint64_t rounds = 0;          ///< rounds until the selection reached a fixpoint
   std::vector<Opened> opened;
   bool operator==(const Selection&) const = default;
 };
 
-/// How the nodes of a trace found their events in a profile.
+/// How nodes of a trace were matched with events of a profile.
 enum class JoinKind : std::uint8_t {
-  kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id, with names checked
-  kOrder,             ///< per thread in order of start, names aligned
+  kRecordFunctionId,  ///< by "Record function id", which is a node's rf_id; names are checked
+  kOrder,             ///< per thread, by start time; names are aligned
   kOwn                ///< the trace itself holds the times (Chakra, a profile alone)
 };
 
 /// "record function id", "order" or "own".
 [[nodiscard]] std::string_view to_string(JoinKind join);
 
-/// Why recorded time of a step stands in no instruction.
+/// Why recorded time of a step belongs to no instruction.
 enum class Outside : std::uint8_t {
-  kOpened,       ///< of opened operators themselves, and of labels in them
-  kWrapped,      ///< of operators on a class of tensors that Python dispatches again
-  kNoMemory,     ///< of operators none of whose tensors has memory
-  kFiltered,     ///< of operators that a filter left out
-  kLabel,        ///< launched in a label, and in no operator
-  kGraphLaunch,  ///< launched as a whole graph, in no operator
-  kUnlinked,     ///< nothing of the trace can be told to have launched it
-  kUnseenComm    ///< communication that no recorded call shows: by what launched it
+  kOpened,       ///< opened operators themselves, and labels in them
+  kWrapped,      ///< operators on a tensor class that Python dispatches again
+  kNoMemory,     ///< operators whose tensors have no memory
+  kFiltered,     ///< operators that a filter excluded
+  kLabel,        ///< launched in a label, outside of any operator
+  kGraphLaunch,  ///< launched as a whole graph, outside of any operator
+  kUnlinked,     ///< no node of the trace is known to have launched it
+  kUnseenComm    ///< communication without a recorded call; named by its launcher
 };
 inline constexpr std::size_t kOutsideCount = 8;
 
-/// "opened operators", "label without operator", …: docs/formats.md.
+/// Returns "opened operators", "label without operator", …; see docs/formats.md.
 [[nodiscard]] std::string_view to_string(Outside why);
 
-/// Recorded time of a step that stands in no instruction and is no communication's.
+/// Recorded time of a step that belongs to no instruction and to no recorded communication.
 struct OutsideTime {
   Outside why = Outside::kOpened;
-  std::string name;  ///< of the operator or label; empty where the reason says it all
+  std::string name;  ///< of the operator or label; empty if the reason suffices
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;
-  KernelClassTimes kernel_classes = {};  ///< of device_ns
+  KernelClassTimes kernel_classes = {};  ///< device_ns by class
   bool operator==(const OutsideTime&) const = default;
 };
 
-/// Device events of one name that no operator can be told to have launched.
+/// Device events of one name whose launching operator is unknown.
 struct LostDeviceEvents {
   std::string name;
   std::string reason;
@@ -280,16 +285,17 @@ struct LostDeviceEvents {
   bool operator==(const LostDeviceEvents&) const = default;
 };
 
-/// RecordedProfile::observer_source where the capture measured the cost; else it is read from the
-/// profile, which shows the cheapest events only.
+/// RecordedProfile::observer_source if the capture measured the cost. Otherwise the cost is derived
+/// from the profile, which shows only the cheapest events.
 inline constexpr std::string_view kObserverMeasured = "measured at the capture";
 
 /// A kernel, copy or memset of one of the original's steps.
 struct DeviceWork {
-  /// That launched it, with all below it; none: none did, for the reason `why`.
+  /// The instruction that launched the work, itself or by its callees. Unset: none did, for the
+  /// reason `why`.
   std::optional<std::uint32_t> instruction = {};
   Outside why = Outside::kUnlinked;
-  std::uint64_t thread = 0;    ///< Instruction::thread of its launch; 0: none, or none is known
+  std::uint64_t thread = 0;    ///< Instruction::thread of its launch; 0: none or unknown
   std::int64_t launch_ns = 0;  ///< since the step's start on the host
   std::int64_t lag_ns = 0;     ///< from its launch to its start
   std::int64_t start_ns = 0;   ///< since the step's start, in the profile's own time
@@ -299,21 +305,22 @@ struct DeviceWork {
   bool operator==(const DeviceWork&) const = default;
 };
 
-/// A call of the original that waited for its device: a synchronization, or a copy that returned
-/// when it was done.
+/// A call of the original that blocked until device work finished: a synchronization, or a
+/// synchronous copy.
 struct DeviceWait {
   enum class For : std::uint8_t {
-    kDevice,  ///< all that was issued to the device
-    kStream,  ///< what was issued to a stream
-    kEvent    ///< what an event was recorded behind
+    kDevice,  ///< all work issued to the device
+    kStream,  ///< work issued to a stream
+    kEvent    ///< work issued before an event was recorded
   };
   std::int64_t start_ns = 0;  ///< since the step's start on the host
-  std::int64_t host_ns = 0;   ///< for so long
+  std::int64_t host_ns = 0;   ///< duration on the host
   For waits_for = For::kDevice;
-  std::int64_t own_ns = 0;                 ///< of host_ns, what the call took by itself
-  bool is_inside = false;                  ///< an instruction made the call
-  std::uint64_t thread = 0;                ///< Instruction::thread; 0: of no instruction's
-  std::optional<std::uint32_t> work = {};  ///< in Program::device_work: the last that it waited for
+  std::int64_t own_ns = 0;   ///< part of host_ns that the call itself took
+  bool is_inside = false;    ///< made by an instruction
+  std::uint64_t thread = 0;  ///< Instruction::thread; 0: not a thread of instructions
+  /// Index in Program::device_work of the last work waited for.
+  std::optional<std::uint32_t> work = {};
   bool operator==(const DeviceWait&) const = default;
 };
 
@@ -323,30 +330,32 @@ struct DeviceWait {
 /// A call of the original that made a stream, or the host, wait for an event.
 struct StreamWait {
   std::int64_t start_ns = 0;           ///< since the step's start on the host
-  std::optional<std::int64_t> stream;  ///< that waits; none: the host
-  std::int64_t for_stream = 0;         ///< on which the event was recorded
-  std::int64_t until_ns = 0;           ///< for what the host had issued to it by then
+  std::optional<std::int64_t> stream;  ///< waiting stream; unset: the host
+  std::int64_t for_stream = 0;         ///< stream on which the event was recorded
+  std::int64_t until_ns = 0;           ///< only work issued to for_stream before this time counts
   bool operator==(const StreamWait&) const = default;
 };
 
-/// The profile that the times of a program come from, and what of it was found in the trace.
+/// The profile that a program's times come from, and how much of it was found in the trace.
 struct RecordedProfile {
-  std::string file;                ///< base name
-  std::string graph_run = {};      ///< base name of the profile of graphs that device times are of;
-                                   ///< empty: they are this one's
+  std::string file;  ///< base name
+  /// Base name of the profile of graphs that device times come from; empty: they are from `file`.
+  std::string graph_run = {};
   std::uint64_t bytes = 0;         ///< uncompressed
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
   JoinKind join = JoinKind::kRecordFunctionId;
   std::uint64_t steps = 1;       ///< profiled steps that the medians are over
   std::int64_t step_ns = 0;      ///< duration of the step on the host, observer cost removed
-  std::int64_t length_ns = 0;    ///< of the step, its device's work included; 0: it shows no device
-  bool host_runs_ahead = false;  ///< steps begin while the device is at work on the one before
-  std::optional<std::int64_t> unprofiled_step_ns = {};     ///< median of the steps that nothing
-                                                           ///< observed, where the capture tells
-  std::optional<std::int64_t> minor_faults = {};           ///< page faults of such a step, likewise
-  std::optional<std::int64_t> profiled_minor_faults = {};  ///< of the profiled steps, likewise
-  double observer_ns_per_event = 0;  ///< the profiler's cost that was taken out
-  std::string observer_source;       ///< how that cost is known
+  std::int64_t length_ns = 0;    ///< of the step, device work included; 0: no device in the profile
+  bool host_runs_ahead = false;  ///< steps begin while the device works on the preceding step
+  /// Median duration of unobserved steps; unset if the capture does not have it.
+  std::optional<std::int64_t> unprofiled_step_ns = {};
+  /// Page faults of such a step; unset likewise.
+  std::optional<std::int64_t> minor_faults = {};
+  /// Page faults of a profiled step; unset likewise.
+  std::optional<std::int64_t> profiled_minor_faults = {};
+  double observer_ns_per_event = 0;  ///< profiler cost that was subtracted
+  std::string observer_source;       ///< how that cost was determined
   std::uint64_t events = 0;          ///< operators and annotations in the profiled steps
   std::uint64_t nodes = 0;           ///< nodes of the trace's step
   std::uint64_t nodes_with_rf_id = 0;
@@ -355,20 +364,21 @@ struct RecordedProfile {
   std::uint64_t device_events_linked = 0;
   std::vector<LostDeviceEvents> lost;     ///< in order of names
   std::vector<OutsideTime> outside = {};  ///< by reason and name
-  std::int64_t operators_ns = 0;         ///< Σ host time of the instructions, communication apart,
-                                         ///< and of what is outside of them (docs/formats.md)
-  std::int64_t operators_device_ns = 0;  ///< the same on the device: all of a step's but
-                                         ///< communication's
-  /// What decided which kernels ran, and variables of the environment, where the capture tells
-  /// (docs/formats.md, "capture.json").
+  /// Σ host time of the instructions and of `outside`, without communication (docs/formats.md).
+  std::int64_t operators_ns = 0;
+  /// The same on the device: a step's whole device time, without communication.
+  std::int64_t operators_device_ns = 0;
+  /// Settings that decided which kernels ran, and environment variables; empty if the capture does
+  /// not record them (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
-  std::vector<DeviceWait> device_waits = {};  ///< of the step of device_work, in order of start
-  std::vector<StreamWait> stream_waits = {};  ///< where the profile tells events, in order of start
+  std::vector<DeviceWait> device_waits = {};  ///< in the step of device_work, by start
+  /// By start; empty if the profile does not show events.
+  std::vector<StreamWait> stream_waits = {};
   bool operator==(const RecordedProfile&) const = default;
 };
 
-/// Those that no instruction made.
+/// Returns the device waits that no instruction made.
 [[nodiscard]] inline std::vector<DeviceWait> waits_between(const RecordedProfile& profile) {
   std::vector<DeviceWait> waits = profile.device_waits;
   std::erase_if(waits, [](const DeviceWait& wait) { return wait.is_inside; });
@@ -383,13 +393,12 @@ struct Program {
   std::vector<Instruction> instructions;
   Selection selection;
   Losses losses;
-  std::optional<RecordedProfile> profile;    ///< absent: no instruction has a timing
-  HeapBlocksByInstruction heap_blocks = {};  ///< of instructions with a timing, where the profile
-                                             ///< shows memory; none is empty
-  /// All that the device did in the step of median length, in order of launches.
+  std::optional<RecordedProfile> profile;  ///< absent: no instruction has a timing
+  /// Only of instructions with a timing, and only if the profile shows memory. No list is empty.
+  HeapBlocksByInstruction heap_blocks = {};
+  /// All device work of the step with the median length, by launch.
   std::vector<DeviceWork> device_work = {};
-  /// Machine code of Triton's kernels that its instructions launch, in order of keys; others of
-  /// them have none.
+  /// Machine code of the Triton kernels that instructions launch, by key; may lack some of them.
   std::vector<CompiledKernel> kernels = {};
   bool operator==(const Program&) const = default;
 };
@@ -399,14 +408,14 @@ struct Program {
   return std::ranges::any_of(program.storages, is_accelerator, &Storage::device);
 }
 
-/// Nothing where the profile shows none.
+/// Returns an instruction's heap blocks; empty if the profile shows none.
 [[nodiscard]] inline std::span<const HeapBlock> heap_blocks_of(const Program& program,
                                                                std::size_t instruction) {
   const auto found = program.heap_blocks.find(instruction);
   return found == program.heap_blocks.end() ? std::span<const HeapBlock>() : found->second;
 }
 
-/// How a kernel of Triton's was launched, where that was recorded: its last argument.
+/// Returns how a Triton kernel was launched (its last argument); empty if that was not recorded.
 [[nodiscard]] inline std::optional<KernelLaunch> launch_of(const Instruction& instruction) {
   const auto* text = instruction.kind == InstructionKind::kKernel && !instruction.args.empty()
                          ? std::get_if<std::string>(&instruction.args.back().value)
@@ -426,7 +435,6 @@ void for_each_slot(const std::vector<Argument>& arguments, Visitor&& visit) {
   }
 }
 
-/// Those slots.
 [[nodiscard]] inline std::vector<SlotId> slots_in(const std::vector<Argument>& arguments) {
   std::vector<SlotId> slots;
   for_each_slot(arguments, [&slots](SlotId slot) { slots.push_back(slot); });

@@ -13,12 +13,11 @@
 
 namespace understudy::et_schema {
 
-/// The programs of a job, by rank. Ranks that do the same share one, so that a job of a thousand
-/// ranks takes the memory of those that differ. What is changed is changed for one rank alone, or
-/// for all that share it.
+/// The programs of a job, by rank. Equal ranks share a program, so that a job of a thousand ranks
+/// needs memory for the different programs only. A change applies to one rank, or to all ranks that
+/// share the program.
 class Programs {
  public:
-  /// Over ranks.
   class Iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -60,10 +59,10 @@ class Programs {
   void push_back(Program program) {
     ranks_.push_back(std::make_shared<Program>(std::move(program)));
   }
-  /// The next rank shares the program of an earlier one.
+  /// Adds a rank that shares the program of an earlier one.
   void push_same_as(std::size_t rank) { ranks_.push_back(ranks_[rank]); }
 
-  /// The program of one rank, to be changed for it alone.
+  /// Returns the program of one rank for a change to this rank alone.
   [[nodiscard]] Program& edit(std::size_t rank) {
     std::shared_ptr<Program>& program = ranks_[rank];
     if (program.use_count() > 1) {
@@ -71,15 +70,15 @@ class Programs {
     }
     return *program;
   }
-  /// Calls `change(program, ranks)` with each program once, to be changed for all the ranks that
-  /// share it, and how many these are.
+  /// Calls `change(program, ranks)` once for each program; `ranks` is the number of ranks that
+  /// share it. The change applies to all of them.
   void edit_each(const auto& change) {
     std::map<const Program*, std::shared_ptr<Program>> changed;
     for (std::shared_ptr<Program>& program : ranks_) {
       const auto [now, is_new] = changed.try_emplace(program.get(), program);
       if (is_new) {
         const auto ranks = std::ranges::count(ranks_, program);
-        if (program.use_count() - 1 > ranks) {  // so does a copy of this object
+        if (program.use_count() - 1 > ranks) {  // a copy of this object shares it, too
           now->second = std::make_shared<Program>(*program);
         }
         change(*now->second, static_cast<std::size_t>(ranks));

@@ -14,8 +14,7 @@ namespace understudy::et_schema {
 /// Version of the report's format; see bench.h for the rule.
 inline constexpr int kReportVersion = 1;
 
-/// Iteration times; percentiles as in statistics.h. All null without
-/// samples.
+/// Iteration times; percentiles as in statistics.h. All are unset without samples.
 struct IterationStats {
   std::optional<double> min, median, p10, p90, p99;
   std::optional<double> median_low, median_high;  ///< see median_interval()
@@ -23,8 +22,7 @@ struct IterationStats {
 };
 [[nodiscard]] IterationStats iteration_stats(std::vector<double> samples_ms);
 
-/// One row of a coverage list. `note` is the key `by`, `reason` or nothing, by the list it stands
-/// in.
+/// A row of a coverage list. `note` is the value of the list's key `by` or `reason`, or empty.
 struct NamedCount {
   std::string name;
   std::uint64_t count = 0;
@@ -32,7 +30,6 @@ struct NamedCount {
   bool operator==(const NamedCount&) const = default;
 };
 
-/// A part of the step's recorded time.
 struct TimeShare {
   std::string name;
   double share = 0;
@@ -41,46 +38,46 @@ struct TimeShare {
 
 /// A part of the recorded device time of a step (docs/metrics.md, "Device time").
 struct DeviceTime {
-  std::string kernel_class;  ///< kernel_class(); "not told" where a benchmark does not say
-  std::string fate;          ///< what it is in the benchmark, or became in a replay
+  std::string kernel_class;  ///< kernel_class(); "not told" if the benchmark lacks it
+  std::string fate;          ///< kind in the benchmark, or outcome in a replay
   double ms = 0;
   double share = 0;  ///< of the step's device time
   bool operator==(const DeviceTime&) const = default;
 };
 
 struct Coverage {
-  std::optional<double> count;             ///< replayed ÷ selected; null when nothing was selected
-  std::optional<double> time;              ///< null as long as no profile is linked
-  std::optional<double> substituted_time;  ///< share of recorded time in what was substituted
-  std::optional<double> dropped_time;      ///< the same of what was dropped or stubbed
-  std::vector<TimeShare> other_time;       ///< the rest of it, by what it is; of a job that of the
-                                           ///< rank with the lowest `time`
-  std::vector<DeviceTime> device_time;     ///< of the original, by class of kernel and what became
-                                           ///< of it; of a job all ranks' together
-  std::uint64_t selected = 0;              ///< exact + substituted + stubbed + dropped
-  std::uint64_t replayed = 0;              ///< exact + substituted
+  std::optional<double> count;             ///< replayed ÷ selected; unset if nothing was selected
+  std::optional<double> time;              ///< unset if no profile is linked
+  std::optional<double> substituted_time;  ///< recorded time of substituted operators, as a share
+  std::optional<double> dropped_time;      ///< the same for dropped or stubbed operators
+  /// The remaining time by its origin. A job has the list of the rank with the lowest `time`.
+  std::vector<TimeShare> other_time;
+  /// Device time of the original by kernel class and fate. A job has the sum over all ranks.
+  std::vector<DeviceTime> device_time;
+  std::uint64_t selected = 0;  ///< exact + substituted + stubbed + dropped
+  std::uint64_t replayed = 0;  ///< exact + substituted
   std::uint64_t exact = 0;
-  std::vector<NamedCount> substituted;     ///< note: by what
-  std::vector<NamedCount> stubbed;         ///< note: by what
+  std::vector<NamedCount> substituted;     ///< note: the substitute
+  std::vector<NamedCount> stubbed;         ///< note: the stub
   std::vector<NamedCount> dropped;         ///< note: the reason
   std::vector<NamedCount> not_applicable;  ///< note: the reason
   std::vector<NamedCount> pinned_outputs;  ///< no note
 };
 
-/// Tensors with at least one such element, by the scans of the run.
+/// Numbers of tensors with at least one such element, found by the run's scans.
 struct ValueHealth {
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
   std::uint64_t subnormal = 0;
-  std::uint64_t recorded_inf =
-      0;  ///< infinities that the trace itself writes (a mask), apart from inf
+  /// Infinities that the trace itself writes (a mask); not in `inf`.
+  std::uint64_t recorded_inf = 0;
 };
 
 struct MemoryUse {
-  std::uint64_t peak_bytes =
-      0;  ///< highest sum of live tensor bytes at the allocator, externals touched included
-  std::uint64_t live_peak_bytes =
-      0;  ///< highest sum of the intermediates' bytes by the program's lifetimes
+  /// Highest sum of live tensor bytes in the allocator, including touched externals.
+  std::uint64_t peak_bytes = 0;
+  /// Highest sum of the intermediates' bytes, by the program's lifetimes.
+  std::uint64_t live_peak_bytes = 0;
   std::uint64_t external_bytes = 0;  ///< touched bytes of the externals
 };
 
@@ -90,86 +87,87 @@ struct OperatorTime {
   std::string op_class;  ///< "matmul", "convolution", "elementwise", …: docs/metrics.md
   std::uint64_t count = 0;
   double ms = 0;                        ///< sum of each call's median over the profiled iterations
-  std::vector<double> samples_ms = {};  ///< one a profiled iteration
-  std::optional<double> recorded_ms = {};         ///< in the original, from its linked profile
-  std::optional<double> device_ms = {};           ///< on the device; absent on the CPU
-  std::vector<double> device_samples_ms = {};     ///< one a pass that was timed there
+  std::vector<double> samples_ms = {};  ///< one per profiled iteration
+  std::optional<double> recorded_ms = {};         ///< in the original, by its linked profile
+  std::optional<double> device_ms = {};           ///< on the device; unset on the CPU
+  std::vector<double> device_samples_ms = {};     ///< one per pass that was timed on the device
   std::optional<double> recorded_device_ms = {};  ///< on the original's device, by its profile
 };
 
-/// One collective of one size. Bandwidths by nccl-tests' formulas: docs/metrics.md.
+/// One collective of one size. Bandwidths follow nccl-tests' formulas: docs/metrics.md.
 struct CollectiveTime {
   std::string name;
   std::string group;
-  std::uint64_t count = 0;  ///< calls an iteration
+  std::uint64_t count = 0;  ///< calls per iteration
   std::uint64_t bytes = 0;  ///< nccl-tests' size of one call
   int group_size = 0;
   std::optional<double> median_us;
   std::optional<double> algbw_gb_per_s;
   std::optional<double> busbw_gb_per_s;
   std::vector<double> samples_us = {};  ///< all passes of the first call, then of the next
-  /// Of a job, where a collective cannot end before its last rank has come: what that rank's call
-  /// took, and how much longer the longest took, which is waiting. Medians over the calls.
+  /// Jobs only, if the collective cannot end before its last rank has joined: duration of that
+  /// rank's call, and how much longer the longest call took (waiting). Medians over the calls.
   std::optional<double> moving_us = {};
   std::optional<double> waiting_us = {};
   std::vector<double> moving_samples_us = {};  ///< in the order of samples_us
-  // Of iterations in which calls run beside operators, as they were recorded, the medians:
-  std::optional<double> exposed_us = {};    ///< time of the host in its start and its wait
+  // Medians over iterations in which calls overlap with operators, as recorded:
+  std::optional<double> exposed_us = {};    ///< host time in its start and its wait
   std::optional<double> in_flight_us = {};  ///< from its start to its end
-  std::optional<double> arrival_us = {};    ///< of a rank: from the iteration's begin to its start
-  /// Of a job: between the first and the last rank's arrival, and which that is.
+  std::optional<double> arrival_us = {};    ///< ranks only: from the iteration's begin to its start
+  /// Jobs only: time between the first and the last rank's arrival, and the last rank.
   std::optional<double> arrival_spread_us = {};
   std::optional<int> last_rank = {};
 };
 
-/// What communication costs an iteration in which it runs beside operators.
+/// Communication's cost per iteration if it overlaps with operators.
 struct CommunicationUse {
-  std::optional<double> exposed_ms;     ///< the host's time in starts and waits
-  std::optional<double> in_flight_ms;   ///< calls from their start to their end, in sum
-  std::optional<double> overlap_share;  ///< of that, beside something else
+  std::optional<double> exposed_ms;     ///< host time in starts and waits
+  std::optional<double> in_flight_ms;   ///< sum over the calls, from start to end
+  std::optional<double> overlap_share;  ///< share of in_flight_ms that overlaps with other work
   bool operator==(const CommunicationUse&) const = default;
 };
 
-/// How operators were issued in the measured iterations, and how well that was kept.
+/// How operators were paced in the measured iterations, and how precisely.
 struct PaceUse {
   std::string mode = "asap";       ///< "asap", "recorded", "host", "scaled:0.5"
-  std::uint64_t paced = 0;         ///< operators an iteration that have a recorded issue time
-  std::uint64_t on_time = 0;       ///< issues that were ready before their gap was over
-  std::uint64_t unready = 0;       ///< all others: most have next to no gap
-  std::uint64_t late = 0;          ///< issues behind their recorded start by what ran before them
-  std::uint64_t own_threads = 0;   ///< recorded threads that were replayed on threads of their own
+  std::uint64_t paced = 0;         ///< operators per iteration with a recorded issue time
+  std::uint64_t on_time = 0;       ///< issues that were ready before their gap ended
+  std::uint64_t unready = 0;       ///< all other issues: most have next to no gap
+  std::uint64_t late = 0;          ///< issues that preceding work delayed past their recorded start
+  std::uint64_t own_threads = 0;   ///< recorded threads that have a replay thread of their own
   std::uint64_t device_waits = 0;  ///< recorded waits for the device between operators
-  std::optional<double> error_median_us;  ///< of those on time: issued after the gap's end by
+  std::optional<double> error_median_us;  ///< delay of on-time issues after the end of their gap
   std::optional<double> error_p99_us;
-  std::optional<double> unready_ms;       ///< Σ over the unready, an iteration
-  std::optional<double> late_ms;          ///< the mean over the late
-  std::optional<double> drift_median_us;  ///< issue − recorded start, since the step's start
+  std::optional<double> unready_ms;       ///< Σ delay of unready issues per iteration
+  std::optional<double> late_ms;          ///< mean delay of late issues
+  std::optional<double> drift_median_us;  ///< issue − recorded start, each since the step's start
   std::optional<double> drift_p99_us;     ///< of its magnitude
-  std::optional<double> drift_end_us;     ///< the same of the step's end: the iterations' median
-  std::optional<double> device_wait_recorded_ms;  ///< Σ recorded time of the waits, an iteration
-  std::optional<double>
-      device_wait_ms;  ///< what these took here; null where nothing was waited for
+  std::optional<double> drift_end_us;     ///< the same for the step's end: median over iterations
+  /// Σ recorded time of the device waits per iteration.
+  std::optional<double> device_wait_recorded_ms;
+  /// Σ measured time of the device waits per iteration; unset if there were none.
+  std::optional<double> device_wait_ms;
 };
 
-/// Where an iteration waits, and what tells so: the trace or the profile, the flow of data, or
-/// neither.
+/// Where an iteration waits, and the source of each wait: the trace or the profile, the flow of
+/// data, or neither.
 struct WaitUse {
-  std::uint64_t joins_recorded = 0;    ///< communications that a recorded wait joins
-  std::uint64_t joins_inferred = 0;    ///< joined by what first needs their result
-  std::uint64_t joins_missing = 0;     ///< by the end of the step
-  std::uint64_t streams_recorded = 0;  ///< waits of a stream for an event, as in the profile
-  std::uint64_t streams_inferred = 0;  ///< by the flow of data between streams
-  std::uint64_t streams_missing = 0;   ///< of the profile, without counterpart here
+  std::uint64_t joins_recorded = 0;    ///< communications joined by a recorded wait
+  std::uint64_t joins_inferred = 0;    ///< joined by the first use of their result
+  std::uint64_t joins_missing = 0;     ///< joined by the end of the step
+  std::uint64_t streams_recorded = 0;  ///< a stream's waits for an event, from the profile
+  std::uint64_t streams_inferred = 0;  ///< inferred from the flow of data between streams
+  std::uint64_t streams_missing = 0;   ///< waits of the profile without counterpart in the replay
   bool operator==(const WaitUse&) const = default;
 };
 
-/// What the system counted, an iteration: means over the measured ones.
+/// The system's counters per iteration: means over the measured iterations.
 struct SystemCounters {
   std::optional<double> cpu_ms;  ///< of all threads of the process, user and system
   std::optional<double> minor_faults;
   std::optional<double> major_faults;
   std::optional<double> involuntary_switches;
-  std::optional<double> instructions;  ///< hardware: null where the machine does not count them
+  std::optional<double> instructions;  ///< hardware counters: unset if not counted
   std::optional<double> cycles;
   std::optional<double> cache_misses;
   std::string hardware = "not counted";  ///< "counted", or why not
@@ -179,7 +177,7 @@ struct SystemCounters {
 struct OriginalStep {
   std::optional<double> step_ms;        ///< its duration on the host, observer cost removed
   std::optional<double> operators_ms;   ///< Σ host time of the program's operators
-  std::optional<double> unprofiled_ms;  ///< median of the steps that nothing observed
+  std::optional<double> unprofiled_ms;  ///< median of unobserved steps
 };
 
 /// An output of the first iteration that differs from the recorded one.
@@ -191,15 +189,15 @@ struct OutputMismatch {
   std::string got;
 };
 
-/// An operator whose result a scan found to hold NaN, Inf or subnormal numbers first.
+/// An operator in whose result a scan first found NaN, Inf or subnormal numbers.
 struct ValueFinding {
   std::uint64_t node = 0;
   std::string name;
   std::string kind;             ///< "nan", "inf", "subnormal"
-  std::uint64_t iteration = 0;  ///< measured iterations before it was found
+  std::uint64_t iteration = 0;  ///< measured iterations before the finding
 };
 
-/// What a rank and a whole job both report.
+/// Figures that a rank and a whole job both report.
 struct RunFigures {
   bool complete = true;  ///< false: a signal ended the measurement
   IterationStats iteration_ms;
@@ -208,24 +206,24 @@ struct RunFigures {
   std::uint64_t outputs_checked = 0;
   std::vector<OutputMismatch> mismatches;  ///< the first 100
   ValueHealth values;
-  std::vector<ValueFinding>
-      value_findings;  ///< the first 20, in program order of the scan that found them
+  /// The first 20, in program order of the scan that found them.
+  std::vector<ValueFinding> value_findings;
   MemoryUse memory;
   PaceUse pace;
   WaitUse waits;
   SystemCounters counters;
   MeasurementUse measurement;
   OriginalStep original;
-  std::vector<double> gap_samples_ms;  ///< of each profiled iteration: time outside of operators
-  /// Before each profiled iteration on the CPU: a fixed piece of work, docs/metrics.md,
-  /// "Operators".
+  std::vector<double> gap_samples_ms;  ///< time outside of operators in each profiled iteration
+  /// CPU only: time of a fixed piece of work before each profiled iteration (docs/metrics.md,
+  /// "Operators").
   std::vector<double> speed_probe_samples_ms;
-  std::vector<double>
-      iteration_speed_probe_samples_ms;                 ///< the same before each measured iteration
-  std::optional<double> host_overhead_ns_per_operator;  ///< null: below the resolution
-  std::optional<double> host_overhead_resolution_ns;    ///< null: it was not measured
+  /// The same before each measured iteration.
+  std::vector<double> iteration_speed_probe_samples_ms;
+  std::optional<double> host_overhead_ns_per_operator;  ///< unset: below the resolution
+  std::optional<double> host_overhead_resolution_ns;    ///< unset: not measured
   std::map<std::string, std::uint64_t> losses;
-  std::vector<OperatorTime> operators;  ///< by falling time
+  std::vector<OperatorTime> operators;  ///< by descending time
   std::vector<CollectiveTime> collectives;
   CommunicationUse communication;
   std::optional<double> startup_ms;  ///< from the program's start to the first iteration
@@ -235,10 +233,10 @@ struct RunFigures {
 struct RankReport : RunFigures {
   int rank = 0;
   std::optional<GpuUse> gpu;          ///< absent on the CPU
-  std::optional<HostLoad> host_load;  ///< absent where the system does not tell
+  std::optional<HostLoad> host_load;  ///< absent if the system does not report it
 };
 
-/// What a result depends on beside the benchmark.
+/// Everything that a result depends on beside the benchmark.
 struct Environment {
   std::string tool_version;
   std::string benchmark;       ///< base name of the input
@@ -257,14 +255,14 @@ struct Environment {
 /// The whole report of a job. The top level is derived from `ranks` by merge().
 struct Report {
   int world_size = 1;
-  RunFigures total;  ///< of all ranks, as report_fields.h says of each figure
+  RunFigures total;  ///< of all ranks; report_fields.h combines each figure
   std::vector<RankReport> ranks;
   std::vector<std::string> filters;
   std::vector<MeasurementWarning> warnings;  ///< see measurement_warnings()
   Environment environment;
 };
 
-/// Builds the top level from the ranks: `samples` are per iteration the slowest rank's.
+/// Builds the top level from the ranks. Each iteration's sample is that of the slowest rank.
 [[nodiscard]] Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
                            Environment environment);
 

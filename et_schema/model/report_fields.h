@@ -12,12 +12,13 @@ namespace understudy::et_schema {
 
 inline constexpr const char* kReportFormat = "understudy-report";
 
-/// One list of the coverage: its key, and the key of its rows' notes.
+/// A list in the report's coverage. `key` is the list's JSON key; `note_key` is the JSON key of the
+/// note in each of its rows.
 struct CoverageList {
   const char* key;
   const char* note_key;
   std::vector<NamedCount> Coverage::*rows;
-  bool always_noted = true;  ///< else the key is left out of a row without a note
+  bool always_noted = true;  ///< if false, rows without a note omit the key
 };
 
 inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
@@ -28,16 +29,16 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
     {"pinned_outputs", "reason", &Coverage::pinned_outputs, false},
 }};
 
-/// What the ranks' figures make of the job's.
+/// How the ranks' figures are combined into the job's.
 enum class OverRanks : std::uint8_t {
-  kSum,       ///< known where each rank's is
+  kSum,       ///< known if every rank's figure is known
   kLargest,   ///< of those that are known
   kSmallest,  ///< of those that are known
-  kFarthest   ///< from zero, of those that are known: a drift may be either way
+  kFarthest   ///< from zero, of those that are known: a drift may have either sign
 };
 
-/// One count or figure of a part of the report: its key, which ends with its unit, and its line in
-/// texts and pages. docs/formats.md and docs/metrics.md say what it is.
+/// A count or figure of a part of the report: its key, which ends with its unit, and its label in
+/// texts and pages. docs/formats.md and docs/metrics.md describe it.
 template <typename Part, typename Value>
 struct FieldRow {
   const char* key;
@@ -50,7 +51,7 @@ using CountRow = FieldRow<Part, std::uint64_t>;
 template <typename Part>
 using FigureRow = FieldRow<Part, std::optional<double>>;
 
-/// One statistic of iteration times. A job's comes of its own samples.
+/// One statistic of iteration times. A job's is computed from the job's samples.
 struct IterationRow {
   const char* key;
   std::optional<double> IterationStats::*value;
@@ -66,7 +67,7 @@ inline constexpr std::array<IterationRow, 7> kIterationFigures = {{
     {"median_high", &IterationStats::median_high, "to"},
 }};
 
-/// "ms", "us" or "ns" of a key that ends so, or before "_per_"; else nothing.
+/// Returns the unit "ms", "us" or "ns" at the end of a key or before "_per_"; otherwise empty.
 [[nodiscard]] constexpr std::string_view unit_of(std::string_view key) {
   key = key.substr(0, key.find("_per_"));
   const std::string_view end = key.substr(key.rfind('_') + 1);

@@ -12,52 +12,51 @@
 
 namespace understudy::et_schema {
 
-/// The length of the list of draws.
 [[nodiscard]] std::int64_t draw_count(const Reuse& reuse);
-/// How many different numbers the draws have.
+/// Returns the number of different numbers among the draws.
 [[nodiscard]] std::int64_t distinct_count(const Reuse& reuse);
 
-/// What makes a Reuse impossible.
+/// Why a Reuse is invalid.
 struct ReuseProblem {
   std::string field;  ///< "reuse" or "run"
   std::string expected;
   std::string got;
 };
-/// Nothing where draws can be made: bins ascend, hold as many numbers as they say, and the draws
-/// are at least one and fewer than 2^62.
+/// Returns nothing if the draws can be made: bins ascend and are wide enough for their numbers, and
+/// there are 1 to 2^62 - 1 draws.
 [[nodiscard]] std::optional<ReuseProblem> find_problem(const Reuse& reuse);
 
-/// One argument of one call.
+/// A tensor argument of one recorded call.
 struct RecordedTensor {
-  std::string op;                   ///< "aten::embedding", without overload
-  std::uint64_t call = 0;           ///< the operator's calls in the step, counted from 0
-  std::size_t tensor = 0;           ///< flat index: every tensor among the inputs counts
-  std::vector<std::int64_t> sizes;  ///< of that tensor
+  std::string op;          ///< "aten::embedding", without overload
+  std::uint64_t call = 0;  ///< index among the operator's calls in the step, from 0
+  std::size_t tensor = 0;  ///< flat index among all input tensors
+  std::vector<std::int64_t> sizes;
   bool operator==(const RecordedTensor&) const = default;
 };
 
-/// Its values, where they are indices.
+/// The values of an index tensor.
 struct IndexUse {
   RecordedTensor of;
   Reuse reuse;
   bool operator==(const IndexUse&) const = default;
 };
 
-/// How many of its elements are zero, where a root or a logarithm is taken of them.
+/// The share of zeros in a tensor of which a root or a logarithm is computed.
 struct ZeroUse {
   RecordedTensor of;
   double share = 0;  ///< in (0, 1]
   bool operator==(const ZeroUse&) const = default;
 };
 
-/// How PyTorch keeps a sparse tensor.
+/// PyTorch's layouts of a sparse tensor.
 enum class SparseLayout : std::uint8_t { kCoo, kCsr, kCsc };
 
 /// "coo", "csr" or "csc".
 [[nodiscard]] std::string_view to_string(SparseLayout layout);
 [[nodiscard]] std::optional<SparseLayout> sparse_layout_from_string(std::string_view text);
 
-/// The elements of a sparse tensor that is older than the step.
+/// The elements of a sparse tensor that was made before the step.
 struct SparseUse {
   RecordedTensor of;
   SparseLayout layout = SparseLayout::kCoo;
@@ -67,15 +66,15 @@ struct SparseUse {
   bool operator==(const SparseUse&) const = default;
 };
 
-/// What scripts/capture records of values, in a step of its own beside the traced one
-/// (docs/formats.md, rank-R.indices.json).
+/// Values that scripts/capture records in a step of its own beside the traced one (docs/formats.md,
+/// rank-R.indices.json).
 struct IndexUses {
-  std::map<std::string, std::uint64_t> calls;  ///< of all operators that the recorder saw: what
-                                               ///< these call in turn it did not see
+  /// Calls by operator that the recorder saw; it does not see the operators that these call.
+  std::map<std::string, std::uint64_t> calls;
   std::vector<IndexUse> uses;
   std::vector<ZeroUse> zeros;
   std::vector<SparseUse> sparse;
-  std::uint64_t left_out = 0;  ///< uses beyond the number that the recorder keeps
+  std::uint64_t left_out = 0;  ///< uses beyond the recorder's limit
   bool operator==(const IndexUses&) const = default;
 };
 

@@ -7,14 +7,14 @@
 
 namespace understudy::et_schema {
 
-/// What a sparse tensor holds, as far as the program tells: of an external its content; of what an
-/// operator makes, what the indices that it is made of have (a lookup's: an element for each), or
-/// what it is taken apart to later. Of other operators on a sparse tensor: what that one holds,
-/// which is the most that coalesce() leaves. Null: nothing tells, or the slot is not sparse. Linear
-/// in the number of instructions.
+/// Returns a sparse tensor's content, as far as the program shows it. An external has its own. A
+/// result has the content of its indices: those that it is made of (a lookup's: an element per
+/// index), or those that it is later split into. The result of another operator on a sparse tensor
+/// has that tensor's content, the most that coalesce() can leave. Returns nothing if the content is
+/// unknown or the slot is not sparse.
 [[nodiscard]] std::optional<SparseContent> sparse_content(const Program& program, SlotId sparse);
 
-/// Numbers among the values of such a tensor: an element of a gradient of a table is a row.
+/// Returns the number of values of such a tensor: an element of a table's gradient is a whole row.
 [[nodiscard]] std::int64_t stored_values(const Slot& slot, const SparseContent& content);
 
 }  // namespace understudy::et_schema

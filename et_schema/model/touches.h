@@ -8,20 +8,20 @@
 
 namespace understudy::et_schema {
 
-/// The storages that an instruction reads, and those that it writes; some may come twice.
+/// The storages that an instruction reads and writes, possibly with duplicates.
 struct Touched {
   std::vector<StorageId> reads;
   std::vector<StorageId> writes;
-  bool is_view = false;  ///< it needs nothing of their content: its results are views of them
+  bool is_view = false;  ///< results are views of arguments; the content is not read
 };
-/// By its schema; what has none may write what it takes. A communication reads its inputs and
-/// writes its outputs.
+/// Decides by the schema; an instruction without one may write all its arguments. A communication
+/// reads its inputs and writes its outputs.
 [[nodiscard]] Touched touched_by(const Program& program, const Instruction& instruction);
 
-/// Recorded streams of operators by falling number of instructions, then by number.
+/// Returns the recorded streams of operators by descending number of instructions, then by number.
 [[nodiscard]] std::vector<std::int64_t> operator_streams(const Program& program);
 
-/// The last of each lane, a stream or a timeline, that did something.
+/// The last noted step of each lane; a lane is a stream or a timeline.
 class LastOfLanes {
  public:
   struct Last {
@@ -30,7 +30,7 @@ class LastOfLanes {
   };
   void note(std::uint32_t lane, std::uint32_t step);
   void note_others(const LastOfLanes& others, std::uint32_t own);
-  /// In order of lanes.
+  /// Returns the steps, ordered by lane.
   [[nodiscard]] std::vector<Last> sorted() &&;
 
  private:
@@ -42,7 +42,8 @@ class LastTouches {
  public:
   explicit LastTouches(std::size_t storages) : reads_(storages), writes_(storages) {}
 
-  /// By lane: the last step that `at`, in `lane`, has to come after; then `at` is the last itself.
+  /// Returns, for each other lane, the last step that must precede step `at` of `lane`. Then
+  /// records `at` as the last one.
   [[nodiscard]] std::vector<LastOfLanes::Last> enter(std::uint32_t at, std::uint32_t lane,
                                                      const Touched& touched);
 

@@ -15,8 +15,8 @@
 
 namespace understudy::et_schema {
 
-/// One occurrence of a tensor in a trace. Ids are addresses in disguise: both are reused after a
-/// free.
+/// One occurrence of a tensor in a trace. Both ids are derived from addresses and are reused after
+/// a free.
 struct Tensor {
   std::int64_t tensor_id = 0;
   std::int64_t storage_id = 0;
@@ -27,12 +27,11 @@ struct Tensor {
   Device device;
   bool has_strides = false;  ///< recorded since schema 1.1.1
   std::span<const std::int64_t> sizes;
-  std::span<const std::int64_t> strides;  ///< without has_strides: empty, or told by who wrote the
-                                          ///< file
+  std::span<const std::int64_t> strides;  ///< if !has_strides: empty, or set by the file's writer
 
   [[nodiscard]] bool defined() const { return dtype != DType::kUndefined || !device_is_none(); }
-  /// False for zero-byte, sparse and opaque tensors and for torch.func's wrappers: many share one
-  /// storage id, only the tensor id tells them apart.
+  /// False for zero-byte, sparse and opaque tensors and for torch.func's wrappers: many of them
+  /// share one storage id, and only tensor ids distinguish them.
   [[nodiscard]] bool has_storage() const { return numel > 0 && storage_id != 0; }
 
  private:
@@ -138,12 +137,12 @@ struct Node {
   std::string_view tensor_range;  ///< JSON text {"flat input tensor index":[min,max]}, or empty
   std::span<const Value> inputs;
   std::span<const Value> outputs;
-  const CommAttributes* comm = nullptr;  ///< null where the file has none
+  const CommAttributes* comm = nullptr;  ///< null if the file has none
 
-  // Made by the reader after all nodes are in:
+  // Set by the reader after all nodes are read:
   NodeIndex parent = kNoNode;  ///< kNoNode for the process root only
-  NodeIndex last_descendant =
-      kNoNode;  ///< highest index in the subtree; the node itself for a leaf
+  /// Highest index in the subtree; the node itself for a leaf.
+  NodeIndex last_descendant = kNoNode;
   std::span<const NodeIndex> children;  ///< in order of id
 };
 
@@ -156,29 +155,28 @@ struct ProcessGroup {
   bool operator==(const ProcessGroup&) const = default;
 };
 
-/// The capture that a trace is of, as the capture.json beside it, or beside another trace of the
-/// same input, tells.
+/// The capture that a trace belongs to, from the capture.json beside it or beside another trace of
+/// the same input.
 struct CaptureOrigin {
   std::string file;             ///< that capture.json
   std::string id;               ///< of the capture
   std::int64_t world_size = 1;  ///< ranks of the job
-  std::optional<int> rank;      ///< which of them this trace is; absent: it is not in the list
-  bool is_same_file = true;     ///< false: the list has another trace of this name
+  std::optional<int> rank;      ///< this trace's rank; absent: the list does not have it
+  bool is_same_file = true;     ///< false: the list names another trace with this name
 };
 
-/// When a node ran, as the trace itself tells.
+/// When a node ran, according to the trace itself.
 struct OwnTimes {
-  std::optional<std::int64_t> start_ns = {};  ///< since any time before the first node
-  std::int64_t self_ns = 0;                   ///< on the host, what is in no node below it
+  std::optional<std::int64_t> start_ns = {};  ///< since an arbitrary time before the first node
+  std::int64_t self_ns = 0;                   ///< host time outside of the nodes below it
   std::int64_t device_ns = 0;                 ///< Σ duration of the device nodes that it launched
-  std::uint64_t launches = 0;                 ///< of those
-  std::optional<std::int64_t> stream = {};    ///< of the first of them
+  std::uint64_t launches = 0;                 ///< number of those device nodes
+  std::optional<std::int64_t> stream = {};    ///< of the first of those device nodes
   std::optional<std::int64_t> page_faults = {};  ///< on its thread
 };
 
-/// One rank's execution trace: nodes in order of id (start order), linked to a tree in which every
-/// node but the process root has a parent with a smaller index. Move-only: it owns what its views
-/// show.
+/// One rank's execution trace: nodes in order of id (start order). In their tree, every node but
+/// the process root has a parent with a smaller index. Move-only: it owns the memory of its views.
 struct Trace {
   std::string file;    ///< as given by the user; "archive/member" for a member
   std::string schema;  ///< "1.0.3-chakra.0.0.4"
@@ -192,27 +190,27 @@ struct Trace {
 
   std::vector<Node> nodes;  ///< nodes[0] is the process root
   std::vector<ProcessGroup> process_groups;
-  std::optional<CaptureOrigin> capture;  ///< absent: nothing is known of one
-  IndexUses index_uses;                  ///< recorded beside the trace; empty where they were not
-  /// By node, of formats that hold times (Chakra); empty where the file has none.
+  std::optional<CaptureOrigin> capture;  ///< absent: unknown
+  IndexUses index_uses;                  ///< recorded beside the trace; empty: not recorded
+  /// By node, for formats that record times (Chakra); otherwise empty.
   std::vector<std::optional<OwnTimes>> own_times;
-  std::optional<std::int64_t> own_step_ns;  ///< the step on the host, where the file tells
+  std::optional<std::int64_t> own_step_ns;  ///< duration of the step on the host, if recorded
   Losses losses;
 
-  /// Index of a node by id (binary search); kNoNode if it is not there.
+  /// Returns the index of the node with this id, or kNoNode (binary search).
   [[nodiscard]] NodeIndex find(std::uint64_t id) const;
 
   /// Owns all texts, values and tensors of the nodes.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// What a node is, decided by its fields alone.
+/// Kinds of nodes; the fields of a node alone decide.
 enum class NodeClass : std::uint8_t {
   kLabel,          ///< no schema: wrappers, annotations, roots
   kOperator,       ///< op_schema, not c10d::
   kC10d,           ///< c10d:: or _c10d_functional:: wrapper around a communication
   kCommunication,  ///< record_param_comms
-  kKernel          ///< of a compiled graph: Triton's, or C++ that a capture gave a label
+  kKernel          ///< of a compiled graph: Triton, or C++ that a capture labelled
 };
 [[nodiscard]] NodeClass classify(const Node& node);
 

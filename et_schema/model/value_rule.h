@@ -1,6 +1,6 @@
 #pragma once
 
-// The standard library alone: emitted projects carry this file as it is.
+// Includes the standard library only: emitted projects contain this file unchanged.
 
 #include <cstdint>
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace understudy::et_schema {
 
-/// So many different numbers occur so many times each.
+/// `numbers` different numbers occur `times` times each.
 struct Repeat {
   std::int64_t times = 0;
   std::int64_t numbers = 0;
   bool operator==(const Repeat&) const = default;
 };
 
-/// How often the numbers in [low, high) occur; those that do not are left out.
+/// How often the numbers in [low, high) occur; numbers that do not occur are not listed.
 struct ReuseBin {
   std::int64_t low = 0;
   std::int64_t high = 0;
@@ -25,18 +25,18 @@ struct ReuseBin {
   bool operator==(const ReuseBin&) const = default;
 };
 
-/// What matters to a cache about the elements of an index tensor, without the elements: how often
-/// numbers come again, where in the range the frequent ones lie, and in which order they come. The
-/// elements are a list of draws in which each number of each bin occurs as often as `repeats` says;
-/// every draw stands in `run` elements in a row, and the list is repeated until the tensor is full.
+/// The properties of an index tensor that matter to a cache, without the elements: how often
+/// numbers repeat, where in the range the frequent ones are, and their order. The elements are a
+/// list of draws in which each number of each bin occurs as often as `repeats` says. Every draw
+/// fills `run` consecutive elements, and the list is repeated until the tensor is full.
 struct Reuse {
   std::vector<ReuseBin> bins;  ///< ascending, without overlap
-  std::int64_t run = 1;        ///< above 1 where an index was expanded over its last dimensions
-  bool sorted = false;         ///< the draws never fall; else they are shuffled
+  std::int64_t run = 1;        ///< above 1 if an index was expanded over its last dimensions
+  bool sorted = false;         ///< the draws never decrease; otherwise they are shuffled
   bool operator==(const Reuse&) const = default;
 };
 
-/// How the content of a tensor is made when no instruction of the program writes it.
+/// How the content of a tensor is generated if no instruction of the program writes it.
 struct ValueRule {
   struct Zeros {
     bool operator==(const Zeros&) const = default;
@@ -60,14 +60,14 @@ struct ValueRule {
   struct Integers {
     std::int64_t low = 0;
     std::int64_t high = 0;
-    std::int64_t distinct = 0;  ///< so many different ones occur, if it is above 0
+    std::int64_t distinct = 0;  ///< number of different integers if above 0
     bool operator==(const Integers&) const = default;
   };
   /// Monotone, from 0 to at most `end`.
   struct Offsets {
     std::int64_t end = 0;
     bool include_last = false;  ///< the last element is `end`
-    std::int64_t longest = 0;   ///< none is further from the one before it, if it is above 0
+    std::int64_t longest = 0;   ///< largest step from one element to the next if above 0
     bool operator==(const Offsets&) const = default;
   };
   struct Segment {
@@ -100,7 +100,7 @@ struct ValueRule {
   struct Targets {
     std::int64_t classes = 0;
     std::int64_t ignore_index = 0;
-    double ignored_share = 0;  ///< that probability
+    double ignored_share = 0;  ///< probability of ignore_index
     bool operator==(const Targets&) const = default;
   };
   /// Integers in [low, high) that occur as often as `reuse` says.
@@ -108,11 +108,11 @@ struct ValueRule {
     std::int64_t low = 0;
     std::int64_t high = 0;
     Reuse reuse = {};
-    std::int64_t distinct = 0;  ///< so many different ones, as asked for; 0: nobody asked
+    std::int64_t distinct = 0;  ///< requested number of different integers; 0: not requested
     bool operator==(const ReusedIntegers&) const = default;
   };
-  /// Square matrices: symmetric, with `diagonal` on the diagonal, which outweighs the rest of its
-  /// row: positive definite and well-conditioned.
+  /// Square matrices, symmetric and diagonally dominant with `diagonal` on the diagonal: positive
+  /// definite and well-conditioned.
   struct Dominant {
     std::int64_t rows = 0;
     double diagonal = 0;
@@ -122,13 +122,13 @@ struct ValueRule {
                             Bernoulli, Mask, Targets, ReusedIntegers, Dominant>;
 
   Kind kind;
-  std::string why = {};  ///< operator and argument that ask for it: "aten::embedding.indices"
+  std::string why = {};  ///< operator and argument that need it: "aten::embedding.indices"
 
   template <typename OfKind>
   [[nodiscard]] bool is() const {
     return std::holds_alternative<OfKind>(kind);
   }
-  /// Null if it is of another kind.
+  /// Returns null if the rule is of another kind.
   template <typename OfKind>
   [[nodiscard]] const OfKind* as() const {
     return std::get_if<OfKind>(&kind);
@@ -147,7 +147,7 @@ struct IntegerRange {
   bool operator==(const IntegerRange&) const = default;
 };
 
-/// The range that a rule draws integers from, as indices are drawn; nothing of other rules.
+/// Returns the range that a rule draws integers from; empty for other rules.
 [[nodiscard]] inline std::optional<IntegerRange> range_of(const ValueRule& rule) {
   if (const auto* integers = rule.as<ValueRule::Integers>()) {
     return IntegerRange{integers->low, integers->high};

@@ -8,35 +8,35 @@
 
 namespace understudy::fleet {
 
-/// A change below this is not told, however sure it is.
+/// Smaller changes are not reported, however certain they are.
 inline constexpr double kLeastChange = 0.03;
 
 enum class Change : std::uint8_t {
   kNone,
   kSlower,
   kFaster,
-  /// Large, but others worked on the machine meanwhile, or its own speed changed as much: nobody
-  /// can say whose it is.
+  /// Large, but other programs ran on the machine meanwhile, or the machine's speed changed as
+  /// much: the cause is unknown.
   kUnjudged
 };
 
-/// What `compare` says of tonight's replay against those of the nights before.
+/// Verdict on tonight's replay against the replays of the nights before.
 struct Judgement {
   Change change = Change::kNone;
-  double ratio = 1;  ///< of the iteration's time, tonight's ÷ before
+  double ratio = 1;  ///< tonight's iteration time ÷ the earlier one
   std::string text;  ///< "1.31 times as long: matmul (aten::mm 1.92) …"
   std::string detail =
       "{}";  ///< JSON: rows that changed, and fields of the environment that differ
 };
 
-/// `before`: reports of one benchmark, with the content of their files' names. At least one.
-/// A change has to be shown by `compare`, of the iteration or of classes, and be larger than
-/// `least` of the step. Time as compare() takes.
+/// Compares tonight's report with earlier reports of the same benchmark; `before` must not be
+/// empty. A change counts if `compare` shows it, for the iteration or for classes, and if it
+/// exceeds `least` of the step. Takes as long as compare().
 [[nodiscard]] Judgement judge(const std::vector<et_schema::Report>& before,
                               const et_schema::Report& tonight, double least = kLeastChange);
 
-/// What is told of a night whose first replay was judged to have changed, as the replay made again
-/// at once was judged. What passes is no change.
+/// Returns the verdict on a night whose first replay was judged as changed, given the verdict on
+/// the replay that was repeated at once. A change that the second replay does not show is none.
 [[nodiscard]] Judgement confirmed(const Judgement& first, const Judgement& again);
 
 }  // namespace understudy::fleet

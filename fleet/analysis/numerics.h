@@ -11,7 +11,7 @@
 
 namespace understudy::fleet {
 
-/// The names that any of the rows' maps has.
+/// Returns the names that occur in any of the rows' maps.
 template <typename Rows, typename MapOf>
 [[nodiscard]] std::set<std::string> names_in(const Rows& rows, MapOf map_of) {
   std::set<std::string> names;
@@ -23,11 +23,11 @@ template <typename Rows, typename MapOf>
   return names;
 }
 
-/// A vector of each job.
+/// One vector per job.
 using Columns = std::vector<std::vector<double>>;
 
-/// The weights, none negative, with which the columns add up to `target` best in the sense of least
-/// squares: coordinate descent on the normal equations, until no weight moves by 1e-10 of the
+/// Returns the non-negative weights with which the columns add up to `target` best (least squares).
+/// Coordinate descent on the normal equations, until no weight moves by more than 1e-10 of the
 /// largest.
 [[nodiscard]] std::vector<double> non_negative_least_squares(const Columns& columns,
                                                              const std::vector<double>& target);
@@ -36,15 +36,15 @@ using Columns = std::vector<std::vector<double>>;
 [[nodiscard]] double residual_of(const Columns& columns, const std::vector<double>& weights,
                                  const std::vector<double>& target);
 
-/// The `count` columns that the others lie nearest to, by weight: k-medoids, built one by one and
-/// then swapped as long as that helps (PAM; Kaufman, Rousseeuw 1987). Their places, ascending.
-/// O(count × n² × swaps).
+/// Returns the indices, ascending, of the `count` columns with the smallest weighted distance to
+/// the others: k-medoids, built one by one and then swapped while that helps (PAM; Kaufman,
+/// Rousseeuw 1987). O(count × n² × swaps).
 [[nodiscard]] std::vector<std::size_t> medoids_of(const Columns& columns,
                                                   const std::vector<double>& weights,
                                                   std::size_t count);
 
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers from a seed everywhere, which the
-/// standard library's distributions do not promise.
+/// SplitMix64 (Steele, Lea, Flood 2014). A seed gives the same numbers on every platform, which the
+/// standard library's distributions do not guarantee.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -56,13 +56,13 @@ class Random {
     mixed = (mixed ^ (mixed >> 27U)) * 0x94d049bb133111ebU;
     return mixed ^ (mixed >> 31U);
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
-  /// In [0, count).
+  /// Uniform in [0, count).
   std::size_t below(std::size_t count) {
     return static_cast<std::size_t>(uniform() * static_cast<double>(count));
   }
-  /// Box and Muller's.
+  /// Standard normal (Box-Muller).
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());

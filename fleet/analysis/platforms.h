@@ -7,7 +7,7 @@
 
 namespace understudy::fleet {
 
-/// What a platform needs for an iteration of a benchmark.
+/// Time of one iteration of a benchmark on one platform.
 struct PlatformTime {
   double median_ms = 0;
   double low_ms = 0;  ///< 95 % interval; NaN: not known
@@ -26,7 +26,7 @@ struct PlatformRow {
 
 struct RatioInterval {
   double value = 1;
-  double low = 1;  ///< NaN: not known, of replays too short for an interval
+  double low = 1;  ///< NaN: unknown, because a replay was too short for an interval
   double high = 1;
 };
 
@@ -40,36 +40,36 @@ struct BenchmarkRatio {
 
 struct ClassPart {
   std::string name;
-  double part = 0;  ///< of the fleet's ratio − 1: negative where it gains time
+  double part = 0;  ///< share of the fleet's ratio − 1; negative if the class gains time
 };
 
 struct PlatformSummary {
   std::string platform;
   std::size_t benchmarks = 0;  ///< with a time here and on the baseline
-  std::size_t predicted = 0;   ///< of these
-  /// Of these, with a time whose interval nobody knows: the noise of it is not in ours.
+  std::size_t predicted = 0;   ///< `benchmarks` with a predicted time
+  /// Benchmarks with a time of unknown interval: `ratio`'s interval lacks their noise.
   std::size_t without_interval = 0;
-  double weight_covered = 0;  ///< their share of the fleet's weight
-  RatioInterval ratio;        ///< weighted; absent benchmarks left out
+  double weight_covered = 0;  ///< share of the fleet's weight that `benchmarks` have
+  RatioInterval ratio;        ///< weighted mean over `benchmarks`
   std::vector<BenchmarkRatio> rows;
   std::vector<ClassPart> classes;  ///< by falling magnitude
-  /// Of being the fastest of all, over benchmarks that all have; NaN where they have none.
+  /// Probability of being the fastest, over benchmarks that all platforms have; NaN without any.
   double first_probability = 0;
 };
 
 struct PlatformComparison {
   std::string baseline;
-  std::size_t jobs = 0;                    ///< with a benchmark; those of one benchmark are one
-  std::size_t common = 0;                  ///< benchmarks that every platform has
+  std::size_t jobs = 0;    ///< with a benchmark; jobs of the same benchmark count once
+  std::size_t common = 0;  ///< benchmarks that every platform has
   std::vector<PlatformSummary> platforms;  ///< the fastest first, the baseline among them
   /// P(platforms[i] is faster than platforms[i + 1]), over benchmarks that both have.
   std::vector<double> faster_than_next;
-  /// Platforms that share no benchmark with the baseline: nothing is said of them.
+  /// Platforms that share no benchmark with the baseline, and are not compared.
   std::vector<std::string> without_common;
 };
 
-/// Platforms against one of them; docs/metrics.md, "Fleet", has the formulas. Throws Error (usage)
-/// where the baseline has no results.
+/// Compares platforms with one of them; docs/metrics.md, "Fleet", has the formulas. Throws Error
+/// (usage) if the baseline has no results.
 [[nodiscard]] PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
                                                    const std::string& baseline);
 

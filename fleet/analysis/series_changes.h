@@ -9,31 +9,30 @@
 
 namespace understudy::fleet {
 
-/// Where a series of a benchmark on a platform turned.
+/// A change of level in the series of one benchmark on one platform.
 struct SeriesChange {
-  std::size_t index = 0;  ///< the first result that is another
+  std::size_t index = 0;  ///< first result of the new level
   double before_ms = 0;
   double after_ms = 0;
-  std::string text = {};  ///< classes and operators that moved; empty: not known
-  std::vector<std::string> environment = {};  ///< fields that changed with it: "torch 2.10 → 2.11"
+  std::string text = {};  ///< classes and operators that changed; empty: unknown
+  std::vector<std::string> environment = {};  ///< fields that changed too: "torch 2.10 → 2.11"
   bool is_recovery = false;                   ///< back at the level before it became slower
 };
 
-/// What changed `results`, the oldest first, in the words of the night that
-/// told it or of the nights behind it: by those of `events` that are of this
-/// series.
+/// Returns the changes in `results`, the oldest first, as described by the night that reported them
+/// or by later nights. Uses those of `events` that belong to this series.
 [[nodiscard]] std::vector<SeriesChange> series_changes(const std::vector<Event>& events,
                                                        const std::vector<Result>& results);
 
-/// How the newest result stands to the level before the last change: a change
-/// that has passed since, told by a night or not, is none any more.
+/// Relation of the newest result to the level before the last change. A change that is over no
+/// longer counts, whether or not a night reported its end.
 enum class SinceChange {
   kSlower,
   kFaster,
-  kBackFromSlower,    ///< told as a change to slower, which is over
-  kBackFromFaster,    ///< likewise
+  kBackFromSlower,    ///< became slower, which is over
+  kBackFromFaster,    ///< became faster, which is over
   kRecovered,         ///< as fast as before it became slower
-  kBackFromRecovery,  ///< as slow again
+  kBackFromRecovery,  ///< recovered, but is slower again
 };
 [[nodiscard]] SinceChange since_change(const SeriesChange& change, double newest_ms);
 

@@ -7,27 +7,27 @@
 
 namespace understudy::comparer {
 
-/// How much a difference in the environment says about times.
+/// How much a difference of the environment matters for times.
 enum class Weight : std::uint8_t {
-  kOther,     ///< another device, machine, number of threads or pace: nothing need be alike
-  kVersion,   ///< another version of something: what one compares for
+  kOther,     ///< another device, machine, number of threads or pace: all times may differ
+  kVersion,   ///< another version of a component: the usual object of a comparison
   kIncident,  ///< number of iterations, host's name: should not matter
 };
 
 struct EnvironmentDifference {
   std::string field;  ///< "threads", "versions.torch", "settings.seed"
-  std::string a;      ///< of several runs all values, ", " between them; "–" where there is none
+  std::string a;      ///< all values of the runs, separated by ", "; "–" if missing
   std::string b;
   Weight weight = Weight::kIncident;
 };
 
-/// Fields in which any two runs differ, the weightiest first. The date is left out, and so are the
-/// environments of profiles, which do not tell.
+/// Returns the fields in which any two runs differ, the most important first. Ignores the date, and
+/// the environments of profiles, which record none.
 [[nodiscard]] std::vector<EnvironmentDifference> environment_differences(const std::vector<Run>& a,
                                                                          const std::vector<Run>& b);
 
-/// Throws Error (usage) unless all runs are of one benchmark: the same content, ranks, and filters.
-/// Profiles are not of a benchmark and fit any.
+/// Throws Error (usage) unless all runs are of one benchmark: the same content, ranks and filters.
+/// Profiles match any benchmark.
 void refuse_different_benchmarks(const std::vector<Run>& a, const std::vector<Run>& b);
 
 }  // namespace understudy::comparer

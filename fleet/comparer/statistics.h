@@ -11,12 +11,11 @@ namespace understudy::comparer {
 using et_schema::mean;
 using et_schema::variance;
 
-// The statistics that docs/metrics.md, "Compare", names, without knowledge of rows and runs, beside
+// The statistics of docs/metrics.md, "Compare", that do not depend on rows and runs, in addition to
 // those of et_schema/base/statistics.h.
 
-/// Mean of the ⌈n/10⌉ smallest samples, of three at least: what interference, which only ever adds
-/// time, touches least.
-/// The order of `samples` is changed. NaN for none. O(n).
+/// Returns the mean of the ⌈n/10⌉ smallest samples, but of at least three. Interference only adds
+/// time, so these samples have the least of it. Reorders `samples`. NaN if empty. O(n).
 [[nodiscard]] double mean_of_fastest(std::vector<double>& samples);
 
 /// The median of |z| of a standard normal distribution.
@@ -25,21 +24,21 @@ inline constexpr double kMedianOfNormal = 0.6745;
 /// Indices of one resample of a series of autocorrelated samples.
 using Resample = std::vector<std::uint32_t>;
 
-/// Length of the blocks that are drawn whole: √n or n ÷ 6, the longer, rounded up.
+/// Returns the length of the blocks drawn as a whole: the larger of √n and n ÷ 6, rounded up.
 [[nodiscard]] std::size_t block_length(std::size_t samples);
 
-/// `count` resamples of n samples by the circular block bootstrap (Politis, Romano 1992). The same
-/// arguments give the same resamples.
+/// Returns `count` resamples of n samples by the circular block bootstrap (Politis, Romano 1992).
+/// Deterministic.
 [[nodiscard]] std::vector<Resample> block_resamples(std::size_t samples, std::size_t count,
                                                     std::uint64_t seed);
 
-/// The value at which half of the weight lies on either side; the mean of two where the halves meet
-/// between them. NaN where no weight is positive.
+/// Returns the value with half of the weight on either side, or the mean of two values if the
+/// halves meet between them. NaN if no weight is positive.
 [[nodiscard]] double weighted_median(const std::vector<double>& values,
                                      const std::vector<double>& weights);
 
-/// Holm's (1979) adjustment for testing many hypotheses, of which some matter more: to be held
-/// against the level of the family. Weights are positive, one a p-value.
+/// Returns p-values adjusted for weighted multiple testing (Holm 1979), to be compared with the
+/// level of the whole family. Weights are positive, one per p-value.
 [[nodiscard]] std::vector<double> holm(const std::vector<double>& p_values,
                                        const std::vector<double>& weights);
 

@@ -16,14 +16,14 @@
 
 namespace understudy::fleet {
 
-/// A parameter, or what stands in a column. The first one is NULL.
+/// A parameter of a statement, or the value of a column. The first alternative is NULL.
 using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-/// NULL for numbers that are not finite: databases do not agree on them.
+/// Returns NULL for numbers that are not finite: databases differ in how they store them.
 [[nodiscard]] Value value_of(double number);
 
-/// One row of a result. Columns count from 0. SQLite keeps any type in any column, so that a
-/// damaged or edited file can hold another one: Error (bad input).
+/// One row of a result. Columns count from 0. SQLite allows any type in any column, so a damaged or
+/// edited file may hold an unexpected one: Error (bad input).
 class Row {
  public:
   explicit Row(std::vector<Value> values, std::shared_ptr<const std::string> file = nullptr)
@@ -32,12 +32,12 @@ class Row {
   [[nodiscard]] std::int64_t integer(std::size_t column) const;
   [[nodiscard]] double real(std::size_t column) const;       ///< NaN for NULL
   [[nodiscard]] std::string text(std::size_t column) const;  ///< empty for NULL
-  /// The first columns, in their order, into what a record has for them.
+  /// Reads the first columns, in order, into the members of a record.
   void into(auto&... members) const {
     std::size_t column = 0;
     (read(column++, members), ...);
   }
-  /// The database's; empty where it is no file.
+  /// The database's file; empty if it is not a file.
   [[nodiscard]] std::string file() const { return file_ == nullptr ? "" : *file_; }
 
  private:
@@ -53,7 +53,7 @@ class Row {
 using Rows = std::vector<Row>;
 using Values = std::vector<Value>;
 
-/// What `make` makes of each row.
+/// Returns `make(row)` for each row.
 template <typename Make>
 [[nodiscard]] auto each_of(const Rows& rows, Make make) {
   std::vector<std::invoke_result_t<Make, const Row&>> list;
@@ -62,7 +62,7 @@ template <typename Make>
   return list;
 }
 
-/// What may pass: the database is locked, the server is gone or asks for a transaction again.
+/// A failure that may pass: a locked database, a lost server, a transaction to be repeated.
 class TransientError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -70,8 +70,8 @@ class TransientError : public std::runtime_error {
 
 enum class Dialect : std::uint8_t { kSqlite, kPostgres };
 
-/// A connection of one thread. SQL is what both databases understand, with parameters $1, $2, …
-/// Throws TransientError, or for what does not pass Error: failed (disk full), bad input (a damaged
+/// A connection, for use by one thread. SQL must be valid in both databases; parameters are $1, $2,
+/// … Throws TransientError, or Error for lasting failures: failed (disk full), bad input (a damaged
 /// file).
 class Connection {
  public:
@@ -82,47 +82,45 @@ class Connection {
 
   [[nodiscard]] virtual Dialect dialect() const = 0;
   virtual Rows query(const std::string& sql, const Values& parameters = {}) = 0;
-  /// The number of rows that were changed.
+  /// Returns the number of changed rows.
   virtual std::uint64_t execute(const std::string& sql, const Values& parameters = {}) = 0;
   virtual void begin() = 0;
   virtual void commit() = 0;
-  /// Does not throw; without a transaction nothing happens.
+  /// Does not throw; has no effect without a transaction.
   virtual void roll_back() = 0;
-  /// After a TransientError: opens the connection again where it is lost.
+  /// Must be called after a TransientError: reopens a lost connection.
   virtual void reconnect() = 0;
-  /// A whole copy in `path`, made while others write. Throws Error (usage) where the database has
-  /// tools of its own for that.
+  /// Writes a consistent copy to `path` while others write. Throws Error (usage) if the database
+  /// has its own tools for that.
   virtual void back_up(const std::string& path) = 0;
 };
 
 enum class Opening : std::uint8_t {
-  kExisting,  ///< a fleet must be there
+  kExisting,  ///< the fleet must exist
   kCreate
 };
 
-/// Opens "postgresql://…", or else a file of SQLite's. `patience_s`: how long to wait for a
-/// database that is locked. Throws Error (usage) where no database is, or none of its kind is built
-/// in.
+/// Opens "postgresql://…", or else an SQLite file. Waits up to `patience_s` for a locked database.
+/// Throws Error (usage) if there is no database, or if support for its kind is not built in.
 [[nodiscard]] std::unique_ptr<Connection> connect(const std::string& url, Opening opening,
                                                   double patience_s);
 
 /// True for "postgresql://…" and "postgres://…".
 [[nodiscard]] bool is_postgres_url(std::string_view url);
 
-/// The address as it may be shown: "***" in the place of its password, before the host or behind
-/// the question mark.
+/// Returns the address with its password replaced by "***", before the host or behind the question
+/// mark.
 [[nodiscard]] std::string without_password(const std::string& url);
 
-/// Error (bad input): the database holds what this program never writes there. The hint is set
-/// here.
+/// Returns the Error (bad input) for content that this program never writes. Sets the hint.
 [[nodiscard]] et_schema::Error damaged_database(et_schema::ErrorContext context);
 
-/// How long a database may be locked, or its server gone, before a program gives up.
+/// How long a program retries while the database is locked or its server is gone.
 inline constexpr double kPatienceSeconds = 180;
 
-/// Runs `body` in a transaction, whole or not at all. What may pass is tried again, for
-/// `patience_s` by this process' own clock: `body` may run several times, the last time alone
-/// counts. Throws Error (failed) when patience is over.
+/// Runs `body` in a transaction. Retries transient failures for `patience_s` of monotonic time:
+/// `body` may run several times, and only the last run takes effect. Throws Error (failed) at the
+/// end of that time.
 void in_transaction(Connection& connection, const std::function<void()>& body,
                     double patience_s = kPatienceSeconds);
 

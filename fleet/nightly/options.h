@@ -10,45 +10,44 @@ namespace understudy::fleet {
 struct Tools {
   std::string generate;
   std::string replay;
-  std::string
-      generator;  ///< "generate 0.1.0": its version is part of what a benchmark follows from
+  std::string generator;  ///< "generate 0.1.0": its version is part of a benchmark's key
 };
 
-/// How this process replays: as its command line says. The database, which a stranger may have
-/// written, has no say in it.
+/// How this process replays, from its command line alone: the database may have been written by
+/// somebody else and must not decide it.
 struct ReplayOptions {
   bool generate_only = false;
-  int iterations = 0;              ///< 0: as replay does
-  double seconds = 0;              ///< 0: as replay does
-  std::vector<std::string> flags;  ///< more, for `replay`
-  /// Words before `replay` where a benchmark has several ranks; {ranks} is their number.
+  int iterations = 0;              ///< 0: the default of `replay`
+  double seconds = 0;              ///< 0: the default of `replay`
+  std::vector<std::string> flags;  ///< further flags for `replay`
+  /// Words before `replay` for a benchmark with several ranks; {ranks} is their number.
   std::vector<std::string> launcher = {"mpirun", "-np", "{ranks}"};
-  bool oversubscribes = false;  ///< also benchmarks of more ranks than this node has cores
-  double timeout_s = 1800;      ///< of one replay
-  double least_change = 0.03;   ///< of a slowdown that is reported
+  bool oversubscribes = false;  ///< also replay benchmarks with more ranks than this node has cores
+  double timeout_s = 1800;      ///< per replay
+  double least_change = 0.03;   ///< smallest slowdown that is reported
 };
 
-/// What a night was asked to do.
+/// Settings of a night.
 struct NightOptions {
   std::string url;    ///< of the database
   std::string store;  ///< folder
   std::string platform;
-  std::size_t jobs = 1;      ///< benchmarks made at a time
+  std::size_t jobs = 1;      ///< benchmarks that are made concurrently
   bool regenerates = false;  ///< rebuild all benchmarks
   double drift_above = 0.1;
   double generate_timeout_s = 3600;
   double lease_s = 30;
-  std::string otava;  ///< Python with apache-otava; empty: none
+  std::string otava;  ///< Python with apache-otava; empty: no change points
   ReplayOptions replay;
   Tools tools;
 };
 
-/// What a job's flags for `generate` may be: those that decide what the benchmark is. Others would
-/// write elsewhere than into the store, or no benchmark. Returns the first word that is none of
-/// them nor the value of one; empty where all are right.
+/// Checks a job's flags for `generate`. Only flags that decide the benchmark's content are allowed;
+/// others could write outside of the store, or write no benchmark. Returns the first word that is
+/// neither an allowed flag nor a value of one; empty if all are allowed.
 [[nodiscard]] std::string refused_generate_flag(const std::vector<std::string>& words);
 
-/// "--allow-partial, --batch, …": those that may be.
+/// Returns the allowed flags: "--allow-partial, --batch, …".
 [[nodiscard]] std::string allowed_generate_flags();
 
 }  // namespace understudy::fleet

@@ -12,7 +12,7 @@ namespace understudy::fleet {
 /// Error if the report has no iteration times.
 [[nodiscard]] Result result_of(const et_schema::Report& report);
 
-/// Adds the environment without what changes with every run, or finds it. Returns its id.
+/// Adds the environment, without what changes with every run, unless it exists. Returns its id.
 std::int64_t put_environment(Connection& connection, const et_schema::Environment& environment);
 
 }  // namespace understudy::fleet

@@ -4,46 +4,46 @@
 
 namespace understudy::fleet {
 
-/// What this machine is called where results of alike machines are one series: its processor and
-/// cores, "amd-epyc-9b14-2c". Lower case, digits and dashes.
+/// Returns the default name of this platform, equal on machines of the same kind: processor and
+/// number of cores, "amd-epyc-9b14-2c". Lower case, digits and dashes.
 [[nodiscard]] std::string default_platform();
 
 /// Cores that this process may use.
 [[nodiscard]] int core_count();
 
-/// "2026-11-21T02:00:00Z". Only ever shown: nothing is decided by the wall clock.
+/// "2026-11-21T02:00:00Z". For display only: nothing is decided by the wall clock.
 [[nodiscard]] std::string now_utc();
 
-/// Who holds a piece of work: host, its boot and process namespace, process and its start, and
-/// `part` of it. No two workers have ever had the same.
+/// Returns the identity of a worker: host, its boot and process namespace, process and its start
+/// time, and `part`. Unique over all workers ever started.
 [[nodiscard]] std::string this_owner(const std::string& part);
 
-/// True if the owner is a process of this host that is certainly gone. Owners elsewhere may live.
+/// Returns true if the owner is an ended process of this host. Owners elsewhere may be alive.
 [[nodiscard]] bool is_certainly_gone(const std::string& owner);
 
-/// Who may use a node at a time.
+/// Kinds of use of a node.
 enum class NodeUse {
-  kComputing,  ///< any number of these
-  kTiming      ///< one, and nobody else
+  kComputing,  ///< shared with other computing
+  kTiming      ///< exclusive
 };
 
-/// Holds a node: a timed replay has it alone, against everything of all fleets that computes there.
-/// The lock is the kernel's, on a file of the machine that nobody writes to; programs started under
-/// it inherit it, so that one that outlives its worker still holds the node.
+/// Locks a node, so that a timed replay excludes all other computing of all fleets there. The lock
+/// is a kernel lock on a file of the machine whose content nobody writes. Programs started under it
+/// inherit it, so a program that outlives its worker still holds the node.
 class NodeLock {
  public:
-  /// Waits until it holds the node. Who wants to time comes before those who want to compute and
-  /// came later. Throws Error (failed) where the lock's file cannot be made.
+  /// Waits until the lock is held. A waiting kTiming is served before kComputing that came later.
+  /// Throws Error (failed) if the lock file cannot be created.
   explicit NodeLock(NodeUse use, const std::string& path = default_path());
   ~NodeLock();
   NodeLock(const NodeLock&) = delete;
   NodeLock& operator=(const NodeLock&) = delete;
 
-  /// Gives the node back though a program that was started under the lock left something running: a
-  /// launcher's daemon does not replay.
+  /// Releases the node even if a program started under the lock left a process running, such as a
+  /// launcher's daemon, which does not replay.
   void release();
 
-  /// UNDERSTUDY_NODE_LOCK, else one file for all users of the machine.
+  /// UNDERSTUDY_NODE_LOCK if set, else one file for all users of the machine.
   [[nodiscard]] static std::string default_path();
 
  private:

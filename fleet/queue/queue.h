@@ -18,30 +18,30 @@ namespace understudy::fleet {
 inline constexpr const char* kGenerateWork = "generate";  ///< subject: a job
 inline constexpr const char* kReplayWork = "replay";      ///< subject: a benchmark
 
-/// A worker without a sign of life for this many seconds is taken for dead.
+/// A worker without a heartbeat for this many seconds is assumed dead.
 inline constexpr double kLeaseSeconds = 30;
-/// A piece of work is started at most this often. Killing workers now and then breaks no job; work
-/// that ends its worker each time does.
+/// Most attempts for a piece of work. Workers that are killed now and then do not exhaust it; work
+/// that crashes its worker every time does.
 inline constexpr std::int64_t kMostAttempts = 10;
 
-/// One piece of work of a night, in the hands of a worker.
+/// One piece of work of a night, claimed by a worker.
 struct WorkItem {
   std::int64_t id = 0;
   std::int64_t night = 0;
   std::string kind;
   std::int64_t subject = 0;
-  std::string platform;  ///< of a replay
+  std::string platform;  ///< replays only
   std::int64_t attempts = 1;
-  std::chrono::steady_clock::time_point since = {};  ///< it is in hand
+  std::chrono::steady_clock::time_point since = {};  ///< time of the claim
 };
 
-/// Adds a piece of work, once a night.
+/// Adds a piece of work unless the night already has it.
 void add_work(Connection& connection, std::int64_t night, const std::string& kind,
               std::int64_t subject, const std::string& platform);
 
-/// Gives work to one worker. A lease has no time in it: its holder counts up its row (see
-/// heartbeat.h). A lease has run out when the count stood still for `lease_s` by the waiter's
-/// monotonic clock. A holder on this host whose process is gone loses it at once.
+/// Assigns work to workers by leases. A lease holds no time: its holder increments a counter in its
+/// row (see Heartbeat). A lease has expired if the counter stood still for `lease_s` by the
+/// waiter's monotonic clock, or at once if its holder was a process of this host that ended.
 class WorkQueue {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
@@ -49,12 +49,12 @@ class WorkQueue {
   WorkQueue(std::string owner, double lease_s = kLeaseSeconds,
             Clock clock = std::chrono::steady_clock::now);
 
-  /// The next piece of one of these kinds that this platform may do; nothing if there is none now.
+  /// Claims the next piece of one of these kinds that this platform may do; empty if there is none.
   [[nodiscard]] std::optional<WorkItem> claim(Connection& connection, std::int64_t night,
                                               const std::vector<std::string>& kinds,
                                               const std::string& platform);
-  /// Ends a piece of work, and does in the same transaction what follows from it. False, and
-  /// nothing is done, if another has it by now.
+  /// Ends a piece of work and runs `consequences` in the same transaction. Returns false and
+  /// changes nothing if another worker has taken over the work.
   [[nodiscard]] bool finish(Connection& connection, const WorkItem& item,
                             const std::string& outcome, const std::string& detail,
                             const std::function<void()>& consequences);
@@ -75,19 +75,19 @@ class WorkQueue {
   std::string owner_;
   double lease_s_;
   Clock clock_;
-  std::map<std::int64_t, Seen> seen_;  ///< other workers' pieces
+  std::map<std::int64_t, Seen> seen_;  ///< counters of other workers' leases
 };
 
 struct WorkCounts {
   std::size_t total = 0;
   std::size_t done = 0;
-  std::size_t left = 0;  ///< of the kinds asked for, by anybody on this platform
+  std::size_t left = 0;  ///< of the requested kinds, whoever on this platform does them
 };
 [[nodiscard]] WorkCounts count_work(Connection& connection, std::int64_t night,
                                     const std::vector<std::string>& kinds,
                                     const std::string& platform);
 
-/// Ends what is left on a platform, begun or not: who comes back with it finds it ended.
+/// Ends all remaining work of a platform, claimed or not. Workers that return find it ended.
 void give_up_work(Connection& connection, std::int64_t night, const std::string& platform,
                   const std::string& outcome, const std::string& detail);
 
@@ -98,21 +98,21 @@ struct FinishedWork {
   std::string outcome;
   std::string detail;
   std::int64_t attempts = 0;
-  double seconds = 0;  ///< in the hands of who finished it; NaN: nobody, or not known
+  double seconds = 0;  ///< between the last claim and the end; NaN: never claimed, or unknown
 };
 [[nodiscard]] std::vector<FinishedWork> finished_work(Connection& connection, std::int64_t night);
-/// Whether nothing of a night is left to be done, on all platforms.
+/// Returns true if no work of the night is left on any platform.
 [[nodiscard]] bool is_all_done(Connection& connection, std::int64_t night);
 
-/// A worker that shows signs of life, and where.
+/// Identity and place of a worker that sends heartbeats.
 struct Pulse {
   std::string owner;
   std::int64_t night = 0;
   std::string platform;
 };
 
-/// Counts up the rows that an owner holds, and its platform's row of the night, on its own thread
-/// and connection, as long as it lives. It retries what fails: a lease that is lost meanwhile is
+/// While it exists, increments the counters of an owner's leases and of its platform's row of the
+/// night, on its own thread and connection. Retries after failures; a lease lost meanwhile is
 /// noticed when the work is finished.
 class Heartbeat {
  public:

@@ -9,13 +9,13 @@
 
 namespace understudy::fleet {
 
-/// A benchmark that was made: its file is an object of the store.
+/// A benchmark, whose file is an object of the store.
 struct Benchmark {
   std::int64_t id = 0;
   std::string key;     ///< benchmark_key()
   std::string object;  ///< hash of the file
   std::int64_t bytes = 0;
-  std::string benchmark_hash;  ///< et_schema::benchmark_hash(): what reports and platforms go by
+  std::string benchmark_hash;  ///< et_schema::benchmark_hash(): the key of reports and platforms
   int world_size = 1;
   std::string generator;
   std::vector<std::string> flags;
@@ -24,21 +24,21 @@ struct Benchmark {
   std::string made_utc;
 };
 
-/// What a benchmark follows from: content of the inputs, version of the generator, flags.
+/// Digest of all that decides a benchmark: content of the inputs, version of the generator, flags.
 [[nodiscard]] std::string benchmark_key(const std::string& input_hash, const std::string& generator,
                                         const std::vector<std::string>& flags);
 
-/// Adds it, or finds the one of its key, and sets its object anew. Its id.
+/// Adds the benchmark, or finds the one with its key and updates its object. Returns the id.
 std::int64_t put_benchmark(Connection& connection, const Benchmark& benchmark);
 [[nodiscard]] std::optional<Benchmark> find_benchmark(Connection& connection, std::int64_t id);
 [[nodiscard]] std::optional<Benchmark> find_benchmark_by_key(Connection& connection,
                                                              const std::string& key);
-/// The newest of a benchmark_hash.
+/// Returns the newest benchmark with this benchmark_hash.
 [[nodiscard]] std::optional<Benchmark> find_benchmark_by_hash(Connection& connection,
                                                               const std::string& hash);
-/// Those that some job has now, in the order of ids.
+/// Returns the benchmarks that jobs have now, ordered by id.
 [[nodiscard]] std::vector<Benchmark> current_benchmarks(Connection& connection);
-/// Without fingerprints.
+/// Returns all benchmarks, without fingerprints.
 [[nodiscard]] std::vector<Benchmark> all_benchmarks(Connection& connection);
 void remove_benchmark(Connection& connection, std::int64_t id);
 

@@ -9,35 +9,35 @@
 
 namespace understudy::fleet {
 
-/// One run over the fleet. There is one open night at a time; whoever comes joins it.
+/// One run over the fleet. Only one night is open at a time; later workers join it.
 struct Night {
   std::int64_t id = 0;
   std::string opened_utc;
   std::string closed_utc;  ///< empty: open
   std::int64_t jobs = 0;
-  std::int64_t unchanged = 0;  ///< told by names, sizes and times alone
-  std::string summary;         ///< JSON, once closed
+  std::int64_t unchanged = 0;  ///< jobs unchanged by names, sizes and times alone
+  std::string summary;         ///< JSON; set when the night is closed
 };
 
 [[nodiscard]] std::optional<Night> open_night(Connection& connection);
 [[nodiscard]] std::optional<Night> find_night(Connection& connection, std::int64_t id);
 /// Newest first.
 [[nodiscard]] std::vector<Night> last_nights(Connection& connection, std::size_t most);
-/// In a transaction that saw no open night.
+/// Must be called in a transaction that saw no open night.
 std::int64_t add_night(Connection& connection, std::int64_t jobs, std::int64_t unchanged);
-/// True if this call closed it: once.
+/// Returns true if this call closed the night, which only one call does.
 bool close_night(Connection& connection, std::int64_t night, const std::string& summary);
 
-/// Until the transaction ends nobody else plans a night, joins one or adds replays to one: who
-/// joins sees each benchmark that was made before, and who makes one sees each platform that
-/// joined.
+/// Prevents, until the transaction ends, that others plan a night, join one or add replays to one.
+/// So a platform that joins sees all benchmarks made before, and a new benchmark sees all platforms
+/// that joined.
 void lock_nights(Connection& connection);
 
-/// Platforms that replay in a night.
+/// Adds a platform to those that replay in a night.
 void join_night(Connection& connection, std::int64_t night, const std::string& platform);
 struct NightPlatform {
   std::string platform;
-  std::int64_t beat = 0;  ///< counted up as long as a worker on it lives
+  std::int64_t beat = 0;  ///< incremented while a worker of the platform lives
 };
 [[nodiscard]] std::vector<NightPlatform> platforms_of_night(Connection& connection,
                                                             std::int64_t night);

@@ -10,17 +10,17 @@
 
 namespace understudy::fleet {
 
-/// Where figures come from.
+/// Source of a result.
 inline constexpr const char* kReplayed = "replay";
 inline constexpr const char* kPredicted = "prediction";
 
-/// What was measured, or predicted, of a benchmark on a platform.
+/// Measured or predicted figures of a benchmark on a platform.
 struct Result {
   std::int64_t id = 0;
   std::string benchmark_hash;
   std::string platform;
   std::int64_t environment = 0;
-  std::int64_t night = 0;  ///< 0: in none, as imported ones are
+  std::int64_t night = 0;  ///< 0: outside of any night, such as imported results
   std::string date_utc;
   std::string source = kReplayed;
   double median_ms = 0;  ///< of an iteration
@@ -29,10 +29,10 @@ struct Result {
   double coverage = 0;  ///< by count; NaN: not known
   std::int64_t peak_bytes = 0;
   std::map<std::string, double> class_ms;  ///< by class of operators
-  std::string report;                      ///< object of the store; empty once it was let go
+  std::string report;                      ///< object of the store; empty after forget_reports()
 };
 
-/// Adds the environment, or finds it. `json`: its canonical text. Its id.
+/// Adds the environment unless it exists. `json` is its canonical text. Returns its id.
 std::int64_t put_environment(Connection& connection, const std::string& software,
                              const std::string& json);
 struct EnvironmentRow {
@@ -42,31 +42,31 @@ struct EnvironmentRow {
 [[nodiscard]] std::optional<EnvironmentRow> find_environment(Connection& connection,
                                                              std::int64_t id);
 
-/// Adds a result, once for a night and source. A result of no night (night 0) replaces the one
-/// before.
+/// Adds a result, once per night and source. A result outside of any night (night 0) replaces the
+/// previous one.
 void put_result(Connection& connection, const Result& result);
 
-/// The results of a benchmark on a platform by one source, the oldest first; the newest `most`.
+/// Returns a series' newest `most` results from one source, the oldest first.
 [[nodiscard]] std::vector<Result> series_of(Connection& connection,
                                             const std::string& benchmark_hash,
                                             const std::string& platform, std::size_t most,
                                             const std::string& source = kReplayed);
-/// The newest result of each benchmark and platform, among benchmarks that some job has now; a
-/// replay before a prediction.
+/// Returns the newest result of each benchmark and platform, among benchmarks that jobs have now.
+/// Replays take precedence over predictions.
 [[nodiscard]] std::vector<Result> newest_results(Connection& connection);
-/// Benchmarks and platforms with results, by replay, in the night or behind it.
+/// A benchmark on a platform. series_with_results(): those replayed in `since_night` or later.
 struct SeriesName {
   std::string benchmark_hash;
   std::string platform;
 };
 [[nodiscard]] std::vector<SeriesName> series_with_results(Connection& connection,
                                                           std::int64_t since_night);
-/// Platforms with replays of a benchmark.
+/// Returns the platforms with replays of a benchmark.
 [[nodiscard]] std::vector<SeriesName> series_of_benchmark(Connection& connection,
                                                           const std::string& benchmark_hash);
-/// Lets go of the reports of nights before this one; figures stay. How many.
+/// Clears the reports of earlier nights; keeps their figures. Returns their number.
 std::uint64_t forget_reports(Connection& connection, std::int64_t before_night);
-/// Objects that reports are kept in.
+/// Returns the objects that hold reports.
 [[nodiscard]] std::vector<std::string> report_objects(Connection& connection);
 
 }  // namespace understudy::fleet

@@ -12,22 +12,22 @@
 
 namespace understudy::generator {
 
-/// What a benchmark holds and a Chakra trace cannot hold, each with its name in outputs.
+/// Parts of a benchmark that a Chakra trace cannot hold. Each has a name for outputs.
 enum class ChakraLoss : std::size_t {
   kBodies,        ///< operators below an operator
-  kValueRules,    ///< how contents are made
+  kValueRules,    ///< how contents are generated
   kZeros,         ///< shares of zeros
   kSparse,        ///< elements of sparse tensors
   kWrapped,       ///< values of Python numbers
-  kHeld,          ///< storages held beyond their last reader
-  kState,         ///< an optimizer's state made in its first step
+  kHeld,          ///< storages kept alive beyond their last reader
+  kState,         ///< optimizer state that the first step creates
   kPinned,        ///< page-locked memory
   kUntouched,     ///< memory that no operator uses
-  kHeapBlocks,    ///< what operators took from the heap
-  kNativeInputs,  ///< what labels that did work took from around them
-  kWaits,         ///< calls that waited for a device: they become edges
-  kGroupNames,    ///< names of process groups: they become numbers
-  kProfile,       ///< what is known of the profile besides times
+  kHeapBlocks,    ///< heap memory that operators allocated
+  kNativeInputs,  ///< what labels that did work use of their forward pass
+  kWaits,         ///< calls that waited for a device: represented by edges
+  kGroupNames,    ///< names of process groups: replaced by numbers
+  kProfile,       ///< the profile's contents other than times
   kCount
 };
 inline constexpr std::size_t kChakraLosses = static_cast<std::size_t>(ChakraLoss::kCount);
@@ -38,21 +38,20 @@ struct ChakraLossInfo {
 };
 [[nodiscard]] const ChakraLossInfo& info(ChakraLoss loss);
 
-/// Counts of one program.
+/// Counts the losses of one program.
 [[nodiscard]] std::map<ChakraLoss, std::uint64_t> chakra_losses(const et_schema::Program& program);
 
 struct ChakraJob {
-  std::vector<et_schema::ChakraFile> files;  ///< one a rank, named PREFIX.R.et
+  std::vector<et_schema::ChakraFile> files;  ///< one per rank, named PREFIX.R.et
   /// For ASTRA-sim's --comm-group-configuration: {"1":[0,1]}, without the default group.
   std::string comm_groups;
-  std::map<ChakraLoss, std::uint64_t> left_out;  ///< over all ranks
+  std::map<ChakraLoss, std::uint64_t> left_out;  ///< summed over all ranks
 };
 
-/// The Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). Each instruction has a
-/// host node, followed by a device node if it launched something or communicates. Nodes depend on
-/// each other by data flow, by order on threads, streams and in groups, and where the host waited
-/// for a device. The time is linear in the program, apart from sorting the dependencies.
-/// Deterministic.
+/// Returns the Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). Each instruction
+/// has a host node, followed by a device node if it launched device work or communicates. Nodes
+/// depend on each other by data flow, by order on threads, streams and in groups, and by the host's
+/// waits for a device. Linear in the program, apart from sorting the dependencies. Deterministic.
 [[nodiscard]] ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix);
 
 }  // namespace understudy::generator

@@ -7,34 +7,35 @@
 
 namespace understudy::generator {
 
-/// By node: for a label of the backward pass ("MmBackward0") the node of the forward pass that it
-/// belongs to; kNoNode for all other nodes. On each thread, autograd numbers its nodes in the order
-/// in which they are made, and an operator is recorded with the number that comes next. So the last
-/// operator of number n on the label's forward thread, before the label, made node n. An operator
-/// that calls others on tensors that autograd follows (aten::linear) is recorded with the first of
-/// their numbers. The time is n log n in the nodes.
+/// Returns by node: for a label of the backward pass ("MmBackward0") the node of the forward pass
+/// that it belongs to; kNoNode for all other nodes.
+///
+/// Autograd numbers its nodes per thread in the order of creation, and an operator is recorded with
+/// the next number. So node n was made by the last operator of number n on the label's forward
+/// thread, before the label. An operator that calls others on tensors that autograd tracks
+/// (aten::linear) is recorded with the first of their numbers. O(n log n) in the nodes.
 [[nodiscard]] std::vector<et_schema::NodeIndex> find_forwards(const et_schema::Trace& trace);
 
-/// The label that autograd's engine puts around a node of the backward pass, before its name.
+/// Prefix of the label that autograd's engine puts around a node of the backward pass.
 inline constexpr std::string_view kEvaluationLabel = "autograd::engine::evaluate_function: ";
 
-/// That label around a label of the backward pass, which also includes the sums of gradients; if
-/// there is none, the label itself.
+/// Returns that label around a label of the backward pass, which also covers the summation of
+/// gradients. If there is none, returns `backward`.
 [[nodiscard]] et_schema::NodeIndex evaluation_of(const et_schema::Trace& trace,
                                                  et_schema::NodeIndex backward);
 
 /// The label of a node that adds a gradient to a parameter's gradient.
 inline constexpr std::string_view kKeepsGradient = "torch::autograd::AccumulateGrad";
 
-/// By node: for such a label the node that last wrote the added one; kNoNode for all other nodes.
+/// Returns by node: for such a label the last writer of the added gradient; else kNoNode.
 [[nodiscard]] std::vector<et_schema::NodeIndex> find_gradient_producers(
     const et_schema::Trace& trace);
 
-/// What PyTorch's fallback writes where a class of Python's (a wrapper such as DTensor or a nested
-/// tensor) takes a call on. Its own time is Python's, between the operators below it.
+/// Label of PyTorch's fallback around a call that a Python tensor subclass (DTensor, nested tensor)
+/// handles. Its own time is Python code between the operators below it.
 inline constexpr std::string_view kSubclassLabel = "PythonSubclass";
 
-/// The same of a mode (TorchDispatchMode) that takes all calls on while it is entered.
+/// The same for an active mode (TorchDispatchMode), which handles all calls.
 inline constexpr std::string_view kModeLabel = "PythonDispatchMode";
 
 }  // namespace understudy::generator

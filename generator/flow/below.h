@@ -7,11 +7,11 @@
 
 namespace understudy::generator {
 
-/// Where a walk goes next from a node.
+/// How a walk continues from a node.
 enum class Walk : std::uint8_t { kInto, kPast, kStop };
 
-/// Visits the nodes below `root`, later siblings first, each before what is below it; `visit` takes
-/// a node's index and says how to go on. True if it said kStop.
+/// Visits the nodes below `root`, later siblings first, each before the nodes below it. `visit`
+/// receives a node's index and returns how to continue. Returns true if `visit` returned kStop.
 template <typename Visitor>
 bool walk_below(const et_schema::Trace& trace, et_schema::NodeIndex root, Visitor&& visit) {
   const auto children = trace.nodes[root].children;

@@ -9,10 +9,9 @@
 
 namespace understudy::generator {
 
-/// Smallest and largest element of an integral input; the observer records them on request.
+/// Smallest and largest element of an integral input. The observer records them only on request.
 struct CapturedRange {
-  std::size_t tensor = 0;  ///< flat index: every tensor among the inputs counts, also undefined
-                           ///< ones and those in lists
+  std::size_t tensor = 0;  ///< index among all input tensors, also undefined and in lists
   std::int64_t min = 0;
   std::int64_t max = 0;
 };
@@ -20,17 +19,17 @@ struct CapturedRange {
 /// By node id.
 using CapturedRanges = std::unordered_map<std::uint64_t, std::vector<CapturedRange>>;
 
-/// Reads {"0":[0,9],"2":[1,1]}; entries of another form are left out.
+/// Parses {"0":[0,9],"2":[1,1]}. Stops at an entry of another form.
 [[nodiscard]] std::vector<CapturedRange> parse_ranges(std::string_view json);
 [[nodiscard]] CapturedRanges captured_ranges(const et_schema::Trace& trace);
 
-/// The label around a graph that inductor compiled, of the forward or the backward pass. What runs
-/// below it without a node of its own are the graph's fused kernels.
+/// Returns true for the label around a graph that inductor compiled, forward or backward. Work
+/// below it without a node of its own consists of the graph's fused kernels.
 [[nodiscard]] inline bool is_graph_call(std::string_view name) {
   return name.starts_with("## Call CompiledFxGraph");
 }
 
-/// The label around a frame that Dynamo compiled.
+/// Returns true for the label around a frame that Dynamo compiled.
 [[nodiscard]] inline bool is_compiled_region(std::string_view name) {
   return name.starts_with("Torch-Compiled Region");
 }

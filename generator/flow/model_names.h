@@ -5,7 +5,7 @@
 
 namespace understudy::generator {
 
-// The model's words, which most of this library's sources speak.
+// Names of the model that most sources of this library use.
 using et_schema::Argument;
 using et_schema::CommKind;
 using et_schema::Instruction;

@@ -8,7 +8,7 @@
 
 namespace understudy::generator {
 
-/// The device events that none of the host events is known to have launched, by name and reason.
+/// Returns the device events whose launching host event is unknown, by name and reason.
 [[nodiscard]] std::vector<et_schema::LostDeviceEvents> unlinked_events(
     const et_schema::DeviceTimeline& device, const HostEvents& host);
 

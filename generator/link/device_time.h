@@ -8,32 +8,32 @@
 
 namespace understudy::generator {
 
-/// Device events of one name that were launched alike.
+/// Device events of one name with the same kind of launcher.
 struct KernelTime {
   std::string_view kernel;
   std::string_view kernel_class;  ///< et_schema::kernel_class()
   et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
-  std::string_view launcher;  ///< the innermost operator's or label's name; empty without one
+  std::string_view launcher;  ///< innermost operator or label; empty if none was open
   std::uint64_t count = 0;
   std::int64_t device_ns = 0;
 };
 
-/// An operator's call, and what it launched. Of several operators of one class that lie in each
-/// other (conv2d, cudnn_convolution; linear, addmm) the outermost, which other devices and releases
-/// call by the same name; the innermost where the outer ones show another element type (autocast).
+/// An operator's call, and the device events that it launched. Of nested operators of one class
+/// (conv2d, cudnn_convolution; linear, addmm) it is the outermost, which other devices and releases
+/// call by the same name, or the innermost if element types differ (autocast).
 struct DeviceCall {
   const et_schema::KinetoEvent* call = nullptr;  ///< null: no operator was open
   et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
   std::vector<std::uint32_t> events;  ///< positions in DeviceTimeline::events
-  bool is_cut_off = false;            ///< the profile lost a part of what it launched
+  bool is_cut_off = false;            ///< the profile lost part of the device events
 };
 
-/// All device events of the profile, each once, in the order of their calls' first ones.
+/// Returns all device events of the profile, each once, ordered by the first event of their call.
 [[nodiscard]] std::vector<DeviceCall> device_calls(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
 
-/// All kernels, copies and fills of the profile, each once: Σ device_ns is its whole device time.
-/// Longest first. The views are of `profile`. n log n in the events.
+/// Returns all kernels, copies and fills of the profile, each once, longest first: Σ device_ns is
+/// the whole device time. The views refer to `profile`. The time is n log n in the events.
 [[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
 

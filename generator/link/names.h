@@ -9,18 +9,17 @@ namespace understudy::generator {
 
 using NameId = std::uint32_t;
 
-/// A name as Kineto writes it: backslashes become slashes, newlines are removed, and any other
-/// character that is not printable ASCII makes the name "unknown". The number of a step is left
-/// out, since steps are compared with each other.
+/// Returns a name as Kineto writes it. Backslashes become slashes, newlines are removed, and any
+/// other character outside of printable ASCII makes the name "unknown". The number of a step is
+/// removed, since steps are compared with each other.
 [[nodiscard]] std::string as_profiled(std::string_view name);
 
-/// Gives numbers to names; names that Kineto would write alike have one number.
+/// Assigns numbers to names. Names that Kineto writes alike have the same number.
 class NameTable {
  public:
   /// `name` must outlive the table.
   [[nodiscard]] NameId number(std::string_view name);
-  /// The same for a name whose equals share one address, as those of a Profile do; this hashes no
-  /// text.
+  /// As number(), for names of which equal ones share an address, as in a Profile. Hashes no text.
   [[nodiscard]] NameId number_interned(std::string_view name);
   [[nodiscard]] std::size_t size() const { return by_profiled_.size(); }
 

@@ -9,16 +9,16 @@
 
 namespace understudy::generator {
 
-/// One block of memory that a profile saw allocated.
+/// One block of memory whose allocation a profile recorded.
 struct ObservedBlock {
   std::int64_t allocated_ns = 0;
-  std::optional<std::int64_t> freed_ns;  ///< none: alive at the profile's end
+  std::optional<std::int64_t> freed_ns;  ///< unset: alive at the profile's end
   std::int64_t bytes = 0;
   std::uint64_t address = 0;
   bool on_cpu = true;
 };
 
-/// All of a profile's, by time of allocation.
+/// Returns all blocks of a profile, by time of allocation.
 [[nodiscard]] std::vector<ObservedBlock> observed_blocks(const et_schema::Profile& profile);
 
 /// When a node ran, on the profile's clock.
@@ -27,15 +27,14 @@ struct ObservedSpan {
   std::int64_t end_ns = 0;
 };
 
-/// The memory events (profile_memory) of the profile of the traced step itself. Empty if there are
-/// none.
+/// The memory events (profile_memory) in the profile of the traced step itself. Empty without them.
 struct ObservedMemory {
   std::vector<ObservedBlock> blocks;               ///< by time of allocation
   std::vector<std::optional<ObservedSpan>> nodes;  ///< by node
 };
 
-/// Joins by "Record function id", so `profile` must show the very step of the trace; with another
-/// one, or without memory events, the result is empty. The time is n log n in the events.
+/// Joins by "Record function id", so `profile` must show the same step as the trace. With another
+/// step, or without memory events, the result is empty. The time is n log n in the events.
 [[nodiscard]] ObservedMemory observe_memory(const et_schema::Trace& trace,
                                             const et_schema::Profile& profile);
 

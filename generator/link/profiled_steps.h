@@ -7,10 +7,10 @@
 
 namespace understudy::generator {
 
-/// The stretch of a profile that is one step.
+/// The time range of one step in a profile.
 struct StepSpan {
   std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;  ///< exclusive: the step has what started before it
+  std::int64_t end_ns = 0;  ///< exclusive: an event belongs to the step if it starts earlier
   HostIndex mark = kNoEvent;
   [[nodiscard]] bool contains(std::int64_t time_ns) const {
     return begin_ns <= time_ns && time_ns < end_ns;
@@ -19,13 +19,13 @@ struct StepSpan {
 
 [[nodiscard]] StepSpan whole_profile(const HostEvents& host);
 
-/// The steps that ProfilerStep annotations mark: from the start of each mark to that of the next
-/// one. With one mark or none, the whole profile.
+/// Returns the steps that ProfilerStep annotations mark: from the start of each mark to the start
+/// of the next. With fewer than two marks, returns the whole profile as one step.
 [[nodiscard]] std::vector<StepSpan> marked_steps(const HostEvents& host);
 
-/// The steps of a profile without marks that shows the sequence `once` several times on a thread.
-/// Each step begins where the first rare name of the sequence says. The whole profile if it shows
-/// the sequence only once.
+/// Returns the steps of a profile without marks that repeats the sequence `once` on a thread. The
+/// first rare name of the sequence locates the start of each step. Returns the whole profile if the
+/// sequence occurs only once.
 [[nodiscard]] std::vector<StepSpan> repeated_steps(std::span<const NameId> once,
                                                    const HostEvents& host,
                                                    const HostThread& thread);

@@ -15,16 +15,16 @@ class Groups {
   /// `world_size` is the number of ranks of the traced job.
   Groups(const std::vector<et_schema::Trace>& traces, std::int64_t world_size);
 
-  /// The group of a call on a rank. If the trace does not tell the group, it is the world, and this
-  /// is counted as a loss.
+  /// Returns the group of a call on a rank. If the trace does not record the group, returns the
+  /// world and counts a loss.
   [[nodiscard]] et_schema::GroupId find(const et_schema::Trace& trace,
                                         const et_schema::CommCall& call, et_schema::Losses& losses);
 
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }
 
  private:
-  /// Whether the call gives its group as first rank, stride and size, and the world has these
-  /// ranks.
+  /// Returns true if the call describes its group by first rank, stride and size, and the world has
+  /// these ranks.
   [[nodiscard]] bool is_strided_group(const et_schema::CommCall& call) const;
   /// Adds entry `index` of the trace's list of groups.
   [[nodiscard]] et_schema::GroupId add_listed(const et_schema::Trace& trace, std::size_t index);

@@ -13,9 +13,9 @@ namespace understudy::generator {
 
 /// Numbers the tensors of a program: one slot for each layout of each storage lifetime.
 ///
-/// A slot is visible once something defined it: an instruction of the program or, inside of a body,
-/// of that body. Bodies are entered and left like scopes, since only the bodies that the target
-/// needs will run.
+/// A slot is visible after its definition by an instruction of the program or, inside a body, of
+/// that body. Bodies are entered and left like scopes, since only the bodies that the target needs
+/// will run.
 class SlotTable {
  public:
   SlotTable(const et_schema::Trace& trace, et_schema::Program& program);
@@ -26,28 +26,28 @@ class SlotTable {
   /// Marks a lifetime that began in an operator outside of the program: its tensors are external.
   void mark_external(LifetimeId lifetime) { storage_of(lifetime).external = true; }
 
-  /// The slot of a tensor that `reader` reads, if one is visible with its layout.
+  /// Returns the visible slot with the tensor's layout; empty if there is none.
   [[nodiscard]] std::optional<et_schema::SlotId> find(LifetimeId lifetime,
                                                       const et_schema::Tensor& tensor) const;
-  /// Any visible slot of the lifetime, from which to make a view: the one defined last.
+  /// Returns the visible slot of the lifetime that was defined last, as the base of a view.
   [[nodiscard]] std::optional<et_schema::SlotId> any(LifetimeId lifetime) const;
   /// Defines the slot of a tensor that `producer` returned, or that an alias makes (kNoNode).
-  /// In-place results keep their slot.
+  /// Results of in-place operators keep their slot.
   [[nodiscard]] et_schema::SlotId define(LifetimeId lifetime, const et_schema::Tensor& tensor,
                                          et_schema::NodeIndex producer);
-  /// Defines a tensor that is made before the run.
+  /// Defines a tensor that exists before the run.
   [[nodiscard]] et_schema::SlotId define_external(LifetimeId lifetime,
                                                   const et_schema::Tensor& tensor);
-  /// An external tensor on a storage of its own. A body needs it to read memory that only another
-  /// body made.
+  /// Defines an external tensor with its own storage. A body needs one to read memory that only
+  /// another body made.
   [[nodiscard]] et_schema::SlotId define_detached(const et_schema::Tensor& tensor);
-  /// A Python scalar: detached, and marked as one.
+  /// Defines a Python scalar: detached, and marked as a scalar.
   [[nodiscard]] et_schema::SlotId define_wrapped_number(const et_schema::Tensor& tensor);
 
  private:
   struct Entry {
     et_schema::SlotId slot = 0;
-    std::int64_t tensor_id = 0;  ///< id under which the tensor was seen last
+    std::int64_t tensor_id = 0;  ///< id that the tensor had when it was last seen
     std::uint32_t scope = 0;
   };
   struct Storage {
@@ -65,8 +65,8 @@ class SlotTable {
   [[nodiscard]] et_schema::SlotId new_slot(et_schema::StorageId storage,
                                            const et_schema::Tensor& tensor,
                                            std::vector<std::int64_t> strides, bool external);
-  /// Strides of a result: the recorded ones; its own if it is an input changed in place; those of
-  /// the view operator below the producer that made it; or contiguous ones.
+  /// Returns a result's strides: the recorded ones, or those of the input that it changes in place,
+  /// or those of the view operator below the producer that made it, or contiguous ones.
   [[nodiscard]] std::vector<std::int64_t> result_strides(LifetimeId lifetime,
                                                          const et_schema::Tensor& tensor,
                                                          et_schema::NodeIndex producer) const;

@@ -20,17 +20,17 @@ namespace understudy::matching {
 struct CommRecord {
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
   et_schema::GroupId group = 0;
-  std::int64_t root_or_peer = 0;  ///< rank in the group
-  bool in_batch = false;          ///< of a send or receive: whether it is known to be in a batch
+  std::int64_t root_or_peer = 0;  ///< rank within the group
+  bool in_batch = false;          ///< for a send or receive: known to be in a batch
   std::string reduce_op = "sum";
   et_schema::DType dtype = et_schema::DType::kUndefined;
-  std::vector<std::int64_t> inputs;      ///< size of each input tensor
-  std::vector<std::int64_t> outputs;     ///< size of each output tensor
-  std::vector<std::int64_t> in_splits;   ///< for all_to_allv, one per rank
-  std::vector<std::int64_t> out_splits;  ///< for all_to_allv, one per rank
-  /// Which earlier calls of this rank are joined before this one starts, by how many calls ago they
-  /// were started: blocking calls, calls whose wait is recorded, and calls whose tensors something
-  /// touches.
+  std::vector<std::int64_t> inputs;      ///< elements of each input tensor
+  std::vector<std::int64_t> outputs;     ///< elements of each output tensor
+  std::vector<std::int64_t> in_splits;   ///< all_to_allv only; one per rank
+  std::vector<std::int64_t> out_splits;  ///< all_to_allv only; one per rank
+  /// Earlier calls of this rank that are joined before this one starts, each as the number of calls
+  /// since its start: blocking calls, calls with a recorded wait, and calls whose tensors an
+  /// instruction accesses.
   std::vector<std::uint32_t> joined_before;
   bool operator==(const CommRecord&) const = default;
 };
@@ -41,29 +41,29 @@ struct RankComms {
   std::vector<std::uint64_t> nodes;  ///< by call: the id of its node
 };
 
-/// The members of a group, by world rank and by place in the group.
+/// The members of a group, by world rank and by position in the group.
 struct Members {
   std::vector<int> ranks;   ///< by place
   std::vector<int> places;  ///< by world rank; kNoPlace: not in the group
   static constexpr int kNoPlace = -1;
 };
 
-/// The communications of all ranks of a job. Equal ones, of one rank or of several, are held once,
-/// so that a large job whose ranks do the same takes little more memory than one rank.
+/// The communications of all ranks of a job. Equal records are stored once, so that a large job of
+/// identical ranks needs little more memory than one rank.
 class JobComms {
  public:
-  /// `groups` are the benchmark's.
+  /// `groups` are the benchmark's process groups.
   JobComms(std::span<const et_schema::ProcessGroup> groups, std::size_t world_size);
 
-  /// The next call of a rank.
+  /// Adds the next call of a rank.
   void add(std::size_t rank, const CommRecord& call, std::uint64_t node);
-  /// Adds all calls of a rank's program. Throws Error (bad input): a group that does not exist,
-  /// splits that do not add up to their tensor.
+  /// Adds all calls of a rank's program. Throws Error (bad input) if a group does not exist, or
+  /// splits do not add up to their tensor.
   void add(std::size_t rank, const et_schema::Program& program);
 
   [[nodiscard]] const std::vector<RankComms>& ranks() const { return ranks_; }
   [[nodiscard]] std::span<const et_schema::ProcessGroup> groups() const { return groups_; }
-  /// A group without a list of ranks is the whole world.
+  /// Returns the members of a group. A group without a list of ranks is the whole world.
   [[nodiscard]] const Members& members(et_schema::GroupId group) const { return members_[group]; }
   [[nodiscard]] std::size_t distinct() const { return distinct_.size(); }
 
@@ -78,54 +78,52 @@ class JobComms {
   std::unordered_set<CommRecord, Hash> distinct_;
 };
 
-/// A rank that cannot get to the end of its program, and whom it waits for.
+/// A rank that cannot reach the end of its program, and the rank that it waits for.
 struct StuckRank {
   std::size_t rank = 0;
-  std::uint32_t call = 0;  ///< that it waits in
+  std::uint32_t call = 0;  ///< index of the call that it waits in
   std::size_t waits_for = 0;
   bool operator==(const StuckRank&) const = default;
 };
 
-/// What comes of playing all ranks against each other.
+/// Result of matching all ranks' programs.
 struct Matching {
-  /// The first of each group of collectives, and of the messages between each two ranks; then that
-  /// ranks wait for each other in a circle. None: the programs fit.
+  /// The first mismatch of each group of collectives and of the messages between each two ranks;
+  /// then any deadlock of ranks that wait for each other. Empty if the programs match.
   std::vector<et_schema::Error> mismatches;
-  std::vector<StuckRank> stuck;  ///< in order of ranks; only with mismatches
-  /// By rank: the order in which its communications run where they complete one at a time; only
+  std::vector<StuckRank> stuck;  ///< by rank; only with mismatches
+  /// By rank: the order in which its communications run if they complete one at a time; only
   /// without mismatches.
   std::vector<et_schema::CommOrder> orders;
 };
 
-/// Whether the programs of all ranks fit each other, so that a run cannot wait for a call that
-/// never comes:
+/// Checks that the programs of all ranks match, so that a run cannot wait for a call that never
+/// comes:
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
-/// - sizes that agree: equal ones, parts of a gather or scatter, transposed splits;
+/// - consistent sizes: equal ones, parts of a gather or scatter, transposed splits;
 /// - for each send a receive of the same size and dtype, in order between each two ranks; both in
-///   batches or both alone, since NCCL sends these by different communicators;
-/// - no ranks that wait for each other in a circle; a send in such a circle is kept apart instead
-///   (CommOrder::kept_apart).
-/// An error names both ranks, the node, the field, what was expected and what is there, and the
-/// last calls of both ranks in that group. Calls that are equal are compared once; the time is
-/// linear in the calls of all ranks, and in the splits.
+/// batches or both alone, since NCCL uses different communicators for these;
+/// - no deadlock; a send that would cause one is kept apart instead (CommOrder::kept_apart).
+/// An error names both ranks, the node, the field, the expected and the actual value, and the last
+/// calls of both ranks in that group. Equal calls are compared once. Linear in the calls of all
+/// ranks, and in the splits.
 [[nodiscard]] Matching match(const JobComms& comms);
 
-/// The orders of match(), by rank: `programs[r]` is rank r's. Throws the first mismatch.
+/// Returns the orders of match(), by rank: `programs[r]` is rank r's. Throws the first mismatch.
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
     const et_schema::Programs& programs, std::span<const et_schema::ProcessGroup> groups);
 
-/// Puts the peers of sends and receives right, group by group, where messages do not meet as they
-/// are recorded but do if each peer is a rank of the job, or in a group of two the other one. Each
-/// peer that changes is a loss (Loss::kRepairedMessages) of its program. Groups whose messages meet
-/// in no such way stay as they are. Then the single one of two messages of which the other is in a
-/// batch becomes a batch of its own (Loss::kRepairedMessages): where the original's group had one
-/// communicator for both (a group that was opened with its device has), the two met. Throws Error
-/// as JobComms::add() does.
+/// Corrects the peers of sends and receives, group by group, if the recorded messages do not match.
+/// It tries each peer as a rank of the job and, in a group of two, as the other rank; a group for
+/// which neither helps is unchanged. Then a message outside of a batch whose other end is in a
+/// batch becomes a batch of its own: the original's group had one communicator for both, as a group
+/// opened with its device has. Each change is a loss of its program (Loss::kRepairedMessages).
+/// Throws Error as JobComms::add() does.
 void repair_messages(et_schema::Programs& programs,
                      std::span<const et_schema::ProcessGroup> groups);
 
-/// Converts an order to a text for its rank, short where it is the program's own, and back.
-/// parse_order throws Error (bad input) on a text that to_text does not write.
+/// Converts an order to text for its rank, short if it is the program's own order, and back.
+/// parse_order throws Error (bad input) on text that to_text does not write.
 [[nodiscard]] std::string to_text(const et_schema::CommOrder& order);
 [[nodiscard]] et_schema::CommOrder parse_order(const std::string& text);
 

@@ -14,33 +14,33 @@ namespace understudy::generator {
 
 enum class Only { kAll, kCompute, kComms };
 
-/// How indices are spread over their range where nothing was recorded of them.
+/// Distribution of indices over their range if nothing was recorded.
 struct IndexSpread {
   enum class Kind : std::uint8_t {
     kUniform,
-    kZipf,     ///< the k-th number of the range in proportion to k^-alpha
-    kConstant  ///< the first number of the range, always
+    kZipf,     ///< the k-th number of the range has probability proportional to k^-alpha
+    kConstant  ///< always the first number of the range
   };
   Kind kind = Kind::kUniform;
-  double alpha = 0;  ///< of kZipf, not negative
+  double alpha = 0;  ///< for kZipf; not negative
 };
 
-/// "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
+/// Parses "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
 [[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
-/// Adds "allreduce=avg" to them: a reduction by record_param_comms' name, and its operator. Throws
-/// Error (usage) for anything else.
+/// Parses "allreduce=avg", a reduction by record_param_comms' name and its operator, and adds it to
+/// `reduce_ops`. Throws Error (usage) for anything else.
 void add_reduce_op(std::string_view text, std::map<et_schema::CommKind, std::string>& reduce_ops);
 
-/// Whether a benchmark may hold some of a job's ranks, or ranks of several jobs: each of them then
-/// replays alone.
+/// Whether a benchmark may hold only some of a job's ranks, or ranks of several jobs. Each of them
+/// then replays alone.
 enum class PartialRanks : std::uint8_t {
   kRefused,
-  kOneAlone,  ///< one trace of a larger job may stand by itself
+  kOneAlone,  ///< a single trace of a larger job is allowed
   kAllowed
 };
 
-/// What part of a trace a benchmark is made of. The default is all of its first complete step.
+/// The part of a trace for a benchmark. The default is all of its first complete step.
 struct GenerateOptions {
   std::optional<std::string> step = {};  ///< K of ProfilerStep#K, or "all"
   std::vector<std::string> subgraphs =
@@ -50,10 +50,10 @@ struct GenerateOptions {
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
-  /// Of reductions whose operator is not recorded: as et_schema::CommInfo::reduce_op.
+  /// Operators of reductions for which none is recorded, spelled as et_schema::CommInfo::reduce_op.
   std::map<et_schema::CommKind, std::string> reduce_ops = {};
   PartialRanks partial = PartialRanks::kRefused;
-  et_schema::AllowedOperators allowed_operators = {};  ///< though they do more than compute
+  et_schema::AllowedOperators allowed_operators = {};  ///< may do more than compute
 };
 
 }  // namespace understudy::generator

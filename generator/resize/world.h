@@ -12,18 +12,18 @@
 
 namespace understudy::generator {
 
-/// What the ranks of a process group divide among themselves. It decides what another number of
-/// ranks changes (docs/compose.md, "generate --world-size").
+/// What the ranks of a process group divide. Decides how another number of ranks changes the group
+/// (docs/compose.md, "generate --world-size").
 enum class GroupKind : std::uint8_t {
-  kData,      ///< the batch: each rank has the whole model
-  kSharded,   ///< the batch, and each parameter: FSDP, ZeRO
-  kExpert,    ///< experts or embedding tables, whose rows are exchanged by all_to_all
+  kData,      ///< the batch; each rank has the whole model
+  kSharded,   ///< the batch and each parameter (FSDP, ZeRO)
+  kExpert,    ///< experts or embedding tables, with rows exchanged by all_to_all
   kTensor,    ///< each layer, or the sequence
-  kPipeline,  ///< the layers, or what goes round from rank to rank
+  kPipeline,  ///< the layers, or data that circulates among ranks
 };
 /// "data", "sharded", "expert", "tensor", "pipeline".
 [[nodiscard]] std::string_view to_string(GroupKind kind);
-/// Whether its number of ranks follows the job's; else it stays.
+/// Returns true if the group's size follows the job's; otherwise the size is fixed.
 [[nodiscard]] constexpr bool follows_job(GroupKind kind) {
   return kind <= GroupKind::kExpert;
 }
@@ -35,34 +35,35 @@ void add_group_kind(std::string_view text, GroupKinds& kinds);
 
 /// Another number of ranks.
 struct WorldSize {
-  int ranks = 0;              ///< 0: ranks_per_program times the recorded ones
-  int ranks_per_program = 0;  ///< as many do the same, side by side; 0: they take turns
-  GroupKinds kinds = {};      ///< what the user says of groups
-  /// Ranks that do the same share a program, though places in memory and remainders of splits are
-  /// one rank's then: enough for a simulation, which no rank runs.
+  int ranks = 0;  ///< 0: ranks_per_program times the recorded number
+  /// So many adjacent ranks copy one recorded rank. 0: the recorded ranks are copied in turn.
+  int ranks_per_program = 0;
+  GroupKinds kinds = {};  ///< kinds that the user named
+  /// Ranks that do the same share a program. Memory addresses and remainders of splits are then
+  /// those of one rank, which is enough for a simulation.
   bool shares_programs = false;
 };
 
 /// A job on another number of ranks.
 struct ScaledWorld {
-  std::vector<et_schema::Program> programs;  ///< each once, with the recorded times of its calls
+  std::vector<et_schema::Program> programs;  ///< distinct, with the recorded times of calls
   std::vector<std::uint32_t> program_of;     ///< by rank
   std::vector<std::size_t> source_of;        ///< by rank: the program of the benchmark
   std::vector<et_schema::ProcessGroup> groups;
-  std::vector<int> recorded_ranks;   ///< by group: how many it had
-  et_schema::ScaledJob scaled;       ///< what the rules were
-  bool has_other_shapes = false;     ///< of tensors of operators, not of communication alone
-  std::uint64_t dropped_bodies = 0;  ///< what was recorded below operators: no rule tells its sizes
+  std::vector<int> recorded_ranks;   ///< by group: its recorded size
+  et_schema::ScaledJob scaled;       ///< the rules that were applied
+  bool has_other_shapes = false;     ///< of operators' tensors, not only of communication
+  std::uint64_t dropped_bodies = 0;  ///< recorded below operators, without rules for their sizes
 };
 
-/// The benchmark's job on another number of ranks, each with the batch that it has now. Ranks that
-/// differ only along the axis that grows or shrinks do what the recorded ones on that axis did. One
-/// recorded rank of a larger job stands for those that are not there. Throws Error (bad input), by
-/// name, where no rule covers a group, a call or an operator, with the sizes that would work.
+/// Returns the benchmark's job on another number of ranks, with the same batch for each rank. Ranks
+/// that differ only along the resized axis do what the recorded ranks on that axis did. One
+/// recorded rank of a larger job stands for the missing ones. Throws Error (bad input) with the
+/// name of a group, call or operator that no rule covers, and with the sizes that would work.
 [[nodiscard]] ScaledWorld with_world_size(const et_schema::Bench& bench, const WorldSize& size);
 
-/// The benchmark of that job, to replay. The recorded times of communications that are of another
-/// size are left out, and all of them where operators have other shapes.
+/// Returns the benchmark of that job, for replay. Removes the recorded times of resized
+/// communications, and all recorded times if operators have other shapes.
 [[nodiscard]] et_schema::Bench bench_of(const et_schema::Bench& recorded, ScaledWorld world,
                                         const WorldSize& size);
 

@@ -16,41 +16,41 @@ namespace understudy::generator {
 struct Selected {
   std::vector<et_schema::NodeIndex> operators;  ///< in order of issue
   std::vector<et_schema::NodeIndex>
-      owner;  ///< by node: the whole operator in which it runs, kNoNode outside of all operators
-  std::vector<bool> is_open;  ///< by node: its children are replayed, and do not form its body
+      owner;  ///< by node: the selected operator in which it runs, kNoNode outside of all operators
+  std::vector<bool> is_open;  ///< by node: its children are replayed instead of forming its body
   std::vector<et_schema::Opened> opened;       ///< by name and reason, in order of first occurrence
-  std::vector<std::uint32_t> opened_as;        ///< by node: its position in `opened`, if it is open
-  std::uint64_t rounds = 0;                    ///< to the fixpoint
-  std::vector<et_schema::NodeIndex> filtered;  ///< nodes that filters leave out, labels among them
+  std::vector<std::uint32_t> opened_as;        ///< by node: its index in `opened`, if it is open
+  std::uint64_t rounds = 0;                    ///< number of rounds to the fixpoint
+  std::vector<et_schema::NodeIndex> filtered;  ///< nodes that filters exclude, including labels
 };
 
-/// A label that did work of its own: a C++ or Python autograd function whose kernels no operator
-/// shows.
+/// A label that did work of its own: a C++ or Python autograd function whose kernels belong to no
+/// operator.
 struct WorkingLabel {
   et_schema::NodeIndex label = et_schema::kNoNode;
   et_schema::NodeIndex after =
       et_schema::kNoNode;  ///< the last operator below the label; the label itself if there is none
   et_schema::NodeIndex forward =
       et_schema::kNoNode;  ///< the operator whose backward it is; kNoNode if unknown
-  std::vector<const et_schema::Tensor*> allocated;  ///< what operators below it allocated
+  std::vector<const et_schema::Tensor*> allocated;  ///< tensors that operators below it allocated
 };
 
 /// Selects operators as high as the data flow allows (docs/design.md, "Selection", 1 to 3): the
-/// highest operator on memory on every path. It is opened if a storage lifetime that began inside
-/// is used outside without being among its inputs or outputs, or if its subtree holds an operator
-/// of its own name; this repeats to the fixpoint. An opened operator is replayed too, after its
-/// children, if no operator below it computed its result (mul_ clones its input for the backward
-/// pass, and then multiplies by itself).
+/// highest operator on memory on every path. An operator is opened if a storage lifetime that began
+/// inside is used outside without being among its inputs or outputs, or if its subtree holds an
+/// operator of the same name. This repeats to the fixpoint. An opened operator is also replayed
+/// itself, after its children, if no operator below it computed its result (mul_ clones its input
+/// for the backward pass, and then multiplies in place).
 [[nodiscard]] Selected select_operators(const et_schema::Trace& trace, const Flow& flow);
 
-/// Narrows a selection, labels that did work included, by --only, --include, --exclude and
-/// --subgraph. Nodes that are left out go to `selected.filtered`. Throws Error (usage): a regular
-/// expression that does not parse, a subgraph that no node's name holds.
+/// Applies --only, --include, --exclude and --subgraph to a selection, including its labels that
+/// did work. Adds excluded nodes to `selected.filtered`. Throws Error (usage): an invalid regular
+/// expression, a subgraph that no node's name contains.
 void apply_filters(const et_schema::Trace& trace, const CommCalls& calls,
                    const GenerateOptions& options, Selected& selected,
                    std::vector<WorkingLabel>& labels);
 
-/// The filters as a report names them, one per line: "--only compute".
+/// Returns the filters as a report names them, one per entry: "--only compute".
 [[nodiscard]] std::vector<std::string> describe_filters(const GenerateOptions& options);
 
 struct LabelsFound {
@@ -59,10 +59,10 @@ struct LabelsFound {
 };
 
 /// Finds labels that did work which no operator shows (docs/design.md, "Selection", 6 and 7):
-/// labels of the backward pass that take a gradient and have only allocations below them, and
+/// labels of the backward pass that receive a gradient and have only allocations below them, and
 /// compiled graphs whose kernels have no nodes. PyTorch's own autograd nodes without operators only
-/// pass a gradient on; their names end in a number, or are AccumulateGrad. `link` may be null: then
-/// no time shows which functions only pass a gradient on, and all count as work.
+/// pass a gradient on; their names end in a number, or are AccumulateGrad. If `link` is null, times
+/// cannot show which functions only pass a gradient on, and all count as work.
 [[nodiscard]] LabelsFound find_labels(const et_schema::Trace& trace, const Flow& flow, IdRange step,
                                       const Selected& selected, const Link* link);
 

@@ -10,38 +10,38 @@
 
 namespace understudy::generator {
 
-/// How the values of one tensor among a node's inputs repeat.
+/// How often the values of one tensor among a node's inputs repeat.
 struct CapturedReuse {
-  std::size_t tensor = 0;                   ///< flat index: every tensor among the inputs counts
-  const et_schema::Reuse* reuse = nullptr;  ///< belongs to the trace
+  std::size_t tensor = 0;                   ///< index among all tensors of the inputs
+  const et_schema::Reuse* reuse = nullptr;  ///< owned by the trace
 };
 
 /// The share of zeros of one tensor among a node's inputs.
 struct CapturedZeros {
-  std::size_t tensor = 0;  ///< flat index, likewise
+  std::size_t tensor = 0;  ///< index among all tensors of the inputs
   double share = 0;
 };
 
 /// The elements of one sparse tensor among a node's inputs.
 struct CapturedSparse {
-  std::size_t tensor = 0;                        ///< flat index, likewise
-  const et_schema::SparseUse* sparse = nullptr;  ///< belongs to the trace
+  std::size_t tensor = 0;                        ///< index among all tensors of the inputs
+  const et_schema::SparseUse* sparse = nullptr;  ///< owned by the trace
 };
 
 struct CapturedReuses {
   std::unordered_map<std::uint64_t, std::vector<CapturedReuse>> by_node;          ///< by node id
-  std::unordered_map<std::uint64_t, std::vector<CapturedZeros>> zeros_by_node;    ///< likewise
-  std::unordered_map<std::uint64_t, std::vector<CapturedSparse>> sparse_by_node;  ///< likewise
-  std::uint64_t unjoined = 0;  ///< uses without a call in the step, or left out by the recorder
+  std::unordered_map<std::uint64_t, std::vector<CapturedZeros>> zeros_by_node;    ///< by node id
+  std::unordered_map<std::uint64_t, std::vector<CapturedSparse>> sparse_by_node;  ///< by node id
+  std::uint64_t unjoined = 0;  ///< uses without a call in the step, or skipped by the recorder
 };
 
-/// Joins what was recorded of values (Trace::index_uses) with the nodes of a step.
+/// Joins the recorded facts about values (Trace::index_uses) with the nodes of a step.
 ///
-/// The recorder watched another step. It saw an operator's calls where no other operator that it
-/// saw had made them; calls of one operator are joined in order where they are as many in both
-/// steps, else in order among those with index tensors of the same sizes. Operators above the call
-/// that were given the same tensor have its values as well. Zeros that find no call are not
-/// counted: they only make a replay's times more like the original's.
+/// The recorder watched another step. It records an operator's call unless another recorded
+/// operator made it. The calls of one operator are joined in order if both steps have equally many,
+/// otherwise in order among calls with index tensors of the same sizes. Operators above the call
+/// that received the same tensor get the same facts. Zeros without a matching call are not counted
+/// as a loss: they only bring a replay's times closer to the original's.
 [[nodiscard]] CapturedReuses join_index_uses(const et_schema::Trace& trace, const Flow& flow);
 
 }  // namespace understudy::generator

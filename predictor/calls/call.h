@@ -17,54 +17,56 @@ using et_schema::DType;
 struct TensorLayout {
   DType dtype = DType::kFloat32;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides =
-      {};  ///< in elements; empty: contiguous; a sparse one's: all 0
-  std::optional<std::int64_t> stored = {};  ///< numbers that a sparse one holds, where known
+  std::vector<std::int64_t> strides = {};  ///< in elements; empty: contiguous; all 0: sparse
+  /// Number of elements that a sparse tensor stores, if known.
+  std::optional<std::int64_t> stored = {};
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// A sparse one counts those that it holds, where known.
+/// Returns the number of elements; of a sparse tensor the stored ones, if known.
 [[nodiscard]] std::int64_t element_count(const TensorLayout& tensor);
-/// Bytes of the elements that it really has: a dimension of stride 0 counts once.
+/// Returns the bytes of the elements in memory. A dimension of stride 0 counts once.
 [[nodiscard]] double stored_bytes(const TensorLayout& tensor);
-/// Strides as those of a contiguous tensor, dimensions of one element aside.
+/// Returns true if the strides are a contiguous tensor's. Dimensions of size 1 are ignored.
 [[nodiscard]] bool is_contiguous(const TensorLayout& tensor);
-/// "float32[4,5]", with strides "float32[4,5;1,4]", sparse "float32[4,5;0,0;10]" of 10 numbers.
+/// Returns "float32[4,5]", "float32[4,5;1,4]" with strides, or "float32[4,5;0,0;10]" for a sparse
+/// tensor with 10 stored elements.
 [[nodiscard]] std::string to_string(const TensorLayout& tensor);
-/// All of them, a blank between two.
+/// Returns the texts of all tensors, separated by blanks.
 [[nodiscard]] std::string to_string(const std::vector<TensorLayout>& tensors);
-/// The reverse of one. Null: not such a text, or a negative size.
+/// Parses to_string() of one tensor. Returns null if the text has another form or a negative size.
 [[nodiscard]] std::optional<TensorLayout> parse_tensor_layout(std::string_view text);
 
-/// "float16", as all files of ours have it, and as other tools do: "torch.float16", "half",
-/// "Float", "f8e4m3", "Int". Null: no such type.
+/// Returns the type of a name: "float16", as in Understudy's files, or another tool's spelling
+/// ("torch.float16", "half", "Float", "f8e4m3", "Int"). Returns null if no type has the name.
 [[nodiscard]] std::optional<DType> dtype_of_tool_name(std::string_view name);
 
-/// What a model of operators is asked.
+/// An operator call, the input of operator models.
 struct OperatorCall {
   std::string name;      ///< "aten::linear"
-  std::string overload;  ///< "Tensor"; empty: the operator's default
+  std::string overload;  ///< "Tensor"; empty: the default overload
   std::vector<TensorLayout> inputs;
   std::vector<TensorLayout> outputs;
   bool operator==(const OperatorCall&) const = default;
 };
 
-/// A table's gradient that is sparse by rows, added to the table: rows at indices, as index_add_
-/// adds them, but another way; so it is an overload of that, "aten::index_add_.sparse", whose times
-/// say more than those of index_add_, which stand in where there are none. Its result is the table
-/// as far as it is written: `met_rows` of it, where that is known, else as many as so many rows
-/// drawn alike would meet. Null: any other call.
+/// Returns the call that adds a row-sparse gradient to a table; null for any other call. Such an
+/// update runs other kernels than index_add_ on the same rows, so it has an overload of its own,
+/// "aten::index_add_.sparse". If that overload was not measured, times of index_add_ are used. Its
+/// result is the part of the table that is written: `met_rows` rows, or if unset, the expected
+/// number of distinct rows of uniform draws.
 [[nodiscard]] std::optional<OperatorCall> sparse_update(
     const OperatorCall& call, std::optional<std::int64_t> met_rows = std::nullopt);
 
-/// How many of `rows` are met by `draws`, each of any row.
+/// Returns the expected number of distinct rows among `draws` uniform draws from `rows` rows.
 [[nodiscard]] std::int64_t rows_met(std::int64_t rows, std::int64_t draws);
 
-/// What a time is of.
+/// The work that a time covers.
 enum class TimedAs : std::uint8_t {
-  kTimedCall,  ///< a call and a wait for its end, over many: never below what the host needs
-  kDevice,     ///< what ran on the device, nothing of the host
-  kHost        ///< a call on the host that did the work itself
+  /// A call and the wait for its end, averaged over many; never below the host's time.
+  kTimedCall,
+  kDevice,  ///< device work only, without the host
+  kHost     ///< a call on the host, which does the work itself
 };
 [[nodiscard]] std::string_view to_string(TimedAs timed);
 [[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
@@ -72,17 +74,17 @@ enum class TimedAs : std::uint8_t {
 /// The device of rows that do not name their card.
 inline constexpr std::string_view kGpuPlace = "cuda";
 
-/// A call and what it took: one row of measurements, whatever file it came from.
+/// A call and its measured time: one row of measurements, from any kind of file.
 struct MeasuredCall {
   OperatorCall call;
-  std::string device;  ///< the card's name; "cpu" of a host
-  int threads = 0;     ///< of the operator on a host; 0 on a card
+  std::string device;  ///< the card's name, or "cpu" for a host
+  int threads = 0;     ///< threads of the operator on a host; 0 on a card
   TimedAs timed = TimedAs::kTimedCall;
   double median_ns = 0;
-  double spread_ns = 0;  ///< from the 10th to the 90th percentile; 0: not told
-  std::uint64_t n = 1;   ///< calls behind the median
+  double spread_ns = 0;  ///< from the 10th to the 90th percentile; 0: unknown
+  std::uint64_t n = 1;   ///< number of calls that the median is taken over
   std::string source;    ///< the file's name
-  std::map<std::string, double> counters = {};  ///< "dram_bytes", "energy_j": per call, where read
+  std::map<std::string, double> counters = {};  ///< per call: "dram_bytes", "energy_j"
   bool operator==(const MeasuredCall&) const = default;
 };
 

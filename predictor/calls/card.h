@@ -16,44 +16,44 @@ namespace understudy::predictor {
 
 using et_schema::DType;
 
-/// What a specification promises of a card, or what was found of a host.
+/// Peak figures of a card by its specification, or of a host as detected.
 struct Card {
-  std::string name;  ///< as in the tables' column Device; "cpu" of a host
+  std::string name;  ///< as in the column Device of tables; "cpu" for a host
   double memory_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  double flops = 0;       ///< a second, float32 outside of tensor cores
-  double processors = 0;  ///< SMs; cores of a host
-  double l2_bytes = 0;    ///< the last cache of a host
+  double flops = 0;       ///< per second, float32 outside of tensor cores
+  double processors = 0;  ///< SMs, or cores of a host
+  double l2_bytes = 0;    ///< on a host: the last-level cache
   double clock_hz = 0;
   double cores_per_processor = 0;
-  double tf32_flops = 0;  ///< a second, of float32 products on tensor cores; 0: not known
-  /// Floating-point operations a second by element type, where another than float32 is known.
+  double tf32_flops = 0;  ///< per second, float32 products on tensor cores; 0: unknown
+  /// Floating-point operations per second by element type, for known types other than float32.
   std::map<DType, double> flops_by_dtype = {};
-  std::string source = {};  ///< the file, or how it was found
+  std::string source = {};  ///< the file, or how the figures were detected
   bool operator==(const Card&) const = default;
 };
 
-/// The peak of `dtype` where known, else float32's, which may be a sixteenth (has_peak() tells).
+/// Returns the peak of `dtype` if has_peak(), otherwise float32's, which can be 16 times lower.
 [[nodiscard]] double peak_flops(const Card& card, DType dtype);
-/// Whether the card says what it does in that type: float32, or among flops_by_dtype.
+/// Returns true if the card has a peak for the type: float32, or a type in flops_by_dtype.
 [[nodiscard]] bool has_peak(const Card& card, DType dtype);
-/// What no kernel exceeds: of float32 the most of both ways; infinite where no peak is known.
+/// Returns the rate that no kernel exceeds: for float32 the larger of `flops` and `tf32_flops`;
+/// infinity if the peak is unknown.
 [[nodiscard]] double most_flops(const Card& card, DType dtype);
 
-/// A card's file (docs/formats.md, "Cards"). Throws Error (bad input): not JSON, a key missing, a
-/// figure that is not above 0.
+/// Parses a card's file (docs/formats.md, "Cards"). Throws Error (bad input) if the text is not
+/// JSON, a key is missing, or a figure is not above 0.
 [[nodiscard]] Card parse_card(std::string_view text, const std::string& file);
-/// The same as a part of another document (json_record.h).
+/// Reads and writes a card as a part of another document (json_record.h).
 void read_value(const et_schema::JsonField& field, Card& card);
 [[nodiscard]] nlohmann::ordered_json json_value(const Card& card);
 
-/// The cards of a file or of the .json files of a folder. Throws Error (bad input): none, one name
-/// twice with different figures.
+/// Reads the cards of a file or of a folder's .json files. Throws Error (bad input) if there is no
+/// card, or if one name has different figures.
 [[nodiscard]] std::vector<Card> read_cards(const std::string& path);
 
-/// This machine's processor: usable cores, last cache, memory and clock as Linux tells them.
-/// Nothing but measurement tells its peaks: they are 0 (see with_measured_peaks in
-/// operators/peaks.h).
+/// Returns this machine's processor: usable cores, last-level cache, memory and clock as reported
+/// by Linux. Peaks are 0, because they must be measured (with_measured_peaks()).
 [[nodiscard]] Card host_card();
 
 }  // namespace understudy::predictor

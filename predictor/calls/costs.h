@@ -11,29 +11,30 @@
 
 namespace understudy::predictor {
 
-// The model's words, which all that plays programs speaks.
+// Names of the model that all code that simulates programs uses.
 using et_schema::CommKind;
 using et_schema::DType;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
 
-/// What one thing takes, with the interval that holds 9 of 10.
+/// A predicted time and its 90 % interval.
 struct Estimate {
   double ns = 0;
   double low_ns = 0;
   double high_ns = 0;
-  std::string model = {};  ///< "roofline", "two_clock+trees", "recorded"; never empty where ns > 0
-  bool extrapolated = false;  ///< asked outside of what the model has seen
-  bool modelled = true;       ///< false: a bound stands in, no model covers it
+  /// "roofline", "two_clock+trees", "recorded"; never empty if ns > 0.
+  std::string model = {};
+  bool extrapolated = false;  ///< the call is outside of the range that the model was fitted to
+  bool modelled = true;       ///< false: no model covers the call, a bound is used instead
   bool operator==(const Estimate&) const = default;
 };
 
-/// A time that is known: no interval.
+/// Returns a known time: its interval has no width.
 [[nodiscard]] inline Estimate known(double ns, std::string model) {
   return {.ns = ns, .low_ns = ns, .high_ns = ns, .model = std::move(model)};
 }
-/// Time and interval times `factor`, which is at least 0.
+/// Returns the time and its interval multiplied by `factor`, which must be at least 0.
 [[nodiscard]] inline Estimate scaled(Estimate estimate, double factor) {
   estimate.ns *= factor;
   estimate.low_ns *= factor;
@@ -41,31 +42,31 @@ struct Estimate {
   return estimate;
 }
 
-/// What an operator takes of its host and of its device.
+/// An operator's time on its host and on its device.
 struct OperatorCost {
-  Estimate host;               ///< of the issuing thread, waits for a device excluded
-  Estimate device;             ///< of the stream that it is issued to; 0 where it runs on the host
-  std::uint64_t launches = 0;  ///< kernels on the device
+  Estimate host;               ///< of the issuing thread, without waits for a device
+  Estimate device;             ///< of the stream it is issued to; 0 if it runs on the host
+  std::uint64_t launches = 0;  ///< number of kernels on the device
   bool operator==(const OperatorCost&) const = default;
 };
 
-/// One communication as all of its group's ranks take part in it.
+/// One communication of all ranks of a group.
 struct CommCall {
   CommKind kind = CommKind::kBarrier;
-  std::int64_t bytes = 0;  ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
+  std::int64_t bytes = 0;  ///< size by nccl-tests' definition (comm_traits.h, CommBytes)
   int ranks = 1;           ///< of the group
-  int recorded_ranks = 1;  ///< that it had when `sides` were recorded
-  int nodes = 1;           ///< that these ranks are on
-  bool on_device = false;  ///< the tensors lie on a GPU
+  int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
+  int nodes = 1;           ///< number of nodes that the ranks run on
+  bool on_device = false;  ///< the tensors are on a GPU
   DType dtype = DType::kFloat32;
-  /// Of all_to_allv: bytes from rank i to rank j at [i * ranks + j]; else empty.
+  /// all_to_allv only: bytes from rank i to rank j at [i * ranks + j].
   std::vector<std::int64_t> sent_bytes = {};
-  /// The call of each rank, in group order, where it is one of programs'; else empty.
+  /// The recorded call of each rank, in group order; empty if the call is not from programs.
   std::vector<const Instruction*> sides = {};
 };
 
-/// What things take on one platform. Implementations are immutable after construction: calls from
-/// several threads are safe, and equal questions have equal answers.
+/// Times on one platform. Implementations are immutable after construction: they may be called from
+/// several threads, and equal arguments give equal results.
 class Costs {
  public:
   Costs() = default;
@@ -73,16 +74,16 @@ class Costs {
   Costs& operator=(const Costs&) = delete;
   virtual ~Costs() = default;
 
-  /// The cost of a kOp, kAlias, kNative or kKernel instruction of `program`.
+  /// Returns the cost of a kOp, kAlias, kNative or kKernel instruction of `program`.
   [[nodiscard]] virtual OperatorCost of_operator(const Program& program,
                                                  const Instruction& instruction) const = 0;
-  /// From the arrival of the last rank to the end.
+  /// Returns the time from the arrival of the last rank to the end.
   [[nodiscard]] virtual Estimate of_communication(const CommCall& call) const = 0;
-  /// Of the host from the end of the previous instruction on its thread to `instruction`.
+  /// Returns the host time between the previous instruction on the same thread and `instruction`.
   [[nodiscard]] virtual Estimate of_gap(const Program& program,
                                         const Instruction& instruction) const = 0;
-  /// Of the host after the last instruction. Set if and only if all costs are those of the recorded
-  /// step: the simulator then plays each recorded piece of device work by itself.
+  /// Returns the host time after the last instruction. Set if and only if all costs are the
+  /// recorded step's own: the simulator then simulates each recorded device work separately.
   [[nodiscard]] virtual std::optional<Estimate> of_end(const Program& /*program*/) const {
     return std::nullopt;
   }

@@ -8,15 +8,15 @@
 
 namespace understudy::predictor {
 
-/// The cards whose data sheets come with Understudy, in order of names.
+/// Returns the cards whose data sheets ship with Understudy, ordered by name.
 [[nodiscard]] std::span<const Card> known_cards();
 
-/// The known card of that name, or the only one whose name holds all of its words in any case
-/// ("H100", "AMD Instinct MI300X VF" of a virtual function). Null: none, or several.
+/// Returns the known card of that name, or the only one whose name contains all words of `name`,
+/// ignoring case ("H100"; "AMD Instinct MI300X VF", a virtual function). Null: none or several.
 [[nodiscard]] const Card* find_known_card(std::string_view name);
 
-/// A card's file, or else a known card. Throws Error: usage, which lists the known ones; bad input,
-/// by parse_card(). `flag` is what the user gave it to.
+/// Returns the card of a file, or a known card. `flag` is the command line's flag, for errors.
+/// Throws Error (usage), with a list of the known cards, and as parse_card() does.
 [[nodiscard]] Card card_named(const std::string& name_or_file, const std::string& flag);
 
 }  // namespace understudy::predictor

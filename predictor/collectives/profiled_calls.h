@@ -12,16 +12,16 @@
 
 namespace understudy::predictor {
 
-/// The collectives of a job on GPUs, from the Kineto profiles of its ranks, whose kernels say what
-/// they communicate ("Collective name" and its neighbours, PyTorch 2.2 and later).
+/// The collectives of a GPU job, from its ranks' Kineto profiles. Their kernels must describe the
+/// communication ("Collective name" and related fields, PyTorch 2.2 and later).
 class ProfiledCalls {
  public:
-  /// Several profiles of a rank follow each other in time.
+  /// Adds a profile. Several profiles of one rank must be added in the order of time.
   void add(const et_schema::Profile& profile);
 
-  /// A row for each kind, size and group. The calls of a group's ranks are paired in their order;
-  /// a pair took as long as on the rank that came last and waited for nobody: the shortest of
-  /// their times. What cannot be paired is left out, by reason.
+  /// Returns a row for each kind, size and group. The n-th calls of a group's ranks are one call;
+  /// its time is the shortest of all ranks, because the rank that joins last does not wait. Calls
+  /// without a counterpart are counted in `left_out`, by reason.
   [[nodiscard]] ReadCollectives rows(int ranks_per_node = et_schema::kUsualRanksPerNode) const;
 
  private:
@@ -33,9 +33,9 @@ class ProfiledCalls {
     double duration_ns = 0;
   };
   struct Group {
-    std::size_t ranks = 0;                            ///< that it has
-    std::string file;                                 ///< of one of them
-    std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, as far as profiles are there
+    std::size_t ranks = 0;                            ///< number of the group's ranks
+    std::string file;                                 ///< one of the group's files
+    std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, for ranks with profiles
   };
   void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm,
            const et_schema::DeviceEvent& event);

@@ -11,10 +11,10 @@
 
 namespace understudy::predictor {
 
-/// What share of repetitions the intervals hold.
+/// Share of the repetitions that an interval contains.
 inline constexpr double kIntervalShare = 0.9;
 
-/// What one sweep is of.
+/// Key of a sweep.
 struct SeriesKey {
   CommKind kind = CommKind::kAllReduce;
   bool on_device = true;
@@ -23,36 +23,36 @@ struct SeriesKey {
   auto operator<=>(const SeriesKey&) const = default;
 };
 
-/// A sweep over size on one number of ranks, ascending in size.
+/// A sweep over sizes on one number of ranks, ordered by size.
 struct SizeCurve {
   int ranks = 2;
-  std::vector<double> ln_bytes;    ///< of a size of 0: 0
-  std::vector<double> efficiency;  ///< alpha-beta's time / what was measured
-  std::vector<double> spread;      ///< of repetitions, as a share of the time
+  std::vector<double> ln_bytes;    ///< 0 for a size of 0
+  std::vector<double> efficiency;  ///< alpha-beta time / measured time
+  std::vector<double> spread;      ///< spread of the repetitions / time
   bool operator==(const SizeCurve&) const = default;
 };
 
-/// A model of one kind: alpha (n - 1) + beta 2 (n - 1) / n S for all-reduce and alike for others
-/// (traffic.h), and over it what share of that was reached, linear in ln size and in ln n. Beyond
-/// the sizes that were measured the share of the last one is kept. Intervals take that share for a
-/// random walk over ln size and over ln n: its step is the 90 % quantile of what leaving out a
-/// size, an end, or a number of ranks would have missed by.
+/// A model of one kind: an alpha-beta time (traffic.h), for all-reduce alpha (n - 1) + beta 2 (n -
+/// 1) / n S, divided by an efficiency. The efficiency is interpolated linearly in ln size and ln n;
+/// beyond the measured sizes it stays constant. For intervals it is a random walk over ln size and
+/// ln n, whose steps are 90 % quantiles of errors when a size, an end or a number of ranks is left
+/// out.
 struct Series {
   SeriesKey key;
   double alpha_ns = 0;
   double beta_ns_per_byte = 0;
-  std::vector<SizeCurve> curves;  ///< ascending in ranks
-  double size_step = 0;           ///< |ln error| per sqrt(ln size) between sizes
-  double end_step = 0;            ///< the same beyond the last one
+  std::vector<SizeCurve> curves;  ///< ordered by ranks
+  double size_step = 0;           ///< |ln error| per sqrt(ln size) between measured sizes
+  double end_step = 0;            ///< the same beyond the last measured size
   double rank_step = 0;           ///< |ln error| per sqrt(ln n)
-  Errors left_out;                ///< of sizes between others, each predicted from the rest
+  Errors left_out;                ///< errors of inner sizes, each predicted from the others
   bool operator==(const Series&) const = default;
 };
 
-/// Fits rows of one key, all of two ranks or more; at least one.
+/// Fits rows of one key. There must be at least one row, and all must have two ranks or more.
 [[nodiscard]] Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows);
 
-/// The time of a call of that kind on two ranks or more.
+/// Returns the time of a call of that kind. `ranks` must be at least 2.
 [[nodiscard]] Estimate estimate(const Series& series, double bytes, int ranks);
 
 }  // namespace understudy::predictor

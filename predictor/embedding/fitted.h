@@ -11,47 +11,47 @@
 
 namespace understudy::predictor {
 
-/// What a call does, in numbers that its time is a sum over: 1 for the call, its tables, bags,
-/// lookups, bytes looked up, lookups that miss the cache, their bytes.
+/// Terms of a call's time, which is a weighted sum of them: 1 for the call, its tables, bags,
+/// lookups, bytes looked up, lookups that miss the cache, and their bytes.
 inline constexpr std::size_t kEmbeddingTerms = 7;
 using EmbeddingTerms = std::array<double, kEmbeddingTerms>;
 
-/// One direction's times: coefficients of the terms, none below 0.
+/// Model of one direction: coefficients of the terms, all at least 0.
 struct EmbeddingFit {
   EmbeddingTerms ns{};
-  double cache_bytes = 0;  ///< that leave the least error
-  double width = 0;        ///< |ln error|, 90 %, of rows that were left out
-  Errors left_out;         ///< each row predicted by a fit to four fifths without it
+  double cache_bytes = 0;  ///< cache size with the smallest error
+  double width = 0;        ///< 90 % quantile of |ln error| on held-out rows
+  Errors left_out;         ///< each fifth of the rows predicted by a fit to the others
   bool operator==(const EmbeddingFit&) const = default;
 };
 
-/// Times of a platform's embedding tables, fitted to rows.
+/// Fitted times of a platform's embedding tables.
 struct EmbeddingModel {
   EmbeddingFit forward;
   EmbeddingFit backward;
-  double most_load_ns = 0;  ///< of the rows: beyond it is extrapolated
+  double most_load_ns = 0;  ///< the rows' largest load; larger loads are extrapolated
   bool operator==(const EmbeddingModel&) const = default;
 };
 
-/// A table's terms but for the call's 1. The rows that a batch meets most often stay in the
-/// cache: by the shares of reuse.
+/// Returns a table's terms, without the 1 for the call. By the shares of reuse, the rows that a
+/// batch reads most often stay in the cache.
 [[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch,
                                       double cache_bytes);
 
-/// Fewer rows of a direction do not make a model.
+/// Minimum number of rows to fit a direction.
 inline constexpr std::size_t kLeastEmbeddingRows = 20;
 
-/// Fits each direction to its rows, by least squares of relative errors without the outermost of
-/// them. Throws Error (bad input): fewer than kLeastEmbeddingRows of a direction.
+/// Fits each direction to its rows by least squares of relative errors, without outliers. Throws
+/// Error (bad input) if a direction has fewer than kLeastEmbeddingRows rows.
 [[nodiscard]] EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows);
 
-/// Answers by such a model: a load is nanoseconds of the terms.
+/// Returns costs by the model. Loads are nanoseconds of the terms.
 [[nodiscard]] EmbeddingCosts embedding_costs(const EmbeddingModel& model);
 
-/// The section `embedding` of a platform file (docs/formats.md): one JSON object.
+/// Writes the section `embedding` of a platform file (docs/formats.md): one JSON object.
 [[nodiscard]] std::string to_json(const EmbeddingModel& model);
 
-/// Reads it back. Throws Error (bad input) with the field.
+/// Reads the section. Throws Error (bad input) with the field.
 [[nodiscard]] EmbeddingModel embedding_from_json(const et_schema::JsonField& section);
 
 }  // namespace understudy::predictor

@@ -11,16 +11,16 @@
 
 namespace understudy::predictor {
 
-/// How a table is cut.
+/// How a table is split.
 enum class Split : std::uint8_t {
   kNone,
-  kColumns,  ///< each part holds some numbers of every row: all lookups, fewer bytes
-  kRows      ///< each part holds some rows: its share of the lookups, sums as wide as the table's
+  kColumns,  ///< each part has some columns of every row: all lookups, fewer bytes
+  kRows      ///< each part has some rows: its share of lookups, sums of full width
 };
 /// "none", "columns" or "rows".
 [[nodiscard]] std::string_view to_string(Split split);
 
-/// A table or a part of one: columns or rows [begin, end).
+/// A table or a part of it: columns or rows [begin, end).
 struct Shard {
   std::size_t table = 0;
   Split split = Split::kNone;
@@ -29,30 +29,30 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 [[nodiscard]] Shard whole(const ShardTask& task, std::size_t table);
-/// The table that a shard is by itself.
+/// Returns the shard as a table of its own.
 [[nodiscard]] EmbeddingTable table_of(const ShardTask& task, const Shard& shard);
 
-/// What a platform tells.
+/// Costs on a platform.
 struct ShardCosts {
   EmbeddingCosts embedding;
-  /// The time of an exchange between so many ranks whose busiest link carries so many bytes.
+  /// Returns the time of an all-to-all between `ranks` whose busiest link carries `link_bytes`.
   std::function<Estimate(double link_bytes, int ranks)> all_to_all;
 };
 
-/// A shard's part in its rank's work, known beforehand.
+/// A shard's contribution to its rank's work; does not depend on other shards.
 struct ShardLoad {
   double forward = 0;  ///< EmbeddingCosts::load
   double backward = 0;
-  double bytes = 0;         ///< of memory, the optimizer's state included
-  double output_bytes = 0;  ///< of the sums for one rank's samples
-  double index_bytes = 0;   ///< of one rank's indices and offsets, which it sends here
+  double bytes = 0;         ///< memory, including the optimizer's state
+  double output_bytes = 0;  ///< sums for one rank's samples
+  double index_bytes = 0;   ///< indices and offsets that each rank sends to this one
 };
 
-/// What is to be placed, and where.
+/// A placement problem: the tables, the ranks and their costs.
 struct Placement {
   const ShardTask& task;
   int ranks;
-  double memory_bytes;  ///< of each rank
+  double memory_bytes;  ///< per rank
   const ShardCosts& costs;
 };
 [[nodiscard]] ShardLoad load_of(const Placement& on, const Shard& shard);
@@ -60,13 +60,12 @@ struct Placement {
 /// Sum of the loads on one rank.
 using RankLoad = ShardLoad;
 
-/// What a step takes of its embedding tables: the exchange of indices, the slowest rank's lookups,
-/// the exchange of the sums, that of their gradients, the slowest rank's updates. Each waits for
-/// all ranks.
+/// Time of a step for its embedding tables: exchange of indices, the slowest rank's lookups,
+/// exchanges of sums and gradients, the slowest rank's updates. Each phase waits for all ranks.
 struct StepTime {
-  Estimate indices;  ///< nothing where each rank reads all samples' indices by itself
+  Estimate indices;  ///< zero if each rank reads the indices of all samples itself
   Estimate forward;
-  Estimate all_to_all;  ///< one way; both take as long
+  Estimate all_to_all;  ///< one direction; both take equally long
   Estimate backward;
   [[nodiscard]] double ns() const { return sum(&Estimate::ns); }
   [[nodiscard]] double low_ns() const { return sum(&Estimate::low_ns); }
@@ -78,27 +77,27 @@ struct StepTime {
   }
 };
 [[nodiscard]] StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs);
-/// What the busiest link carries one way: the most that a rank sends to the others or gets of them.
+/// Returns the most bytes that a rank sends to others or receives from them.
 [[nodiscard]] double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part);
 
-/// What one rank takes of that.
+/// One rank's part of a step's time.
 struct RankTime {
   Estimate forward;
   Estimate backward;
 };
 
-/// Which rank holds which shard.
+/// The assignment of shards to ranks.
 struct Plan {
   std::string name;               ///< "size_greedy", "search"
-  std::vector<Shard> shards;      ///< in the order of tables
-  std::vector<int> rank_of = {};  ///< of each shard
-  bool fits = true;               ///< no rank holds more than its memory
+  std::vector<Shard> shards;      ///< ordered by table
+  std::vector<int> rank_of = {};  ///< by shard
+  bool fits = true;               ///< no rank exceeds its memory
   std::vector<RankLoad> ranks = {};
   std::vector<RankTime> rank_times = {};
   StepTime time = {};
 };
 
-/// Fills in what follows from shards and ranks.
+/// Fills in all fields that follow from shards and ranks.
 void evaluate(Plan& plan, const Placement& on);
 
 }  // namespace understudy::predictor

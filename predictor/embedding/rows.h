@@ -13,19 +13,19 @@ namespace understudy::predictor {
 struct EmbeddingRow {
   EmbeddingCall call;
   double median_ns = 0;
-  double spread_ns = 0;  ///< half of p90 - p10 of the repetitions; 0: not known
-  std::size_t n = 1;     ///< repetitions
+  double spread_ns = 0;  ///< half of p90 - p10 of the repetitions; 0: unknown
+  std::size_t n = 1;     ///< number of repetitions
   std::string source;
   bool operator==(const EmbeddingRow&) const = default;
 };
 
 inline constexpr int kEmbeddingRowsVersion = 1;
 
-/// A header line, then a JSON line a row (docs/formats.md, "Embedding rows").
+/// Writes a header line, then a JSON line for each row (docs/formats.md, "Embedding rows").
 [[nodiscard]] std::string to_json_lines(const std::vector<EmbeddingRow>& rows);
 
-/// Reads it back. Throws Error (bad input) with line and field: not this format, no table, sizes
-/// below 1, a time that is not finite and above 0.
+/// Reads that format. Throws Error (bad input) with line and field if the format is another, a row
+/// has no table, a size is below 1, or a time is not finite and above 0.
 [[nodiscard]] std::vector<EmbeddingRow> parse_embedding_rows(std::string_view text,
                                                              const std::string& file);
 

@@ -10,42 +10,43 @@
 
 namespace understudy::predictor {
 
-/// Parts have a multiple of so many columns: kernels read rows in pieces of four numbers.
+/// Column parts are multiples of this size, because kernels read rows in vectors of four elements.
 inline constexpr std::int64_t kLeastColumns = 4;
 
 struct SearchOptions {
-  /// Also cuts tables that would fit, in columns, as long as a cut makes the step shorter by 1 %.
+  /// Also splits tables that fit by columns, as long as a split shortens the step by 1 %.
   bool cuts_any = false;
-  /// Told how many of how many starts are done.
+  /// Called with the number of finished starts and their total.
   std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
-/// The plan of the shortest predicted step that it finds. Tables that do not fit on a rank are cut
-/// in columns, where that is not enough in rows; where parts that fit by themselves leave each
-/// other no room, the largest of them are halved. From each of the plans that fit, and from a
-/// greedy one by the predicted time itself, shards are moved and swapped between ranks as long as
-/// that shortens the step; so it is never longer than any of `starts`. Deterministic. Throws Error
-/// (usage) where the tables do not fit on all ranks.
+/// Returns the plan with the shortest predicted step that the search finds.
+///
+/// Tables that do not fit on a rank are split by columns, and by rows if that is not enough. If the
+/// parts do not fit together, the largest is halved. The search starts from each plan that fits and
+/// from a greedy one by predicted time. It moves and swaps shards between ranks as long as that
+/// shortens the step, so the result is never longer than any of `starts`. Deterministic. Throws
+/// Error (usage) if the tables do not fit on all ranks.
 [[nodiscard]] Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                                const SearchOptions& options = {});
 
-/// A shard cut in two, by its columns; where it is too narrow and `by_rows`, by its rows. Nothing
-/// of what can be cut in neither.
+/// Splits a shard in two by columns, or, if it is too narrow and `by_rows` is set, by rows. Returns
+/// nothing if neither is possible.
 [[nodiscard]] std::optional<std::pair<Shard, Shard>> halves_of(const ShardTask& task,
                                                                const Shard& shard, bool by_rows);
 
-/// All tables as shards, none larger than a rank's memory. Throws Error (usage), as above.
+/// Returns all tables as shards that fit on a rank. Throws Error (usage) if that is impossible.
 [[nodiscard]] std::vector<Shard> shards_that_fit(const ShardTask& task, int ranks,
                                                  double memory_bytes);
 
-/// The seven ways to place whole tables that Lin et al. compare (arXiv 2404.12674, section on
-/// sharding; owensgroup/ml_perf_model). With E rows, D numbers a row, L lookups a bag:
+/// Returns the seven placements of whole tables that Lin et al. compare (arXiv 2404.12674, section
+/// on sharding; owensgroup/ml_perf_model). With E rows, D elements per row, L lookups per bag:
 /// - naive: table i on rank i mod n; naive_chunk: runs of equal length; random: by `seed`;
-/// - greedy: tables by falling cost, each on the rank with the least sum so far that has room (the
-///   least bytes where sums are equal); cost of size_greedy E D bytes, of lookup_greedy D L, of
-///   size_lookup_greedy D L log10(E). The cost of norm_lookup_greedy was not found; ours is D L and
-///   E D bytes, each divided by its mean over the tables, added.
-/// Plans that put more on a rank than fits say so.
+/// - greedy: tables by decreasing cost, each on the rank with room that has the smallest sum of
+///   costs (on ties the fewest bytes). Costs: E D bytes for size_greedy, D L for lookup_greedy, D L
+///   log10(E) for size_lookup_greedy. The published cost of norm_lookup_greedy was not found; here
+///   it is D L plus E D bytes, each divided by its mean over the tables.
+/// `Plan::fits` is false if a rank's memory is exceeded.
 [[nodiscard]] std::vector<Plan> heuristic_plans(const Placement& on, std::uint64_t seed);
 
 }  // namespace understudy::predictor

@@ -17,55 +17,55 @@ namespace understudy::predictor {
 
 inline constexpr std::size_t kReuseBins = 17;
 
-/// How often a batch meets the rows that it meets at all: the share of those rows met 1, 2, 3-4,
-/// 5-8 … 16,385-32,768 and more times (Lin et al., arXiv 2404.12674). Adds up to 1.
+/// How often a batch reads the rows that it reads at all: the share of rows read 1, 2, 3-4, 5-8 …
+/// 16,385-32,768 and more times (Lin et al., arXiv 2404.12674). The shares add up to 1.
 using ReuseShares = std::array<double, kReuseBins>;
 
-/// The bin of a row that is met so often, from 1 on.
+/// Returns the bin of a row that is read `times` times, 1 or more.
 [[nodiscard]] std::size_t reuse_bin(std::int64_t times);
-/// How often a bin's rows are met: the geometric middle of its bounds.
+/// Returns how often rows of a bin are read: the geometric mean of the bin's bounds.
 [[nodiscard]] double bin_times(std::size_t bin);
-/// What a capture recorded of an index tensor as shares.
+/// Returns a capture's record of an index tensor as shares.
 [[nodiscard]] ReuseShares reuse_shares(const et_schema::Reuse& reuse);
-/// How often a row of these shares is met in the mean.
+/// Returns the mean number of reads per row.
 [[nodiscard]] double mean_reuse(const ReuseShares& shares);
-/// The shares of `lookups` uniform draws from `rows` rows, by Poisson's law.
+/// Returns the expected shares of `lookups` uniform draws from `rows` rows (Poisson).
 [[nodiscard]] ReuseShares uniform_shares(double lookups, double rows);
 
-/// A table of embeddings, and what a step asks of it.
+/// An embedding table, and its use in a step.
 struct EmbeddingTable {
   std::int64_t rows = 1;
-  std::int64_t dim = 1;  ///< numbers in a row
-  double pooling = 1;    ///< lookups a bag, in the mean
+  std::int64_t dim = 1;  ///< elements per row
+  double pooling = 1;    ///< mean number of lookups per bag
   std::int64_t item_bytes = 4;
-  double state_bytes = 0;                 ///< of the optimizer for each number: SGD 0, Adam 8
-  std::optional<ReuseShares> reuse = {};  ///< absent: uniform draws
+  double state_bytes = 0;                 ///< optimizer state per element: SGD 0, Adam 8
+  std::optional<ReuseShares> reuse = {};  ///< unset: uniform draws
   bool operator==(const EmbeddingTable&) const = default;
 };
 
 [[nodiscard]] double table_bytes(const EmbeddingTable& table);
-/// With the optimizer's state of it.
+/// Returns the table's bytes including its optimizer state.
 [[nodiscard]] double held_bytes(const EmbeddingTable& table);
-/// Its shares, or those of uniform draws for a batch of so many bags.
+/// Returns the table's shares if set, otherwise those of uniform draws for `batch` bags.
 [[nodiscard]] ReuseShares shares_of(const EmbeddingTable& table, double batch);
 
 enum class Direction : std::uint8_t {
   kForward,  ///< lookups and their sums
-  kBackward  ///< the gradient of each looked-up row, and its update
+  kBackward  ///< gradients of the looked-up rows, and their update
 };
 
-/// One call over one table, or over several fused.
+/// One call over one table or several fused tables.
 struct EmbeddingCall {
   std::vector<EmbeddingTable> tables;
-  std::int64_t batch = 1;  ///< bags
+  std::int64_t batch = 1;  ///< number of bags
   Direction direction = Direction::kForward;
   bool operator==(const EmbeddingCall&) const = default;
 };
 
-/// Reads rows, dim, pooling, and dtype and reuse where they are given. Throws Error (bad input)
-/// with the field: sizes below 1, a table of 2^62 bytes or more, shares that do not add up to 1.
+/// Reads rows, dim and pooling; dtype and reuse are optional. Throws Error (bad input) with the
+/// field if a size is below 1, the table has 2^62 bytes or more, or the shares do not add up to 1.
 void read_value(const et_schema::JsonField& field, EmbeddingTable& table);
-/// Writes them (json_record.h).
+/// Writes the fields that read_value() reads (json_record.h).
 [[nodiscard]] nlohmann::ordered_json json_value(const EmbeddingTable& table);
 
 }  // namespace understudy::predictor

@@ -5,26 +5,26 @@
 
 namespace understudy::predictor {
 
-/// How far predictions are from measurements that they were not fitted to. With e = predicted /
-/// measured - 1, as shares: 0.05 is 5 %.
+/// Errors of predictions for measurements that were not used to fit them. e = predicted / measured
+/// - 1, as shares: 0.05 is 5 %.
 struct Errors {
   std::size_t n = 0;
   double mean = 0;       ///< mean |e|
   double geometric = 0;  ///< exp(mean ln(|e| + 0.0004)), as in Lin et al., arXiv 2404.12674
   double worst = 0;      ///< the largest |e|
-  double bias = 0;       ///< mean e: its sign says whether predictions are too long
+  double bias = 0;       ///< mean e; positive: predictions are too long
   bool operator==(const Errors&) const = default;
 };
 
-/// `residuals` are ln measured - ln predicted. Of none: all 0.
+/// Returns the errors of `residuals`, ln measured - ln predicted. All 0 if there are none.
 [[nodiscard]] Errors errors_of(const std::vector<double>& residuals);
-/// Both lists are of one length; what was measured is above 0.
+/// Returns the errors of predictions. The lists must be equally long, measurements above 0.
 [[nodiscard]] Errors summarize_errors(const std::vector<double>& predicted,
                                       const std::vector<double>& measured);
 
-/// The split-conformal quantile: the ceil(share (n + 1))-th smallest score, the largest times
-/// `beyond` where that is beyond them all, 0 without scores. Intervals of that half width hold
-/// `share` of what is alike.
+/// Returns the split-conformal quantile: the ceil(share (n + 1))-th smallest of n scores. If that
+/// exceeds n, returns the largest times `beyond`; 0 without scores. Intervals of that half-width
+/// contain `share` of similar cases.
 [[nodiscard]] double conformal_quantile(std::vector<double> scores, double share,
                                         double beyond = 1);
 

@@ -5,7 +5,7 @@
 
 namespace understudy::predictor {
 
-/// As platform files have them.
+/// JSON members in platform files.
 void members(auto& json, et_schema::SameAs<Errors> auto& errors) {
   json("n", errors.n);
   json("mean", errors.mean, et_schema::kNotNegative);

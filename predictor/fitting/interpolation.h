@@ -5,22 +5,23 @@
 
 namespace understudy::predictor {
 
-/// Where a number lies among ascending ones.
+/// Position of a number among ascending ones.
 struct Place {
-  std::size_t below = 0;  ///< position of the neighbour below, or of the nearest one at an end
-  double share = 0;       ///< of the way to the next one, in [0, 1)
-  double gap = 0;         ///< from that neighbour to the next one; 0 at an end or on a neighbour
-  double outside = 0;     ///< how far beyond the nearest end; 0 between the ends
+  /// Index of the neighbour below, or of the nearest number beyond an end.
+  std::size_t below = 0;
+  double share = 0;    ///< share of the distance to the next number, in [0, 1)
+  double gap = 0;      ///< distance between the neighbours; 0 at an end or on a neighbour
+  double outside = 0;  ///< distance beyond the nearest end; 0 between the ends
 };
-/// `ascending` is not empty.
+/// Finds the position of `x`. `ascending` must not be empty.
 [[nodiscard]] Place find_place(const std::vector<double>& ascending, double x);
 
-/// Linear between neighbours, the end's own value beyond an end.
+/// Interpolates linearly between neighbours. Beyond an end, returns the end's value.
 [[nodiscard]] double interpolate(const std::vector<double>& values, const Place& place);
 
-/// The standard deviation, in units of one per sqrt(x), of what lies between two known values of a
-/// random walk over x; beyond an end that of the walk itself. Errors of an interpolation grow like
-/// it: none on a known value, the most in the middle.
+/// Returns the standard deviation of a random walk over x with unit steps (1 per sqrt(x)), given
+/// its values at the neighbours; beyond an end that of a free walk. Interpolation errors grow like
+/// it: zero on a known value, largest in the middle.
 [[nodiscard]] double walk_deviation(const Place& place);
 
 }  // namespace understudy::predictor

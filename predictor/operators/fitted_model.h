@@ -12,24 +12,24 @@
 
 namespace understudy::predictor {
 
-/// The half-width that holds nine tenths of |residuals|; of too few residuals the largest, and half
-/// as much again. At least one.
+/// Returns the half-width that contains 90 % of |residuals|; for too few residuals 1.5 times the
+/// largest. Needs at least one.
 [[nodiscard]] double conformal_width(std::vector<double> residuals);
 
-/// Between which bounds and sizes a model has seen calls.
+/// The range of bounds and sizes that a model was fitted to.
 struct Range {
-  std::array<float, kSizes + 1> low{}, high{};  ///< ln of the bound, and of the four sizes
+  std::array<float, kSizes + 1> low{}, high{};  ///< ln of the bound, then the four sizes
   [[nodiscard]] static Range of(const Samples& samples);
-  /// Outside by more than a fifth.
+  /// Returns true if a value is outside by more than 20 %.
   [[nodiscard]] bool excludes(const Point& point) const;
-  /// Above the largest bound.
+  /// Returns true if the bound is above the largest one.
   [[nodiscard]] bool is_above(const Point& point) const;
-  /// ln of how many times the bound is below the smallest or above the largest; 0 between them.
+  /// Returns ln of the ratio by which the bound is outside of the range; 0 inside.
   [[nodiscard]] double ln_outside(const Point& point) const;
   bool operator==(const Range&) const = default;
 };
 
-/// A candidate and what it missed by in cross-validation.
+/// A candidate and its errors in cross-validation.
 struct CandidateErrors {
   Candidate candidate = Candidate::kRoofline;
   Errors errors;
@@ -38,34 +38,35 @@ struct CandidateErrors {
 /// The best model of a group of calls.
 struct FittedModel {
   CallModel model;
-  std::optional<CallModel> beyond;          ///< fitted to the larger half
+  std::optional<CallModel> beyond;  ///< for calls above the range; fitted to the larger half
   std::vector<CandidateErrors> candidates;  ///< the chosen one first
-  double width = 0;         ///< ln: the interval is time / e^width … time * e^width
-  double width_beyond = 0;  ///< outside of the range
-  /// The share of what the card's specification lets no call be faster than, that the fastest row
-  /// took; 1 where all took that or longer. A measurement tells more than a data sheet.
+  double width = 0;         ///< ln: the interval is [time / e^width, time * e^width]
+  double width_beyond = 0;  ///< the same outside of the range
+  /// Fastest row's time / the specification's minimum, at most 1: measurements override data
+  /// sheets.
   double least_share = 1;
   Range range;
   std::size_t rows = 0;
-  std::vector<std::string> operators;  ///< in order of names
+  std::vector<std::string> operators;  ///< ordered by name
   [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
-  /// ln of nanoseconds. Above the range the mean of both models: each errs in its own way.
+  /// Returns ln of nanoseconds; above the range the mean of `model` and `beyond`.
   [[nodiscard]] double ln_ns(const Point& point) const;
-  /// What the largest tenth tells of up to ten times as much grows with ln of what is asked beyond.
+  /// Returns the width of the interval. `width_beyond` comes from the largest tenth of the samples
+  /// and holds up to ten times the range; farther outside it grows with ln of the distance.
   [[nodiscard]] double width_at(const Point& point) const;
 };
 
 struct FitOptions {
   std::vector<Candidate> candidates{kOwnCandidates.begin(), kOwnCandidates.end()};
-  std::shared_ptr<const SharedModel> shared = nullptr;  ///< adds the transferred kinds
+  std::shared_ptr<const SharedModel> shared = nullptr;  ///< if set, adds the transferred kinds
   TreeOptions trees = {};
   std::size_t folds = 4;
-  double least_ns = 0;  ///< predictions are never below it
+  double least_ns = 0;  ///< lower bound of predictions
 };
 
-/// Fits the candidates in cross-validation whose folds keep equal shapes together, keeps the one of
-/// least mean error, and calibrates its intervals: from the folds inside of the range; outside,
-/// from the largest tenth predicted by a fit to the rest, times 1.5. At least one sample.
+/// Cross-validates the candidates (equal shapes stay in one fold), keeps the one with the smallest
+/// mean error, and calibrates its intervals. Inside of the range the width comes from the folds.
+/// Outside it is 1.5 times the error on the largest tenth, predicted by a fit to the rest.
 [[nodiscard]] FittedModel fit_best(const Samples& samples, const FitOptions& options);
 
 }  // namespace understudy::predictor

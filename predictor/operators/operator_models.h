@@ -15,7 +15,7 @@
 
 namespace understudy::predictor {
 
-/// What calls take on one device, as one kind of time.
+/// Key of the models of one device and one kind of time.
 struct DeviceKey {
   std::string device;
   int threads = 0;
@@ -23,40 +23,40 @@ struct DeviceKey {
   auto operator<=>(const DeviceKey&) const = default;
 };
 [[nodiscard]] DeviceKey key_of(const MeasuredCall& call);
-/// "cpu, 2 threads, host".
+/// Returns "cpu, 2 threads, host".
 [[nodiscard]] std::string to_string(const DeviceKey& key);
 
-/// A call's time with the interval that holds 9 of 10.
+/// A call's time and its 90 % interval.
 struct Prediction : Estimate {
-  double device_ns = 0;  ///< without the part in which only the host was busy
-  double host_ns = 0;    ///< what the host needs for a timed call; 0: not told
+  double device_ns = 0;  ///< without the time in which only the host was busy
+  double host_ns = 0;    ///< host time of a timed call; 0: unknown
 };
 
-/// A card's samples of one operator or family.
+/// Samples of one operator or family on one card.
 struct CardSamples {
   std::string card;
   std::vector<Sample> samples;
 };
 
-/// A model of several cards, for those that were not measured.
+/// A model of several cards, for cards that were not measured.
 struct SharedFit {
   std::shared_ptr<const SharedModel> model;
   Range range;
   std::vector<std::string> cards;
   std::vector<std::string> operators;
-  Errors errors;  ///< of each card by a fit to the others, pooled
-  /// ln, half the 90 % interval, found likewise: one of each kind of cards (SharedModel), since
-  /// small boards are the harder ones. A kind without cards has half as much again as the
-  /// other.
+  Errors errors;  ///< all cards, each predicted by a fit to the others
+  /// ln, half the 90 % interval, from the same predictions. Wide and narrow cards (SharedModel)
+  /// have separate widths, since small boards are harder to predict. If one kind has no cards, its
+  /// width is 1.5 times the other's.
   double width = 0;
   double narrow_width = 0;
   [[nodiscard]] double width_at(const Point& point) const;
 };
-/// Two cards or more.
+/// Fits a shared model. Needs at least two cards.
 [[nodiscard]] SharedFit fit_shared_cards(const std::vector<CardSamples>& cards,
                                          const TreeOptions& trees);
 
-/// A device and its models by operator ("aten::add.Tensor") and by family.
+/// A device and its models, by operator ("aten::add.Tensor") and by family.
 struct DeviceModels {
   Card card;
   std::map<std::string, FittedModel> by_operator;
@@ -65,29 +65,29 @@ struct DeviceModels {
 
 struct ModelsOptions {
   std::vector<Candidate> candidates = FitOptions().candidates;
-  std::size_t most_rows = 5000;   ///< of a group; more are drawn from evenly
-  TreeOptions trees = {};         ///< of one device; two thirds as many are shared by cards
-  std::optional<Card> host = {};  ///< that rows of a CPU come from; none: this machine
+  std::size_t most_rows = 5000;   ///< maximum rows per group; more are sampled evenly
+  TreeOptions trees = {};         ///< for one device; shared models get two thirds of the trees
+  std::optional<Card> host = {};  ///< host of the CPU rows; unset: this machine
   std::function<void(const std::string& what, std::size_t done, std::size_t total)> progress = {};
 };
 
-/// Models of all operators on all devices of a platform. Immutable once made: calls from several
-/// threads are safe.
+/// Models of all operators on all devices of a platform. Immutable after construction: may be
+/// called from several threads.
 class OperatorModels {
  public:
-  /// Predicts a call. A device that was measured has its own models, any other card models that the
-  /// measured ones share; `cards` of the platform or `card` say what it is. What neither covers
-  /// gets the bound of the roofline, wide and not `modelled`. Where the card was not measured, and
-  /// its specification has no peak of the call's type, `model` says so. Throws Error (usage) for a
-  /// device that is neither measured nor described.
+  /// Predicts a call. A measured device has its own models; other cards use the models that the
+  /// measured cards share, with the specification from `cards` or add_card(). A call that no model
+  /// covers gets the roofline's bound, with a wide interval and `modelled` false. If a card was not
+  /// measured and has no peak for the call's type, `model` names that. Throws Error (usage) if the
+  /// device is neither measured nor described.
   [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key) const;
 
   [[nodiscard]] const std::map<DeviceKey, DeviceModels>& devices() const { return devices_; }
   [[nodiscard]] const std::map<std::string, SharedFit>& shared() const { return shared_; }
   [[nodiscard]] const std::vector<Card>& cards() const { return cards_; }
-  /// A card to predict for, in place of one of that name.
+  /// Adds a card to predict for. Replaces a card of the same name.
   void add_card(Card card);
-  /// What is known of a device: described, or found by measuring; null: nothing.
+  /// Returns a device's card, described or measured; null if unknown.
   [[nodiscard]] const Card* find_card(const std::string& name) const;
 
   void add(DeviceKey key, DeviceModels models) {
@@ -107,19 +107,19 @@ class OperatorModels {
   std::vector<Card> cards_;
 };
 
-/// No call takes less, however small it is: of few rows of large calls no model can tell a floor.
+/// Returns the lower bound of any call's time. Models of few rows of large calls cannot infer it.
 [[nodiscard]] double least_call_ns(TimedAs timed);
 
-/// What the card's specification lets no call be faster than, arithmetic, memory and the call taken
-/// together.
+/// Returns the lower bound of a call's time by the card's specification: the largest of arithmetic,
+/// memory and least_call_ns().
 [[nodiscard]] double least_ns(const Point& point, const Card& card, TimedAs timed);
 
-/// Under which an operator's, or a family's, shared model is kept.
+/// Returns the key of an operator's or family's shared model.
 [[nodiscard]] std::string shared_key(TimedAs timed, std::string_view operator_or_family);
 
-/// Fits models of everything measured. `cards` describes devices by name; one that is not described
-/// gets peaks from its own fastest rows, which its card's source says. Throws Error (usage): a row
-/// of a device that nothing can be found out of.
+/// Fits models to all measured calls. `cards` describes devices by name; others get peaks from
+/// their fastest rows, as Card::source says. Throws Error (usage) if a device's peaks cannot be
+/// found.
 [[nodiscard]] OperatorModels fit_operator_models(const std::vector<MeasuredCall>& calls,
                                                  const std::vector<Card>& cards,
                                                  const ModelsOptions& options = {});

@@ -5,7 +5,7 @@
 
 namespace understudy::predictor {
 
-/// {"cards":[…],"shared":{…},"devices":[…]}. Reading throws Error (bad input).
+/// Writes and reads {"cards":[…],"shared":{…},"devices":[…]}. Reading throws Error (bad input).
 [[nodiscard]] nlohmann::ordered_json json_value(const OperatorModels& models);
 void read_value(const et_schema::JsonField& field, OperatorModels& models);
 

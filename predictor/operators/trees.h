@@ -6,25 +6,25 @@
 
 namespace understudy::predictor {
 
-/// A forest of regression trees whose leaves add up.
+/// A forest of regression trees whose leaf values are summed.
 class Trees {
  public:
-  /// A node in the order parent, left subtree, right subtree.
+  /// Nodes are in pre-order: parent, left subtree, right subtree.
   struct Node {
-    float value = 0;  ///< left where x[feature] < value; of a leaf what it adds
+    float value = 0;  ///< threshold: left if x[feature] < value; of a leaf the value to add
     std::int16_t feature = kLeaf;
-    std::uint16_t right = 0;  ///< from this node to the right child's
+    std::uint16_t right = 0;  ///< offset of the right child
     bool operator==(const Node&) const = default;
   };
   static constexpr std::int16_t kLeaf = -1;
 
   Trees() = default;
-  /// Each tree's nodes in turn. Throws std::invalid_argument where they are no trees: a node
-  /// without both children, a feature of `features` or above, nodes behind the last tree.
+  /// Reads the nodes of all trees in sequence. Throws std::invalid_argument if they do not form
+  /// trees: a node lacks a child, a feature is out of range, or nodes follow the last tree.
   Trees(std::span<const std::int16_t> features, std::span<const float> values,
         std::size_t feature_count);
 
-  /// Adds another forest, whose leaves count `factor` times.
+  /// Adds another forest. Its leaf values are multiplied by `factor`.
   void add(const Trees& other, double factor);
   [[nodiscard]] double operator()(std::span<const float> x) const;
   [[nodiscard]] std::size_t size() const { return roots_.size(); }
@@ -36,7 +36,7 @@ class Trees {
   std::vector<std::uint32_t> roots_;
 };
 
-/// How trees are grown; the defaults are docs/prediction.md's.
+/// How trees are grown. Defaults are those of docs/prediction.md.
 struct TreeOptions {
   int trees = 300;
   int depth = 6;
@@ -47,8 +47,8 @@ struct TreeOptions {
   double l2 = 1;
 };
 
-/// Rows of `width` features each, one after the other, and what to predict. Deterministic: one
-/// thread, one seed. Columns that never change are left out.
+/// Fits trees to `target`. `rows` holds `width` features per row, consecutively. Deterministic: one
+/// thread, one seed. Constant columns are ignored.
 [[nodiscard]] Trees grow_trees(std::span<const float> rows, std::size_t width,
                                std::span<const float> target, const TreeOptions& options);
 

@@ -6,8 +6,8 @@
 
 namespace understudy::predictor {
 
-/// The base of all models: max(floor, fixed + sqrt((compute / a)^2 + (memory / b)^2)).
-/// `floor` is what the host needs for a call, `fixed` what the device does, a and b the shares of
+/// The base of all models: max(floor, fixed + sqrt((compute / a)^2 + (memory / b)^2)). `floor` is
+/// the host's time for a call, `fixed` the device's fixed time. The shares a and b are the parts of
 /// the peaks that kernels reach.
 struct TwoClock {
   double floor_ns = 0;
@@ -17,25 +17,25 @@ struct TwoClock {
   bool operator==(const TwoClock&) const = default;
 };
 
-/// Of the device alone.
+/// Returns the time on the device.
 [[nodiscard]] double kernel_ns(const TwoClock& base, double compute_ns, double memory_ns);
-/// Of the call; above 0.
+/// Returns the time of the call, above 0.
 [[nodiscard]] double base_ns(const TwoClock& base, double compute_ns, double memory_ns);
 
-/// What is fitted to: roofline parts and the logarithm of the time.
+/// Input of a fit: the roofline's parts and ln of the time.
 struct BaseSample {
   double compute_ns = 0;
   double memory_ns = 0;
   double ln_ns = 0;
 };
 
-/// Least squares on ln t with a soft-L1 loss from four starts; `around`, where given, pulls what
-/// few samples leave open towards it, `pull` times as strongly as one sample does. Deterministic.
-/// At least one sample.
+/// Fits by least squares on ln t with a soft-L1 loss, from four starts. `around`, if set,
+/// regularizes parameters that few samples determine, with `pull` times the weight of a sample.
+/// Deterministic. Needs at least one sample.
 [[nodiscard]] TwoClock fit_two_clock(std::span<const BaseSample> samples,
                                      const TwoClock* around = nullptr, double pull = 0);
 
-/// floor + max(compute / a, memory / b): the model named "roofline".
+/// Returns floor + max(compute / a, memory / b): the model named "roofline".
 [[nodiscard]] double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns);
 [[nodiscard]] TwoClock fit_roofline(std::span<const BaseSample> samples);
 

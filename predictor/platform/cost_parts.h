@@ -10,27 +10,28 @@
 
 namespace understudy::predictor {
 
-/// Answers of a platform's sections, for PlatformCosts; what it has no section for stays empty.
+/// Returns the parts that PlatformCosts uses from a platform's sections; without a section a part
+/// stays empty.
 /// - communication: by `collectives`;
-/// - gaps: T1 of the host "python"; recorded ones are RecordedCosts' (recorded_costs.h);
-/// - host times of operators on a card: T2 to T5 of that host where it knows the operator, else as
-///   recorded, else what its median operator takes.
-/// Throws Error (bad input): a damaged section.
+/// - gaps: T1 of the host "python" (recorded gaps belong to RecordedCosts, recorded_costs.h);
+/// - host times of operators on a card: T2 to T5 of that host if it knows the operator, else as
+///   recorded, else the host's median operator.
+/// Throws Error (bad input) if a section is damaged.
 [[nodiscard]] CostParts cost_parts(const Platform& platform);
 
-/// What `calibrate` measured of the first touch of a page, where it measured the machine. Throws
-/// Error (bad input): a damaged section.
+/// Returns the time of a page's first touch, if `calibrate` measured it. Throws Error (bad input)
+/// if the section is damaged.
 [[nodiscard]] std::optional<double> page_fault_ns(const Platform& platform);
 
 inline constexpr const char* kOverlapSection = "overlap";
 
-/// Reads the text of that section of a file. Throws Error (bad input) as overlap_from_json() does.
+/// Reads the text of the section "overlap". Throws Error (bad input) as overlap_from_json() does.
 [[nodiscard]] std::vector<DeviceOverlap> read_overlap(const std::string& section,
                                                       const std::string& file);
 
-/// What a platform knows of a device's overlap: that of its name; else, where profiles of one kind
-/// of card alone were read, theirs. Null: nothing. `file` names the platform's in errors. `others`
-/// are the names of those that are known. Throws Error (bad input): a damaged section.
+/// The overlap factors for a device: those of its name, otherwise the only known card's. Null:
+/// unknown. `others` are the names of the known cards. find_overlap() throws Error (bad input) if
+/// the section is damaged; errors name the platform's `file`.
 struct FoundOverlap {
   std::optional<DeviceOverlap> overlap;
   std::vector<std::string> others;

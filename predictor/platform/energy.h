@@ -13,7 +13,7 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// The counter that tells a call's energy, in joules.
+/// The counter that holds a call's energy, in joules.
 inline constexpr const char* kEnergyCounter = "energy_j";
 
 struct EnergyPrediction {
@@ -22,23 +22,23 @@ struct EnergyPrediction {
   double high_joules = 0;
 };
 
-/// Energy of single operators, modelled as their time is: each device's energies over a low
-/// power of it are times, which the same candidates are fitted to.
+/// Energy models of single operators. They reuse the models of time: each device's energies are
+/// divided by a low power of the device, and the resulting times are fitted by the same candidates.
 struct EnergyModels {
   OperatorModels operators;
-  std::map<DeviceKey, double> watts;  ///< of 19 in 20 of a device's rows energy over time is more
+  std::map<DeviceKey, double> watts;  ///< power by device: 19 of 20 rows draw more
 
-  /// Null for a device whose energy was not measured, and for what has no model there.
+  /// Returns null if the device's energy was not measured, or if no model covers the call.
   [[nodiscard]] std::optional<EnergyPrediction> predict(const OperatorCall& call,
                                                         const DeviceKey& key) const;
 };
 
-/// Null where no row has kEnergyCounter; rows without it, or with 0, are passed over.
+/// Fits energy models. Skips rows with kEnergyCounter unset or 0. Returns null if all are skipped.
 [[nodiscard]] std::optional<EnergyModels> fit_energy(const std::vector<MeasuredCall>& calls,
                                                      const std::vector<Card>& cards,
                                                      const ModelsOptions& options);
 
-/// {"watts":[…],"operators":{…}} (json_record.h). Reading throws Error (bad input).
+/// Writes and reads {"watts":[…],"operators":{…}}. Reading throws Error (bad input).
 [[nodiscard]] nlohmann::ordered_json json_value(const EnergyModels& energy);
 void read_value(const et_schema::JsonField& field, EnergyModels& energy);
 

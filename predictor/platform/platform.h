@@ -15,39 +15,39 @@ namespace understudy::predictor {
 /// Version of the platform file; docs/formats.md, "platform.json".
 inline constexpr int kPlatformVersion = 1;
 
-/// What is known of the devices that work could run on: specifications, everything measured, the
-/// models fitted to it. One of the file's sections is this room's; `sections` are those of others.
+/// Devices that work can run on: specifications, all measurements, and the models fitted to them.
+/// `sections` are parts that other modules read and write.
 struct Platform {
   std::vector<MeasuredCall> rows;
   OperatorModels operators;
-  std::optional<EnergyModels> energy = {};  ///< where rows told energies
-  /// "collectives", "embeddings", "host", "overheads", "overlap": JSON texts, kept as they are.
+  std::optional<EnergyModels> energy = {};  ///< set if rows have energies
+  /// JSON texts, kept unchanged: "collectives", "embeddings", "host", "overheads", "overlap".
   std::map<std::string, std::string> sections;
 };
 
-/// JSON text. Equal platforms give equal bytes.
+/// Writes JSON. Equal platforms give equal bytes.
 [[nodiscard]] std::string to_json(const Platform& platform);
-/// Throws Error (bad input): no JSON, another format or version, a field that is missing or wrong,
-/// a section that nobody reads.
+/// Parses a platform file. Throws Error (bad input) if the text is not JSON, has another format or
+/// version, a field is missing or invalid, or a section is unknown.
 [[nodiscard]] Platform parse_platform(std::string_view text, const std::string& file);
-/// The same of a file, gzipped or not.
+/// Reads and parses a file, gzipped or not.
 [[nodiscard]] Platform read_platform(const std::string& path);
 
-/// A section of a file, as JSON.
+/// A section of a file, as JSON text.
 struct KnownSection {
   std::string file;
   std::string text;
 };
 
-/// What a new platform file keeps of others: all but their models, which are fitted again.
+/// What a new platform file keeps of others: everything but their models, which are fitted again.
 struct PlatformContent {
   std::vector<MeasuredCall> rows;
-  std::vector<Card> cards;   ///< described ones, each name once
-  std::optional<Card> host;  ///< of a CPU's rows, without what calls measured
+  std::vector<Card> cards;   ///< described cards, each name once
+  std::optional<Card> host;  ///< host of the CPU rows, without measured peaks
   std::map<std::string, std::vector<KnownSection>> sections;  ///< of each file that has one
 };
-/// Adds what those of the paths hold that are platform files, and returns
-/// the others. Throws Error (bad input) as read_platform() does.
+/// Adds the content of those paths that are platform files, and returns the other paths. Throws
+/// Error (bad input) as read_platform() does.
 [[nodiscard]] std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
                                                            PlatformContent& content);
 

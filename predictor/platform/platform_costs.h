@@ -13,39 +13,40 @@
 
 namespace understudy::predictor {
 
-/// Where a program is to run.
+/// The device that a program is predicted for.
 struct PlatformDevice {
-  std::string name;  ///< a card, measured or described, or "cpu"; empty: the only one measured
-  int threads = 1;   ///< of operators on a CPU
+  /// A card, measured or described, or "cpu". Empty: the only measured device.
+  std::string name;
+  int threads = 1;  ///< threads of operators on a CPU
 };
-/// The models' key of that device. Throws Error (usage): a name that is not known, none where there
-/// are several.
+/// Returns the models' key of the device. Throws Error (usage) if the name is unknown, or empty
+/// while several devices were measured.
 [[nodiscard]] DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device);
 
-/// The operator call that an instruction makes.
+/// Returns the operator call of an instruction.
 [[nodiscard]] OperatorCall call_of(const Program& program, const Instruction& instruction);
 
-/// Whether recorded host times are those of issuing work to a device: the profile saw such work. On
-/// a host they are those of the work itself.
+/// Returns true if recorded host times are those of issuing work to a device, which the profile
+/// shows. Without device work they are the times of the work itself.
 [[nodiscard]] bool has_issue_times(const Program& program);
 
-/// What models of other rooms answer; what is left empty is answered by bounds, not `modelled`.
+/// Costs from other sections. A part that is empty is replaced by a bound that is not `modelled`.
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
   std::function<Estimate(const Program&, const Instruction&)> gap = {};
-  /// What the page faults take that an operator meets on a host. Measured calls meet none: their
-  /// results lie where those of the call before lay. Without it they take nothing.
+  /// Time of an operator's page faults on a host. Measured calls have none, because their results
+  /// reuse the previous call's memory. If empty, page faults take no time.
   std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
-  /// The issuing thread's time of an operator on a card.
+  /// The issuing thread's time for an operator on a card.
   std::function<Estimate(const Program&, const Instruction&)> host = {};
 };
 
-/// Costs by a platform's models: operators by theirs; communication and the host by `parts`.
-/// Without parts: host times as recorded in the program, where it has issue times, a gap that
-/// nobody measured, communication by a latency and a bandwidth that any network has.
+/// Costs by a platform's models: operators by `platform`, communication and the host by `parts`.
+/// Defaults without parts: host times as recorded if the program has issue times, an assumed gap,
+/// and communication with an assumed latency and bandwidth.
 class PlatformCosts final : public Costs {
  public:
-  /// `platform` must outlive it. Throws what find_device() throws.
+  /// `platform` must outlive it. Throws as find_device() does.
   PlatformCosts(const Platform& platform, const PlatformDevice& device, CostParts parts = {});
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
@@ -64,15 +65,15 @@ class PlatformCosts final : public Costs {
   CostParts parts_;
 };
 
-/// The operator calls of benchmarks that hold recorded times, as measured: the device's exclusive
-/// time where the profile saw work of a device, else the host's. What device it was is not told
-/// ("cuda"), all ranks' are taken for equal; of a host no threads but those of OMP_NUM_THREADS.
-/// `source` names the file. Throws Error (bad input): no program has recorded times.
+/// Returns the operator calls of benchmarks with recorded times as measurements: the device's
+/// exclusive time if the profile shows device work, else the host's. The device is unknown ("cuda")
+/// and assumed equal on all ranks; the threads of a host are OMP_NUM_THREADS. `source` names the
+/// file. Throws Error (bad input) if no program has recorded times.
 [[nodiscard]] std::vector<MeasuredCall> recorded_calls(const et_schema::Bench& bench,
                                                        const std::string& source);
 
-/// Rows of a GPU that only its place names ("cuda", "cuda:1") are of the one card in `described`
-/// that no other row names: they get its name. Throws Error (usage) where several could be meant.
+/// Replaces "cuda" or "cuda:1" as the device of rows by the one card in `described` that no other
+/// row names. Throws Error (usage) if several cards qualify.
 void name_places(std::vector<MeasuredCall>& calls, const std::vector<Card>& described);
 
 }  // namespace understudy::predictor

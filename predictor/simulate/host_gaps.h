@@ -9,31 +9,31 @@
 
 namespace understudy::predictor {
 
-/// Recorded host time before an instruction that is in no other instruction of its timeline.
+/// Recorded host time before an instruction that belongs to no instruction of its timeline.
 struct HostGap {
-  std::int64_t host_ns = 0;  ///< waits for the device left out
-  std::int64_t wait_ns = 0;  ///< those waits
-  /// The wait in it, if any, and which part of host_ns comes before. Of several the one for most:
-  /// the device before a stream before an event, else the last.
+  std::int64_t host_ns = 0;  ///< without waits for the device
+  std::int64_t wait_ns = 0;  ///< waits for the device
+  /// The wait in the gap, if any, and the share of host_ns before it. Of several waits the
+  /// strongest is kept (device, then stream, then event), on ties the last.
   std::optional<et_schema::DeviceWait> wait = {};
   double before_share = 0;
 };
 
 struct HostGaps {
-  std::vector<HostGap> of_instruction;  ///< none where nothing was recorded
-  HostGap at_end;                       ///< from the last instruction to the step's end
+  std::vector<HostGap> of_instruction;  ///< empty if nothing was recorded
+  HostGap at_end;                       ///< from the last instruction to the end of the step
 };
 
-/// A wait for an event that took less met it completed: its time is the call's own.
+/// A wait for an event that takes less found the event completed: its time is that of the call.
 inline constexpr std::int64_t kCompletedEventNs = 10'000;
 [[nodiscard]] inline bool met_it_completed(const et_schema::DeviceWait& wait) {
   return wait.waits_for == et_schema::DeviceWait::For::kEvent && wait.host_ns < kCompletedEventNs;
 }
 
-/// docs/metrics.md, "Pace", has the rule: a gap begins where all before on the timeline have ended.
-/// The time of a wait that met its event completed is a part of the gap; the wait is there all the
-/// same, since a faster host would come to it earlier. What a compiled graph's instruction holds of
-/// the time between the operators behind which it stands is not in their gaps.
+/// Returns the gaps of a program (rule: docs/metrics.md, "Pace"). A gap begins when all previous
+/// instructions of the timeline have ended. A wait that found its event completed counts as host
+/// time but is kept as a wait, because a faster host would reach it earlier. Time between operators
+/// that a compiled graph's instruction includes is subtracted from their gaps.
 [[nodiscard]] HostGaps host_gaps(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

@@ -8,21 +8,20 @@
 
 namespace understudy::predictor {
 
-/// The ranks that are simulated together. Ranks that share a program share its work.
+/// The ranks that are simulated together. Ranks with the same work share a program.
 struct Job {
   std::vector<et_schema::ProcessGroup> groups;
-  std::vector<const Program*> programs;   ///< each once; they must outlive the job
+  std::vector<const Program*> programs;   ///< distinct programs; they must outlive the job
   std::vector<std::uint32_t> program_of;  ///< by rank
-  /// By rank: when it begins its first iteration; empty: all begin at once.
+  /// By rank: start of its first iteration; empty: all start together.
   std::vector<std::int64_t> start_ns = {};
-  /// By rank and communication: whether it is a send that the program joins before its receive can
-  /// have started. Empty: there is none.
+  /// By rank and communication: true for a send that the program joins before its receive can have
+  /// started. Empty: no such send.
   std::vector<std::vector<bool>> kept_apart = {};
-  /// The ranks are part of a larger job. Each runs alone, and the other ranks of its groups arrive
-  /// when it does.
+  /// The ranks are part of a larger job: each is simulated alone, and never waits for other ranks.
   bool is_partial = false;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
-  /// By group: how many ranks it had when its calls were recorded; empty: as many as now.
+  /// By group: number of ranks when its calls were recorded; empty: unchanged.
   std::vector<int> recorded_ranks = {};
 
   [[nodiscard]] int world_size() const { return static_cast<int>(program_of.size()); }
@@ -32,13 +31,13 @@ struct Job {
   [[nodiscard]] const Program& program(int rank) const {
     return *programs[program_of[static_cast<std::size_t>(rank)]];
   }
-  /// World ranks of a group in group order; a group without a list is the whole world. In a partial
-  /// job they are as recorded, missing ranks included.
+  /// Returns the world ranks of a group in group order. A group without a list is the whole world.
+  /// In a partial job the ranks are as recorded, including missing ranks.
   [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
 };
 
-/// The job of a benchmark, which must outlive it. Throws Error (bad input) unless all ranks'
-/// programs fit each other (matching.h).
+/// Returns the job of a benchmark, which must outlive it. Throws Error (bad input) unless the
+/// programs of all ranks match (matching.h).
 [[nodiscard]] Job job_of(const et_schema::Bench& bench);
 
 }  // namespace understudy::predictor

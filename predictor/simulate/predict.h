@@ -8,24 +8,25 @@
 
 namespace understudy::predictor {
 
-/// Of the span's operator or, if no instruction launched it, why; "end of the step".
+/// Returns the name of the span's operator. If no instruction launched it, returns the reason, or
+/// "end of the step".
 [[nodiscard]] std::string name_of(const Program& program, const Span& span);
 
-/// What of an iteration's length rests on one estimate.
+/// The part of an iteration's time that depends on one estimate.
 struct Contribution {
   double ns = 0;
-  double below_ns = 0;  ///< by how much it may be shorter, and longer, 9 times of 10
+  double below_ns = 0;  ///< half the 90 % interval, downwards and upwards
   double above_ns = 0;
   std::string model;
 };
 
-/// So much of the errors' variance is common to all operators of a model: what the platform did
-/// while it was measured, and what the model gets wrong throughout.
+/// Share of the error variance that all operators of one model have in common: the platform's state
+/// during calibration, and the model's bias.
 inline constexpr double kCommonShare = 0.25;
 
-/// Half a 90 % interval below and above a sum of contributions: in quadrature, a share of the
-/// variance in common within a model. docs/prediction.md, "Interval". `relative`: half the interval
-/// of the simulator itself.
+/// Half of a 90 % interval of a sum, below and above it. Contributions add in quadrature; within a
+/// model they share kCommonShare of the variance. See docs/prediction.md, "Interval". `relative` is
+/// the simulator's own half-interval.
 struct HalfWidths {
   double below_ns = 0;
   double above_ns = 0;
@@ -33,37 +34,34 @@ struct HalfWidths {
 [[nodiscard]] HalfWidths half_widths(const std::vector<Contribution>& contributions, double sum_ns,
                                      double relative);
 
-/// The critical path's contributions: calls with equal estimates are one, as they are wrong
-/// together.
+/// Returns the contributions to the critical path. Calls with equal estimates are one contribution,
+/// because their errors are equal.
 [[nodiscard]] std::vector<Contribution> contributions_of(const Simulation& simulation);
 
-/// Half the 90 % interval of the simulator by itself, of the iteration: what nine of ten recorded
-/// steps were within (docs/results/prediction.md).
+/// Half the 90 % interval of the simulator alone, relative to the iteration: nine of ten recorded
+/// steps were within it (docs/results/prediction.md).
 inline constexpr double kSimulatorSpread = 0.035;
 
-/// The figures of a simulation that kept its spans. Names, world size and where the costs come from
-/// are the caller's to fill in. `beside`: half the interval of what is in no estimate, the overlap.
+/// Returns the figures of a simulation that kept its spans. The caller sets names, world size and
+/// the source of costs. `beside` is the half-interval of overlap, which no estimate includes.
 [[nodiscard]] et_schema::Prediction prediction_of(const Job& job, const Simulation& simulation,
                                                   const HalfWidths& beside = {});
 
-/// Beside each rank its recorded step: what the profiles say, and the first iteration.
+/// Adds the recorded step to each rank: the profile's times, and the first simulated iteration.
 void add_recorded_steps(const Job& job, const Simulation& simulation,
                         et_schema::Prediction& prediction);
 
-/// Where nobody measured what recording an event cost, as much again as the profile's cheapest
-/// events told may still be in recorded times of the host: the interval reaches down as far as its
-/// part of the critical path goes, and an assumption says so.
+/// Widens the interval downwards if the cost of recording an event was not measured: as much as was
+/// subtracted can still be in recorded host times on the critical path. Adds an assumption.
 void widen_by_observer(const Job& job, et_schema::Prediction& prediction);
 
-/// Where a rank's recorded step is played longer or shorter than it was, by more than the
-/// simulator's own spread, the interval reaches as far as that error would take it, and an
-/// assumption says so. `played`: with their recorded steps.
+/// Widens the interval if a rank's recorded step is simulated longer or shorter than it was, by
+/// more than kSimulatorSpread. Adds an assumption. `played` must have recorded steps.
 void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
                              et_schema::Prediction& prediction);
 
-/// The last two iterations as a trace that Perfetto and chrome://tracing open, in Kineto's form: a
-/// process a rank, a thread for each host thread and each stream. Ranks that were played as one are
-/// shown once.
+/// Returns the last two iterations as a trace for Perfetto and chrome://tracing, in Kineto's form:
+/// a process for each rank, a thread for each host thread and stream. Merged ranks appear once.
 [[nodiscard]] std::string chrome_trace(const Job& job, const Simulation& simulation);
 
 }  // namespace understudy::predictor

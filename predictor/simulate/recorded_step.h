@@ -9,28 +9,28 @@
 
 namespace understudy::predictor {
 
-/// A moment at which the original's host launched work of a device, or began to wait for some.
+/// A moment at which the original's host launched device work, or began to wait for it.
 struct HostMoment {
-  double share = 0;                        ///< of the part's host time that lies before it
-  std::optional<std::uint32_t> work = {};  ///< position in Program::device_work
-  std::optional<std::uint32_t> wait = {};  ///< position in RecordedProfile::device_waits
+  double share = 0;                        ///< share of the part's host time before the moment
+  std::optional<std::uint32_t> work = {};  ///< index in Program::device_work
+  std::optional<std::uint32_t> wait = {};  ///< index in RecordedProfile::device_waits
 };
 
-/// A stretch of the original's host: an instruction's call, or what lay before it.
+/// A stretch of the original's host time: an instruction's call, or the gap before it.
 struct HostPart {
-  std::int64_t host_ns = 0;  ///< waits for the device left out
+  std::int64_t host_ns = 0;  ///< without waits for the device
   std::vector<HostMoment> moments;
 };
 
-/// The original's host by timeline: each nanosecond of the step is in one part, each launch and
-/// wait that the profile shows at its moment.
+/// The original's host time by timeline. Each nanosecond of the step is in one part; each recorded
+/// launch and wait is at its moment.
 struct RecordedStep {
-  std::vector<HostPart> gaps;  ///< by instruction: since the end of what was before on its timeline
+  std::vector<HostPart> gaps;  ///< by instruction: from the end of the previous one on its timeline
   std::vector<HostPart> calls;  ///< by instruction
-  HostPart end;                 ///< of the step's own timeline, behind its last instruction
+  HostPart end;                 ///< on the step's own timeline, after its last instruction
 };
 
-/// Nothing where the profile shows no work of a device, or none is linked.
+/// Returns nothing if no profile is linked, or if it shows no device work.
 [[nodiscard]] std::optional<RecordedStep> recorded_step(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

@@ -9,12 +9,11 @@
 
 namespace understudy::predictor {
 
-/// When device work ended in the original, as far as issue times and durations tell.
+/// When device work ended in the original, derived from issue times and durations.
 struct RecordedTimeline {
-  /// By instruction: the end of its device work, since the step's start.
+  /// By instruction: end of its device work, relative to the step's start.
   std::vector<std::optional<std::int64_t>> ends_ns;
-  /// By instruction that waits for its stream: when all that was issued before was done on that
-  /// stream.
+  /// By instruction that waits for its stream: when all work issued before on that stream ended.
   std::vector<std::optional<std::int64_t>> stream_done_ns;
 };
 

@@ -35,9 +35,9 @@ struct SimulateOptions {
   DeviceTraits device = {};
 };
 
-/// The time of an iteration on a rank. Each moment counts once, for the first field that applies.
-/// On a GPU: operators run on the device; a communication is there, possibly waiting for other
-/// ranks; the host is busy and the device waits for it; all wait. On a CPU: operators; the host
+/// The time of an iteration on a rank. Each moment counts once, for the first matching field. On a
+/// GPU: operators run on the device; a communication is present, possibly waiting for other ranks;
+/// the host is busy while the device waits for it; everything waits. On a CPU: operators; the host
 /// waits for communication; it is between operators; it waits for something else.
 struct Breakdown {
   double compute_ns = 0;
@@ -51,15 +51,15 @@ struct Breakdown {
 
 enum class SpanKind : std::uint8_t {
   kHost,      ///< a thread in an operator; begin to start is the gap before it
-  kHostWait,  ///< a thread that waits for a stream or a communication
+  kHostWait,  ///< a thread waiting for a stream or a communication
   kDevice,    ///< the work of an operator on a stream
-  kArrived,   ///< a communication that waits for other ranks
-  kMoving     ///< a communication that has begun on all of them
+  kArrived,   ///< a communication waiting for other ranks
+  kMoving     ///< a communication that has begun on all ranks
 };
 
 inline constexpr std::uint32_t kNoIndex = ~std::uint32_t{0};
 
-/// A span of any rank: class of the rank, position among its spans.
+/// A span of any rank: its rank class, and its index among the spans of that class.
 struct SpanId {
   std::uint32_t rank_class = kNoIndex;
   std::uint32_t index = kNoIndex;
@@ -68,18 +68,18 @@ struct SpanId {
 };
 
 struct Span {
-  /// For a host's operator the end of what came before it; otherwise the start.
+  /// End of the previous work, for a host's operator; otherwise the start.
   std::int64_t begin_ns = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  std::uint32_t instruction = kNoIndex;  ///< none: a wait, the end of a step, or work that no
-                                         ///< instruction launched
-  std::uint32_t work = kNoIndex;  ///< position in Program::device_work, of it or of its launch
+  /// kNoIndex: a wait, the end of a step, or work that no instruction launched.
+  std::uint32_t instruction = kNoIndex;
+  std::uint32_t work = kNoIndex;  ///< index in Program::device_work, for the work or its launch
   std::uint32_t lane = 0;         ///< the timeline for a host's span, otherwise the stream
   SpanKind kind = SpanKind::kHost;
-  SpanId cause = {};  ///< the span whose end began this one, or that issued it
-  /// For a device's operator that waited for its launches: the time of the last launch. From then
-  /// on its own time decides when it ends; `cause` issued it.
+  SpanId cause = {};  ///< the span whose end started this one, or which issued it
+  /// Time of the last launch, for a device operator that waited for its launches. From then on the
+  /// operator's own time decides its end; `cause` issued it.
   std::int64_t launched_ns = 0;
 };
 
@@ -93,7 +93,7 @@ struct RankClass {
   std::vector<Span> spans = {};    ///< spans of the last two iterations
 };
 
-/// A stretch of the critical path: from the end of the last iteration back to its beginning.
+/// A piece of the critical path, which leads from the end of the last iteration back to its start.
 struct PathPiece {
   std::int64_t ns = 0;
   SpanId span = {};
@@ -108,8 +108,8 @@ struct PlayedCost {
 };
 
 struct Simulation {
-  double iteration_ns = 0;    ///< the mean of the iterations that count, for the whole job
-  std::int64_t begin_ns = 0;  ///< begin of the last iteration
+  double iteration_ns = 0;    ///< mean of the iterations that count, for the whole job
+  std::int64_t begin_ns = 0;  ///< start of the last iteration
   std::int64_t end_ns = 0;
   std::vector<RankClass> classes;
   std::vector<PathPiece> critical_path;        ///< the latest first
@@ -118,9 +118,9 @@ struct Simulation {
   std::uint64_t events = 0;
 };
 
-/// Simulates the job's iterations one after the other. Deterministic: equal jobs, costs and options
-/// give equal results. Throws Error (bad input): ranks that deadlock, with which rank waits in
-/// which call for which other; members of a group that make different numbers of calls.
+/// Simulates the job's iterations in sequence. Deterministic: equal jobs, costs and options give
+/// equal results. Throws Error (bad input) if ranks deadlock, naming the waiting ranks and calls,
+/// or if members of a group make different numbers of calls.
 [[nodiscard]] Simulation simulate(const Job& job, const Costs& costs,
                                   const SimulateOptions& options = {});
 

@@ -8,16 +8,16 @@
 
 namespace understudy::predictor {
 
-/// Page faults of the steps that nothing observed, by operator. Where the capture counted those of
-/// each operator they are its own, scaled to the step's number; else each operator has as many as
-/// it has of the bytes that the original took from the heap in large blocks, or, where no profile
-/// shows these, of the bytes of its results. No faults where the step's number is not known.
+/// Page faults of unobserved steps, by operator. If the capture counted faults by operator, these
+/// are scaled to the step's number. Otherwise the step's faults are divided in proportion to the
+/// bytes of large heap blocks, or, if no profile shows them, to the bytes of results. Zero if the
+/// step's number is unknown.
 class RecordedPageFaults {
  public:
   explicit RecordedPageFaults(const Job& job);
 
   [[nodiscard]] double of(const Program& program, const Instruction& instruction) const;
-  /// Of all of a program's operators.
+  /// Returns the sum over a program's operators.
   [[nodiscard]] double of_step(const Program& program) const;
 
  private:

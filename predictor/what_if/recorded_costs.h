@@ -15,20 +15,20 @@ namespace understudy::predictor {
 struct Flow;
 struct ObservedComm;
 
-/// What a page fault costs a CPU program, and the interval that holds 9 of 10 machines: a trap and
-/// a cleared page. docs/prediction.md has the measurements.
+/// Time of a page fault in a CPU program (a trap and a cleared page), and its interval over 9 of 10
+/// machines. Measurements: docs/prediction.md.
 struct PageFaultCost {
   double ns = 1'550;
   double low_ns = 700;
   double high_ns = 2'100;
 };
 
-/// Times of the original, from the profile that the programs were linked with (docs/metrics.md,
-/// "Recorded times"). What an operator waited for its device is taken out, and what a communication
-/// waited for other ranks: docs/prediction.md, "Recorded costs".
+/// Times of the original, from the linked profile (docs/metrics.md, "Recorded times"). Waits of
+/// operators for their device and of communications for other ranks are subtracted:
+/// docs/prediction.md, "Recorded costs".
 class RecordedCosts final : public Costs {
  public:
-  /// `job` must outlive it. Throws Error (usage): a program without a profile.
+  /// `job` must outlive it. Throws Error (usage) if a program has no profile.
   explicit RecordedCosts(const Job& job, const PageFaultCost& fault = {});
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
@@ -55,21 +55,20 @@ class RecordedCosts final : public Costs {
   bool is_partial_;
   PageFaultCost fault_;
   std::unordered_map<const Program*, std::vector<Row>> rows_;
-  std::unordered_map<const Program*, double> ends_;  ///< where the device's work is recorded
+  std::unordered_map<const Program*, double> ends_;  ///< set if device work is recorded
   std::unordered_map<const Instruction*, double> communications_;
-  std::optional<double> ns_per_byte_;  ///< of a CPU's communications
+  std::optional<double> ns_per_byte_;  ///< CPU communication only
 };
 
-/// By rank: when it began its recorded step, the first at 0. A collective's kernel ends at the same
-/// moment on all ranks, however long each has waited: the first one of each group tells their
-/// clocks apart. Ranks that no such kernel ties to another begin at 0.
+/// Returns the start of each rank's recorded step, relative to the first. A collective's kernel
+/// ends at the same moment on all ranks, so the first collective of each group aligns their clocks.
+/// Ranks without a common collective start at 0.
 [[nodiscard]] std::vector<std::int64_t> recorded_start_times(const Job& job);
 
-/// What the job's communication between GPUs took, from its ranks' profiles; a row for each kind,
-/// size and group. Of each call the shortest time of its ranks, which is that of the rank that came
-/// last and waited for nobody. A call is a measurement only if the profiles of all its ranks show
-/// it; a CPU's times hold waits, and are none. `source` names the file. Throws Error (bad input):
-/// as simulate() does.
+/// Returns the recorded times of communication between GPUs: a row for each kind, size and group. A
+/// call's time is the shortest of its ranks, because the rank that joins last does not wait. A call
+/// counts only if the profiles of all its ranks show it. CPU times include waits and do not count.
+/// `source` names the file. Throws Error (bad input) as simulate() does.
 [[nodiscard]] ReadCollectives recorded_comms(const Job& job, const std::string& source);
 
 }  // namespace understudy::predictor

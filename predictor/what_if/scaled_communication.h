@@ -4,10 +4,10 @@
 
 namespace understudy::predictor {
 
-/// Times of communications that were seen on some ranks (CommCall::recorded_ranks), for more or
-/// fewer of them, as if the network between all of them were that between those: latency grows with
-/// the steps, the rest with the link bytes (collectives/traffic.h). The interval says that this
-/// need not be so. Throws Error (usage) where only one rank was seen.
+/// Scales communication times recorded on some ranks (CommCall::recorded_ranks) to other numbers of
+/// ranks on the same network: latency grows with the steps, the rest with the link bytes
+/// (collectives/traffic.h). The interval accounts for other networks. Throws Error (usage) if only
+/// one rank was recorded.
 class ScaledCommunication final : public Costs {
  public:
   /// `costs` must outlive it.

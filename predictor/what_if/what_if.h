@@ -16,38 +16,38 @@
 namespace understudy::predictor {
 
 enum class WhatIfTarget : std::uint8_t {
-  kClass,        ///< operators of a class, told by op_class()
+  kClass,        ///< operators of a class, by op_class()
   kOperator,     ///< operators whose name matches a regular expression
   kCollective,   ///< communications of a kind
   kNetwork,      ///< all communications
-  kHost,         ///< what operators take of the host that issues them, and what lies between
+  kHost,         ///< host time of operators on a device, and the gaps between operators
   kSingleStream  ///< all work of a device on one stream
 };
 
-/// One question: times of what is meant, multiplied.
+/// One question: multiplies the times of its target by a factor.
 struct WhatIf {
-  std::string text;  ///< as it was asked: "matmul x0.5"
+  std::string text;  ///< as given by the user: "matmul x0.5"
   WhatIfTarget target = WhatIfTarget::kOperator;
-  std::string name;  ///< of the class or kind
+  std::string name;  ///< of a class or kind
   double factor = 1;
   std::optional<std::regex> pattern = {};
 };
 
-/// Reads "TARGET xFACTOR", or "streams 1". TARGET is `network`, `host`, a class, a kind of
-/// communication, or a regular expression of operators' names. Throws Error (usage).
+/// Parses "TARGET xFACTOR" or "streams 1". TARGET is `network`, `host`, a class, a kind of
+/// communication, or a regular expression for operators' names. Throws Error (usage).
 [[nodiscard]] WhatIf parse_what_if(std::string_view text);
 
-/// What a question changes, of the operators or communications of one name.
+/// The effect of a question on the operators or communications of one name.
 struct WhatIfChange {
-  std::uint64_t instructions = 0;  ///< of all ranks
-  double before_ns = 0;            ///< Σ of their times, of all ranks
+  std::uint64_t instructions = 0;  ///< total of all ranks
+  double before_ns = 0;            ///< sum of their times on all ranks
   double after_ns = 0;
 };
 using WhatIfChanges = std::map<std::string, WhatIfChange>;  ///< by name
 
-/// Costs with questions applied one after the other. On a device an operator's work there changes,
-/// and its host's part only by `host`; on a CPU, where the host does the work, `host` is what lies
-/// between operators.
+/// Costs with questions applied in order. For operators on a device only `host` changes the host's
+/// time, other questions change the device's. On a CPU, where the host does the work, `host`
+/// applies to the gaps between operators.
 class WhatIfCosts final : public Costs {
  public:
   /// `costs` must outlive it.
@@ -67,15 +67,14 @@ class WhatIfCosts final : public Costs {
   std::vector<WhatIf> questions_;
 };
 
-/// What each question changes of what those before it left, communications apart from their
-/// waiting. `costs` as Simulation::costs without the questions. Throws Error (usage) for a question
-/// that is about nothing, with what could have been meant.
+/// Returns the effect of each question on the result of the previous ones, without communications'
+/// waits. `costs` must be Simulation::costs without questions. Throws Error (usage) if a question
+/// matches nothing, with possible targets.
 [[nodiscard]] std::vector<WhatIfChanges> changes_of(
     const Job& job, const std::vector<std::vector<PlayedCost>>& costs,
     const std::vector<WhatIf>& questions);
 
-/// The program with all tensors of the host on one accelerator, as `replay --place device` takes
-/// them.
+/// Returns the program with all host tensors on one accelerator, as for `replay --place device`.
 [[nodiscard]] Program placed_on_device(Program program);
 
 }  // namespace understudy::predictor

@@ -14,27 +14,27 @@
 
 namespace understudy::replayer {
 
-/// A process group of the benchmark as the backend knows it.
+/// A process group of the benchmark, with the id that the backend assigned.
 struct BoundGroup {
   std::string name;
   backends::GroupId id = 0;
   int size = 1;
 };
 
-/// What is bound: a program's instructions, or a body in the place of its operator.
+/// The instructions to bind: a program's, or those of a body that replaces its operator.
 struct BindScope {
   std::span<const et_schema::Instruction> instructions;
-  /// By slot: holds a tensor before the first instruction. Empty: none does.
+  /// By slot: true if it holds a tensor before the first instruction. If empty, no slot does.
   std::vector<bool> available;
-  /// By slot: read after the last instruction. Empty: none is.
+  /// By slot: true if it is read after the last instruction. If empty, no slot is.
   std::vector<bool> needed;
 };
 
-/// Turns instructions into steps by the decisions. Operators whose arguments cannot be boxed step
-/// down the ladder on the way, or are dropped. Lifetimes are those of the instructions as they are
-/// bound, with bodies in place of their operators. `groups` are the benchmark's, by GroupId;
-/// `order` is the rank's, or empty where no other rank takes part in its communications. Throws
-/// Error (bad input) if a communication's tensors do not fit it.
+/// Binds instructions to steps by the decisions. An operator whose arguments cannot be boxed steps
+/// down the ladder or is dropped. Lifetimes are computed from the instructions as bound, with
+/// bodies in place of their operators. `groups` are indexed by GroupId; `order` is empty if no
+/// other rank takes part in the communications. Throws Error (bad input) if a communication's
+/// tensors do not fit it.
 [[nodiscard]] BoundProgram bind_program(Decisions& decisions, const BindScope& scope,
                                         const std::vector<BoundGroup>& groups,
                                         const et_schema::CommOrder& order = {});

@@ -20,57 +20,58 @@
 
 namespace understudy::replayer {
 
-/// The tensors that a program needs before it runs: externals, and the tensors that kGive steps
-/// hand out. Each storage is one allocation; large storages of the CPU are mapped on demand
-/// (maps_on_demand()).
+/// The tensors that a program needs before it runs: externals, and the tensors of kGive steps. Each
+/// storage is one allocation; large CPU storages are mapped on demand (maps_on_demand()).
 class Externals {
  public:
   Externals(const et_schema::Program& program, c10::Device device, std::uint64_t seed);
 
-  /// Allocates and fills what `bound` needs and does not have yet. Throws Error: failed (too little
-  /// memory, with what was asked for and what there is), bad input (a layout outside of its
-  /// storage, a value rule that cannot hold).
+  /// Allocates and fills the tensors that `bound` needs and that do not exist yet. Throws Error
+  /// (failed) if memory is too small, with the sizes requested and available; Error (bad input) for
+  /// a layout outside of its storage or a value rule that cannot hold.
   void ensure(const BoundProgram& bound);
-  /// Does the same for states, which ensure() leaves out.
+  /// Likewise for optimizer states, which ensure() skips.
   void ensure_states(const BoundProgram& bound);
 
-  /// Puts fresh views of the externals into their slots, and the given tensors into theirs.
+  /// Sets `slots` to fresh views of the externals, and `given` to the tensors of kGive steps.
   void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
 
-  /// Restores the first content: of everything, or after remember() of what `bound` changes.
+  /// Restores the initial content: of all tensors, or after remember() of the tensors that `bound`
+  /// changes.
   void restore();
 
-  /// Keeps a copy of what `bound` changes, up to kRememberedBytes, so that restore() is quick. To
-  /// be called right after restore(); the copies are no tensors and do not count as such.
+  /// Copies the tensors that `bound` changes, up to kRememberedBytes, to make restore() fast. Must
+  /// be called right after restore(). The copies do not count as tensors.
   void remember(const BoundProgram& bound);
 
-  /// Draws other index values for later iterations, so that a step never meets the rows of the step
-  /// before it, which would still lie in the caches. To be called after remember(); the draws are
-  /// kept beside the tensors and do not count as such.
+  /// Draws more index values for later iterations. Otherwise each step would read the rows of the
+  /// step before it, which are still cached. Must be called after remember(). The draws do not
+  /// count as tensors.
   void draw_variants();
-  /// How many draws of index values the iterations take in turn.
+  /// Number of draws of index values that iterations cycle through.
   static constexpr std::size_t kVariants = 4;
   /// Sets the index values of iteration `number`.
   void vary(std::size_t number);
 
-  /// Find the zeros of storages that held zeros in the original (et_schema::Storage::zeros): they
-  /// lie where the program writes nothing. begin_zeros() clears all these storages; then kVariants
-  /// iterations run; settle_zeros() restores everything, except that what nothing has written stays
-  /// zero, up to the original's share. To be called after draw_variants(). False if the original
-  /// had no such zeros: the iterations then run only because other ranks wait for this one.
+  /// Restore the zeros of storages that held zeros in the original (et_schema::Storage::zeros):
+  /// bytes that the program does not write. begin_zeros() clears these storages; then kVariants
+  /// iterations must run; settle_zeros() restores all content, but keeps bytes at zero that were
+  /// not written, up to the original's share. Must be called after draw_variants(). begin_zeros()
+  /// returns false if the original had no such zeros: the iterations then run only because other
+  /// ranks wait.
   [[nodiscard]] bool begin_zeros();
   void settle_zeros();
 
-  /// Fills the rows of mapped tables that a call is about to read.
+  /// Fills the rows of mapped tables that a call will read.
   void seed(const std::vector<TableReach>& reach);
   [[nodiscard]] bool has_mapped() const { return has_mapped_; }
-  /// Whether the tensor is mapped on demand; such a tensor must never be read as a whole.
+  /// Returns true if the tensor is mapped on demand. Such a tensor must never be read as a whole.
   [[nodiscard]] bool is_mapped(et_schema::SlotId slot) const;
 
-  /// Bytes of the externals that are in memory: everything allocated, what the original held beside
-  /// its tensors included, and the touched pages of what is mapped.
+  /// Returns the bytes of externals in memory: all allocations, including memory that the original
+  /// held beside its tensors, and the touched pages of mapped storages.
   [[nodiscard]] std::uint64_t touched_bytes() const;
-  /// Touched pages of what is mapped, in bytes; the allocator does not count them.
+  /// Returns the bytes of touched pages of mapped storages, which the allocator does not count.
   [[nodiscard]] std::uint64_t touched_mapped_bytes() const;
 
  private:
@@ -78,7 +79,7 @@ class Externals {
     c10::Storage storage;
     bool mapped = false;
   };
-  /// The size of the memory; 0 on the device "meta".
+  /// Returns the size of the memory; 0 on the device "meta".
   [[nodiscard]] static std::size_t memory_bytes(const Memory& memory);
   struct Tensor {
     et_schema::SlotId slot = 0;
@@ -106,14 +107,14 @@ class Externals {
   bool has_mapped_ = false;
   std::vector<std::optional<Memory>> memory_;  ///< by storage
   std::vector<at::Tensor> untouched_;          ///< et_schema::Storage::untouched
-  /// By storage; empty: no copy. Copies are mapped, so that they take no space from what the step
-  /// allocates.
+  /// By storage; empty if there is no copy. Copies are mapped, so that they use no allocator memory
+  /// that the step needs.
   std::vector<std::optional<c10::Storage>> copies_;
-  std::vector<bool> changes_;  ///< by storage, after remember()
-  /// The contents that take turns, for each storage that holds only index values.
+  std::vector<bool> changes_;  ///< by storage; set by remember()
+  /// The alternating contents of a storage that holds only index values.
   struct Variants {
     et_schema::StorageId storage = 0;
-    std::vector<c10::Storage> contents;  ///< on the CPU without the one in use
+    std::vector<c10::Storage> contents;  ///< on the CPU, without the one in use
     std::size_t present = 0;
   };
   std::vector<Variants> variants_;
@@ -124,8 +125,8 @@ class Externals {
   std::vector<WithZeros> with_zeros_;
   std::vector<Tensor> externals_;
   std::vector<Tensor> given_;
-  std::vector<bool> known_;  ///< by slot: among externals_ or given_
-  /// By the address of the table and the size of its rows.
+  std::vector<bool> known_;  ///< by slot: true if in externals_ or given_
+  /// Key: the table's address and the size of its rows.
   std::map<std::pair<const void*, std::int64_t>, std::unique_ptr<TableSeeder>> seeders_;
 };
 

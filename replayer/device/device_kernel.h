@@ -12,21 +12,21 @@
 
 namespace understudy::replayer {
 
-/// The compute capability of a GPU of CUDA's, 10 × major + minor. Nothing for other devices, and
-/// where the driver does not tell.
+/// Returns a CUDA GPU's compute capability, 10 × major + minor. Returns nothing for other devices,
+/// or if the driver does not report it.
 [[nodiscard]] std::optional<int> device_architecture(c10::Device device);
 
-/// A kernel that was compiled ahead of time, loaded into CUDA's current context. It stays loaded as
-/// long as the process runs.
+/// A kernel compiled ahead of time, loaded into CUDA's current context. It stays loaded until the
+/// process ends.
 class DeviceKernel {
  public:
-  /// The kernel, or a sentence why there is none: a driver that lacks what a launch needs, or that
-  /// does not take the machine code.
+  /// Returns the kernel, or a sentence with the reason: the driver lacks a function that a launch
+  /// needs, or rejects the machine code.
   [[nodiscard]] static std::variant<DeviceKernel, std::string> load(
       const et_schema::KernelBuild& build, c10::Device device);
 
-  /// Issues it to the device's current stream, with a pointer to each parameter's bytes. A grid
-  /// without blocks launches nothing. Throws c10::Error if the driver refuses.
+  /// Launches the kernel on the device's current stream, with a pointer to each parameter's bytes.
+  /// A grid without blocks launches nothing. Throws c10::Error if the driver rejects it.
   void launch(const std::array<std::int64_t, 3>& grid, void** arguments) const;
 
  private:

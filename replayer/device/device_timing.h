@@ -10,31 +10,28 @@
 
 namespace understudy::replayer {
 
-/// Times the spans of a pass on a device, by events on its current stream. They are read after one
-/// synchronisation at the end of the pass, so that the host runs ahead as it does when nothing is
-/// timed. On the CPU it uses the steady clock.
+/// Measures the device time of a pass's spans by events on the current stream. The events are read
+/// after one synchronisation at the end of the pass, so that the host runs ahead as it does without
+/// timing. On the CPU the steady clock is used.
 ///
-/// An idle device passes the first event at once, and then the time that the host takes to issue
-/// the span would count as the span's. So the first pass is a rehearsal (end_rehearsal()); in later
-/// passes the device is held before each span for as long as the host takes to issue it. An empty
-/// span takes time too, that of its own events. The rehearsal measures this time, and later passes
-/// subtract it.
+/// An idle device passes the first event at once; the host's time to issue the span would then
+/// count as device time. So the first pass is a rehearsal (end_rehearsal()). In later passes the
+/// device is held before each span for as long as the host needs to issue it. The events of a span
+/// take time themselves. The rehearsal measures this time, and later passes subtract it.
 class DeviceTimer {
  public:
-  /// `spans` is the number of spans, the steps of a program. Creates their events and waits for the
-  /// device.
+  /// Creates the events of `spans` spans, one for each step of a program, and waits for the device.
   DeviceTimer(c10::Device device, std::size_t spans);
 
-  /// Call these before and after the work of a span is issued, once per pass.
+  /// Must be called before and after the work of a span is issued, once per pass.
   void begin(std::size_t span);
   void end(std::size_t span);
 
-  /// Ends a pass in place of collect(); from now on the time that the host takes to issue each span
-  /// is known.
+  /// Ends the first pass, in place of collect(). Records the host's time to issue each span.
   void end_rehearsal();
 
-  /// Waits for the device. By span: its milliseconds on the device in this pass; none for spans
-  /// that did not begin. Then the next pass begins.
+  /// Waits for the device and begins the next pass. Returns the device milliseconds of each span in
+  /// the pass that ended; unset for spans that did not begin.
   [[nodiscard]] std::vector<std::optional<double>> collect();
 
  private:
@@ -45,7 +42,7 @@ class DeviceTimer {
     std::optional<c10::Event> end;
     Clock::time_point begin_time;
     Clock::time_point end_time;
-    std::optional<double> issue_ms;  ///< the host's time for it in the rehearsal
+    std::optional<double> issue_ms;  ///< the host's time to issue the span in the rehearsal
     bool is_used = false;
   };
 
@@ -56,7 +53,7 @@ class DeviceTimer {
 
   c10::Device device_;
   std::vector<Span> spans_;
-  double own_ms_ = 0;  ///< time of the events of a span
+  double own_ms_ = 0;  ///< time of a span's events
 };
 
 }  // namespace understudy::replayer

@@ -10,14 +10,13 @@
 
 namespace understudy::replayer {
 
-/// Computes power from a counter of energy that moves in steps of 20 to 100 ms. It counts from the
-/// first to the last change, since a reading between two changes tells the energy of an earlier
-/// moment.
+/// Computes power from an energy counter that changes in steps of 20 to 100 ms. Only the first to
+/// the last change count: between two changes the counter shows the energy of an earlier time.
 class EnergyEdges {
  public:
-  /// Adds a reading; readings come in the order of time.
+  /// Adds a reading; readings must be ordered by time.
   void add(double time_s, double energy_j);
-  /// Nothing with fewer than two changes.
+  /// Returns nothing with fewer than two changes.
   [[nodiscard]] std::optional<double> power_w() const;
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
@@ -32,17 +31,17 @@ class EnergyEdges {
   std::uint64_t changes_ = 0;
 };
 
-/// Reads a GPU's state every two milliseconds, on a thread of its own, as long as it lives.
+/// Reads a GPU's state every two milliseconds on its own thread, until it is stopped or destroyed.
 class GpuSampler {
  public:
   struct Result {
     et_schema::GpuSamples samples;
-    std::optional<double> power_w;  ///< by the counter of energy
+    std::optional<double> power_w;  ///< from the energy counter
   };
 
   /// `monitor` must outlive it.
   explicit GpuSampler(const GpuMonitor& monitor);
-  /// Ends the thread and returns what it has read.
+  /// Stops the thread and returns the samples.
   [[nodiscard]] Result stop();
 
  private:
@@ -54,7 +53,8 @@ class GpuSampler {
   EnergyEdges energy_;
   std::uint64_t clock_readings_ = 0;
   std::uint64_t power_readings_ = 0;
-  std::jthread thread_;  // the last member: it ends before what it writes to
+  std::jthread thread_;  // must be the last member: destroyed first, because the thread writes to
+                         // the others
 };
 
 }  // namespace understudy::replayer

@@ -12,14 +12,14 @@
 
 namespace understudy::replayer {
 
-/// Streams of a GPU, by number, on which spans run beside the current stream.
+/// GPU streams, by number, on which spans run beside the current stream.
 class SpanLanes {
  public:
-  /// `device` makes spans: see StreamSpan::make().
+  /// `device` must support spans: see StreamSpan::make().
   explicit SpanLanes(c10::Device device) : device_(device) {}
 
-  /// Issues `work` as a span of the lane, behind what the current stream holds so far. What it
-  /// returns makes the stream that is current by then wait for the span's end.
+  /// Issues `work` as a span of the lane, after the work that the current stream holds. Calling the
+  /// returned function makes the stream that is then current wait for the span's end.
   [[nodiscard]] std::function<void()> run(std::uint32_t lane, std::int64_t duration_ns,
                                           const std::function<void()>& work);
 

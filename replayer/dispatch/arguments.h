@@ -15,10 +15,10 @@
 
 namespace understudy::replayer {
 
-/// A list of tensors, some of which are slots: boxed once, its slots patched before each call.
+/// A list of tensors, some of them slots. It is boxed once; its slots are set before each call.
 struct SlotList {
   c10::IValue boxed;      ///< c10::List<at::Tensor> or c10::List<std::optional<at::Tensor>>
-  bool optional = false;  ///< which of the two
+  bool optional = false;  ///< true for the latter type
   std::vector<std::pair<std::uint32_t, et_schema::SlotId>> elements;  ///< position, slot
 
   void set(std::uint32_t position, const at::Tensor& tensor) const {
@@ -30,28 +30,27 @@ struct SlotList {
   }
 };
 
-/// What an argument is when the operator is called: a value that never changes, a slot's tensor, or
-/// a list with slots among its elements.
+/// The source of an argument: a constant value, a slot's tensor, or a list with slots among its
+/// elements.
 using PlannedArgument = std::variant<c10::IValue, et_schema::SlotId, SlotList>;
 
-/// A recorded argument that today's type cannot take.
+/// Thrown if a recorded argument does not fit the current schema's type.
 struct BoxFailure {
   std::string reason;
 };
 
 struct BoxContext {
-  c10::Device device{c10::kCPU};  ///< what recorded accelerators become
-  std::string_view op;            ///< name without overload, for what an epsilon is by default
+  c10::Device device{c10::kCPU};  ///< replaces recorded accelerators
+  std::string_view op;            ///< name without overload; decides the default epsilon
   et_schema::Losses* losses = nullptr;
 };
 
-/// Boxes one recorded argument for an argument of today's schema. Epsilons recorded as zero become
-/// the operator's usual one and are counted. Throws BoxFailure.
+/// Boxes a recorded argument for an argument of the current schema. An epsilon recorded as zero
+/// becomes the operator's usual one and is counted. Throws BoxFailure.
 [[nodiscard]] PlannedArgument plan_argument(const et_schema::Argument& recorded,
                                             const c10::Argument& target, const BoxContext& context);
 
-/// Boxes an argument where there is no schema to tell its type: numbers as they are, lists by their
-/// elements.
+/// Boxes an argument without a schema: numbers as they are, lists by their elements.
 [[nodiscard]] PlannedArgument plan_untyped(const et_schema::Argument& recorded,
                                            const BoxContext& context);
 

@@ -13,27 +13,27 @@ namespace understudy::replayer {
 
 [[nodiscard]] at::ScalarType to_scalar_type(et_schema::DType dtype);
 
-/// Where something recorded on a device lives in a replay: what was on an accelerator goes to the
-/// target, whatever its index was; tensors without memory stay so; the rest stays on the CPU.
+/// Returns the replay's device for a recorded one: an accelerator of any index becomes the target,
+/// "meta" stays, and all others become the CPU.
 [[nodiscard]] c10::Device map_device(et_schema::Device recorded, c10::Device target);
 
-/// The scale of quantised tensors that no operator here made: no trace tells a quantised tensor's.
+/// The scale of quantised tensors that no replayed operator makes: traces do not record scales.
 inline constexpr double kAssumedScale = 1.0 / 64;
 
-/// A tensor over existing memory with the slot's dtype, sizes and strides. `offset` is in elements.
-/// The caller sees to it that the layout lies within the storage (see fits()). A quantised one is
-/// per tensor, of kAssumedScale around the middle of its numbers; of less than a byte an element,
-/// which LibTorch knows by channel alone, by its first dimension.
+/// Returns a tensor over existing memory with the slot's dtype, sizes and strides. `offset` is in
+/// elements. The layout must be within the storage (see fits()). A quantised tensor is quantised
+/// per tensor, with kAssumedScale around the middle of its range. If its elements are smaller than
+/// a byte, it is quantised by its first dimension, because LibTorch supports only channels there.
 [[nodiscard]] at::Tensor view_storage(const c10::Storage& storage, const et_schema::Slot& layout,
                                       std::int64_t offset);
 
-/// A tensor of its own in the slot's layout; its content is not set. A sparse one has no elements.
+/// Returns a new uninitialised tensor with the slot's layout. A sparse one has no elements.
 [[nodiscard]] at::Tensor make_tensor(const et_schema::Slot& layout, c10::Device device);
 
-/// Whether the slot's layout, put at `offset`, lies within `bytes`.
+/// Returns true if the slot's layout at `offset` is within `bytes`.
 [[nodiscard]] bool fits(const et_schema::Slot& layout, std::int64_t offset, std::size_t bytes);
 
-/// "float32[64, 128]" and "float32[64, 128] strides [1, 64]", for messages.
+/// Returns "float32[64, 128]" or "float32[64, 128] strides [1, 64]", for messages.
 [[nodiscard]] std::string describe(const et_schema::Slot& layout);
 [[nodiscard]] std::string describe(const at::Tensor& tensor);
 

@@ -12,7 +12,7 @@
 
 namespace understudy::replayer {
 
-/// A recorded schema text, taken apart as far as binding needs it.
+/// A recorded schema text, parsed as far as binding needs it.
 struct RecordedSchema {
   std::string name;                    ///< "aten::add"
   std::string overload;                ///< "Tensor", or empty
@@ -20,34 +20,34 @@ struct RecordedSchema {
   std::vector<std::string> types;      ///< of the arguments, "SymInt" written as "int"
 };
 
-/// Tolerant of types that this LibTorch does not know (TorchBind classes of other libraries).
+/// Accepts types that this LibTorch does not know (TorchBind classes of other libraries).
 [[nodiscard]] RecordedSchema parse_recorded_schema(const std::string& text);
 
-/// How a recorded call is made through an operator of this LibTorch.
+/// The operator of this LibTorch for a recorded call, and the mapping of its arguments.
 struct OperatorMatch {
   c10::OperatorHandle handle;
-  /// For each argument of the operator the recorded one's index, or nothing: its default.
+  /// For each argument of the operator, the recorded argument's index; unset: its default.
   std::vector<std::optional<std::size_t>> sources;
 };
 
-/// A match, or the reason why there is none.
+/// A match, or the reason for its absence.
 struct MatchResult {
   std::optional<OperatorMatch> match;
   std::string reason;
 };
 
 /// Finds the operator for a recorded call: the same name and overload, else another overload of the
-/// name. Arguments are matched by position where the schemas agree, else by name. A tensor that was
-/// recorded and has no place in today's schema, and a new argument without a default, are no match.
+/// name. Arguments are matched by position if the schemas agree, else by name. There is no match if
+/// a recorded tensor has no argument in the current schema, or a new argument has no default.
 [[nodiscard]] MatchResult match_operator(const RecordedSchema& recorded,
                                          const std::vector<et_schema::Argument>& arguments);
 
-/// The operator of a name with its overload, "aten::add.Tensor".
+/// Returns the operator of a name with its overload, "aten::add.Tensor".
 [[nodiscard]] std::optional<c10::OperatorHandle> find_operator(std::string_view name);
 
 [[nodiscard]] std::vector<std::string> argument_names(const c10::FunctionSchema& schema);
 
-/// Whether the operator has a kernel of its own, or one that is composed of others, for a device.
+/// Returns true if the operator has a kernel for the device, its own or one composed of others.
 [[nodiscard]] bool has_kernel(const c10::OperatorHandle& handle, c10::DeviceType device);
 
 }  // namespace understudy::replayer

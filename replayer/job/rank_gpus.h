@@ -10,16 +10,18 @@
 
 namespace understudy::replayer {
 
-/// Whether two ranks have the same GPU, which NCCL refuses. Each rank calls it with its own device.
+/// Returns true if two ranks use the same GPU, which NCCL rejects. Must be called by each rank with
+/// its own device.
 [[nodiscard]] bool do_ranks_share_gpus(backends::Job& job, c10::Device device);
 
-/// Each rank calls it with the text of --device and the device that was opened. Throws Error
-/// (usage) if two ranks of a host have the same GPU, or the same instance of one, and `asked` does
-/// not name it.
+/// Throws Error (usage) if two ranks of a host have the same GPU, or the same instance of one, and
+/// `asked` does not name it. Must be called by each rank with the text of --device and the opened
+/// device.
 void refuse_shared_gpu(backends::Job& job, const std::string& asked, c10::Device device);
 
-/// What moves bytes between the ranks' GPUs, NCCL; nothing on a CPU, whose ranks have the backend.
-/// Each rank calls it with its own device. Throws Error (usage) where ranks share a GPU.
+/// Returns the communicator between the ranks' GPUs (NCCL); null for the CPU, whose ranks use the
+/// backend. Must be called by each rank with its own device. Throws Error (usage) if ranks share a
+/// GPU.
 [[nodiscard]] std::unique_ptr<backends::DeviceCommunicator> connect_gpus(backends::Backend& backend,
                                                                          c10::Device device);
 

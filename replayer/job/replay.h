@@ -12,13 +12,13 @@
 
 namespace understudy::replayer {
 
-/// One rank's share of a replay.
+/// The result of one rank's replay.
 struct RankRun {
   et_schema::RankReport report;
   int threads = 0;
   std::string device;                           ///< as the report names it
-  std::map<std::string, std::string> versions;  ///< of torch and of other libraries that take part
-  /// "place"; "kernel.NAME" and "variable.NAME" of what the benchmark recorded.
+  std::map<std::string, std::string> versions;  ///< of torch and the other libraries in use
+  /// "place", and the benchmark's recorded "kernel.NAME" and "variable.NAME".
   std::map<std::string, std::string> settings;
   std::vector<et_schema::InstructionTime>
       instruction_times;  ///< with ReplayOptions::operator_times
@@ -26,13 +26,13 @@ struct RankRun {
   std::string checksums;  ///< with ReplayOptions::checksums
 };
 
-/// Replays rank `rank` of the benchmark in this process. All ranks of `backend` call it together.
-/// Throws Error: failed (an operator, memory), usage (the device), bad input (a program that does
-/// not fit itself).
+/// Replays rank `rank` of the benchmark in this process. Must be called by all ranks of `backend`
+/// together. Throws Error: failed (an operator, memory), usage (the device), bad input (an
+/// inconsistent program).
 [[nodiscard]] RankRun replay_rank(const et_schema::Bench& bench, int rank,
                                   backends::Backend& backend, const ReplayOptions& options);
 
-/// The properties of this machine and build that a result depends on; `device`, `threads` and
+/// Returns the properties of this machine and build that results depend on. `device`, `threads` and
 /// `versions` come from the run.
 [[nodiscard]] et_schema::Environment describe_environment(const RankRun& run);
 

@@ -1,6 +1,6 @@
-// The replay's counting allocator as a library of C functions, so that the same code counts a
-// Python program's tensors. Python loads it with ctypes, after torch and before the program
-// allocates its first tensor.
+// The replay's counting allocator as a library of C functions, to count a Python program's tensors
+// with the same code. Python must load it with ctypes, after torch and before the first tensor is
+// allocated.
 
 #include "replayer/memory/memory.h"
 
@@ -14,7 +14,7 @@ std::uint64_t understudy_live_bytes() {
   return understudy::replayer::cpu_allocations().live_bytes;
 }
 
-/// The highest sum of live bytes since counting began, or since the last reset.
+/// Returns the peak of live bytes since counting began, or since the last reset.
 std::uint64_t understudy_peak_bytes() {
   return understudy::replayer::cpu_allocations().peak_bytes;
 }

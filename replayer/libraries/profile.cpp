@@ -1,7 +1,7 @@
-// Profiles the process that loads it, from there to the process' end, into the file that the
-// variable UNDERSTUDY_PROFILE names: `replay --op-library libunderstudy_profile.so --sandbox off`.
-// It tells which kernels a replay launches, in order and with their grids, as torch.profiler tells
-// it of the original.
+// Profiles the process that loads it, from then until the process ends, into the file named by the
+// variable UNDERSTUDY_PROFILE: `replay --op-library libunderstudy_profile.so --sandbox off`. The
+// profile shows the kernels that a replay launches, in order and with their grids, as
+// torch.profiler shows the original's.
 
 #include <ATen/Context.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -45,8 +45,8 @@ class ProcessProfile {
   std::string path_;
 };
 
-/// What belongs to the main thread ends before anything static does, and LibTorch's record of who
-/// profiles that thread, which is older, after this.
+/// Thread-local objects of the main thread are destroyed before static ones, and LibTorch's older
+/// record of this thread's profiler is destroyed after this one.
 const ProcessProfile& profile_of_process() {
   thread_local const ProcessProfile profile;
   return profile;

@@ -1,5 +1,5 @@
 // The replay's speed probe as a library of one C function, so that a Python program's steps are
-// held to the same piece of work. Python loads it with ctypes, after torch.
+// compared by the same piece of work. Python must load it with ctypes, after torch.
 
 #include "replayer/measure/speed_probe.h"
 

@@ -9,10 +9,10 @@
 
 namespace understudy::replayer {
 
-/// Runs one iteration from the tensors' first content with freshly seeded random generators, and
-/// returns 64 bits of each operator's results (docs/compose.md, "replay --checksums"): a line for
-/// each call in order, then a line for each tensor from before the step that the step changes, by
-/// storage. Afterwards the externals have their first content again.
+/// Runs one iteration from the tensors' initial content with newly seeded random generators.
+/// Returns 64-bit checksums (docs/compose.md, "replay --checksums"): a line for each call in order,
+/// then a line for each external tensor that the step changes, ordered by storage. Restores the
+/// externals' initial content.
 [[nodiscard]] std::string take_checksums(const et_schema::Program& program, BoundProgram& bound,
                                          Machine& machine, Externals& externals, c10::Device device,
                                          std::uint64_t seed);

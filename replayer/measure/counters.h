@@ -9,32 +9,33 @@
 
 namespace understudy::replayer {
 
-/// What the system and, where it can, the processor count while iterations run: sums over all
-/// threads of the process. Counting itself costs nothing; it is read outside of the timed region.
+/// Counters of the system and, if available, of the processor while iterations run: sums over all
+/// threads of the process. Counting itself costs nothing; counters are read outside of the timed
+/// region.
 class SystemCounting {
  public:
-  /// Opens the processor's counters, of this thread and of those it starts from here on.
+  /// Opens the processor's counters for this thread and for the threads that it starts later.
   SystemCounting();
   ~SystemCounting();
   SystemCounting(const SystemCounting&) = delete;
   SystemCounting& operator=(const SystemCounting&) = delete;
 
-  /// Around each measured iteration.
+  /// begin() and end() must be called around each measured iteration.
   void begin();
   void end();
-  /// Means over the iterations between begin() and end().
+  /// Returns means over the iterations between begin() and end().
   [[nodiscard]] et_schema::SystemCounters mean() const;
 
-  /// Sums since the process began.
+  /// Returns sums since the process began.
   [[nodiscard]] et_schema::SystemCounters read() const;
-  /// What tells a call's work, from one reading to the next, by the names of the report: page
-  /// faults, and what the processor counts. Times and switches are too coarse for a call.
+  /// Returns the difference of two readings that measures a call's work, by the report's names:
+  /// page faults and processor counters. Times and context switches are too coarse for a call.
   [[nodiscard]] static std::map<std::string, double> of_call(
       const et_schema::SystemCounters& before, const et_schema::SystemCounters& after);
 
  private:
-  std::vector<int> files_;  ///< of perf_event: instructions, cycles, cache misses; all or none
-  std::string hardware_;    ///< "counted", or why not
+  std::vector<int> files_;  ///< perf_event's instructions, cycles and cache misses; all or none
+  std::string hardware_;    ///< "counted", or the reason for none
   et_schema::SystemCounters before_;
   et_schema::SystemCounters sums_;
   std::uint64_t iterations_ = 0;

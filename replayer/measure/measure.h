@@ -33,16 +33,16 @@ class StopRule;
 class StreamHook;
 class SystemCounting;
 
-/// What was asked for, and what follows from it on this device and for this program.
+/// The options requested, and those derived from the device and the program.
 struct MeasureOptions {
   ReplayOptions asked;
   c10::Device device{c10::kCPU};
-  std::optional<std::uint64_t> page_faults;  ///< an iteration's; none: as they come
+  std::optional<std::uint64_t> page_faults;  ///< per iteration; unset: not controlled
 };
 
-/// Measures iterations of a program that the trial has made fit: samples, value health, memory,
-/// time by operator and collective, the loop's own cost. All ranks measure the same iterations. A
-/// signal ends it where it is, and the report holds what was measured by then.
+/// Measures iterations of a program after its trial: samples, value health, memory, time by
+/// operator and collective, the loop's own cost. All ranks measure the same iterations. A signal
+/// ends the measurement early; the report then holds the results so far.
 class Measurement {
  public:
   Measurement(const et_schema::Program& program, BoundProgram& bound, Machine& machine,
@@ -51,24 +51,24 @@ class Measurement {
 
   /// Fills the measured parts of the report.
   void run(et_schema::RankReport& report);
-  /// After run(): Kineto's profile of a step, as JSON. All ranks call it together.
+  /// Returns Kineto's profile of a step, as JSON. Must be called after run(), by all ranks
+  /// together.
   [[nodiscard]] std::string profiled_step(int rank);
-  /// After run(), where they were asked for: times of single instructions.
+  /// Returns the times of single instructions, if requested. Must be called after run().
   [[nodiscard]] std::vector<et_schema::InstructionTime> take_instruction_times() {
     return std::move(instruction_times_);
   }
 
  private:
-  /// Runs `iteration`; what an operator throws becomes an Error that names it.
+  /// Runs `iteration`; converts an operator's exception to an Error that names the operator.
   void guarded(const std::function<void()>& iteration);
-  /// One iteration with a hook.
   template <typename Hook>
   void run_with(Hook& hook) {
     guarded([&] { machine_.run(bound_, hook); });
     end_streams();
   }
   void end_streams();
-  /// Milliseconds that `run` takes as one iteration; what prepares it lies outside.
+  /// Returns the milliseconds of `run` as one iteration, without its preparation.
   template <typename Run>
   double timed(Run&& run);
   double iterate();
@@ -77,7 +77,7 @@ class Measurement {
   void watch_restores(GpuObservation& gpu);
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
-  /// By step: what the system and the processor counted of one call.
+  /// By step: counters of the system and the processor for one call.
   [[nodiscard]] std::vector<std::map<std::string, double>> count_calls();
   void find_zeros();
   void find_restore_interval();
@@ -95,7 +95,7 @@ class Measurement {
   void measure_iterations(et_schema::RankReport& report);
   void sample_iterations(et_schema::RankReport& report, std::vector<double>& samples,
                          std::uint64_t& peak, GpuObservation& gpu);
-  /// `iterations`: so many were measured before.
+  /// `iterations`: the number measured before.
   void scan_values(et_schema::RankReport& report, std::size_t iterations);
   [[nodiscard]] std::size_t profile(et_schema::RankReport& report);
   void run_passes(ProfileHook& hook, et_schema::RankReport& report,
@@ -115,19 +115,19 @@ class Measurement {
   MeasureOptions options_;
   et_schema::WaitUse waits_;
   std::unique_ptr<StreamHook> streams_;      ///< null: one stream
-  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as they can be
-  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's
+  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as possible
+  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's thread
   std::unique_ptr<SystemCounting> counting_;
   std::optional<HeapPages> heap_;
-  GpuObservation* gpu_ = nullptr;  ///< of the iteration that is measured, else null
+  GpuObservation* gpu_ = nullptr;  ///< set while an iteration is measured, else null
   std::unique_ptr<StopRule> stop_;
-  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: none
+  std::size_t restore_every_ = 1;  ///< iterations between restores of the externals; 0: no restores
   std::string restore_reason_;
   std::size_t since_restore_ = 0;
   std::uint64_t restores_ = 0;
   std::vector<et_schema::InstructionTime> instruction_times_;
-  std::size_t iterations_ = 0;        ///< of all kinds
-  std::vector<std::uint8_t> health_;  ///< by slot: what scans have seen, as flags
+  std::size_t iterations_ = 0;        ///< iterations of all kinds
+  std::vector<std::uint8_t> health_;  ///< by slot: the findings of scans, as flags
 };
 
 }  // namespace understudy::replayer

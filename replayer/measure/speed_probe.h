@@ -2,10 +2,10 @@
 
 namespace understudy::replayer {
 
-/// Milliseconds that this machine needs for a fixed piece of work: on each thread of an operator a
-/// chain of integer multiplications and additions, which no cache and no memory has a part in; the
-/// slowest thread's. What it differs by from one run to the next is the cores' clock. Who works on
-/// the other thread of a core hardly shows: the chain waits for itself. Less than a millisecond.
+/// Returns the milliseconds of a fixed piece of work: each operator thread runs a chain of integer
+/// multiplications and additions, which uses neither cache nor memory. The slowest thread's time
+/// counts. Differences between runs show the cores' clock. Load on a core's other hardware thread
+/// hardly matters, since the chain is latency-bound. Takes less than a millisecond.
 [[nodiscard]] double speed_probe_ms();
 
 }  // namespace understudy::replayer

@@ -12,62 +12,61 @@ namespace understudy::replayer {
 
 class HeapBlocks;
 
-/// The largest threshold that glibc raises itself to: larger blocks are mapped one by one.
+/// The largest mmap threshold that glibc chooses by itself: larger blocks are always mapped.
 inline constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
 
-/// Decides how many page faults an iteration meets on its tensors' memory, and on which of its
-/// tensors.
+/// Controls how many page faults an iteration has on its tensors' memory, and on which tensors.
 ///
-/// Whether a step's tensors lie on pages that the process already has is chance in the original.
-/// The C library gives memory back to the system when enough of it is free at the top of the heap,
-/// and that depends on what else lies there, of Python's for example. Within one process some steps
-/// have ten thousand faults and some none, a tenth of the step's time apart. A replay would have
-/// its own number. So it keeps its heap and makes as many faults as the original: it returns the
-/// pages of blocks when they are freed, and keeps these blocks for the same tensors of the next
-/// iteration. The blocks that operators met faults on in the original come first, if its capture
-/// counted them, then the largest. If nothing was counted, the blocks that lay highest come first,
-/// since the C library returns the top of the heap. Blocks are taken until the number of faults is
-/// reached, the last one in part. A freed block's pages are returned when all blocks that lay
-/// higher are free too.
+/// In the original, chance decides if a step's tensors use pages that the process already has. The
+/// C library returns memory to the system when enough of it is free at the top of the heap, which
+/// depends on other blocks there, Python's for example. Within one process some steps have ten
+/// thousand faults and others none, which differ by a tenth of the step's time. A replay would have
+/// a number of its own. So this class keeps the heap and reproduces the original's number of
+/// faults: it returns the pages of blocks when they are freed, and reserves the blocks for the same
+/// tensors of the next iteration. If the capture counted faults by operator, blocks with faults
+/// come first, then the largest. Otherwise the blocks with the highest addresses come first, since
+/// the C library returns the top of the heap. Blocks are selected until the number of faults is
+/// reached, the last one in part. A freed block's pages are returned when all blocks at higher
+/// addresses are free too.
 class HeapPages {
  public:
-  /// A block of an iteration: number `place`, from 0, among those of this size.
+  /// A block of an iteration: number `place`, from 0, among blocks of this size.
   struct Block {
     std::size_t bytes = 0;
     std::uint32_t place = 0;
-    /// Share of the block that faulted in the original, as far as operators tell.
+    /// Share of the block that faulted in the original, if the operators' faults are known.
     double fault_share = 0;
     std::optional<std::uint64_t> address =
-        {};  ///< there; unknown ones come last, the largest first
+        {};  ///< in the original; blocks without one come last, the largest first
   };
 
-  /// Stops the C library from giving memory back by itself, for the rest of the process. Blocks
-  /// above its largest threshold (32 MiB) are still mapped and unmapped one by one, as in the
-  /// original. To be called before tensors are made.
+  /// Stops the C library from returning memory by itself, until the process ends. Blocks above its
+  /// largest threshold (32 MiB) are still mapped and unmapped one by one, as in the original. Must
+  /// be called before tensors are made.
   static void keep_heap();
 
-  /// `faults` is the number wanted per iteration. `threads` share an operator's work, here and in
-  /// the original; the faults recorded for an operator are those of one thread.
+  /// `faults` is the target per iteration. `threads` share an operator's work, here and in the
+  /// original; the faults recorded for an operator are of one thread.
   HeapPages(std::uint64_t faults, int threads);
-  /// Uses another heap than the process's.
+  /// Uses `heap` instead of the process's heap.
   HeapPages(std::uint64_t faults, int threads, HeapBlocks& heap);
   ~HeapPages();
   HeapPages(const HeapPages&) = delete;
   HeapPages& operator=(const HeapPages&) = delete;
 
-  /// Call it before an iteration that is not timed, and end_learning() after it, to learn which
-  /// blocks an iteration allocates.
+  /// Learns which blocks an iteration allocates. Must be called before an iteration that is not
+  /// timed, and end_learning() after it.
   void begin_learning();
-  /// Call it after each operator, with what the original allocated and faulted on in it, as far as
-  /// that is known. Blocks are identified by size, the first of equals. Faults are assigned to what
-  /// the operator allocated, then to what was allocated last before it: one operator can allocate
-  /// memory that the next one writes.
+  /// Must be called after each operator, with the original's allocations and faults in it, as far
+  /// as they are known. Blocks are identified by size; of equal sizes, the first one. Faults are
+  /// assigned to the operator's allocations, then to the latest ones before it: an operator can
+  /// allocate memory that the next one writes.
   void learn(std::span<const et_schema::HeapBlock> original, std::optional<std::int64_t> faults);
   void end_learning();
 
-  /// Call it before an iteration, outside of the timed part.
+  /// Must be called before an iteration, outside of the timed part.
   void begin();
-  /// Call it after an iteration: the faults that it met correct those of the next one.
+  /// Must be called after an iteration; its faults correct the plan of the next one.
   void end();
 
  private:
@@ -76,21 +75,21 @@ class HeapPages {
   HeapBlocks& heap_;
   std::uint64_t wanted_;
   int threads_;
-  bool counted_ = false;      ///< operators' faults are known
-  double planned_pages_ = 0;  ///< number of pages on which the next iteration is to fault
+  bool counted_ = false;      ///< the operators' faults are known
+  double planned_pages_ = 0;  ///< number of pages planned to fault in the next iteration
   std::uint64_t faults_before_ = 0;
-  std::vector<Block> blocks_;  ///< those most likely to fault come first
+  std::vector<Block> blocks_;  ///< most likely to fault first
 };
 
-/// A block for a tensor, from c10::alloc_cpu; its pages are new if the iteration plans faults on
-/// it.
+/// Allocates a block for a tensor by c10::alloc_cpu. Its pages are new if the iteration plans
+/// faults on it.
 [[nodiscard]] void* allocate_block(std::size_t bytes);
 
-/// To be called before a block is freed, with at least the bytes that were asked for. True: the
-/// heap keeps the block, and it must not be freed.
+/// Must be called before a block is freed, with at least the bytes requested. Returns true if the
+/// heap keeps the block, which must then not be freed.
 [[nodiscard]] bool takes_over(void* block, std::size_t bytes);
 
-/// Minor page faults of this process so far.
+/// Returns the minor page faults of this process so far.
 [[nodiscard]] std::uint64_t minor_faults();
 
 }  // namespace understudy::replayer

@@ -9,7 +9,7 @@
 
 namespace understudy::replayer {
 
-/// Storages of at least this size are mapped on demand: only pages that are touched take memory.
+/// Storages of at least this size are mapped on demand: only touched pages use memory.
 inline constexpr std::size_t kMappedBytes = std::size_t{256} << 20U;
 
 /// Bytes of the tensors on the CPU, counted at LibTorch's own allocator.
@@ -18,23 +18,23 @@ struct AllocatorCounts {
   std::uint64_t peak_bytes = 0;
 };
 
-/// Puts a counting layer over LibTorch's CPU allocator, for the life of the process. Blocks still
-/// come from the same place; the layer adds two atomic additions to an allocation. An allocation of
-/// 64 MiB and more for which the machine has no memory throws c10::OutOfMemoryError; otherwise the
-/// kernel would kill the process.
+/// Adds a counting layer over LibTorch's CPU allocator, until the process ends. The allocator's
+/// blocks do not change; an allocation costs two more atomic additions. An allocation of 64 MiB or
+/// more that exceeds the machine's memory throws c10::OutOfMemoryError; otherwise the kernel would
+/// kill the process.
 void count_cpu_allocations();
-/// From here on an allocation that would make more than so many bytes live throws that, too.
+/// From here on, an allocation that raises live bytes above `bytes` throws c10::OutOfMemoryError.
 void limit_cpu_allocations(std::uint64_t bytes);
 [[nodiscard]] AllocatorCounts cpu_allocations();
-/// Sets the peak to what is live now.
+/// Sets the peak to the live bytes.
 void reset_cpu_peak();
 
 using et_schema::available_memory;
 
-/// Zero memory of the CPU that takes pages only where it is touched. Throws Error (failed) if the
-/// address space is used up.
+/// Maps zeroed CPU memory whose pages are allocated when touched. Throws Error (failed) if the
+/// address space is exhausted.
 [[nodiscard]] c10::Storage map_storage(std::size_t bytes);
-/// Bytes of a mapped storage's pages that are in memory.
+/// Returns the bytes of a mapped storage's pages that are in memory.
 [[nodiscard]] std::uint64_t touched_bytes(const c10::Storage& storage);
 
 }  // namespace understudy::replayer

@@ -8,39 +8,39 @@
 
 namespace understudy::replayer {
 
-/// What a replay does, in this order.
+/// Phases of a replay, in order.
 enum class Phase : std::uint8_t {
   kTensors,       ///< makes the tensors that exist before the step
   kTrial,         ///< the checked first iteration, instruction by instruction
-  kValues,        ///< looks for how long values stay healthy, and learns the heap
-  kWarmUp,        ///< iterations that are not measured
-  kIterations,    ///< the measured ones
-  kTimingPasses,  ///< those that time each operator
+  kValues,        ///< measures how long values stay healthy, and learns the heap
+  kWarmUp,        ///< unmeasured iterations
+  kIterations,    ///< measured iterations
+  kTimingPasses,  ///< passes that time each operator
 };
-/// "trial", "warm-up", …
+/// Returns "trial", "warm-up", ….
 [[nodiscard]] const char* to_string(Phase phase);
 
-/// How far a phase is. Of the trial `done` counts instructions, else iterations.
+/// Progress within a phase. `done` counts instructions in the trial, else iterations.
 struct PhaseProgress {
   Phase phase = Phase::kTensors;
   std::size_t done = 0;
-  std::optional<std::size_t> total = {};  ///< at most so many
-  std::optional<double> left_s = {};      ///< at most so long
+  std::optional<std::size_t> total = {};  ///< upper bound of `done`
+  std::optional<double> left_s = {};      ///< upper bound of the time left
 };
 
-/// Whom a replay tells what it does, and asks whether to go on.
+/// Receives a replay's progress, and can stop it.
 struct Monitor {
   /// Called at the start of each phase and between its iterations, never inside of a timed one.
   std::function<void(const PhaseProgress&)> progress = [](const PhaseProgress&) {};
-  /// Not zero from some time on: the number of the signal that is to end the measurement. It is
-  /// looked at once measured iterations have begun: before each instruction where one rank runs
-  /// alone, else behind each iteration, since other ranks may be waiting in it. Null: nobody asks.
+  /// The number of the signal that ends the measurement; 0 until then. Checked once measured
+  /// iterations have begun: before each instruction if one rank runs alone, else after each
+  /// iteration, since other ranks may wait in it. If null, nothing is checked.
   const std::atomic<int>* stop_signal = nullptr;
   [[nodiscard]] int signal() const { return stop_signal == nullptr ? 0 : stop_signal->load(); }
 };
 
-/// Thrown between two instructions of an iteration that is not to be finished. No std::exception:
-/// nothing has failed.
+/// Thrown between two instructions to abandon an iteration. Not a std::exception, because nothing
+/// has failed.
 struct Interrupted {};
 
 }  // namespace understudy::replayer

@@ -6,8 +6,8 @@
 
 namespace understudy::replayer {
 
-/// While it lives, its thread is in this step: a crash on it counts as this step's; a crash on a
-/// thread that works for an operator counts as that of the step that began last.
+/// Marks the step that this thread runs. A crash on this thread is attributed to the step; a crash
+/// on an operator's worker thread is attributed to the step that began last.
 class RunningStep {
  public:
   explicit RunningStep(const Step& step) {
@@ -21,7 +21,7 @@ class RunningStep {
   RunningStep(const RunningStep&) = delete;
   RunningStep& operator=(const RunningStep&) = delete;
 
-  /// Null outside of operators and communications. Safe in a signal handler.
+  /// Returns null outside of operators and communications. Safe in a signal handler.
   [[nodiscard]] static const Step* current() {
     return here_ != nullptr ? here_ : last_.load(std::memory_order_relaxed);
   }
@@ -31,13 +31,13 @@ class RunningStep {
   inline static std::atomic<const Step*> last_ = nullptr;
 };
 
-/// From now on a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) names on standard error the
-/// operator that was running, and ends the process with the status of a failed run. Outside of
-/// operators the signal does what it did before.
+/// Installs crash handlers (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) that write the running
+/// operator to standard error and end the process with the status of a failed run. Outside of
+/// operators a signal has its previous effect.
 void name_crashes();
 
-/// Writes ", aten::mm, node 5", of what is running, to standard error; nothing between operators
-/// and communications. For signal handlers.
+/// Writes the running operator, ", aten::mm, node 5", to standard error; nothing between operators
+/// and communications. Safe in a signal handler.
 void say_running_step();
 
 }  // namespace understudy::replayer

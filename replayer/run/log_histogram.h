@@ -9,8 +9,8 @@
 
 namespace understudy::replayer {
 
-/// Counts whole numbers of either sign and any size: exactly below 64, and above that to one part
-/// in 64. Adding one takes a few nanoseconds and no memory.
+/// Counts integers of either sign and any size: exactly below 64, and above that to one part in 64.
+/// Adding one takes a few nanoseconds and does not allocate.
 class LogHistogram {
  public:
   void add(std::int64_t number) {
@@ -27,8 +27,7 @@ class LogHistogram {
   void clear() { *this = LogHistogram(); }
   [[nodiscard]] std::uint64_t count() const { return count_; }
 
-  /// The number that a share q of all numbers does not exceed: the middle of its bucket. Null if
-  /// there are none.
+  /// Returns the middle of the bucket of the q-quantile. Returns nothing if there are no numbers.
   [[nodiscard]] std::optional<double> quantile(double q) const {
     std::uint64_t left = rank(q);
     for (std::size_t i = kBuckets; count_ > 0 && i-- > 0;) {
@@ -45,7 +44,7 @@ class LogHistogram {
     }
     return std::nullopt;
   }
-  /// The same for the numbers without their signs.
+  /// Returns the q-quantile of the absolute values.
   [[nodiscard]] std::optional<double> quantile_of_magnitude(double q) const {
     std::uint64_t left = rank(q);
     for (std::size_t i = 0; count_ > 0 && i < kBuckets; ++i) {
@@ -76,7 +75,7 @@ class LogHistogram {
     const double width = std::ldexp(1.0, static_cast<int>(shift));
     return static_cast<double>(mantissa) * width + (width - 1) / 2;
   }
-  /// The rank among the numbers in order, from 1.
+  /// Returns the rank of the q-quantile in ascending order, from 1.
   [[nodiscard]] std::uint64_t rank(double q) const {
     const double place = std::ceil(q * static_cast<double>(count_));
     return place < 1 ? 1 : static_cast<std::uint64_t>(place);

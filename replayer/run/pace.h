@@ -30,32 +30,32 @@ class PaceClock {
   virtual ~PaceClock() = default;
 
   virtual TimePoint now() = 0;
-  /// Waits until `deadline`; returns the time then.
+  /// Waits until `deadline`; returns the time after the wait.
   virtual TimePoint wait_until(TimePoint deadline, TimePoint now) = 0;
 };
 
-/// The steady clock. It sleeps if the deadline is far away, and spins at the end.
+/// The steady clock. Sleeps if the deadline is far away, and spins at the end.
 [[nodiscard]] PaceClock& steady_pace_clock();
 
 struct PacerOptions {
-  /// Recorded threads that run beside the others, each with its own gaps.
+  /// Recorded threads that run concurrently, each with its own gaps.
   std::vector<std::uint64_t> own_threads = {};
-  /// Waits for the device. For an event, waits for what the step with this number has issued, since
-  /// the event was recorded after it, if that step is known. Empty on the CPU, which is never
-  /// waited for: then the recorded time of such waits is left out.
+  /// Waits for the device. A wait for an event waits for the work issued by the step with this
+  /// number, after which the event was recorded, if known. Empty on the CPU: the recorded time of
+  /// such waits is then left out.
   std::function<void(et_schema::DeviceWait::For, std::optional<std::size_t>)> wait_for_device = {};
-  /// Records the event that a later wait needs, after a step.
+  /// Records the event of a later wait, after a step.
   std::function<void(std::size_t)> record_event = {};
   PaceClock* clock = &steady_pace_clock();
 };
 
-/// Holds operators back until their time: as long after the end of the operator before them as in
-/// the original, by its linked profile. Steps that the profile does not show go on at once. The
-/// time in which the original's host waited for the device is no such gap; the replay waits for the
-/// device instead.
+/// Delays each operator so that it follows the end of the operator before it by the original's gap,
+/// from the linked profile. Steps that the profile does not show are issued at once. Time that the
+/// original's host waited for the device is not part of a gap; the replay waits for the device
+/// instead.
 ///
-/// Times since the step's start would be another choice. They would keep every operator slow that
-/// was slow in the original (page faults, waits for a device), and add what is slow in the replay.
+/// The alternative, times since the step's start, would keep the original's slow operators slow
+/// (page faults, waits for a device) and add the replay's own delays.
 class Pacer {
  public:
   using TimePoint = PaceClock::TimePoint;
@@ -66,35 +66,35 @@ class Pacer {
   void begin_iteration();
   /// Continues the iteration that `other` has begun.
   void follow(const Pacer& other);
-  /// Returns when step `index` is to be issued, at once if its gap is over.
+  /// Returns when step `index` must be issued; at once if its gap is over.
   void wait(std::size_t index);
-  /// To be called when step `index` has returned.
+  /// Must be called when step `index` has returned.
   void ended(std::size_t index);
-  /// Returns when the original's host would have finished the step, too.
+  /// Returns when the original's host would also have finished the step.
   void end_iteration();
 
-  /// Starts measuring anew; report() gives what was measured since then.
+  /// Restarts measuring; report() returns the figures since then.
   void begin_measuring() { seen_ = Seen(); }
   void report(et_schema::PaceUse& use, std::size_t iterations) const;
-  /// Adds what a copy of this pacer has measured on another thread.
+  /// Adds the figures of a copy of this pacer on another thread.
   void add(const Pacer& other);
 
  private:
   static constexpr std::int64_t kNotPaced = -1;
   static constexpr std::size_t kNoWait = ~std::size_t{0};
 
-  /// The time before an operator, or before the step's end.
+  /// The recorded time before an operator, or before the step's end.
   struct Issue {
-    std::int64_t gap_ns = kNotPaced;  ///< since the operator before it, waits left out
+    std::int64_t gap_ns = kNotPaced;  ///< since the operator before it, without waits
     std::int64_t start_ns = 0;        ///< since the step's start
-    std::int64_t waits_ns = 0;        ///< Σ recorded waits up to here
-    std::size_t wait = kNoWait;       ///< position in waits_ of the one within the gap
+    std::int64_t waits_ns = 0;        ///< Σ recorded waits before it
+    std::size_t wait = kNoWait;       ///< index in waits_ of the wait within the gap
   };
   struct Wait {
     std::int64_t before_ns = 0;  ///< part of the gap before the wait
     et_schema::DeviceWait::For waits_for = et_schema::DeviceWait::For::kDevice;
     std::int64_t end_ns = 0;  ///< since the step's start
-    /// For a wait for an event: the step after which it was recorded.
+    /// For a wait for an event: the step after which the event was recorded.
     std::optional<std::size_t> behind;
   };
   class RecordedWork;
@@ -111,9 +111,9 @@ class Pacer {
   class Gaps;
 
   [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work);
-  /// When the operator would be issued if all before it had taken as long as recorded.
+  /// Returns the issue time if all operators before had taken the recorded times.
   [[nodiscard]] TimePoint planned(const Issue& issue) const;
-  /// Waits for the device where the original did; returns what is left of the gap.
+  /// Waits for the device if the original did; returns the rest of the gap.
   [[nodiscard]] std::int64_t wait_for_device(const Issue& issue);
 
   PacerOptions options_;
@@ -125,7 +125,7 @@ class Pacer {
   std::uint64_t paced_ = 0;
   TimePoint begin_;
   TimePoint last_end_;                ///< end of the previous operator, or begin of the iteration
-  std::int64_t issue_errors_ns_ = 0;  ///< Σ in this iteration of the time that issuing itself added
+  std::int64_t issue_errors_ns_ = 0;  ///< Σ of delays that issuing itself added in this iteration
   Seen seen_;
 };
 

@@ -19,49 +19,48 @@
 
 namespace understudy::replayer {
 
-/// A hook that does nothing: with it the run loop has no cost of its own.
+/// A hook that does nothing; with it, hooks add no cost to the run loop.
 struct NoHook {
   void built(const Step&) {}                             ///< the stack is ready
   void called(const Step&, const torch::jit::Stack&) {}  ///< the results are on the stack
-  void stored(const Step&) {}                            ///< and in their slots
-  void dropped(const Step&) {}                           ///< what died is gone
+  void stored(const Step&) {}                            ///< the results are in their slots
+  void dropped(const Step&) {}                           ///< dead slots are released
 };
 
-/// What a bound program runs on: slots, stack and open communications.
+/// The state that a bound program runs on: slots, stack and open communications.
 class Machine {
  public:
   Machine(const et_schema::Program& program, backends::Communicator& communicator);
-  /// Another stack over the slots of `owner`, for steps that run on a thread of their own.
+  /// Makes another stack over the slots of `owner`, for steps that run on their own thread.
   explicit Machine(Machine& owner);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// By slot. Externals are placed here before a run; a run leaves intermediates empty.
+  /// By slot. Externals must be placed here before a run; a run leaves intermediates empty.
   std::vector<at::Tensor>& slots() { return slots_; }
-  /// By slot: the tensors that kGive steps hand out.
+  /// By slot: the tensors of kGive steps.
   std::vector<at::Tensor>& given() { return given_; }
 
-  /// Runs one iteration. Passes an operator's exception on unchanged; see failed_step().
+  /// Runs one iteration. Does not catch operators' exceptions; see failed_step().
   template <typename Hook>
   void run(BoundProgram& program, Hook& hook);
   void run(BoundProgram& program) {
     NoHook hook;
     run(program, hook);
   }
-  /// Runs one step of an iteration.
   template <typename Hook>
   void run_step(BoundProgram& program, const Step& step, Hook& hook);
-  /// The step that was under way when run() threw.
+  /// Returns the step that was running when run() threw.
   [[nodiscard]] const Step* failed_step() const { return current_; }
   void set_failed_step(const Step* step) { current_ = step; }
-  /// From now on a step throws Interrupted if `signal` holds another number than 0; the slots must
-  /// not be used for a run after that. Null: no step does.
+  /// From now on, a step throws Interrupted if `signal` is not 0; the slots must not be used for a
+  /// run after that. If null, no step throws it.
   void set_stop_signal(const std::atomic<int>* signal) { stop_signal_ = signal; }
   /// Ends a wait of another thread in the backend.
   void interrupt() { communicator_.interrupt(); }
 
-  /// The parts of a step, for callers that look more closely. build() with kKeep leaves slots where
-  /// they are that would be given away; drop_kept() then drops them.
+  /// The parts of a step. build() with kKeep copies slots that it would otherwise move; drop_kept()
+  /// then releases them.
   template <bool kKeep>
   void build(BoundProgram& program, const Step& step);
   void call(BoundProgram& program, const Step& step);
@@ -69,28 +68,28 @@ class Machine {
   void drop(const BoundProgram& program, const Step& step);
   void drop_kept(const BoundProgram& program, const Step& step);
   [[nodiscard]] torch::jit::Stack& stack() { return stack_; }
-  /// Throws Error (bad input) if a tensor on the stack shows what is not its own.
+  /// Throws Error (bad input) if a tensor on the stack exceeds its storage.
   void refuse_outside(const Step& step) const;
-  /// Empties the stack and its lists, after the results were stored or after a call that threw.
+  /// Empties the stack and its lists. Must be called after results are stored, or after a call
+  /// threw.
   void clear(BoundProgram& program, const Step& step);
-  /// Performs a step that is no operator.
+  /// Runs a step that is not an operator.
   void perform(BoundProgram& program, const Step& step);
 
-  /// Makes collectives complete one at a time, so that each can be timed alone: where they start,
-  /// or later if their turn comes later. Sends and receives stay as they are, because two ranks
-  /// that send to each other before they receive would wait for ever if sends block.
+  /// Makes collectives complete one at a time, so that each can be timed alone: when they start, or
+  /// at their turn if that is later. Sends and receives do not change: two ranks that send to each
+  /// other before they receive would deadlock if sends blocked.
   void set_blocking(bool blocking) {
     blocking_ = blocking;
     next_turn_ = 0;
   }
 
-  /// Decides where each communication's buffers lie: on `device` where all of its tensors are there
-  /// and the communicator takes it, else in host memory. All ranks call it together, once the
-  /// program is bound. Without it all go through host memory.
+  /// Chooses the memory of each communication's buffers: `device` if all its tensors are there and
+  /// the communicator supports the communication, else the host. Must be called by all ranks
+  /// together after binding. Without it all communications use host memory.
   void connect(BoundProgram& program, c10::Device device);
 
-  /// Sets the list elements that are the same in every call. To be called after externals were
-  /// placed.
+  /// Sets the list elements that are equal in all calls. Must be called after externals are placed.
   void prime(BoundProgram& program) const;
 
  private:
@@ -102,7 +101,7 @@ class Machine {
   void make_alias(const BoundProgram& program, const Step& step);
   void prepare(BoundComm& comm);
   void start(BoundProgram& program, BoundComm& comm);
-  /// Starts what communicates, or holds it back until its batch is complete.
+  /// Starts a communication, or defers it until its batch is complete.
   void begin(BoundComm& comm);
   void begin_batch();
   void take_turns(BoundProgram& program, BoundComm& here);
@@ -113,19 +112,19 @@ class Machine {
   const et_schema::Program& program_;
   backends::Communicator& communicator_;
   c10::Device device_{c10::kCPU};
-  std::vector<at::Tensor> own_slots_;  ///< empty where another machine owns them
+  std::vector<at::Tensor> own_slots_;  ///< empty if another machine owns them
   std::vector<at::Tensor> own_given_;
   std::vector<at::Tensor>& slots_;
   std::vector<at::Tensor>& given_;
   torch::jit::Stack stack_;
-  std::vector<BoundComm*> batch_;  ///< held back
+  std::vector<BoundComm*> batch_;  ///< deferred
   bool blocking_ = false;
   std::size_t next_turn_ = 0;
   const Step* current_ = nullptr;
   const std::atomic<int>* stop_signal_ = nullptr;
 };
 
-/// One of the same memory and layout.
+/// Returns another tensor of the same memory and layout.
 inline at::Tensor another_tensor(const at::Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   return at::Tensor(impl.shallow_copy_and_detach(impl.version_counter(), true));

@@ -11,23 +11,23 @@
 
 namespace understudy::replayer {
 
-/// The first line of an operator's exception, without LibTorch's stack of C++ frames.
+/// Returns the first line of an operator's exception, without LibTorch's C++ stack.
 [[nodiscard]] std::string cause_of(const std::exception& exception);
 
-/// Whether an exception says that memory ran out.
+/// Returns true if the exception reports exhausted memory.
 [[nodiscard]] bool is_out_of_memory(const std::exception& exception);
 
-/// The error that ends a run: the node, the operator, its arguments, and its message.
+/// Returns the error that ends a run, with the node, the operator, its arguments and its message.
 [[nodiscard]] et_schema::Error step_error(const et_schema::Program& program, const Step& step,
                                           const std::exception& exception);
 
-/// The error of an operator after which the device does not answer any more.
+/// Returns the error for an operator after which the device no longer responds.
 [[nodiscard]] et_schema::Error lost_device_error(const et_schema::Program& program,
                                                  const Step& step, const std::exception& exception,
                                                  const std::string& device);
 
-/// Waits for all that an iteration issued to the device. Throws Error (failed) for an error that
-/// the device reports only now, when it is unknown which operator failed.
+/// Waits for all work of an iteration. Throws Error (failed) if the device reports an error only
+/// then; the operator that failed is unknown.
 void finish_iteration(c10::Device device);
 
 }  // namespace understudy::replayer

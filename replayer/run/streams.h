@@ -15,45 +15,44 @@
 
 namespace understudy::replayer {
 
-/// The stream on which a step is issued, and what it waits for there.
+/// The stream that a step is issued to, and the steps that it waits for.
 struct StreamStep {
   std::uint32_t stream = 0;              ///< number in the plan; 0 is the current stream
   std::vector<std::uint32_t> waits_for;  ///< steps on other streams, ascending
   bool is_waited_for = false;
-  /// The memory was made on another stream, and is freed within the step.
+  /// The step touches memory that was allocated on another stream.
   bool uses_foreign_memory = false;
 };
 
 /// The streams of a step, from its profile.
 struct StreamPlan {
   std::uint32_t streams = 1;
-  std::vector<StreamStep> steps;  ///< by step; empty if there is only one stream
-  /// Waits of one stream for another: those of the profile's events, those that only the flow of
-  /// data tells, and those of the profile that find nothing to wait for, or nobody who waits.
+  std::vector<StreamStep> steps;  ///< empty if there is only one stream
+  /// Waits between streams: from the profile's events, inferred from data flow only, and those of
+  /// the profile without an event to wait for or a step that waits.
   std::uint64_t recorded_waits = 0;
   std::uint64_t inferred_waits = 0;
   std::uint64_t missing_waits = 0;
 };
 
-/// Places steps on the streams on which their instructions were recorded (Timing::stream). The
-/// stream with most instructions becomes the current one, and a step without a stream stays on that
-/// of the step before. A step waits where the original's stream waited for an event
-/// (RecordedProfile::stream_waits); else for the last step on each other stream that wrote what it
-/// reads or writes, or that read what it writes. A communication starts behind the stream that the
-/// original issued it on, which is the current one unless it had one of its own; what joins it is
-/// the recorded stream of its wait, else that of the step that needs it.
+/// Assigns steps to the streams of their recorded instructions (Timing::stream). The stream with
+/// most instructions becomes the current one; a step without a stream uses that of the step before.
+/// A step waits where the original's stream waited for an event (RecordedProfile::stream_waits)
+/// and, unless that covers it, for the last step on each other stream that wrote its inputs or
+/// outputs, or read its outputs. A communication starts after the stream that the original issued
+/// it on: its own, or else the current one. It is joined on the recorded stream of its wait, else
+/// on that of the step that needs it.
 [[nodiscard]] StreamPlan plan_streams(const et_schema::Program& program, const BoundProgram& bound);
 
-/// Throws Error (usage) if recorded streams are asked for on a CPU, or if the program does not say
-/// which they were.
+/// Throws Error (usage) if recorded streams are requested on a CPU, or if the program has none.
 void check_streams(const et_schema::Program& program, c10::Device device,
                    std::optional<Streams> streams);
 
 /// Issues steps by a plan, as a hook of Machine::run. If a step uses memory made on another stream,
-/// the allocator is told of its tensors; of other steps it is not.
+/// its tensors are reported to the allocator; otherwise they are not.
 class StreamHook : public NoHook {
  public:
-  /// `device` is not a CPU. Takes its streams from LibTorch's pool.
+  /// `device` must not be a CPU. Streams come from LibTorch's pool.
   StreamHook(StreamPlan plan, const BoundProgram& bound, Machine& machine, c10::Device device);
 
   /// Makes all other streams wait for the first one.
@@ -62,7 +61,7 @@ class StreamHook : public NoHook {
   void called(const Step& step, const torch::jit::Stack& stack);
   /// Returns to the first stream and makes it wait for all others.
   void end_iteration();
-  /// Returns to it when an iteration does not reach its end, and leaves what runs on other streams.
+  /// Returns to the first stream when an iteration is abandoned, without waiting for the others.
   void abandon_iteration() { use(0); }
 
  private:

@@ -17,66 +17,68 @@
 
 namespace understudy::replayer {
 
-/// How far a substitute is from the operator that was recorded.
+/// How much a substitute differs from the recorded operator.
 enum class Rung : std::uint8_t {
   kSubstituted,  ///< same inputs, outputs and work
   kStubbed       ///< a stub: docs/metrics.md, "Stubs"
 };
 
-/// What runs in place of an operator that has no kernel here.
+/// Replaces an operator that has no kernel on this device.
 struct Substitute {
   std::string by;  ///< for the report: "aten::native_batch_norm"
   Rung rung = Rung::kSubstituted;
-  /// Called like OperatorHandle::callBoxed: the recorded arguments are on the stack, in the
-  /// recorded schema's order, and are replaced by the results in the recorded schema's order.
-  /// In-place arguments are written. May throw c10::Error, as any operator.
+  /// Called like OperatorHandle::callBoxed: replaces the recorded arguments on the stack by the
+  /// results, both in the order of the recorded schema. In-place arguments are written. May throw
+  /// c10::Error, like any operator.
   std::function<void(torch::jit::Stack&)> call;
 };
 
-/// The recorded results of an operator: null where one is undefined or not a tensor. Outputs that
-/// have no meaning on another device (random number states, cuDNN's reserve) are given this layout.
+/// The recorded results of an operator: null if a result is undefined or not a tensor. Outputs
+/// without meaning on another device (random number states, cuDNN's reserve) are made in this
+/// layout.
 using RecordedResults = std::span<const et_schema::Slot* const>;
 
-/// The substitute of an operator on a device, if there is one. `op` is the name with its overload
-/// ("aten::cudnn_batch_norm", "aten::_fused_adam_.tensor_lr"); `arguments` are the argument names
-/// of the recorded schema, in order, so that older and newer schemas of one operator both fit. Some
-/// operators resolve here, but throw (`aten::_thnn_fused_lstm_cell_backward`): ask for these too.
+/// Returns the substitute of an operator on a device, if there is one. `op` is the name with its
+/// overload ("aten::cudnn_batch_norm", "aten::_fused_adam_.tensor_lr"). `arguments` are the
+/// argument names of the recorded schema, in order, so that older and newer schemas of one operator
+/// both fit. Some operators resolve here but throw (`aten::_thnn_fused_lstm_cell_backward`): query
+/// these, too.
 [[nodiscard]] std::optional<Substitute> find_substitute(std::string_view op,
                                                         std::span<const std::string> arguments,
                                                         c10::DeviceType device,
                                                         RecordedResults results = {});
 
-/// The substitute of a label that did work: `label` is the label's name
-/// ("torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>"), `forward_op` and
-/// `forward_arguments` are the operator whose arguments it is given, as above. On the stack: the
+/// Returns the substitute of a label that did work. `label` is its name
+/// ("torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>"). `forward_op` and
+/// `forward_arguments` are the operator whose arguments it receives, as above. The stack holds the
 /// `gradients` tensors that the label recorded as inputs, the forward operator's arguments, and the
 /// `allocated` tensors that operators below the label made. A gradient of a whole table is written
-/// into the first of these that has the table's layout, or else left on the stack.
+/// into the first allocated tensor with the table's layout; without one, it is left on the stack.
 [[nodiscard]] std::optional<Substitute> find_native_substitute(
     std::string_view label, std::size_t gradients, std::string_view forward_op,
     std::span<const std::string> forward_arguments, std::size_t allocated = 0);
 
-/// Why an operator means nothing on this device and is left out of coverage ("the CPU has no
-/// streams"); empty where it means something.
+/// Returns why an operator has no meaning on this device and is excluded from coverage ("the CPU
+/// has no streams"); otherwise nothing.
 [[nodiscard]] std::optional<std::string> not_applicable_reason(std::string_view op,
                                                                c10::DeviceType device);
 
-/// Checks, before a first call, the arguments of operators that do not check them themselves and
-/// would corrupt memory: the sentence that says what is wrong, or nothing. Costs a pass over the
-/// index tensors; for the trial, not for timed iterations.
+/// Checks the arguments of operators that do not check them and would corrupt memory. Returns a
+/// sentence that says what is wrong, or nothing. Reads all index tensors; meant for the trial
+/// before the first call, not for timed iterations.
 [[nodiscard]] std::optional<std::string> find_unsafe_arguments(
     std::string_view op, std::span<const std::string> arguments, const torch::jit::Stack& stack);
 
-/// A table that an operator reads by rows, and which rows: what must be seeded before the call if
-/// the table is mapped on demand.
+/// A table that an operator reads by rows, and these rows. If the table is mapped on demand, the
+/// rows must be seeded before the call.
 struct TableReach {
   at::Tensor table;
   std::int64_t row_elements = 0;   ///< rows are [r * row_elements, (r + 1) * row_elements)
   std::vector<std::int64_t> rows;  ///< may hold a row more than once
 };
 
-/// The tables that this call would read by rows: embedding, embedding_bag, index_select, index and
-/// fbgemm's lookups (optimizer states included). Empty for every other operator.
+/// Returns the tables that this call would read by rows: embedding, embedding_bag, index_select,
+/// index and fbgemm's lookups (including optimizer states). Empty for other operators.
 [[nodiscard]] std::vector<TableReach> table_reach(std::string_view op,
                                                   std::span<const std::string> arguments,
                                                   const torch::jit::Stack& stack);

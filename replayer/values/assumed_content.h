@@ -7,15 +7,15 @@
 
 namespace understudy::replayer {
 
-/// Which tensors hold what was assumed: externals of which the trace says too little, and what
-/// operators make of them as long as it is of their kind. An operator that reads one did the
-/// recorded operator's work on another amount of data, or by another scale.
+/// Finds the tensors whose content is assumed: externals that the trace describes too little, and
+/// operators' results of the same kind. An operator that reads one did the recorded work on another
+/// amount of data, or with another scale.
 class AssumedContent {
  public:
   explicit AssumedContent(const et_schema::Program& program);
 
-  /// What is assumed of an instruction's arguments, for the report ("itself, on …"); empty if
-  /// nothing is.
+  /// Returns the assumption about an instruction's arguments, for the report ("itself, on …");
+  /// empty if there is none.
   [[nodiscard]] std::string_view of(const et_schema::Instruction& instruction) const;
 
  private:

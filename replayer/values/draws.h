@@ -1,6 +1,6 @@
 #pragma once
 
-// Emitted projects carry this file as it is: LibTorch and the standard library alone.
+// Emitted projects contain this file verbatim: only LibTorch and the standard library.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,12 +19,11 @@
 
 namespace understudy::replayer {
 
-/// The elements of an index tensor whose numbers repeat as often as a Reuse says: a pure
-/// function of (key, element). A tensor of another size than the draws fill evenly has them in the
-/// same proportions.
+/// Elements of an index tensor whose numbers repeat as a Reuse specifies: a pure function of (key,
+/// element). If the draws do not fill the tensor evenly, their proportions stay.
 class ReuseDraws {
  public:
-  /// `reuse` has no problem (et_schema::find_problem).
+  /// `reuse` must be valid (et_schema::find_problem).
   ReuseDraws(const et_schema::Reuse& reuse, std::uint64_t key, std::int64_t numel)
       : reuse_(reuse), key_(key), runs_((numel + reuse.run - 1) / reuse.run) {
     for (std::size_t bin = 0; bin < reuse.bins.size(); ++bin) {
@@ -36,7 +35,7 @@ class ReuseDraws {
       }
     }
     if (reuse.sorted) {
-      // As many as the tensor can show.
+      // The number of draws that the tensor can show.
       const std::int64_t shown = std::min(draws_, std::max<std::int64_t>(runs_, 1));
       in_order_.reserve(static_cast<std::size_t>(shown));
       for (std::int64_t i = 0; i < shown; ++i) {
@@ -56,12 +55,12 @@ class ReuseDraws {
   struct Group {
     std::int64_t first_draw = 0;
     std::int64_t times = 0;
-    std::int64_t first_ordinal = 0;  ///< among the numbers that the bin has
+    std::int64_t first_ordinal = 0;  ///< within its bin
     std::size_t bin = 0;
   };
 
-  /// The list of draws fills the tensor once or several times; where it does not fill it evenly,
-  /// draws are left out, or taken again, at equal distances.
+  /// Repeats the list of draws until it fills the tensor. If it does not fill the tensor evenly,
+  /// draws are omitted or repeated at equal distances.
   [[nodiscard]] std::int64_t draw_of(std::int64_t run) const {
     if (reuse_.sorted) {
       const auto listed = static_cast<std::int64_t>(in_order_.size());
@@ -80,7 +79,7 @@ class ReuseDraws {
     const Group& group = *std::prev(next);
     const et_schema::ReuseBin& bin = reuse_.bins[group.bin];
     const std::int64_t ordinal = group.first_ordinal + (draw - group.first_draw) / group.times;
-    // Frequent numbers lie anywhere in their bin.
+    // Spreads frequent numbers over their bin.
     return bin.low + permuted(ordinal, bin.high - bin.low, mix(key_ + (group.bin + 1) * kGolden));
   }
 
@@ -89,12 +88,13 @@ class ReuseDraws {
   std::int64_t runs_;       ///< in the tensor
   std::int64_t draws_ = 0;  ///< in the list
   std::vector<Group> groups_;
-  std::vector<std::int64_t> in_order_;  ///< all draws, where they must not fall
+  /// All draws in ascending order, for a sorted Reuse.
+  std::vector<std::int64_t> in_order_;
 };
 
-/// The random numbers of one value rule over a tensor of `numel` elements: a pure function of
-/// (seed, stream, element), with exactly rounded arithmetic only, so that every platform draws the
-/// same. The rule can hold for so many elements, and outlives the draws.
+/// The random numbers of a value rule over a tensor of `numel` elements: a pure function of (seed,
+/// stream, element). Arithmetic is exactly rounded, so that all platforms draw the same numbers.
+/// The rule must be satisfiable for `numel` elements and must outlive the draws.
 class Draws {
  public:
   Draws(const et_schema::ValueRule& rule, ValueKey key, std::int64_t numel)
@@ -110,20 +110,20 @@ class Draws {
     }
   }
 
-  /// Whether the rule gives whole numbers: then draw() takes integers, else doubles.
+  /// Returns true if the rule's numbers are integers: draw() then writes int64, otherwise double.
   [[nodiscard]] bool integral() const {
     return std::visit(
         []<typename Kind>(const Kind&) { return std::is_same_v<Drawn<Kind>, std::int64_t>; },
         rule_.kind);
   }
 
-  /// Elements first, first + 1, … of the tensor.
+  /// Draws elements first, first + 1, … of the tensor.
   template <typename Number>
   void draw(std::int64_t first, std::span<Number> out) const {
     std::visit(
         [&]<typename Kind>(const Kind& kind) {
           if constexpr (std::is_same_v<Drawn<Kind>, Number>) {
-            // A copy, where that costs nothing: no element is written over what it is drawn by.
+            // A copy if it is cheap, so that the compiler knows that `out` does not alias the rule.
             constexpr bool kIsSmall = std::is_trivially_copyable_v<Kind>;
             const std::conditional_t<kIsSmall, Kind, const Kind&> rule = kind;
             for (std::size_t i = 0; i < out.size(); ++i) {
@@ -139,7 +139,7 @@ class Draws {
  private:
   using Rule = et_schema::ValueRule;
 
-  // One element, of each kind of rule: a whole number or a floating one.
+  // One element of each kind of rule: an integer or a double.
   [[nodiscard]] std::int64_t one(const Rule::Zeros& /*rule*/, std::int64_t /*element*/) const {
     return 0;
   }
@@ -153,7 +153,7 @@ class Draws {
     return rule.mean + rule.deviation * to_normal(bits(element));
   }
   [[nodiscard]] std::int64_t one(const Rule::Integers& rule, std::int64_t element) const {
-    // Unsigned: the range may be wider than a signed number.
+    // Unsigned, since the range may exceed a signed number.
     const auto low = static_cast<std::uint64_t>(rule.low);
     const std::uint64_t range = static_cast<std::uint64_t>(rule.high) - low;
     return static_cast<std::int64_t>(
@@ -164,7 +164,7 @@ class Draws {
     return boundary(0, element, rule.include_last ? numel_ - 1 : numel_, rule.end, rule.longest);
   }
   [[nodiscard]] std::int64_t one(const Rule::Lengths& rule, std::int64_t element) const {
-    // The last segment that starts at or before the element: empty ones before it have no elements.
+    // The last segment that starts at or before the element; it is not empty.
     const auto next = std::upper_bound(segment_starts_.begin(), segment_starts_.end(), element);
     const auto index = static_cast<std::size_t>(next - segment_starts_.begin()) - 1;
     const Rule::Segment& segment = rule.segments[index];
@@ -192,7 +192,7 @@ class Draws {
   [[nodiscard]] std::int64_t one(const Rule::ReusedIntegers& /*rule*/, std::int64_t element) const {
     return reuse_->at(element);
   }
-  /// Element (row, column) of a matrix is that of (column, row).
+  /// Element (row, column) of a matrix equals (column, row).
   [[nodiscard]] double one(const Rule::Dominant& rule, std::int64_t element) const {
     const std::int64_t size = rule.rows;
     const std::int64_t row = element / size % size;
@@ -202,7 +202,7 @@ class Draws {
     }
     const std::int64_t matrix = element - element % size - row * size;
     const std::int64_t mirrored = matrix + std::min(row, column) * size + std::max(row, column);
-    // A row's other elements add up to less than half of the diagonal's.
+    // A row's other elements add up to less than half of its diagonal element.
     return rule.diagonal * (to_unit(bits(mirrored)) - 0.5) / static_cast<double>(size);
   }
 
@@ -217,8 +217,8 @@ class Draws {
     return to_unit(bits(element)) < probability;
   }
 
-  /// Boundary `i` of `count` random pieces of [0, sum]; boundary 0 is 0, boundary `count` is sum.
-  /// No piece is above `longest`, if that is above 0 and the mean allows.
+  /// Returns boundary `i` of `count` random pieces of [0, sum]; boundary 0 is 0, boundary `count`
+  /// is sum. No piece exceeds `longest`, if it is above 0 and the mean allows it.
   [[nodiscard]] std::int64_t boundary(std::int64_t first_element, std::int64_t i,
                                       std::int64_t count, std::int64_t sum,
                                       std::int64_t longest = 0) const {
@@ -228,13 +228,13 @@ class Draws {
     const std::int64_t low = scaled(i, sum, count);
     std::int64_t room = scaled(i + 1, sum, count) - low;
     if (longest > 0) {
-      // A piece ends at most a mean, rounded up, and the room behind where it begins.
+      // The length of a piece is at most the mean, rounded up, plus the room.
       room = std::clamp<std::int64_t>(longest - (sum + count - 1) / count, 0, room);
     }
     return low + to_range(bits(first_element + i), static_cast<std::uint64_t>(room) + 1);
   }
 
-  /// One of `distinct` different numbers below `range`, each of which some element has.
+  /// Returns one of `distinct` numbers below `range`, each of which occurs in the tensor.
   [[nodiscard]] std::uint64_t one_of_few(std::int64_t distinct, std::uint64_t range,
                                          std::int64_t element) const {
     const std::uint64_t few =
@@ -246,7 +246,7 @@ class Draws {
     return chosen * (range / few);
   }
 
-  /// A random permutation of [0, numel), one element of it.
+  /// Returns one element of a random permutation of [0, numel).
   [[nodiscard]] std::int64_t shuffled(std::int64_t element) const {
     return permuted(element, numel_, key_);
   }
@@ -254,8 +254,8 @@ class Draws {
   const Rule& rule_;
   std::uint64_t key_;
   std::int64_t numel_;
-  std::vector<std::int64_t> segment_starts_;  ///< of Lengths: first element of each segment
-  std::optional<ReuseDraws> reuse_;           ///< of ReusedIntegers
+  std::vector<std::int64_t> segment_starts_;  ///< Lengths only: first element of each segment
+  std::optional<ReuseDraws> reuse_;           ///< ReusedIntegers only
 };
 
 }  // namespace understudy::replayer

@@ -1,9 +1,9 @@
 #pragma once
 
-// Emitted projects carry this file as it is: the standard library alone.
+// Emitted projects contain this file verbatim: only the standard library.
 //
-// Random numbers as pure functions of a key and a position, in exact arithmetic: the same on every
-// platform, for every number of threads and in every order.
+// Random numbers as pure functions of a key and a position, in exact arithmetic: equal on all
+// platforms, for any number of threads and any order.
 
 #include <algorithm>
 #include <bit>
@@ -11,11 +11,11 @@
 
 namespace understudy::replayer {
 
-/// Names one stream of random numbers. Element i of a tensor depends on (seed, stream, i) alone, so
-/// the bytes are the same on every CPU, for every number of threads and in every order of
-/// filling. Floats that a device draws itself (values_device.h) are the same on the same device.
+/// Identifies a stream of random numbers. Element i of a tensor depends only on (seed, stream, i),
+/// so the bytes are equal on all CPUs, for any number of threads and any order. Floats drawn by a
+/// device (values_device.h) are equal on equal devices.
 struct ValueKey {
-  std::uint64_t seed = 0;    ///< the user's --seed, mixed with the rank where ranks must differ
+  std::uint64_t seed = 0;    ///< the user's --seed, mixed with the rank if ranks must differ
   std::uint64_t stream = 0;  ///< slot number, or any other number that is unique in the program
 };
 
@@ -29,18 +29,18 @@ constexpr std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// [0, 1) in steps of 2^-53.
+/// Returns a number in [0, 1), a multiple of 2^-53.
 constexpr double to_unit(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
 
-/// [0, range) for range > 0.
+/// Returns a number in [0, range), for range > 0.
 inline std::int64_t to_range(std::uint64_t bits, std::uint64_t range) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>((Wide{bits} * range) >> 64));
 }
 
-/// Close to a standard normal: the sum of four uniform 16-bit numbers. It is bounded by 3.47, needs
-/// no logarithm, whose last bits differ between platforms, and is exact up to one rounding.
+/// Approximates a standard normal by the sum of four uniform 16-bit numbers. It is bounded by 3.47,
+/// exact up to one rounding, and needs no logarithm, whose last bits differ by platform.
 constexpr double to_normal(std::uint64_t bits) {
   constexpr std::int64_t kTwiceMean = 4 * 65535;
   constexpr double kScale = 1 / 75674.46;  // 1 / (2 sqrt(4 (65536² − 1) / 12))
@@ -49,15 +49,15 @@ constexpr double to_normal(std::uint64_t bits) {
   return static_cast<double>(2 * static_cast<std::int64_t>(sum) - kTwiceMean) * kScale;
 }
 
-/// floor(a * b / c) for non-negative a, b and positive c with a <= c.
+/// Returns floor(a * b / c) for non-negative a, b and positive c with a <= c.
 inline std::int64_t scaled(std::int64_t a, std::int64_t b, std::int64_t c) {
   const Wide product = Wide{static_cast<std::uint64_t>(a)} * static_cast<std::uint64_t>(b);
   return static_cast<std::int64_t>(
       static_cast<std::uint64_t>(product / static_cast<std::uint64_t>(c)));
 }
 
-/// Where `position` comes to stand in the random permutation of [0, count) that belongs to the key:
-/// a Feistel network, whose cycle is walked until a number below count comes up.
+/// Returns the image of `position` in the key's random permutation of [0, count): a Feistel
+/// network, applied until the result is below count.
 inline std::int64_t permuted(std::int64_t position, std::int64_t count, std::uint64_t key) {
   const auto width = static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(count)));
   const unsigned half_bits = std::max(1U, (width + 1) / 2);

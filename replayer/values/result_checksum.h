@@ -1,6 +1,6 @@
 #pragma once
 
-// Emitted projects carry this file as it is: LibTorch and the standard library alone.
+// Emitted projects contain this file verbatim: only LibTorch and the standard library.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
@@ -23,7 +23,7 @@
 
 namespace understudy::replayer {
 
-/// 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
+/// Returns 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
 inline std::string checksum(const at::Tensor& tensor) {
   if (!tensor.defined()) {
     return "-";
@@ -48,11 +48,11 @@ inline std::string checksum(const at::Tensor& tensor) {
   return text.data();
 }
 
-/// Memory of which elements have not been written yet. Views of it hold anything, too.
+/// Tracks memory whose elements are not all written yet. Views of it have undefined content, too.
 class FreshMemory {
  public:
-  /// Whether a result of `op` holds elements that nobody wrote; `is_new`: the operator leaves some
-  /// unwritten. Takes notice of what operators give: to be asked of each result, in order of calls.
+  /// Returns true if a result of `op` shows unwritten elements. `is_new`: the operator leaves some
+  /// unwritten. Must be called for each result, in the order of calls, since it tracks writes.
   [[nodiscard]] bool is_shown(const std::string& op, bool is_new, const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage()) {
       return is_new;
@@ -76,8 +76,8 @@ class FreshMemory {
   }
 
  private:
-  /// Whether an operator that gives memory which was there before has written all of its result: no
-  /// view, and none that writes where indices or a mask say.
+  /// Returns true if an operator that returns existing memory has written its whole result: not a
+  /// view, and not a write selected by indices or a mask.
   static bool writes_all_it_shows(const std::string& op) {
     const std::string base = op.substr(0, op.find('.'));
     const bool gives_out = op.find("out", base.size()) != std::string::npos;
@@ -93,12 +93,12 @@ class FreshMemory {
     return true;
   }
 
-  /// While it is known here, a storage's address is no other's.
+  /// The weak pointers keep a storage's address from being reused.
   std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
 };
 
-/// Shows each operator's results to a function while it lives; operators below operators are
-/// passed over. One at a time in a thread.
+/// Passes each operator's results to a function; operators called by operators are skipped. Only
+/// one observer may exist in a thread.
 class ResultObserver {
  public:
   using Look = std::function<void(const std::string& op, const std::vector<at::Tensor>& results)>;
@@ -157,8 +157,8 @@ class ResultObserver {
   at::CallbackHandle handle_ = 0;
 };
 
-/// One line an operator: its name and a checksum of each result. `leaves_unwritten(op, result)`
-/// tells of results that hold what memory held.
+/// Returns an operator's line: its name and a checksum of each result. `leaves_unwritten(op,
+/// result)` is true for results with uninitialised elements.
 template <typename LeavesUnwritten>
 std::string checksum_line(const std::string& op, const std::vector<at::Tensor>& results,
                           FreshMemory& fresh, LeavesUnwritten leaves_unwritten) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Emitted projects carry this file as it is: LibTorch and the standard library alone.
+// Emitted projects contain this file verbatim: only LibTorch and the standard library.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
@@ -22,7 +22,7 @@
 
 namespace understudy::replayer {
 
-/// A whole number that an integer type cannot hold.
+/// Thrown for a number that an integer type cannot hold.
 struct DoesNotFit : std::range_error {
   explicit DoesNotFit(double drawn)
       : std::range_error("a value rule gives a number that its tensor cannot hold: " +
@@ -31,8 +31,8 @@ struct DoesNotFit : std::range_error {
   double number;
 };
 
-/// Makes one element of type T from a draw. Numbers beyond a floating type's range become its
-/// largest, those it can only hold as subnormals 0.
+/// Converts a draw to type T. Numbers beyond a floating type's range become its largest; numbers
+/// that would be subnormal become 0.
 template <typename T>
 class Store {
  public:
@@ -41,14 +41,14 @@ class Store {
       const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
       const auto largest = static_cast<double>(std::numeric_limits<T>::max());
       smallest_ = static_cast<double>(std::numeric_limits<T>::min());
-      // Infinities are asked for on purpose, as in attention masks.
+      // Infinities are intended, as in attention masks.
       const auto* constant = rule.as<et_schema::ValueRule::Constant>();
       const bool infinite = constant != nullptr && std::isinf(constant->value);
       highest_ = infinite ? constant->value : largest;
       lowest_ = infinite ? constant->value : -largest;
       if (const auto* uniform = rule.as<et_schema::ValueRule::Uniform>();
           uniform != nullptr && uniform->low < uniform->high) {
-        // Rounding must not leave [low, high).
+        // Rounding must not reach `high`.
         const double below = uniform->high - std::max(std::abs(uniform->high) * epsilon, smallest_);
         highest_ = std::min(highest_, std::max(below, uniform->low));
       }
@@ -60,7 +60,7 @@ class Store {
       return value != 0;
     } else if constexpr (std::is_integral_v<T>) {
       const double whole = std::floor(value);
-      // One above the largest, made of halves: the largest 64-bit integer is no double itself.
+      // The largest value + 1, computed from halves: the largest 64-bit integer is not a double.
       constexpr double kBeyond = 2 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
       if (!(whole >= static_cast<double>(std::numeric_limits<T>::min()) && whole < kBeyond)) {
         throw DoesNotFit(value);
@@ -95,7 +95,7 @@ class Store {
 
   [[nodiscard]] T from_real_to_float(double value) const {
     if constexpr (std::is_same_v<T, c10::Float8_e8m0fnu>) {
-      // Powers of two only: neither zero nor negative numbers exist.
+      // The type has powers of two only, without zero and negative numbers.
       constexpr float kSmallest = 0x1.0p-126F;
       return T(std::max(std::abs(static_cast<float>(value)), kSmallest));
     } else {
@@ -133,8 +133,8 @@ void store(const Draws& draws, const et_schema::ValueRule& rule, std::int64_t fi
   }
 }
 
-/// Writes the draws of elements [first, first + count) to `data`, as `dtype`; nothing of a type
-/// without an arithmetic of its own. Throws DoesNotFit.
+/// Writes the draws of elements [first, first + count) to `data` as `dtype`; writes nothing for
+/// dtypes without arithmetic. Throws DoesNotFit.
 inline void store(const Draws& draws, const et_schema::ValueRule& rule, std::int64_t first,
                   std::int64_t count, void* data, at::ScalarType dtype) {
   const auto as = [&]<typename T>(std::int64_t parts) {
@@ -208,11 +208,11 @@ inline std::int64_t fan_in(at::IntArrayRef sizes) {
   return product;
 }
 
-/// The rule of a tensor that has none, and numbers of an arithmetic of their own: see
+/// Returns the rule for a tensor without one and with a dtype that has arithmetic: see
 /// default_rule().
 inline et_schema::ValueRule rule_by_shape(at::ScalarType dtype, at::IntArrayRef sizes) {
   using Rule = et_schema::ValueRule;
-  // Beyond this a one-dimensional tensor is taken for a flattened table or flattened parameters.
+  // Larger one-dimensional tensors are assumed to be flattened tables or parameters.
   constexpr std::int64_t kFlattened = 65536;
   constexpr double kSmallestDeviation = 1.0 / 64;
   const bool floating = at::isFloatingType(dtype) || at::isComplexType(dtype);
@@ -232,7 +232,7 @@ inline et_schema::ValueRule rule_by_shape(at::ScalarType dtype, at::IntArrayRef 
   return {Rule::Normal{.deviation = std::clamp(1 / std::sqrt(inputs), kSmallestDeviation, 1.0)}};
 }
 
-/// The tensor without the dimensions that repeat elements, so that each is written once.
+/// Returns the tensor without dimensions that repeat elements, so that each is written once.
 inline at::Tensor without_repeats(at::Tensor tensor) {
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
     if (tensor.stride(dim) == 0 && tensor.size(dim) > 1) {
@@ -242,8 +242,8 @@ inline at::Tensor without_repeats(at::Tensor tensor) {
   return tensor;
 }
 
-/// Fills a tensor without repeats, whatever its strides and device; element i counts in row-major
-/// order. Throws DoesNotFit.
+/// Fills a tensor without repeats, of any strides and device; element i counts in row-major order.
+/// Throws DoesNotFit.
 inline void fill_once(const at::Tensor& target, const et_schema::ValueRule& rule, ValueKey key) {
   const Draws draws(rule, key, target.numel());
   if (target.is_cpu() && target.is_contiguous()) {

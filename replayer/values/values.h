@@ -12,47 +12,48 @@
 
 namespace understudy::replayer {
 
-/// The content of a tensor that no rule speaks of, chosen so that chains of real data flow stay
-/// finite and normal:
+/// Returns the rule of a tensor that has none, chosen so that chains of operators stay finite and
+/// normal:
 /// - floats of two dimensions and more: normal, mean 0, deviation 1/sqrt(fan-in) within [1/64, 1];
-///   fan-in is the product of all sizes but the first where the trailing ones look like a
+///   fan-in is the product of all sizes but the first if the trailing ones look like a
 ///   convolution's kernel (each at most 11), else the last size;
-/// - floats of one dimension: uniform in [0.5, 1), which is right for scales, variances, saved
-///   deviations and probabilities and harmless as a bias; above 65,536 elements (flattened
-///   parameters, embedding tables) normal with deviation 1/64;
-/// - 0-dim tensors of any dtype: 1, neutral as factor and divisor (Python's scalars come as such);
+/// - floats of one dimension: uniform in [0.5, 1), which suits scales, variances, saved deviations
+///   and probabilities and is harmless as a bias; above 65,536 elements (flattened parameters,
+///   embedding tables) normal with deviation 1/64;
+/// - 0-dim tensors of any dtype: 1, neutral as factor and divisor (Python scalars are such
+///   tensors);
 /// - quantised numbers: the 256 nearest to the zero point; bits: any byte; float4: ones;
 /// - other integers: 0; bool: true.
 [[nodiscard]] et_schema::ValueRule default_rule(at::ScalarType dtype, at::IntArrayRef sizes);
 
-/// Fills the tensor, whatever its strides, by the rule; element i counts in row-major order. Floats
-/// that the dtype could only hold as subnormals become 0. Tensors that are not on the CPU are drawn
-/// by their device where it can, else made on the CPU and copied. Throws Error (bad input) where
-/// the rule cannot hold: integers that do not fit the dtype, an empty range, segments that do not
-/// cover the tensor. Tensors that are not strided (sparse, opaque) or have no memory (meta) are
-/// left alone; dtypes without an arithmetic of their own (quantised, bits, integers of less than a
-/// byte) are filled as the numbers they are stored as.
+/// Fills the tensor, of any strides, by the rule; element i counts in row-major order. Floats that
+/// would be subnormal in the dtype become 0. Devices other than the CPU draw their tensors
+/// themselves if they can; otherwise the content is made on the CPU and copied. Throws Error (bad
+/// input) if the rule cannot hold: integers that exceed the dtype, an empty range, segments that do
+/// not cover the tensor. Tensors that are not strided (sparse, opaque) or have no memory (meta) are
+/// not changed. Dtypes without arithmetic (quantised, bits, integers below a byte) are filled as
+/// the numbers that store them.
 void fill_tensor(const at::Tensor& tensor, const et_schema::ValueRule& rule, ValueKey key);
 
-/// A sparse external as its content says, a pure function of the key; without elements where the
-/// program tells no content. Where it was coalesced places that are drawn twice count once. n log n
-/// in the elements.
+/// Returns a sparse external with its recorded content, a pure function of the key; without
+/// elements if the program has no content for it. In a coalesced tensor, places drawn twice count
+/// once. O(n log n) in the elements.
 [[nodiscard]] at::Tensor make_sparse(const et_schema::Slot& slot, const c10::TensorOptions& options,
                                      ValueKey key);
 
 class Draws;
 
-/// Seeds the parts of a huge, zero-mapped tensor that a program reaches, and remembers them. The
-/// value of an element is that which fill_tensor would have given it.
+/// Seeds the parts of a huge, zero-mapped tensor that a program reaches, and records them. Elements
+/// have the values that fill_tensor would write.
 class TableSeeder {
  public:
-  /// `table` is contiguous, on the CPU, and made of rows of `row_elements` elements.
+  /// `table` must be contiguous, on the CPU, and consist of rows of `row_elements` elements.
   TableSeeder(at::Tensor table, std::int64_t row_elements, et_schema::ValueRule rule, ValueKey key);
 
-  /// Seeds those rows that were not seeded before. An index outside of the table throws Error (run
-  /// failed); nothing is written then.
+  /// Seeds rows that are not seeded yet. Throws Error (run failed) for an index outside of the
+  /// table; nothing is written then.
   void seed_rows(std::span<const std::int64_t> rows);
-  /// Gives every row seeded so far its first content again.
+  /// Restores the initial content of all seeded rows.
   void restore();
   [[nodiscard]] std::int64_t seeded_rows() const {
     return static_cast<std::int64_t>(seeded_.size());
@@ -68,7 +69,7 @@ class TableSeeder {
   std::unordered_set<std::int64_t> seeded_;
 };
 
-/// What is wrong with the floating elements of a tensor. Complex ones count by their parts.
+/// Findings in the floating elements of a tensor. The parts of complex elements count separately.
 struct ValueHealth {
   bool nan = false;
   bool inf = false;
@@ -76,14 +77,13 @@ struct ValueHealth {
   bool operator==(const ValueHealth&) const = default;
 };
 
-/// Looks at every element of a floating or complex tensor; other dtypes, undefined and empty
-/// tensors are healthy, and zeros without memory, which derivatives are made of. Elements that
-/// strides repeat are looked at once; of sparse tensors the values are. Subnormal numbers of half
-/// and 8-bit floats are none: processors compute with them at the same speed, the most as floats,
-/// of which they are normal numbers.
+/// Checks every element of a floating or complex tensor. Other dtypes, undefined and empty tensors,
+/// and zeros without memory (from autograd) count as healthy. Elements repeated by strides are
+/// checked once; of a sparse tensor, the values are checked. Subnormal half and 8-bit floats do not
+/// count: most processors compute with them as float, where they are normal numbers.
 [[nodiscard]] ValueHealth scan(const at::Tensor& tensor);
 
-/// True of a result of which an operator leaves elements as memory had them: nobody reads these.
+/// Returns true for a result whose elements an operator leaves uninitialised and nothing reads.
 /// `op` may have an overload.
 [[nodiscard]] bool leaves_elements_unwritten(std::string_view op, std::size_t result);
 

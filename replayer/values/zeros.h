@@ -1,10 +1,9 @@
 #pragma once
 
-// Emitted projects carry this file as it is: LibTorch and the standard library alone.
+// Emitted projects contain this file verbatim: only LibTorch and the standard library.
 //
-// Zeros that the original had in an optimizer's states: in rows of tables that no batch had met
-// yet. Some operators take longer where they meet them: a vectorised square root three times as
-// long.
+// Zeros in the original's optimizer states: rows of tables that no batch had used yet. Some
+// operators are slower on zeros: a vectorised square root takes three times as long.
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -18,8 +17,8 @@
 
 namespace understudy::replayer {
 
-/// A tensor of which the original had a share in zeros. They are put where steps write none:
-/// clear(), some steps, find(), then apply() to the first content.
+/// A tensor with a known share of zeros in the original. The zeros go to rows that steps do not
+/// write: call clear(), run some steps, then find(), then apply() to the initial content.
 class Zeros {
  public:
   Zeros(const at::Tensor& tensor, double share) : tensor_(tensor), share_(share) {}
@@ -39,13 +38,13 @@ class Zeros {
   }
 
  private:
-  /// Rows along the last dimension: what a lookup's gradient touches whole.
+  /// Rows along the last dimension; a lookup's gradient writes whole rows.
   static at::Tensor rows_of(const at::Tensor& tensor) {
     return tensor.dim() < 2 ? tensor.reshape({-1, 1}) : tensor.reshape({-1, tensor.size(-1)});
   }
 
-  /// So many of the rows that no step has written, evenly spread: the same ones in both moments of
-  /// a parameter.
+  /// Marks `count` of the unwritten rows as written, evenly spread: the same rows in both moments
+  /// of a parameter.
   void mark_more(std::int64_t count) {
     const at::Tensor others = at::nonzero(written_.logical_not()).flatten();
     const std::int64_t most = std::min(count, others.numel());

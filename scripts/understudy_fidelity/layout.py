@@ -1,4 +1,4 @@
-"""Where the programs of a fidelity run lie: in a clone's build, or in a prefix."""
+"""Paths of a fidelity run's programs: in a clone's build, or in a prefix."""
 
 import importlib.util
 import os
@@ -7,9 +7,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CLONE = HERE.parents[1]
-PREFIX = HERE.parents[2]  # of PREFIX/share/understudy/understudy_fidelity
+PREFIX = HERE.parents[2]  # this file is in PREFIX/share/understudy/understudy_fidelity
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()
-SAMPLES = CLONE / "fleet_samples"  # a prefix has none
+SAMPLES = CLONE / "fleet_samples"  # only in a clone
 
 
 def _programs():
@@ -24,14 +24,13 @@ INSTEAD = "run scripts/build" if IS_CLONE else "install it again, with the repla
 
 
 def program(name):
-    """The path of a program. In a prefix only replay is on the path by its own name."""
+    """Returns the path of a program. In a prefix only `replay` is on PATH under its own name."""
     is_hidden = not IS_CLONE and "UNDERSTUDY_BIN" not in os.environ and name != "replay"
     return (PREFIX / "libexec" / "understudy" if is_hidden else PROGRAMS) / name
 
 
 def python():
-    """The Python that trains: the one that runs this, or the clone's own if this one has no
-    torch."""
+    """Returns the Python for training: the current one, or the clone's own if the current one has no torch."""
     own = CLONE / ".venv" / "bin" / "python"
     if IS_CLONE and own.exists() and importlib.util.find_spec("torch") is None:
         return str(own)
@@ -39,6 +38,6 @@ def python():
 
 
 def torch_of_python():
-    """The environment that makes an installed replay take the LibTorch of the Python that trains."""
+    """Returns the environment with which an installed replay uses the LibTorch of the training Python."""
     found = None if IS_CLONE else importlib.util.find_spec("torch")
     return {"UNDERSTUDY_TORCH_ROOT": found.submodule_search_locations[0]} if found else {}

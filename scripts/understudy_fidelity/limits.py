@@ -1,14 +1,14 @@
-"""The limits of a sample's rounds. Each gate can fail, and says why it did."""
+"""The limits of a sample's rounds. Each gate can fail, with a reason."""
 
 RANKS_LIMIT = 0.05  # several ranks share the cores: |ratio - 1|
-AVERAGE_SHARE = 2 / 3  # of a sample's limit: the limit of the average over all samples
-CLASS_LIMIT = 0.06  # of the step: sum of |time by class, replay - original|
+AVERAGE_SHARE = 2 / 3  # share of a sample's limit that limits the average over all samples
+CLASS_LIMIT = 0.06  # share of the step: sum of |time by class, replay - original|
 MEMORY_LIMIT = 0.05  # |peak of live tensor bytes - 1|
-LEAST_COVERAGE = 0.999  # by count, and by time including opened operators' own time
+LEAST_COVERAGE = 0.999  # by count, and by time including decomposed operators' own time
 PACES = ("recorded", "asap")
 FIGURES = (("operators", "sum of operator times"), ("recorded", "paced iteration"))
 VERDICTS = (("ratio", "normalised for machine speed"), ("plain_ratio", "by the clock"))
-HEALTH = ("coverage", "values", "output_mismatches", "losses")  # of a replay, even of a disturbed one
+HEALTH = ("coverage", "values", "output_mismatches", "losses")  # gates of a replay, even of a disturbed one
 STALE_PROFILE = "unlinked_profile"  # et_schema/model/losses.h
 
 
@@ -17,7 +17,7 @@ def limit_of(sample, limit):
 
 
 def class_difference(sample):
-    """Sum over classes of |replay - original|, as a share of the original step."""
+    """Returns the sum over classes of |replay - original|, as a share of the original step."""
     total = sum(abs(row["replay_ms"] - row["original_ms"]) for row in sample["classes"])
     return total / sample["recorded"]["original_ms"]
 
@@ -29,8 +29,7 @@ def worst_classes(sample, most=3):
 
 
 def misses(samples, limit):
-    """For each limit that is missed {"sample", "gate", "reason"}; "sample" None: all samples
-    together."""
+    """Returns {"sample", "gate", "reason"} for each missed limit; "sample" None: all samples together."""
     found = [{"sample": sample["name"], "gate": gate, "reason": reason}
              for sample in samples for gate, reason in of_sample(sample, limit)]
     return found + [{"sample": None, "gate": gate, "reason": reason}
@@ -38,7 +37,7 @@ def misses(samples, limit):
 
 
 def of_sample(sample, limit):
-    """(gate, reason) of each limit that the sample misses."""
+    """Returns (gate, reason) of each limit that the sample misses."""
     found = [miss for key, what in FIGURES for miss in _ratios(sample, key, what, limit)]
     found += _classes(sample) + _memory(sample)
     for number, figures in enumerate(sample["rounds"], start=1):
@@ -90,9 +89,9 @@ def _memory(sample):
 
 
 def _health(replay):
-    """Coverage, values and the profile of one replay."""
+    """Checks coverage, values and the profile of one replay."""
     found = []
-    # Opened operators' own time is not replayed: their parts run in their place.
+    # The own time of decomposed operators is not replayed: their parts run instead.
     opened = replay["coverage"]["opened_time"]
     for by, besides, note in (("count", 0, ""),
                               ("time", opened, f" (and {opened:.2%} of opened operators' own)")):

@@ -7,12 +7,11 @@ CONFIDENCE = 0.95
 
 
 def paired_ratio(pairs):
-    """Replay ÷ original from the rounds' (original, replay): value, interval, its confidence.
+    """Returns replay ÷ original from the rounds' (original, replay): value, interval, its confidence.
 
-    This is Hodges and Lehmann's estimate (1963) of the shift of the logarithms: the median of the
-    averages of any two rounds, each with itself included. Its interval comes from Wilcoxon's signed
-    ranks, and is exact for any symmetric distribution. Fewer than six rounds cannot give 95 %;
-    their interval is the widest one, from the smallest ratio to the largest.
+    Uses Hodges and Lehmann's estimate (1963) of the shift of the logarithms: the median of the averages of any two rounds, each with itself
+    included. Its interval comes from Wilcoxon's signed ranks, and is exact for any symmetric distribution. Fewer than six rounds cannot
+    reach 95 %; their interval is the widest possible, from the smallest ratio to the largest.
     """
     logs = sorted(math.log(replay / original) for original, replay in pairs)
     averages = sorted((a + b) / 2 for i, a in enumerate(logs) for b in logs[i:])
@@ -23,8 +22,8 @@ def paired_ratio(pairs):
 
 
 def _left_out(rounds):
-    """How many averages lie outside of the interval on each side, and its confidence."""
-    ways = [1]  # by signed-rank sum: how many of the 2^rounds choices of signs give it
+    """Returns the number of averages outside of the interval on each side, and the interval's confidence."""
+    ways = [1]  # by signed-rank sum: number of the 2^rounds choices of signs that give it
     for rank in range(1, rounds + 1):
         ways = [_at(ways, total) + _at(ways, total - rank) for total in range(len(ways) + rank)]
     outside = ways[0]

@@ -17,8 +17,8 @@ from .paired import paired_ratio
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
-MOST_FOREIGN = 0.10  # of one core, used by others while a round ran: more disturbs it
-MOST_TRIES = 3  # for a disturbed round
+MOST_FOREIGN = 0.10  # share of one core that others used during a round: more than this disturbs it
+MOST_TRIES = 3  # tries of a disturbed round
 
 
 def say(text):
@@ -26,7 +26,7 @@ def say(text):
 
 
 class Progress:
-    """Tells which round of which sample runs, and how long all of it may still take."""
+    """Reports which round of which sample runs, and the remaining time."""
 
     def __init__(self, samples, rounds, clock=time.monotonic):
         self._clock, self._began = clock, clock()
@@ -42,7 +42,7 @@ class Progress:
         self._begun += 1
 
     def _left(self):
-        """The time that is left, by the mean round so far."""
+        """Returns the remaining time, from the mean round so far."""
         if self._begun == 0:
             return ""
         rest = self._samples * self._rounds - self._begun
@@ -51,11 +51,11 @@ class Progress:
 
 
 class BadCapture(Exception):
-    """Raised for a folder that is no whole capture, or whose program is not known."""
+    """Raised for a folder without a complete capture, or whose program is unknown."""
 
 
 class Failed(Exception):
-    """Raised when a program of a round fails: the command, and what it said."""
+    """Raised if a program of a round fails: the command, and its message."""
 
 
 @dataclass
@@ -89,7 +89,7 @@ class Sample:
 
 
 class Disturbance:
-    """The CPU time that others took while a program of a round ran."""
+    """The CPU time of other processes while a program of a round ran."""
 
     @staticmethod
     def _busy_s():
@@ -129,7 +129,7 @@ def run(command, threads, ranks):
 
 
 def run_original(sample, folder, threads, steps, profiled, extra=()):
-    """Times the training program's steps; capture.json and profiles land in `folder`."""
+    """Times the training program's steps; writes capture.json and profiles to `folder`."""
     launcher = [layout.python()]
     if sample.ranks > 1:
         launcher += ["-m", "torch.distributed.run", "--nproc-per-node", sample.ranks]
@@ -145,7 +145,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
 
 
 def link(sample, folder):
-    """The sample's benchmark, with the times of the profile in `folder`."""
+    """Makes the sample's benchmark with the times of the profile in `folder`."""
     description = folder / "capture.json"
     capture = json.loads(description.read_text())
     traced = json.loads((sample.folder / "capture.json").read_text())["ranks"]
@@ -170,13 +170,13 @@ def run_replay(sample, bench, report, pace, threads, steps):
 
 
 def median_slowest(ranks, key):
-    """Median over the steps of the slowest rank's figure; None without figures, as on a GPU."""
+    """Returns the median over the steps of the slowest rank's figure; None without figures, as on a GPU."""
     steps = [max(times) for times in zip(*(rank[key] for rank in ranks))]
     return statistics.median(steps) if steps else None
 
 
 def by_class(report):
-    """Class → (original ms, replay ms)."""
+    """Returns class → (original ms, replay ms)."""
     classes = {}
     for row in report["operators"]:
         original, replay = classes.get(row["class"], (0.0, 0.0))
@@ -232,7 +232,7 @@ def one_round(sample, folder, arguments):
 
 
 def quiet_round(sample, folder, arguments, number):
-    """Runs a round until one is not disturbed; after MOST_TRIES takes the least disturbed one."""
+    """Runs a round until it is undisturbed; after MOST_TRIES returns the least disturbed one."""
     tries = []
     for attempt in range(MOST_TRIES):
         tries.append(one_round(sample, folder / f"round-{number}", arguments))
@@ -242,7 +242,7 @@ def quiet_round(sample, folder, arguments, number):
             f"{tries[-1]['foreign_share']:.0%} of a core)")
     best = min(tries, key=lambda figures: figures["foreign_share"])
     best["tries"] = len(tries)
-    # The times of the other tries say nothing; what their replays did still counts.
+    # The times of other tries are unusable; their replays' health still counts.
     best["other_tries"] = [{pace: {key: figures[pace][key] for key in limits.HEALTH} for pace in limits.PACES}
                            for figures in tries if figures is not best]
     best["disturbed"] = best["foreign_share"] > MOST_FOREIGN
@@ -259,14 +259,14 @@ def median_of(figures, *keys):
 
 
 def memory_of_original(sample, folder, threads):
-    """Peak of live tensor bytes, counted by the allocator that the replay counts with."""
+    """Returns the peak of live tensor bytes, counted by the replay's own allocator."""
     ranks = run_original(sample, folder / "memory", threads, 3, 0,
                          ("--count-allocations", layout.LIBRARIES / "libunderstudy_allocations.so"))
     return max(rank["peak_tensor_bytes"] for rank in ranks)
 
 
 class Interrupted(Exception):
-    """Raised by Ctrl-C in the middle of a sample; `result` holds its whole rounds, None if there are none."""
+    """Raised by Ctrl-C during a sample; `result` holds its complete rounds, None if there are none."""
 
     def __init__(self, result):
         super().__init__()
@@ -302,15 +302,13 @@ def result_of(sample, arguments, figures, peak):
 
 
 def speed(figures, replay, speed_probe):
-    """How much faster the machine was beside the replay than beside the original; 1 if neither has
-    measured it."""
+    """Returns how much faster the machine was during the replay than during the original; 1 if neither measured it."""
     of_original, of_replay = figures["original"][speed_probe], figures[replay][speed_probe]
     return of_original / of_replay if of_original and of_replay else 1
 
 
 def compare(figures, original, replay, speed_probe):
-    """The rounds' ratios, replay ÷ original, of two figures: normalised for machine speed, and by
-    the clock."""
+    """Returns the rounds' ratios, replay ÷ original, of two figures: normalised by machine speed, and by the clock."""
     pairs = [(item[original[0]][original[1]], item[replay[0]][replay[1]]) for item in figures]
     alike = [(original_ms, replay_ms * speed(item, replay[0], speed_probe))
              for (original_ms, replay_ms), item in zip(pairs, figures)]
@@ -321,7 +319,7 @@ def compare(figures, original, replay, speed_probe):
 
 
 def compare_classes(figures):
-    """Each class's medians over the rounds; the replay's are scaled to the machine's speed beside the original."""
+    """Returns each class's medians over the rounds; the replay's are scaled to the machine's speed during the original."""
     rows = []
     for name in sorted({name for item in figures for name in item["asap"]["classes"]}):
         alike = [item["asap"]["classes"][name]["replay_ms"]

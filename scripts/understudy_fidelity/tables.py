@@ -22,8 +22,8 @@ def verdict(sample, gate):
 
 
 def gap_rows(samples):
-    """Where the difference between the fastest replay and the original lies, in gaps or in
-    operators. Times are by the clock, so that the columns add up."""
+    """Shows where the fastest replay differs from the original: in gaps or in operators. Times are by the clock, so that the columns add
+    up."""
     rows = []
     for sample in samples:
         asap, operators = sample["asap"], sample["operators"]
@@ -39,8 +39,8 @@ def gap_rows(samples):
 
 
 def system_rows(samples):
-    """Each figure of the original beside that of the replay under the same conditions: unprofiled
-    steps beside the paced iterations, profiled ones beside the fastest."""
+    """Compares each figure of the original with the replay's under the same conditions: unprofiled steps with paced iterations, profiled
+    steps with the fastest ones."""
     rows = []
     for sample in samples:
         last = [item for item in sample["rounds"] if not item["disturbed"]] or sample["rounds"]
@@ -62,7 +62,7 @@ def memory_cells(peak):
 
 
 def gate_rows(samples):
-    """Per sample the result of each gate: the number of misses, or ok."""
+    """Shows the result of each gate by sample: the number of misses, or ok."""
     kinds = ("coverage", "values", "outputs", "profile", "classes", "memory", "rounds")
     rows = []
     for sample in samples:

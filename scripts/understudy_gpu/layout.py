@@ -1,4 +1,4 @@
-"""Paths: of the tree, of what was built, of the Python that has torch."""
+"""Paths of the tree, of the build, and of the Python with torch."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ OWN_BIN = ROOT / "build" / "release" / "bin"
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 SAMPLES = ROOT / "fleet_samples"
 PROGRAMS = HERE / "programs"
-START_RANKS = "tests/mpi/start_ranks"  # ranks of this host, with or without MPI
-CHECK_S = 60  # time for one check, at most
+START_RANKS = "tests/mpi/start_ranks"  # starts ranks on this host, with or without MPI
+CHECK_S = 60  # time limit of one check

@@ -15,7 +15,7 @@ ASK = ("import json, torch, pathlib; print(json.dumps({"
        "'gpus': torch.cuda.device_count()}))")
 
 
-MOST_STEPS = 1_000_000  # for a program; the capture ends it
+MOST_STEPS = 1_000_000  # steps of a program; the capture ends it earlier
 
 
 class Failed(Exception):
@@ -28,13 +28,13 @@ class NotRun(Exception):
 
 class Machine:
     def __init__(self, python, binaries, device, facts=None):
-        """`facts` are those of another Machine with the same Python, to avoid asking again."""
+        """`facts`: facts of another Machine with the same Python, to avoid a second query."""
         self.bin = Path(binaries).resolve()
         self.libraries = self.bin.parent / "lib" / "understudy"
         self.python = python
         self.device = device
         self.facts = facts or self._ask()
-        # The carried libraries are for the project's programs, not for Python.
+        # The packed libraries are for the project's programs, not for Python.
         self.environment = dict(os.environ)
         if self.facts:
             libraries = [self.bin.parent / "lib", Path(self.facts["root"]) / "lib"]
@@ -61,8 +61,7 @@ class Machine:
         return done
 
     def capture(self, program, folder, *options, launcher=(), environment=None):
-        """Captures a program and returns what capture.json says of rank 0. The program's device is this
-        machine's."""
+        """Captures a program on this machine's device. Returns rank 0's part of capture.json."""
         shutil.rmtree(folder, ignore_errors=True)
         steady = ["--threads", 1] if self.device == "cpu" else []
         self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", "--steady", 0, *steady, *options,
@@ -85,8 +84,8 @@ class Machine:
         return json.loads(target.read_text(encoding="utf-8"))
 
     def profiled_replay(self, bench, target):
-        """The events of a short replay's profile (understudy_profile, which it loads), and its report. Nobody
-        reads clocks and power meanwhile: that takes seconds of iterations, whose profile would be of gigabytes."""
+        """Returns the events of a short replay's profile (written by understudy_profile), and its report. Without reading clocks and power,
+        which needs seconds of iterations and would make the profile gigabytes large."""
         profile = target.with_suffix(".profile.json")
         report = self.replay(bench, target, "--warmup", 0, "--iterations", 3, "--passes", 5,
                              "--op-library", self.libraries / "libunderstudy_profile.so",
@@ -94,12 +93,12 @@ class Machine:
         return json.loads(profile.read_text(encoding="utf-8"))["traceEvents"], report
 
     def ranks(self):
-        """The number of ranks: one per GPU; two if the way through is tried on a CPU."""
+        """Returns the number of ranks: one per GPU; two if the checks are tried on a CPU."""
         return 2 if self.device == "cpu" else self.facts["gpus"]
 
 
 def reason_of(said):
-    """The last line of a traceback that says what failed; without a traceback the first lines."""
+    """Returns the last line of a traceback that names the error; without a traceback the first lines."""
     lines = said.strip().splitlines() or ["no message"]
     for line in reversed(lines):
         if "Traceback (most recent call last)" in said and re.match(r"[\w.]*(Error|Exception|Failed)\b", line):
@@ -108,7 +107,7 @@ def reason_of(said):
 
 
 class Findings:
-    """What a check saw, and what it expected."""
+    """Observed and expected values of a check."""
 
     def __init__(self):
         self.figures = {}
@@ -122,7 +121,7 @@ class Findings:
         self.expect(what, got == wanted, wanted, got)
 
     def within(self, what, value, reference, share, slack=0.0):
-        """Checks that value is within a share of reference, or nearer than `slack`."""
+        """Checks that `value` is within a share of `reference`, or within `slack` of it."""
         passed = abs(value - reference) <= max(share * abs(reference), slack)
         self.expect(what, passed, f"{reference:.4g} ± {max(share * abs(reference), slack):.2g}",
                     f"{value:.4g}")

@@ -1,4 +1,4 @@
-"""Functions of the driver's library that the checks need and a capture does not."""
+"""Functions of the driver's library that the checks need but a capture does not."""
 
 import ctypes
 
@@ -39,8 +39,7 @@ class Nvml(nvml.Nvml):
         return self._number("nvmlDeviceGetTotalEnergyConsumption", ctypes.c_ulonglong) / 1e3
 
     def power_w(self):
-        """Power of the moment if the driver tells it; else the mean of about a second, which newer GPUs
-        report."""
+        """Returns the instantaneous power if the driver reports it; else the mean of about a second, which newer GPUs report."""
         power = self.field_status(INSTANT_POWER)
         return (power if isinstance(power, int) else self._number("nvmlDeviceGetPowerUsage")) / 1e3
 
@@ -52,13 +51,13 @@ class Nvml(nvml.Nvml):
         return 0
 
     def field_status(self, number):
-        """The field's value, or why there is none."""
+        """Returns the field's value, or why there is none."""
         if not self.has("nvmlDeviceGetFieldValues"):
             return "no fields"
         field = _Field(id=number)
         status = self._library.nvmlDeviceGetFieldValues(self._gpu, 1, ctypes.byref(field))
         status = status or field.status
-        # The value is a union; an unsigned int is its low half.
+        # The value is a union; an unsigned int is in the low 32 bits.
         return f"status {status}" if status else int(field.value & 0xFFFFFFFF)
 
     def gpm_status(self):
@@ -69,7 +68,7 @@ class Nvml(nvml.Nvml):
         return f"status {status}" if status else ("supported" if support.supported else "not supported")
 
     def gpm(self, numbers, work):
-        """Metric number → its mean while work() runs; OSError with the status where NVML refuses."""
+        """Returns metric number → mean while work() runs; raises OSError with the status if NVML refuses."""
         samples = [ctypes.c_void_p(), ctypes.c_void_p()]
         library = self._library
         library.nvmlGpmSampleGet.argtypes = [ctypes.c_void_p, ctypes.c_void_p]

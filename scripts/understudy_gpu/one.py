@@ -1,4 +1,4 @@
-"""Runs one check, or one sample, in a process of its own, and writes its findings to a JSON file."""
+"""Runs one check or one sample in its own process, and writes its findings to a JSON file."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from understudy_gpu.machine import Failed, Findings, Machine, NotRun  # noqa: E4
 
 
 def examine(name, machine, work):
-    """The row for `check NAME` or `SECTION NAME`."""
+    """Returns the row for `check NAME` or `SECTION NAME`."""
     kind, _, what = name.partition(" ")
     if kind != "check":
         return samples.SECTIONS[kind][1](machine, what, work)

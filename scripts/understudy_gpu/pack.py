@@ -1,4 +1,4 @@
-"""Packs the programs and what a bare machine may lack, small enough to be carried."""
+"""Packs the programs and libraries that a bare machine may lack, small enough to be copied."""
 
 import os
 import re
@@ -10,20 +10,20 @@ from understudy_capture.endings import Refused
 
 from .layout import OWN_BIN, ROOT
 
-PROGRAMS, LINKS = ["understudy", "replay"], ["inspect", "generate", "compare"]  # these lead to the first
-# Ranks over there start without MPI (START_RANKS), whose libraries would take 5 MB.
+PROGRAMS, LINKS = ["understudy", "replay"], ["inspect", "generate", "compare"]  # links to `understudy`
+# Ranks on the other machine start without MPI (START_RANKS), whose libraries would take 5 MB.
 LEFT_OUT = "understudy_backend_mpi.so"
-# Libraries of the system, and LibTorch's, are on every machine that has what --python needs.
+# System libraries, and LibTorch's, exist on every machine with the Python of --python.
 SYSTEM = re.compile(r"/(ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)[-.]|/torch/|"
                     r"/nvidia/")
-# The first has tables of text in all languages, 30 MB: libxml2 must find it, but no program of the project reads it. The
-# second needs libraries of 14 MB, and no check has a fleet on PostgreSQL.
+# libicudata holds 30 MB of language tables: libxml2 must find the library, but no program of the project reads it. libpq needs 14 MB of
+# further libraries, and no check has a fleet on PostgreSQL.
 UNUSED = re.compile(r"/(libicudata|libpq)\.so[.0-9]*$")
-MOST_BYTES = 64 << 20  # for the tree and what is carried beside it
+MOST_BYTES = 64 << 20  # limit for the tree and the packed files
 
 
 def tree_bytes():
-    """Files that git tracks, and those that it neither tracks nor ignores."""
+    """Returns the size of the files that git tracks, and of those that it neither tracks nor ignores."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, capture_output=True, text=True)
     names = listed.stdout.split("\0") if listed.returncode == 0 else []
@@ -31,7 +31,7 @@ def tree_bytes():
 
 
 def stub_library(library, target):
-    """Writes a library with the same names and nothing behind them, which needs no further libraries."""
+    """Writes a library with the same symbols but no code, which needs no further libraries."""
     listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True,
                             check=True).stdout
     names = [line.split()[-1].partition("@")[0] for line in listed.splitlines()]

@@ -1,11 +1,11 @@
-"""Kernels in profiles: of a finished profiler, of a capture's files, of a replay."""
+"""Kernels in profiles: a finished profiler's, a capture's, a replay's."""
 
 import gzip
 import json
 import tempfile
 from pathlib import Path
 
-# Operators on a CPU that do no work themselves: they look at tensors or allocate memory for them.
+# CPU operators without work of their own: they create views or allocate memory.
 PLAIN = {
     "empty", "empty_strided", "empty_like", "as_strided", "view", "_unsafe_view", "t", "transpose",
     "reshape", "expand", "slice", "select", "detach", "resolve_conj", "resolve_neg", "to",
@@ -15,7 +15,7 @@ PLAIN = {
 
 
 def kernels_of(profiler):
-    """The kernels of a profiler, in the order in which they began."""
+    """Returns the kernels of a profiler in the order of their start."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "profile.json"
         profiler.export_chrome_trace(str(path))
@@ -28,7 +28,7 @@ def in_order(events, category):
 
 
 def last_step(folder, category):
-    """Events of the last step in the capture's profile without an observer."""
+    """Returns the events of the last step in the capture's profile without the trace observer."""
     with gzip.open(folder / "rank-0.kineto_only.json.gz", "rt", encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     steps = [event for event in events if event.get("cat") == "user_annotation"
@@ -39,8 +39,8 @@ def last_step(folder, category):
 
 
 def named(events, on_gpu):
-    """What two runs must have in common: of kernels name, grid and block; of a CPU the ATen operators that
-    call no other one, views and bookkeeping (PLAIN) left out."""
+    """Returns what two runs must have in common: name, grid and block of kernels. On a CPU: the ATen operators that call no other one,
+    without views and bookkeeping (PLAIN)."""
     if on_gpu:
         return [(event["name"], tuple(event["args"].get("grid", ())),
                  tuple(event["args"].get("block", ()))) for event in events]
@@ -50,15 +50,14 @@ def named(events, on_gpu):
 
 
 def lowest(events):
-    """Those of nested operators that call no other operator."""
+    """Returns the innermost of nested operators."""
     ends = [event["ts"] + event["dur"] for event in events]
     return [event for i, event in enumerate(events)
             if i + 1 == len(events) or events[i + 1]["ts"] >= ends[i]]
 
 
 def find(wanted, seen):
-    """How often `wanted` occurs in `seen` as a whole, and how much of its beginning occurs at
-    most."""
+    """Returns how often `wanted` occurs completely in `seen`, and the length of its longest beginning in `seen`."""
     times, longest, place = 0, 0, 0
     while place <= len(seen) - 1:
         length = 0

@@ -1,4 +1,4 @@
-"""Runs checks and samples one after another, each in a process group of its own."""
+"""Runs checks and samples one after another, each in its own process group."""
 
 import datetime
 import json
@@ -18,13 +18,13 @@ from .checks import CHECKS
 from .layout import CHECK_S, HERE
 from .tables import SECTIONS, to_markdown
 
-ARCHIVE_BYTES = 15 << 20  # size of the archive that can be carried back
+ARCHIVE_BYTES = 15 << 20  # largest size of the archive
 PACKED_AT_ONCE_BYTES = 256 << 20  # a larger file is left out without packing it
 ARCHIVE = "check_gpu.tar.gz"
 
 
 def run_one(machine, name, work, limit_s):
-    """The check's row; {"failed": why} if it gave none."""
+    """Returns the check's row; {"failed": why} if it wrote none."""
     if limit_s <= 0:
         return {"failed": "the time was up before it"}
     target = work / (name.replace(" ", ".") + ".row.json")
@@ -49,7 +49,7 @@ def run_one(machine, name, work, limit_s):
 
 
 def _end_group(child):
-    """Ends what the check has left running; the group keeps its number as long as one process lives."""
+    """Ends processes that the check has left running. The group keeps its number while one of them lives."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -58,7 +58,7 @@ def _end_group(child):
 
 
 def plan(names):
-    """What is to run, in order: checks first, then samples; all of them, or those with these names."""
+    """Returns the names to run: checks first, then samples; all of them, or those in `names`."""
     wanted = [f"check {name}" for name in CHECKS if not names or name in names]
     needed = {f"check {need}" for name in wanted for need in CHECKS[name.split(" ")[1]].needs}
     wanted = [f"check {name}" for name in CHECKS if f"check {name}" in {*wanted, *needed}]
@@ -97,8 +97,8 @@ def note(document, name, row, seconds):
         document["failures"][name] = row["failed"]
     else:
         document[section].append(row)
-        # Kernels of another machine keep other tensors for their backward (cuDNN's reserve, an
-        # embedding bag's offsets): the table shows how many.
+        # Kernels of another machine save other tensors for their backward (cuDNN's reserve, an embedding bag's offsets): the table shows
+        # how many.
         if section in ("trained", "ranks") and row["mismatches"]:
             document["failures"][name] = f"{row['mismatches']} outputs differ from the recorded ones"
 
@@ -112,7 +112,7 @@ def write(document, out):
 
 
 def archive(work, out):
-    """Packs what the checks wrote into one file, small files first; name → bytes of those left out."""
+    """Packs the checks' files into one archive, small files first. Returns name → bytes of the files left out."""
     left_out = {}
     room = ARCHIVE_BYTES
     partial = out / f".{ARCHIVE}.part"

@@ -1,4 +1,4 @@
-"""Samples: trained and replayed here, moved here from a CPU, or recorded on other GPUs."""
+"""Samples: trained and replayed here, recorded on a CPU and replayed here, or recorded on other GPUs."""
 
 import statistics
 
@@ -12,12 +12,12 @@ RECORDED = {"resnet_ddp": "resnet_1gpu_et_1.1.1.json.tar.gz",
             "dlrm_8gpu": "dlrm_pytorch_et.tar.gz"}
 PACES = ["asap", "recorded"]
 STEPS = ["--warmup", 10, "--timed", 50]
-STEADY = ["--steady", 10]  # for a GPU; on a CPU the way through is tried, in 60 s
+STEADY = ["--steady", 10]  # for a GPU; on a CPU the checks are only tried, in 60 s
 ITERATIONS = ["--warmup", 10, "--iterations", 50, "--passes", 20]
 
 
 def capture_and_replay(machine, name, out, capturing=(), replaying=(), options=()):
-    """A sample's row, and its report without pace; `capturing` and `replaying` launch ranks."""
+    """Returns a sample's row, and its report without pace; `capturing` and `replaying` launch ranks."""
     original = machine.capture(SAMPLES / "programs" / f"{name}.py", out / name, *STEPS,
                                *(STEADY if machine.device == "cuda" else []), launcher=capturing)
     bench = machine.generate(out / name, out / f"{name}.et")
@@ -51,8 +51,7 @@ def check_ranks(machine, name, out):
 
 
 def check_stored(machine, name, out):
-    """Replays a sample of other machines: a CPU's, which moves to this device, or rank 0 of a
-    GPU's."""
+    """Replays a sample of another machine: a CPU's, which moves to this device, or rank 0 of a GPU's."""
     bench = machine.generate(SAMPLES / name / RECORDED.get(name, ""), out / f"{name}.stored.et")
     # Custom operators of samples from GPUs may be missing here.
     more = ["--rank", 0, "--continue-on-error"] if name in RECORDED else []
@@ -70,7 +69,7 @@ def peak_bytes(report):
 
 
 def figures(report):
-    """The figures of a report that the tables show."""
+    """Returns the figures of a report that the tables show."""
     gpu = report["ranks"][0].get("gpu") or {}
     health = gpu.get("health")
     return {

@@ -23,7 +23,7 @@
 namespace understudy::cli {
 namespace {
 
-/// Number of inserted, deleted and changed characters between two words.
+/// Returns the number of inserted, deleted and changed characters between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -39,7 +39,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// The flag that was probably meant; empty if none is near.
+/// Returns the flag that was probably meant; empty if none is near.
 std::string nearest_flag(const CLI::App& app, const std::string& flag) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
@@ -82,11 +82,11 @@ std::string statuses_of(const ProgramText& text) {
       text.success, text.failure, text.more_statuses);
 }
 
-/// Titles of FlagGroup, and of what every program has.
+/// Titles of FlagGroup, and of the flags that every program has.
 constexpr std::array kTitles = {"Input", "What runs", "Measurement", "Output", "Trust", "Help"};
 constexpr const char* kHelp = kTitles.back();
 
-/// "--profile FILE...", "TRACE...".
+/// Returns "--profile FILE...", "TRACE...".
 std::string flag_text(const CLI::Option& option) {
   const std::string type = option.get_positional() ? "" : option.get_type_name();
   const bool takes_more = option.get_allow_extra_args() && !type.ends_with("…") &&
@@ -114,7 +114,7 @@ std::string usage_line(const CLI::App& app) {
   return line;
 }
 
-/// Ranks on this host, as launchers tell it: Open MPI, MPICH and its kin, torchrun.
+/// Returns the number of ranks on this host from the variables of Open MPI, MPICH and torchrun.
 int local_processes() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "LOCAL_WORLD_SIZE"}) {
     const char* const text = std::getenv(name);
@@ -126,8 +126,8 @@ int local_processes() {
   return 1;
 }
 
-/// --max-input SIZE, which every program has. Without it the limit follows from the memory
-/// available to this process and to those that a launcher started beside it.
+/// Adds --max-input SIZE to every program. By default the limit follows from the memory available
+/// to this process and to those that a launcher started beside it.
 void add_max_input_option(CommandLine& line) {
   et_schema::set_process_limits(
       et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
@@ -148,13 +148,13 @@ void add_max_input_option(CommandLine& line) {
       "quarter of the available memory)");
 }
 
-/// "-o,--output" and "FILE" of "-o,--output FILE".
+/// Splits "-o,--output FILE" into "-o,--output" and "FILE".
 std::pair<std::string, std::string> name_and_type(const std::string& flag) {
   const std::size_t blank = std::min(flag.find(' '), flag.size());
   return {flag.substr(0, blank), blank == flag.size() ? "" : flag.substr(blank + 1)};
 }
 
-/// Without a type it keeps that of its variable: TEXT, INT, FLOAT.
+/// Sets the name of the value's type. If empty, the variable's type remains: TEXT, INT, FLOAT.
 Option named(CLI::Option* option, const std::string& type) {
   if (!type.empty()) {
     option->type_name(type);
@@ -227,7 +227,7 @@ CommandLine::CommandLine(ProgramText text)
       ->group(kHelp);
   app_->set_help_all_flag("--help-all")->group(kHelp);
   app_->get_help_ptr()->group(kHelp);
-  // Refused by parse(), which knows what was meant.
+  // parse() rejects extra arguments, and suggests what was meant.
   app_->allow_extras();
   begin(FlagGroup::kInput);
 }

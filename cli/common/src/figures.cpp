@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kUnknown = "–";
 
-// Four significant digits or so, without an exponent.
+// Shows about four significant digits, without an exponent.
 int digits_after_point(double value) {
   const double size = std::abs(value);
   if (size >= 1000) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWidth = 100;
 constexpr std::size_t kTextColumn = 30;
 
-/// Columns on a terminal: letters of UTF-8.
+/// Returns the columns on a terminal: the number of UTF-8 characters.
 std::size_t columns(const std::string& text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));

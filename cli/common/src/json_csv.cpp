@@ -9,14 +9,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What names an element: `name`, or in a fleet's documents its `job`; nothing where it has
-/// neither.
+/// Returns the member that names an element: `name`, or `job` in a fleet's documents; end() if it
+/// has neither.
 Json::const_iterator name_in(const Json& element) {
   const auto name = element.find("name");
   return name != element.end() ? name : element.find("job");
 }
 
-/// The texts of an element beside its name.
+/// Returns the texts of an element besides its name.
 std::string detail_of(const Json& element) {
   std::string detail;
   const auto name = name_in(element);
@@ -78,7 +78,7 @@ class Flattener {
       }
     }
     if (figures_.size() == before) {
-      add(place, "listed", true);  // texts alone: they are in the name and the detail
+      add(place, "listed", true);  // only texts: they are in the name and the detail
     }
   }
 

@@ -28,7 +28,7 @@ bool same(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, ignored);
 }
 
-/// The place that a path leads to, whether something is there or not.
+/// Returns the file that a path resolves to, even if it does not exist.
 fs::path place_of(const std::string& path) {
   std::error_code error;
   const fs::path place = fs::weakly_canonical(fs::absolute(path), error);
@@ -79,7 +79,7 @@ void refuse_shared_outputs(const std::vector<NamedOutput>& outputs) {
     const NamedOutput& output = outputs[i];
     if (output.path.empty() ||
         et_schema::output_place(output.path) == et_schema::OutputPlace::kInPlace) {
-      continue;  // /dev/null, a pipe: nothing is lost there
+      continue;  // /dev/null, a pipe: nothing is overwritten
     }
     for (std::size_t before = 0; before < i; ++before) {
       const NamedOutput& other = outputs[before];

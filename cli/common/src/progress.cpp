@@ -37,7 +37,7 @@ std::string rate_text(double per_s) {
   return per_s >= 1 ? fmt::format("{:.1f}/s", per_s) : fmt::format("{:.1f} s each", 1 / per_s);
 }
 
-/// The end by the rate so far, or the one that the caller knows of, whichever comes first.
+/// Returns the earlier of two ends: by the rate so far, and the caller's.
 std::optional<double> seconds_left(const ProgressState& state, double per_s) {
   std::optional<double> left_s = state.left_s;
   if (state.total && per_s > 0) {
@@ -53,7 +53,7 @@ Progress::Output standard_error() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration<double>(now).count();
   };
-  // If standard error is gone there is nobody to tell.
+  // If standard error is closed, progress is lost silently.
   const auto write = [](std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);
     std::fflush(stderr);

@@ -19,7 +19,7 @@ namespace {
 using et_schema::Error;
 using et_schema::ErrorKind;
 
-/// Looked up in the raw arguments: flags that cannot be parsed are told in this format, too.
+/// Searches the raw arguments, so that errors in the flags themselves are also reported as JSON.
 bool wants_json(int argc, char** argv) {
   const std::string words = fmt::format("{} ", fmt::join(argv, argv + argc, " "));
   return words.find(" --format=json ") != std::string::npos ||

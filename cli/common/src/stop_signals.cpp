@@ -24,13 +24,13 @@ std::atomic<const char*> spoken = nullptr;
 std::atomic<const char*> announced = nullptr;  // the program's name
 std::atomic<const char*> place = "starting";
 std::atomic<void (*)()> place_closer = nullptr;
-std::vector<std::int64_t> known_ranks;  // nobody listens while it changes
+std::vector<std::int64_t> known_ranks;  // changes only before listen()
 static_assert(std::atomic<int>::is_always_lock_free &&
               std::atomic<const char*>::is_always_lock_free);
 
 using Handler = void (*)(int, siginfo_t*, void*);
 
-/// Sets what a signal does, unless it is ignored; null: as by default.
+/// Sets the handler of a signal unless the signal is ignored; null: default.
 void set_action(int number, Handler handler) {
   struct sigaction old {};
   sigaction(number, nullptr, &old);
@@ -54,9 +54,9 @@ void set_actions(Handler handler) {
   }
 }
 
-// What follows makes only such calls as a signal handler may.
+// The following functions are safe in a signal handler.
 
-/// The beginning of a process's file `name` ("/comm") in /proc.
+/// Content of the beginning of a process's file `name` ("/comm") in /proc.
 class ProcessFile {
  public:
   ProcessFile(std::int64_t pid, std::string_view name) {
@@ -74,7 +74,7 @@ class ProcessFile {
     }
     errno = before;
   }
-  /// Empty: there is no such process.
+  /// Empty if there is no such process.
   [[nodiscard]] std::string_view text() const {
     return {bytes_.data(), static_cast<std::size_t>(length_)};
   }
@@ -84,7 +84,7 @@ class ProcessFile {
   ssize_t length_ = 0;
 };
 
-/// Whether there is no such process any more.
+/// Returns true if the process has ended.
 bool has_ended(std::int64_t pid) {
   const ProcessFile file(pid, "/stat");
   const std::size_t name_end = file.text().rfind(')');
@@ -92,8 +92,8 @@ bool has_ended(std::int64_t pid) {
          (name_end + 2 < file.text().size() && file.text()[name_end + 2] == 'Z');
 }
 
-/// "replay: rank 1, rank 2 have ended, and with them the measurement", of ranks on this host; false
-/// and not a word if none has.
+/// Writes "replay: rank 1, rank 2 have ended, and with them the measurement" for ranks on this
+/// host. Returns false, and writes nothing, if none has ended.
 bool say_ended_ranks() {
   int ended = 0;
   for (std::size_t rank = 0; rank < known_ranks.size(); ++rank) {
@@ -109,10 +109,10 @@ bool say_ended_ranks() {
   return ended > 0;
 }
 
-/// "SIGTERM from mpirun found it in iterations, allreduce, node 30".
+/// Writes "SIGTERM from mpirun found it in iterations, allreduce, node 30".
 void say_place(int number, const siginfo_t& info) {
   say(number == SIGINT ? "SIGINT" : "SIGTERM");
-  if (info.si_code <= 0 && info.si_pid != 0) {  // a process has sent it
+  if (info.si_code <= 0 && info.si_pid != 0) {  // sent by a process
     const ProcessFile file(info.si_pid, "/comm");
     const std::string_view name = file.text().substr(0, file.text().find('\n'));
     say(name.empty() ? "" : " from ");

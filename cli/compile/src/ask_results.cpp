@@ -27,7 +27,7 @@ namespace {
 using et_schema::CallResults;
 using et_schema::run_failed;
 
-/// A file without a name, which is gone with this process.
+/// A file without a name. It is deleted when this process ends.
 class UnnamedFile {
  public:
   UnnamedFile() : file_(::memfd_create("operator_results", MFD_CLOEXEC)) { check(file_ >= 0); }
@@ -35,7 +35,7 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
-  /// For programs that this one starts, while it lives.
+  /// Path for programs started by this process; valid while it lives.
   [[nodiscard]] std::string path() const {
     return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
   }

@@ -12,7 +12,7 @@
 namespace understudy::cli {
 namespace {
 
-/// One trace alone is rank 0, unless the capture that it is of knows better.
+/// A single trace becomes rank 0, unless its capture records another rank.
 void name_rank_alone(std::vector<et_schema::Trace>& traces) {
   if (traces.size() == 1 && traces[0].capture && traces[0].capture->is_same_file) {
     traces[0].rank = traces[0].capture->rank.value_or(0);

@@ -31,7 +31,7 @@ using et_schema::KinetoEvent;
 using et_schema::Profile;
 using Lists = std::vector<std::vector<std::int64_t>>;
 
-/// "[16, 16]"; nothing of other texts.
+/// Parses "[16, 16]"; returns nothing for other texts.
 std::optional<std::vector<std::int64_t>> integers_of(std::string_view text) {
   const auto list = nlohmann::json::parse(text, nullptr, false);
   const bool are_integers = list.is_array() && std::ranges::all_of(list, [](const auto& item) {
@@ -49,7 +49,8 @@ void add_tensor(const et_schema::KinetoLayout& layout, DType dtype, predictor::O
   }
 }
 
-/// A list's members have sizes, and no type: that of the first tensor that has one.
+/// Returns the element type for members of a list, which only have sizes: that of the first tensor
+/// with a type.
 DType list_type(const KinetoEvent& event) {
   for (const KinetoArgument& argument : event.arguments) {
     if (const auto dtype = et_schema::dtype_from_cpp_name(argument.type)) {
@@ -92,8 +93,8 @@ double product_of(const std::optional<std::vector<std::int64_t>>& numbers) {
   return numbers ? std::accumulate(numbers->begin(), numbers->end(), 1.0, std::multiplies<>()) : 0;
 }
 
-/// By "grid" and "block" in that order, "[40,2,1][128,1,1]". 0: not told. ROCm's products are
-/// launched by hipExtModuleLaunchKernel, whose grid counts threads.
+/// Returns the thread blocks from "grid" and "block" in that order, "[40,2,1][128,1,1]"; 0: not
+/// recorded. ROCm launches matrix products by hipExtModuleLaunchKernel, whose grid counts threads.
 double blocks_of(const KinetoEvent& event) {
   const std::size_t end = event.shape.find(']');
   if (end == std::string_view::npos) {
@@ -117,7 +118,7 @@ void add_kernel(const KinetoEvent& event, double ns, ProfiledCall& call) {
   kernel->ns += ns;
 }
 
-/// Of the work that the steps launched.
+/// Groups the work that the steps launched by equal calls.
 std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeline& timeline,
                                       const std::vector<EventIndex>& steps) {
   std::vector<ProfiledCall> calls;
@@ -134,7 +135,7 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeli
     if (found.call != nullptr) {
       call.call = call_of(*found.call);
     }
-    // What no operator launched is alike where it is one kernel.
+    // Work without an operator is equal if it is the same single kernel.
     const std::string_view kernel =
         found.call == nullptr ? profile.events[timeline.events[found.events.front()].source].name
                               : std::string_view();
@@ -156,7 +157,7 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeli
   return calls;
 }
 
-/// The name of the device that most of the work ran on.
+/// Returns the name of the device that most of the work ran on.
 std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {
   std::map<std::int64_t, std::size_t> events;
   for (const et_schema::DeviceStream& stream : timeline.streams) {
@@ -183,7 +184,7 @@ predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card
   return row;
 }
 
-/// Why a call tells nothing of its operator on a card; null: it does.
+/// Returns why a call cannot become a row of its operator; null if it can.
 const char* why_no_row(const ProfiledCall& call) {
   if (call.by != et_schema::LaunchedBy::kOperator) {
     return "profiles: calls whose kernels no operator launched";

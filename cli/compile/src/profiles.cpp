@@ -18,8 +18,8 @@ using et_schema::Trace;
 using generator::Link;
 using generator::LinkOptions;
 
-/// The profile of the traced step gives the times where there is no other, or where the other is of
-/// a step that took another way.
+/// Links a capture. Times come from the profile of the traced step only if there is no other
+/// profile, or if the other step ran different operators.
 Link link_capture(const std::vector<std::string>& paths, Trace& trace, const RankCapture& capture,
                   const std::optional<std::string>& step, const Profile* graph_run) {
   LinkOptions options{.step = step,
@@ -68,8 +68,8 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   return link;
 }
 
-/// Where page faults were counted, in steps of their own: an operator's counting makes it slow.
-/// Steps that took another way tell nothing.
+/// Adds page faults if the capture counted them. They are counted in separate steps, because
+/// counting slows operators down. Steps that ran different operators are ignored.
 void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
                      const RankCapture& capture, const std::optional<std::string>& step,
                      Link& link) {
@@ -89,7 +89,7 @@ void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
   }
 }
 
-/// Profiles are told apart by ranks that count from 0.
+/// Throws if ranks do not count from 0: profiles are matched by rank.
 void refuse_gaps(const std::vector<Trace>& traces) {
   for (std::size_t i = 0; traces.size() > 1 && i < traces.size(); ++i) {
     if (traces[i].rank != static_cast<int>(i)) {
@@ -105,7 +105,7 @@ void refuse_gaps(const std::vector<Trace>& traces) {
   }
 }
 
-/// By rank; nothing in them where none are given.
+/// Reads the graph runs' profiles by rank; elements are empty if no files are named.
 std::vector<std::optional<Profile>> read_graph_runs(const ProfileChoice& choice,
                                                     const std::vector<Trace>& traces) {
   std::vector<std::optional<Profile>> runs(traces.size());
@@ -127,14 +127,14 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
   const auto of_profile = [&](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
-    // The ranks of a job have to hold the same step.
+    // All ranks of a job must hold the same step.
     const std::string chosen = step.empty() && paths.size() == 1 && paths.front() == file
                                    ? generator::typical_step(job.made_of.back())
                                    : std::string();
     if (!chosen.empty()) {
       job.step = chosen;
     }
-    // A profile that is refused needs no program to ask.
+    // The program is looked up only after the profile is accepted.
     return generator::trace_of_profile(
         job.made_of.back(),
         [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); },

@@ -10,11 +10,11 @@
 
 namespace understudy::pages {
 
-/// Runs B held against runs A as a document: verdict, what would make it surer, iteration times of
-/// both, ratios by class with their intervals, operators and collectives, what differs in the
+/// Compares runs B with runs A in a document: verdict, advice for a surer one, iteration times of
+/// both, ratios by class with their intervals, operators and collectives, differences of the
 /// environment. Its data is the comparison's JSON (docs/formats.md, "compare --format json").
-/// `top`: most operators that a text shows. `devices`: of two profiles, what their devices did,
-/// which then comes first.
+/// `top`: maximum number of operators in a text. `devices`: device work of two profiles, shown
+/// first.
 [[nodiscard]] Page comparison_page(const comparer::Comparison& comparison,
                                    const std::vector<comparer::Run>& a,
                                    const std::vector<comparer::Run>& b, std::size_t top,

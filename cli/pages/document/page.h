@@ -12,15 +12,15 @@
 
 namespace understudy::pages {
 
-/// How the page's first sentence is to be taken.
+/// Tone of the page's first sentence.
 enum class Tone : std::uint8_t {
-  kGood,       ///< nothing speaks against it
-  kAttention,  ///< look at the findings
-  kBad,        ///< slower, failed, not whole
-  kNeutral     ///< says nothing of good and bad
+  kGood,       ///< no problem
+  kAttention,  ///< see the findings
+  kBad,        ///< slower, failed, incomplete
+  kNeutral     ///< no judgement
 };
 
-/// A figure worth a glance: "31.24 ms", "median of 40 iterations".
+/// A figure that is shown large: "31.24 ms", "median of 40 iterations".
 struct KeyFigure {
   Fact figure;
   std::string note = {};
@@ -32,53 +32,54 @@ struct Notes {
   bool are_warnings = false;
 };
 
-/// A drawing for a terminal: whole lines of texts alone.
+/// A drawing for a terminal: whole lines, in texts only.
 struct InText {
   std::string lines;
 };
 
-/// What stands in a section. A timeline is on the page alone; texts leave it out.
+/// Content of a section. Texts leave out timelines.
 using Block = std::variant<Facts, Table, Notes, Timeline, InText>;
 
 struct Section {
-  std::string id;  ///< no other of the page has it: letters, digits, "-"
+  std::string id;  ///< unique within the page: letters, digits, "-"
   std::string title;
   std::vector<Block> blocks;  ///< a section without content is left out
 };
 
-/// A result as a document: its figures stand here once, to_html() and to_text() write them.
+/// A result as a document. to_html() and to_text() write the same figures.
 struct Page {
-  std::string title;             ///< of the window, and the heading
-  std::string subtitle = {};     ///< what it is about: platform, date, versions
-  std::vector<Link> above = {};  ///< pages that this one belongs to, the widest first
+  std::string title;             ///< title of the window, and heading
+  std::string subtitle = {};     ///< subject: platform, date, versions
+  std::vector<Link> above = {};  ///< pages that contain this one, the widest first
   Tone tone = Tone::kNeutral;
-  std::string verdict;                     ///< one sentence; comes first
-  std::vector<std::string> findings = {};  ///< sentences: what is wrong, or to be known
+  std::string verdict;                     ///< one sentence, shown first
+  std::vector<std::string> findings = {};  ///< sentences: problems, and what the reader should know
   std::vector<KeyFigure> figures = {};
   std::vector<Section> sections = {};
-  std::string data = {};       ///< JSON; what the page shows, to be read by programs
-  std::string data_name = {};  ///< the name under which the page offers it: "report.json"
-  std::string footer = {};     ///< which tool made it
+  std::string data = {};       ///< JSON with what the page shows, for programs
+  std::string data_name = {};  ///< file name of the data: "report.json"
+  std::string footer = {};     ///< the tool that made the page
 };
 
-/// page.html with its style and script; where @PAGE@ and @DATA@ stand come the document and the
+/// page.html with its style and script. @PAGE@ and @DATA@ are placeholders of the document and the
 /// data.
 extern const std::string_view kPageTemplate;
 
-/// The document that the page's script draws, as JSON: docs/pages.md, "The document".
+/// Returns the document that the page's script draws, as JSON: docs/pages.md, "The document".
 [[nodiscard]] std::string to_page_json(const Page& page);
 
-/// The page in one file that needs no other: no network, light and dark, usable with a keyboard and
-/// a screen reader. The same page gives the same bytes.
+/// Returns the page as one self-contained file: no network, light and dark, usable with a keyboard
+/// and a screen reader. Equal pages give equal bytes.
 [[nodiscard]] std::string to_html(const Page& page);
 
-/// The same for a terminal: title, verdict and findings, then the sections' facts, tables and notes
-/// without their plots. Columns are aligned; those of numbers stand before those of words.
+/// Returns the page for a terminal: title, verdict and findings, then the sections' facts, tables
+/// and notes without their plots. Columns are aligned; columns of numbers precede columns of words.
 [[nodiscard]] std::string to_text(const Page& page);
-/// The sections of it alone.
+/// Returns only the sections as text.
 [[nodiscard]] std::string to_text(const std::vector<Section>& sections);
 
-/// As asked for: one of these, the data, or the data's figures as csv (json_csv.h).
+/// Returns the page in this format: text, HTML, the data, or the data's figures as csv
+/// (json_csv.h).
 [[nodiscard]] std::string written(const Page& page, cli::Format format);
 
 }  // namespace understudy::pages

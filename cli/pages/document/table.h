@@ -12,53 +12,54 @@
 
 namespace understudy::pages {
 
-/// How a column's cells are read.
+/// How a column's cells are shown.
 enum class CellKind : std::uint8_t {
   kText,
-  kVerdict,  ///< a text that is coloured by what it says: SLOWER, FASTER, SAME, UNSURE, …
+  kVerdict,  ///< a text with a colour for its meaning: SLOWER, FASTER, SAME, UNSURE, …
   kFigure,   ///< a number with about four digits: "12.35"
-  kChange,   ///< the same with its sign: "+0.120"
+  kChange,   ///< a figure with its sign: "+0.120"
   kRatio,    ///< "1.025"
-  kShare,    ///< of 1, as "84.2 %"
-  kPercent,  ///< of 1, as "99.69 %"; "100.00 %" means all
+  kShare,    ///< a share of 1, as "84.2 %"
+  kPercent,  ///< a share of 1, as "99.69 %"; "100.00 %" means all
   kCount,    ///< "1,234"
-  kId,       ///< "1234", a number that stands for a name: of a rank, a node, a night
+  kId,       ///< "1234", a number that is a name: of a rank, a node, a night
   kBytes,    ///< "1.5 KiB"
 };
 
-/// Another page, beside this one: a relative address without a scheme.
+/// Another page of the same site: a relative address without a scheme.
 struct Link {
   std::string text;
   std::string href;
 };
 
-/// The address as a page uses it: whatever it is made of, it leads to no other place and runs
-/// nothing.
+/// Returns the address as a page uses it. Whatever the link holds, the address cannot leave the
+/// site or run a script.
 [[nodiscard]] std::string address_of(const Link& link);
 
-/// What stands in a cell: nothing that is known ("–"), a text, a number of its column's kind.
+/// Content of a cell: unknown ("–"), a text, or a number of its column's kind.
 using Cell = std::variant<std::monostate, std::string, double, std::uint64_t, Link>;
 
-/// A number, or nothing where it is not known or not finite.
+/// Returns a number, or an empty cell if it is unknown or not finite.
 [[nodiscard]] Cell cell_of(const std::optional<double>& number);
 [[nodiscard]] Cell cell_of(const std::optional<std::uint64_t>& number);
 
-/// As a person reads it; page.js writes the same.
+/// Returns the cell as people read it; page.js writes the same.
 [[nodiscard]] std::string cell_text(const Cell& cell, CellKind kind);
 
-/// So much of a kernel's name fills no screen.
+/// Maximum bytes of a kernel's name in a text.
 inline constexpr std::size_t kNameInText = 60;
 
 struct Column {
   std::string title;
   CellKind kind = CellKind::kText;
-  std::string key = {};   ///< of the rows' objects in the page's data, below them "ratio/value"
-  std::string hint = {};  ///< what it means, in a few words; of a fact its unit
-  double scale = 1;       ///< of a figure of the data to the one shown: 1e-6 of ns as ms
-  std::size_t most_in_text = std::numeric_limits<std::size_t>::max();  ///< bytes of a cell
-  bool is_sum = false;  ///< of rows that several lists have in common (from_json.h)
+  /// key in the rows' objects of the page's data; "ratio/value" is a nested key
+  std::string key = {};
+  std::string hint = {};  ///< meaning in a few words; a fact's unit
+  double scale = 1;       ///< factor from the data's figure to the shown one: 1e-6 shows ns as ms
+  std::size_t most_in_text = std::numeric_limits<std::size_t>::max();  ///< maximum bytes of a cell
+  bool is_sum = false;  ///< summed over rows that several lists have in common (from_json.h)
 };
-// Columns, and facts, by what they are. Without a key the title is it.
+// Columns, and facts, by their kind. If `key` is empty, the title is the key.
 [[nodiscard]] Column column_of(CellKind kind, std::string title, std::string key = "",
                                std::string hint = "", double scale = 1);
 [[nodiscard]] inline Column figures(std::string title, std::string key = "", double scale = 1,
@@ -96,62 +97,61 @@ struct Column {
                                         std::string hint = "") {
   return column_of(CellKind::kBytes, std::move(title), std::move(key), std::move(hint));
 }
-/// The same column, of sums.
+/// Returns the same column with is_sum set.
 [[nodiscard]] Column summed(Column column);
-/// The same column, of texts with so many bytes in a terminal.
+/// Returns the same column, whose texts are cut to `most_in_text` bytes in a terminal.
 [[nodiscard]] Column shortened(Column column, std::size_t most_in_text = kNameInText);
 
 /// How a page draws the rows of a table.
 enum class Draw : std::uint8_t {
-  kDistribution,  ///< how often which value occurred, of each column; lines are medians
-  kInterval,      ///< a value and its interval a row: the columns are value, low, high
-  kBar,           ///< bars from zero, a bar a column
-  kSeries,        ///< a line a column over the first column; the mouse and the keyboard read single
-                  ///< values
+  kDistribution,  ///< histogram of each column's values; lines are medians
+  kInterval,      ///< a value with its interval in each row: columns are value, low, high
+  kBar,           ///< bars from zero, one for each column
+  kSeries,  ///< a line for each column over the first column; mouse and keyboard read single values
 };
 
-/// A picture above a table, of some of its columns by their numbers. The first column names the
-/// rows.
+/// A plot above a table. Columns are given by their index; the first column names the rows.
 struct Plot {
   Draw draw = Draw::kBar;
   std::string caption = {};
   std::vector<std::size_t> columns = {};
   std::string unit = {};
-  std::vector<std::size_t> bounds = {};   ///< of a series: lines that are drawn thin
-  std::optional<std::size_t> words = {};  ///< of an interval its verdict; of a series its marks
+  std::vector<std::size_t> bounds = {};   ///< of a series: columns that are drawn as thin lines
+  std::optional<std::size_t> words = {};  ///< column with an interval's verdict, or a series' marks
   std::optional<double> reference = {};   ///< of intervals: a dashed line, 1 for ratios
-  std::optional<std::array<double, 2>> band = {};  ///< of a distribution: low and high end
-  bool from_zero = true;                           ///< the axis of a series starts at 0
+  /// of a distribution: low and high end of a band
+  std::optional<std::array<double, 2>> band = {};
+  bool from_zero = true;  ///< the axis of a series starts at 0
 };
 
-/// The first column names the rows. Columns are sorted by a click or a key on their titles. Rows
-/// beyond the first `shown` are reached by pages and by search; of 0 only the plots are drawn.
+/// The first column names the rows. A click or a key on a column's title sorts by it. Rows beyond
+/// the first `shown` are reached by paging and search; if `shown` is 0, only the plots are drawn.
 struct Table {
   std::string id;  ///< no other of the page has it: letters, digits, "-"
   std::string caption = {};
   std::vector<Column> columns = {};
   std::vector<std::vector<Cell>> rows = {};
-  std::string at = {};  ///< JSON pointer to the list in the page's data that the rows are, or a
-                        ///< place of several lists (from_json.h)
+  /// JSON pointer to the rows' list in the page's data, or a place of several lists (from_json.h)
+  std::string at = {};
   std::size_t shown = 50;
   std::size_t shown_in_text = std::numeric_limits<std::size_t>::max();
   std::vector<Plot> plots = {};
 };
 
-/// The same rows, drawn alone: neither page nor text shows them as a table.
+/// Returns the same rows as a plot only: neither page nor text shows the table.
 [[nodiscard]] Table drawn(Table table, Plot plot);
 
-/// A figure or a text with its name. One whose text is empty is left out.
+/// A named figure or text. A fact with an empty text is left out.
 struct Fact {
   std::string name;
   Cell value;
   CellKind kind = CellKind::kText;
-  std::string unit = {};  ///< stands behind the figure
+  std::string unit = {};  ///< shown after the figure
   std::string at = {};    ///< JSON pointer to the figure in the page's data
 };
 using Facts = std::vector<Fact>;
 
-/// The figure as a person reads it, with its unit.
+/// Returns the figure as people read it, with its unit.
 [[nodiscard]] std::string fact_text(const Fact& fact);
 
 }  // namespace understudy::pages

@@ -14,39 +14,38 @@ namespace understudy::pages {
 struct TimelineEvent {
   std::int64_t start_ns = 0;
   std::int64_t duration_ns = 0;
-  std::size_t name = 0;  ///< place in Timeline::names
-  std::size_t kind = 0;  ///< place in Timeline::kinds
+  std::size_t name = 0;  ///< index in Timeline::names
+  std::size_t kind = 0;  ///< index in Timeline::kinds
 };
 
-/// What happens in one place one thing after the other: a thread, a stream, a rank's collectives.
-/// Events may overlap.
+/// Events of one thread, one stream, or a rank's collectives, in order. Events may overlap.
 struct TimelineLane {
-  std::string group;  ///< "rank 0"; lanes of one group stand together
+  std::string group;  ///< "rank 0"; lanes of one group are adjacent
   std::string name;   ///< "thread 1", "stream 7", "communication"
   std::vector<TimelineEvent> events = {};
 };
 
-/// What ran when. The page draws lanes on a canvas: zoom and pan with mouse or keyboard, names and
-/// times of single events, also read out.
+/// A timeline of events. The page draws lanes on a canvas with zoom and pan by mouse or keyboard;
+/// names and times of single events are also read out.
 struct Timeline {
-  std::string id;  ///< no other of the page has it
+  std::string id;  ///< unique within the page
   std::string caption;
-  std::vector<std::string> names;  ///< of events, each once
-  std::vector<std::string> kinds;  ///< what the colours mean: classes of operators
+  std::vector<std::string> names;  ///< names of events, without duplicates
+  std::vector<std::string> kinds;  ///< meaning of the colours: classes of operators
   std::vector<TimelineLane> lanes;
 };
 
-/// Events and busy time by lane, for paper and for whoever does not see the canvas.
+/// Returns events and busy time by lane, for print and for readers without the canvas.
 [[nodiscard]] Table lanes_table(const Timeline& plot);
 
-/// The nine kinds that take most time, the longest first, then `others` if there are more.
+/// Returns the nine kinds with the most time, longest first, then `others` if there are more.
 [[nodiscard]] std::vector<std::string> longest_kinds(const std::map<std::string, double>& times,
                                                      const char* others);
-/// The place of a kind among these; the last one's if it has none of its own.
+/// Returns the index of a kind; the last index if the kind is not listed.
 [[nodiscard]] std::size_t kind_number(const std::vector<std::string>& kinds,
                                       const std::string& kind);
 
-/// Numbers texts in the order in which they come, each once: for names and kinds.
+/// Numbers distinct texts by first occurrence: for names and kinds.
 class TextNumbers {
  public:
   [[nodiscard]] std::size_t number_of(const std::string& text);

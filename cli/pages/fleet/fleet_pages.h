@@ -16,42 +16,39 @@ namespace understudy::pages {
 //     const Page page = fleet_page(document, frame);
 //     et_schema::write_file_atomically(folder + "/index.html", to_html(page));
 //
-// What a page shows is its document, which is also its data;
-// cli/fleet/site_documents.h makes them. Texts may hold anything. A number that
-// is not known is NaN or null, and shown as "–". Lists are shown in the order
-// in which they are given. The same document gives the same bytes: nothing here
-// looks at a clock.
+// A page shows its document, which is also its data; cli/fleet/site_documents.h makes the
+// documents. Texts may hold anything. Unknown numbers are NaN or null, and shown as "–". Lists keep
+// their order. Equal documents give equal bytes: nothing here reads a clock.
 
-/// A file's name for a page: "job" and "ads/ranker" →
-/// "job-ads-ranker-1f0c9a3e.html". Different names have different files (a hash
-/// of the name is in it); nothing in it can leave the folder.
+/// Returns a page's file name: "job" and "ads/ranker" give "job-ads-ranker-1f0c9a3e.html".
+/// Different names get different files, since the file name contains a hash. The name cannot leave
+/// the folder.
 [[nodiscard]] std::string page_name(const std::string& kind, const std::string& name);
 [[nodiscard]] std::string job_file(const std::string& job);
 [[nodiscard]] std::string night_file(std::int64_t night);
 
-/// What all pages of a site have in common, and which jobs and nights have one
-/// to link to.
+/// Common parts of a site's pages, and the jobs and nights that have a page to link to.
 struct SiteFrame {
   std::string fleet_name;  ///< "fleet.db"
-  std::string date;        ///< of what is shown: the newest night's
+  std::string date;        ///< date of the newest night
   std::string tool_version;
   std::set<std::string> jobs = {};
   std::set<std::int64_t> nights = {};
 };
 
-/// index.html: the whole fleet.
+/// Returns index.html: the whole fleet.
 [[nodiscard]] Page fleet_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
-/// One benchmark: its job, its work, its history.
+/// Returns the page of a benchmark: its job, its work, its history.
 [[nodiscard]] Page benchmark_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
-/// One night.
+/// Returns the page of a night.
 [[nodiscard]] Page night_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
 
-/// platforms.html: platforms against one of them, the fastest first; outside of
-/// a site, whose frame has no name, with the benchmarks of each. Its data:
-/// docs/formats.md, "fleet --format json".
+/// Returns platforms.html: platforms compared with one of them, fastest first. Outside of a site (a
+/// frame without a name) also each platform's benchmarks. Its data: docs/formats.md, "fleet
+/// --format json".
 [[nodiscard]] Page platforms_page(const fleet::PlatformComparison& comparison,
                                   const SiteFrame& frame);
-/// One of them, all of its benchmarks. `index`: place in `platforms`.
+/// Returns the page of one platform with all of its benchmarks. `index`: index in `platforms`.
 [[nodiscard]] Page platform_page(const fleet::PlatformComparison& comparison, std::size_t index,
                                  const SiteFrame& frame);
 

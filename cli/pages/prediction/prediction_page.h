@@ -10,19 +10,19 @@
 namespace understudy::pages {
 
 struct PredictionPageOptions {
-  std::size_t top = 15;  ///< rows of the longer tables in texts
-  bool explain = false;  ///< what each question changes, by operator
+  std::size_t top = 15;  ///< maximum rows of a table in texts
+  bool explain = false;  ///< shows what each what-if changes, by operator
 };
 
-/// A predicted step as a document: where the time goes, what-ifs, ranks, classes, critical path,
-/// operators with their models, what it rests on. Its data is the prediction's JSON. `lanes`: of
-/// its last iterations; none: not drawn.
+/// Shows a predicted step: where the time goes, what-ifs, ranks, classes, critical path, operators
+/// with their models, and its basis. Its data is the prediction's JSON. `lanes`: timeline of the
+/// last iterations; not drawn if empty.
 [[nodiscard]] Page prediction_page(const et_schema::Prediction& prediction, const Timeline& lanes,
                                    const PredictionPageOptions& options);
 
-/// A profile's step on another card as a document: device time with its interval, what it consists
-/// of, classes of kernels, operators, the host's step. `document`: docs/formats.md, "predict
-/// --from-profile"; it is the page's data. `top`: most operators that a text shows.
+/// Shows a profile's step on another card: device time with its interval and its parts, classes of
+/// kernels, operators, the host's step. `document` is the page's data: docs/formats.md, "predict
+/// --from-profile". `top`: maximum number of operators in a text.
 [[nodiscard]] Page anchored_page(const nlohmann::ordered_json& document, std::size_t top);
 
 }  // namespace understudy::pages

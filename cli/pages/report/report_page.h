@@ -7,22 +7,23 @@
 
 namespace understudy::pages {
 
-/// A replay's report as a document: verdict, distribution of iteration times, time by class beside
+/// Shows a replay's report: verdict, distribution of iteration times, time by class compared with
 /// the recorded, operators, collectives, memory, coverage and losses, pace, values, environment.
-/// docs/metrics.md has the formula of every figure. Its figures are taken from the report's JSON.
-/// Its data is that JSON without the samples of single operators and collectives, and without those
-/// of single ranks (docs/formats.md).
+/// docs/metrics.md has the formula of every figure. All figures come from the report's JSON. The
+/// page's data is that JSON without the samples of single operators, collectives and ranks
+/// (docs/formats.md).
 [[nodiscard]] Page report_page(const et_schema::Report& report);
 
-/// The same as text, with the fifteen operators that take longest.
+/// Returns the report as text, with the fifteen operators that take longest.
 [[nodiscard]] std::string report_to_text(const et_schema::Report& report);
 
-/// The report in this format; parse_report() reads the JSON.
+/// Returns the report in this format; parse_report() reads the JSON.
 [[nodiscard]] std::string written(const et_schema::Report& report, cli::Format format);
 
-/// The report as one long table, `rank,section,name,detail,metric,value`, for spreadsheets and data
-/// frames: each figure of its JSON a line, rank "all" for the whole job, units in the metric's
-/// name, empty values for what is not known. Quoted as RFC 4180 says, lines end in "\n".
+/// Returns the report as one long table, `rank,section,name,detail,metric,value`, for spreadsheets
+/// and data frames. Each figure of its JSON is a line. The rank is "all" for the whole job, the
+/// metric's name holds the unit, unknown values are empty. Quoted as in RFC 4180; lines end in
+/// "\n".
 [[nodiscard]] std::string report_to_csv(const et_schema::Report& report);
 
 }  // namespace understudy::pages

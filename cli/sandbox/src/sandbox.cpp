@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What Debian 12's headers do not have.
+// Constants that Debian 12's headers lack.
 constexpr std::uint64_t kTruncate = 1ULL << 14U;
 constexpr std::uint64_t kScopeSignal = 1ULL << 1U;
 constexpr int kVersionOfRefer = 2;
@@ -49,31 +49,31 @@ constexpr std::uint64_t kAll = kTree | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_A
                                LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
                                LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_EXECUTE;
 
-/// A place that can be written beside the outputs. One that is not there needs no right.
+/// A path that can be written besides the outputs. Missing paths need no right.
 struct Place {
   bool SandboxNeeds::*need;
-  std::string_view path;  ///< "$NAME": what the variable names; "…*": what begins so
+  std::string_view path;  ///< "$NAME": the variable's value; "…*": all paths with this prefix
   std::uint64_t rights;
 };
 
 constexpr Place kPlaces[] = {
     {nullptr, "/dev/null", kWrite},
-    // Ranks of one host share memory. The launcher's folder is the job's own.
+    // Ranks of one host share memory. The launcher's folder belongs to the job.
     {&SandboxNeeds::has_ranks, "/dev/shm", kFiles},
     {&SandboxNeeds::has_ranks, "/dev/zero", kWrite},
     {&SandboxNeeds::has_ranks, "$PMIX_SERVER_TMPDIR", kTree},
-    // Networks' adapters.
+    // Network adapters.
     {&SandboxNeeds::has_ranks, "/dev/infiniband", kWrite},
     {&SandboxNeeds::has_ranks, "/dev/cxi*", kWrite},
     {&SandboxNeeds::has_ranks, "/dev/hfi*", kWrite},
     {&SandboxNeeds::has_ranks, "/dev/xpmem", kWrite},
     {&SandboxNeeds::has_gpu, "/dev/nvidia*", kWrite},
-    // CUDA's driver names its threads there, and does not open if it cannot.
+    // CUDA's driver names its threads here, and fails to open otherwise.
     {&SandboxNeeds::has_gpu, "/proc/self/task", kWrite},
     {&SandboxNeeds::has_gpu, "/dev/kfd", kWrite},
     {&SandboxNeeds::has_gpu, "/dev/dri", kWrite},
     {&SandboxNeeds::has_gpu, "/dev/shm", kFiles},
-    // Not the user's own one in ~/.nv: his other programs run what lies there.
+    // Not the user's cache in ~/.nv: the user's other programs run the code in it.
     {&SandboxNeeds::has_gpu, "$CUDA_CACHE_PATH", kTree},
 };
 
@@ -96,7 +96,8 @@ std::vector<fs::path> files_of(const Place& place) {
   return files;
 }
 
-/// Restricts the calling thread to what `needs` names. Returns whether the kernel does so.
+/// Restricts the calling thread to writing what `needs` names. Returns whether the kernel supports
+/// it.
 bool restrict_to_writable(const SandboxNeeds& needs) {
   const long version =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -104,7 +105,7 @@ bool restrict_to_writable(const SandboxNeeds& needs) {
                              ~(version < kVersionOfRefer ? LANDLOCK_ACCESS_FS_REFER : 0) &
                              ~(needs.starts_programs ? LANDLOCK_ACCESS_FS_EXECUTE : 0),
                     .scopes = version < kVersionOfScopes ? 0 : kScopeSignal};
-  // An older kernel knows the first member alone.
+  // Older kernels only know the first member.
   const std::size_t size = version < kVersionOfScopes ? sizeof(rules.files) : sizeof(rules);
   const auto ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &rules, size, 0));
   const auto allow = [&](const fs::path& path, std::uint64_t rights) {
@@ -119,7 +120,7 @@ bool restrict_to_writable(const SandboxNeeds& needs) {
     std::error_code error;
     const bool is_in_place = fs::exists(output, error) && !fs::is_regular_file(output, error);
     allow(is_in_place ? output : fs::absolute(output, error).parent_path(),
-          is_in_place ? kWrite : kFiles);  // in place: /dev/null, a pipe
+          is_in_place ? kWrite : kFiles);  // written in place: /dev/null, a pipe
   }
   for (const fs::path folder : needs.folders) {
     allow(folder, kTree);
@@ -138,7 +139,7 @@ bool restrict_to_writable(const SandboxNeeds& needs) {
 
 using Conditions = std::vector<scmp_arg_cmp>;
 
-/// The kernel looks at the low half of an int; a caller may put anything into the other one.
+/// The kernel reads the low 32 bits of an int; a caller may set the others to anything.
 scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
   return {argument, SCMP_CMP_MASKED_EQ, 0xffffffffU, value};
 }
@@ -149,16 +150,17 @@ scmp_arg_cmp has_bit(std::uint64_t bit) {
   return {0, SCMP_CMP_MASKED_EQ, bit, bit};
 }
 
-/// Calls are denied if all conditions of any of the lists hold.
+/// System calls, denied if all conditions of any of the lists hold.
 struct Denied {
   bool applies = true;
-  std::string_view calls;  ///< words, by the kernel's names
+  std::string_view calls;  ///< the kernel's names, separated by blanks
   std::vector<Conditions> when = {{}};
 };
 
-/// What code that computes has no use for.
+/// Returns the system calls that pure computation does not need.
 std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
-  // Requests of terminals, and of files' owners, that the C library's headers share with others'.
+  // Requests of terminals and of files' owners. The C library's headers define them together with
+  // other requests.
   constexpr std::uint64_t kTypes = 0x5412;   // TIOCSTI
   constexpr std::uint64_t kPastes = 0x541c;  // TIOCLINUX
   constexpr std::uint64_t kOwns = 0x8901;    // FIOSETOWN
@@ -167,7 +169,7 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
   const bool has_company = needs.has_ranks || needs.has_gpu;
   const bool is_last = !needs.starts_programs;
   return {
-      // io_uring, and files by their handles, would pass by the rest.
+      // io_uring and file handles would bypass the other rules.
       {true,
        "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd "
        "io_uring_setup open_by_handle_at mount umount2 pivot_root chroot open_tree move_mount "
@@ -183,7 +185,7 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
         {has_bit(CLONE_NEWUSER)},
         {has_bit(CLONE_NEWPID)},
         {has_bit(CLONE_NEWNET)}}},
-      // What Landlock does not know of, and older versions of it.
+      // Calls that Landlock, or an older version of it, does not restrict.
       {true,
        "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr "
        "setxattrat removexattr lremovexattr fremovexattr removexattrat utime utimes futimesat "
@@ -197,19 +199,20 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
         {is(1, FS_IOC_SETFLAGS)},
         {is(1, FS_IOC32_SETFLAGS)},
         {is(1, FS_IOC_FSSETXATTR)}}},
-      // Other processes. A thread's number does not tell whose it is: sched_setaffinity is left.
+      // Calls on other processes. The process of a thread id is unknown: sched_setaffinity stays
+      // allowed.
       {true, "fcntl", {{is(1, F_SETOWN)}, {is(1, F_SETOWN_EX)}}},
       {true, "setpriority ioprio_set", {{is_not(1, 0)}}},
       {true,
        "setpriority sched_setscheduler sched_setparam sched_setattr prlimit64 migrate_pages "
        "move_pages",
        {{is_not(0, 0)}}},
-      // Signal 0 asks whether a process is there.
+      // Signal 0 tests whether a process exists.
       {is_last, "kill", {{is_not(0, own), is_not(1, 0)}}},
       {is_last, "tgkill rt_sigqueueinfo rt_tgsigqueueinfo", {{is_not(0, own)}}},
       {is_last, "tkill pidfd_send_signal execve execveat"},
-      // Ranks connect when they first speak to each other; a GPU's libraries hand each other
-      // descriptors through local sockets.
+      // Ranks connect at their first message. A GPU's libraries pass descriptors through local
+      // sockets.
       {!has_company, "socket socketpair shmat mq_open"},
       {has_company, "socket", {{{0, SCMP_CMP_GE, AF_PACKET, 0}}}},
       {has_company && !needs.has_gpu, "socket", {{is(0, AF_UNIX)}}},
@@ -217,7 +220,7 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
   };
 }
 
-/// Debian 12's library does not know the newest ones.
+/// Debian 12's libseccomp lacks the newest calls.
 int number_of(std::string_view call) {
   return call == "fchmodat2"       ? 452
          : call == "setxattrat"    ? 463
@@ -225,11 +228,12 @@ int number_of(std::string_view call) {
                                    : seccomp_syscall_resolve_name(std::string(call).c_str());
 }
 
-/// Denies the calls to all threads. Returns whether the kernel does so.
+/// Denies the calls to all threads. Returns whether the kernel supports it.
 bool load_denied_calls(const SandboxNeeds& needs) {
   const std::unique_ptr<void, decltype(&seccomp_release)> filter(seccomp_init(SCMP_ACT_ALLOW),
                                                                  &seccomp_release);
-  // Without the second one older kernels slow down all code of the process, against speculation.
+  // Without the second attribute, older kernels enable mitigations of speculation that slow down
+  // all code of the process.
   if (filter == nullptr ||
       seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, needs.is_of_thread ? 0 : 1) != 0 ||
       seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1) != 0) {
@@ -249,7 +253,7 @@ bool load_denied_calls(const SandboxNeeds& needs) {
       }
     }
   }
-  // Its flags lie in memory, where no filter sees them. The C library then calls clone.
+  // clone3's flags are in memory, which no filter can read. The C library then calls clone.
   return deny(SCMP_SYS(clone3), ENOSYS, {}) && seccomp_load(filter.get()) == 0;
 }
 
@@ -259,8 +263,8 @@ std::size_t threads_of_process() {
   return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
 }
 
-/// NVIDIA's driver loads its part for computing on first use, by a program that takes root's
-/// rights. Once they are given up it cannot.
+/// NVIDIA's driver loads its module for computing on first use, through a setuid program. This is
+/// impossible after privileges are dropped.
 void load_gpu_driver() {
   if (access("/dev/nvidiactl", F_OK) != 0 || access("/dev/nvidia-uvm", F_OK) == 0) {
     return;

@@ -9,7 +9,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Whether all eight bytes are from U+0020 to U+007E, as in most names.
+/// Returns true if all eight bytes are from U+0020 to U+007E, as in most names.
 bool is_printable_ascii(const char* bytes) {
   constexpr std::uint64_t kEach = 0x0101010101010101;
   constexpr std::uint64_t kHigh = 0x80 * kEach;
@@ -20,7 +20,7 @@ bool is_printable_ascii(const char* bytes) {
   return ((word | below_space | delete_or_above) & kHigh) == 0;
 }
 
-/// The code point of a whole UTF-8 character.
+/// Returns the code point of a whole UTF-8 character.
 std::uint32_t code_point(std::string_view character) {
   const auto byte = [&character](std::size_t i) {
     return static_cast<unsigned char>(character[i]);

@@ -21,7 +21,7 @@ class Descriptor {
 
   [[nodiscard]] int get() const { return number_; }
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  /// What ::close() returns; 0 if none is open.
+  /// Returns the result of ::close(), or 0 if no file is open.
   int close() { return is_open() ? ::close(std::exchange(number_, -1)) : 0; }
 
  private:

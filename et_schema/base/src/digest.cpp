@@ -22,7 +22,7 @@ const std::uint8_t* data_of(std::string_view bytes) {
   return reinterpret_cast<const std::uint8_t*>(bytes.data());
 }
 
-/// The digits of what a context's function gives.
+/// Returns the hexadecimal digits of the digest that `take` computes.
 template <typename Context>
 std::string text_of(Context& context, void (*take)(Context*, std::size_t, std::uint8_t*)) {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest{};

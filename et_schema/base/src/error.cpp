@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kValueColumn = 12;
 
-/// Indents the lines of a value below its first one, so that none looks like a field.
+/// Indents all lines of a value except the first one, so that none looks like a field.
 std::string shown(std::string_view value) {
   std::string text;
   for (const char c : escape_control_characters(value, "\n\t")) {

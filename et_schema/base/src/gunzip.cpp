@@ -57,7 +57,7 @@ la_ssize_t Gunzip::next(archive* handle, const void** block) {
     }
     const int status = inflate(&stream_, Z_NO_FLUSH);
     if (status == Z_STREAM_END) {
-      // Another gzip may follow, whose content comes next.
+      // Another gzip member may follow; its content is appended.
       if (stream_.avail_in == 0) {
         fill();
       }

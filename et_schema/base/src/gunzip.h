@@ -11,8 +11,8 @@
 
 namespace understudy::et_schema {
 
-/// Unpacks a gzipped source for libarchive to read. libarchive's own filter checks neither the
-/// checksum nor the length at the end of a gzip, so a flipped bit would be read as another number.
+/// Unpacks a gzipped source for libarchive. libarchive's own filter checks neither the checksum nor
+/// the length at the end of a gzip, so a flipped bit would go unnoticed.
 class Gunzip {
  public:
   explicit Gunzip(const PackedSource& source);
@@ -21,7 +21,7 @@ class Gunzip {
   Gunzip& operator=(const Gunzip&) = delete;
 
   [[nodiscard]] bool is_gzip() const { return is_gzip_; }
-  /// Packed bytes that were read from the source so far.
+  /// Returns the number of packed bytes that were consumed so far.
   [[nodiscard]] std::uint64_t packed_bytes() const { return packed_bytes_ - stream_.avail_in; }
 
   /// libarchive's archive_read_callback; `self` is a Gunzip.
@@ -32,7 +32,7 @@ class Gunzip {
   void fill();
 
   std::ifstream file_;
-  std::string_view memory_;  ///< the rest of a source that is no file
+  std::string_view memory_;  ///< the unread rest of a source in memory
   std::string packed_;
   std::string unpacked_;
   z_stream stream_ = {};

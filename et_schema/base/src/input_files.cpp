@@ -24,7 +24,7 @@ Error cannot_read(const std::string& path, std::string got) {
       {.file = path, .expected = "a file or folder that can be read", .got = std::move(got)});
 }
 
-/// The first bytes of a file, which show its format.
+/// Reads the first bytes of a file, which show its format.
 std::string read_start(const std::string& path) {
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
@@ -69,8 +69,8 @@ bool is_named_json(const std::string& path) {
   return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
-/// Whether to read a file of a folder: JSON files, by name or content, other formats of traces, and
-/// gzipped files.
+/// Returns true if a folder's file is to be read: JSON (by name or content), traces of other
+/// formats, and gzipped files.
 bool is_candidate(const std::string& path) {
   if (is_named_json(path)) {
     return true;

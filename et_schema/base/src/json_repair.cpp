@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::size_t kNone = std::string_view::npos;
-/// A longer name counts as damage that cannot be repaired.
+/// Maximum length of a name. Longer names are treated as damage that cannot be repaired.
 constexpr std::size_t kLongestName = std::size_t{1} << 20U;
 constexpr unsigned char kFirstPrintable = 0x20;
 
@@ -20,7 +20,7 @@ bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// True if the text can stand between the quotes of a JSON string.
+/// Returns true if the text is valid between the quotes of a JSON string.
 bool is_escaped(std::string_view text) {
   constexpr std::size_t kHexDigits = 4;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -46,8 +46,8 @@ bool is_escaped(std::string_view text) {
   return simdjson::validate_utf8(text.data(), text.size());
 }
 
-/// The name as the program spelled it, as a JSON string without its quotes. A writer that leaves
-/// one character unescaped escapes none.
+/// Escapes a name as a JSON string without its quotes. Escapes backslashes too: a writer that
+/// leaves one character unescaped escapes none.
 std::string escape(std::string_view raw) {
   const bool is_utf8 = simdjson::validate_utf8(raw.data(), raw.size());
   constexpr unsigned char kFirstBeyondAscii = 0x80;
@@ -69,7 +69,7 @@ std::string escape(std::string_view raw) {
   return text;
 }
 
-/// Where the quoted text of the object's name begins (after its quote), or kNone.
+/// Returns the position after the opening quote of the object's name, or kNone.
 std::size_t find_name(std::string_view json, std::size_t begin) {
   constexpr int kMostKeysBefore = 16;
   std::size_t position = skip_space(json, begin + 1);
@@ -116,7 +116,7 @@ std::size_t find_name(std::string_view json, std::size_t begin) {
   return kNone;
 }
 
-/// True if `"key":` with one of the keys stands at `position`.
+/// Returns true if `"key":` with one of the keys is at `position`.
 bool is_key(std::string_view json, std::size_t position, std::span<const std::string_view> keys) {
   if (position >= json.size() || json[position] != '"') {
     return false;
@@ -138,8 +138,8 @@ bool is_followed_by_comma_and_key(std::string_view json, std::size_t position,
          is_key(json, skip_space(json, position + 1), keys);
 }
 
-/// A sound string ends as JSON says, and what may follow a name comes next: a key, even if the
-/// comma before it is missing, or the end of the object.
+/// Returns true if the string is valid JSON and is followed by a key (possibly without the comma
+/// before it) or the end of the object.
 bool is_sound_string(std::string_view json, std::size_t begin, std::size_t end,
                      std::span<const std::string_view> keys) {
   if (end == kNone || !is_escaped(json.substr(begin, end - begin))) {
@@ -150,7 +150,7 @@ bool is_sound_string(std::string_view json, std::size_t begin, std::size_t end,
          (next < json.size() && json[next] == '}');
 }
 
-/// The quote that ends a name whose quotes are not escaped: the first one before a key.
+/// Returns the quote that ends a name whose quotes are not escaped: the first one before a key.
 std::size_t find_raw_name_end(std::string_view json, std::size_t begin,
                               std::span<const std::string_view> keys) {
   const std::string_view window = json.substr(0, std::min(json.size(), begin + kLongestName));
@@ -163,7 +163,7 @@ std::size_t find_raw_name_end(std::string_view json, std::size_t begin,
   return kNone;
 }
 
-/// The text that printf writes for a double that JSON has no number for.
+/// Returns true for printf's text of a double that JSON cannot represent.
 bool is_bare_nonfinite(std::string_view token) {
   constexpr std::array<std::string_view, 8> kTokens = {"nan", "-nan", "inf",      "-inf",
                                                        "NaN", "-NaN", "Infinity", "-Infinity"};
@@ -187,7 +187,7 @@ class CommaRepair {
  private:
   enum class Last : std::uint8_t { kOpen, kComma, kColon, kValue };
 
-  /// Copies the token at `position`; returns where the next one begins.
+  /// Copies the token at `position`; returns the position of the next one.
   std::size_t step(std::size_t position) {
     const char c = text_[position];
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {

@@ -12,8 +12,8 @@
 namespace understudy::et_schema {
 namespace {
 
-// The scan works on blocks of 64 bytes with one bit per byte, as simdjson's first stage does, with
-// instructions that each x86-64 has or with plain 64-bit arithmetic.
+// The scan works on blocks of 64 bytes with one bit per byte, as simdjson's first stage does. Uses
+// instructions that every x86-64 has, or else plain 64-bit arithmetic.
 static_assert(std::endian::native == std::endian::little, "bit i of a mask is byte i of a block");
 
 constexpr std::size_t kBlock = 64;
@@ -54,7 +54,7 @@ constexpr std::uint64_t kEach = 0x0101010101010101U;
 constexpr std::uint64_t kLow7 = 0x7f7f7f7f7f7f7f7fU;
 constexpr std::uint64_t kHigh = 0x8080808080808080U;
 
-/// Sets bit 7 of each byte of the result where that byte of `word` is `wanted`.
+/// Returns a word with bit 7 of each byte set if and only if that byte of `word` is `wanted`.
 constexpr std::uint64_t equal_bytes(std::uint64_t word, char wanted) {
   const std::uint64_t x = word ^ (kEach * static_cast<unsigned char>(wanted));
   return ~(((x & kLow7) + kLow7) | x) & kHigh;
@@ -83,7 +83,7 @@ BlockMasks masks_of(const char* block) {
 
 #endif
 
-/// Bit i = xor of the bits 0 … i; this turns quotes into "inside of a string".
+/// Sets bit i to the xor of the bits 0 … i: turns quotes into a mask of the characters in strings.
 constexpr std::uint64_t prefix_xor(std::uint64_t bits) {
   for (unsigned shift = 1; shift < kBlock; shift *= 2) {
     bits ^= bits << shift;
@@ -91,8 +91,8 @@ constexpr std::uint64_t prefix_xor(std::uint64_t bits) {
   return bits;
 }
 
-/// The characters that a backslash before them escapes; `carry` says whether the next block's first
-/// character is one.
+/// Returns the mask of escaped characters. `carry` is true if a backslash of the block before
+/// escapes the first character; it is updated for the next block.
 std::uint64_t escaped_by(std::uint64_t backslashes, bool& carry) {
   if (backslashes == 0) {
     const std::uint64_t result = carry ? 1 : 0;
@@ -121,7 +121,7 @@ struct ScanState {
 
 enum class BlockOutcome : std::uint8_t { kGoOn, kClosed, kTooDeep };
 
-/// Follows the brackets of one block; `offset` is set to the bracket that ends the scan.
+/// Counts the brackets of one block; sets `offset` to the bracket that ends the scan.
 BlockOutcome scan_block(const char* block, ScanState& state, std::size_t& offset) {
   const BlockMasks masks = masks_of(block);
   const std::uint64_t quotes = masks.quotes & ~escaped_by(masks.backslashes, state.escape);

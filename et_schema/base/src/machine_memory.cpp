@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::optional<std::uint64_t>;
 
-/// The number in a file's first word (none for "max"), or in the word after `key`.
+/// Reads the number in a file's first word (nothing for "max"), or in the word after `key`.
 Bytes number_in(const std::string& file, std::string_view key = {}) {
   std::ifstream stream(file);
   std::string word;
@@ -27,7 +27,7 @@ Bytes number_in(const std::string& file, std::string_view key = {}) {
   return std::nullopt;
 }
 
-/// The names that one version of control groups uses.
+/// File names and keys of one version of control groups.
 struct Version {
   std::string_view
       line;  ///< text before the path in the memory controller's line of /proc/self/cgroup
@@ -41,7 +41,7 @@ constexpr Version kVersions[] = {
      "total_inactive_file"},
     {"0::", "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"}};
 
-/// The path of this process' group, from the mount on: "/a/b".
+/// Returns the path of this process' group below the mount: "/a/b".
 std::optional<std::string> group_path(const std::string& root, const Version& version) {
   std::ifstream stream(root + "/proc/self/cgroup");
   std::string line;
@@ -61,7 +61,7 @@ Bytes rest_of(const std::string& folder, const Version& version) {
   if (!limit || !used) {
     return std::nullopt;
   }
-  // File pages that nobody needs count as used, but are given back when memory gets short.
+  // Page cache that is not in use counts as used, but the kernel reclaims it when memory is short.
   const std::uint64_t cached = number_in(folder + "memory.stat", version.cached).value_or(0);
   const std::uint64_t needed = *used - std::min(*used, cached);
   return *limit - std::min(*limit, needed);
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> available_memory(const std::string& root) {
     *available *= kKibibyte;
   }
   for (const Version& version : kVersions) {
-    // In a container the mount is often the group itself, whatever its path says.
+    // In a container the mount is often the group itself, regardless of the path.
     std::string path = group_path(root, version).value_or("");
     while (true) {
       std::string folder = root;

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
                 "choose another place for the output");
 }
 
-// 0, or the errno of the write that failed.
+// Returns 0, or the errno of the write that failed.
 int write_all(int descriptor, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
@@ -46,8 +46,8 @@ int write_all(int descriptor, std::string_view content) {
   return 0;
 }
 
-/// Writes a file or folder through to the disk: 0, or the errno of a disk that failed. Some file
-/// systems have nothing to write there, and a folder that cannot be read cannot be written through.
+/// Flushes a file or folder to the disk. Returns 0, or the errno if the disk failed. Ignores file
+/// systems that do not support it, and folders without permission to read, which cannot be flushed.
 int sync(int descriptor) {
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EBADF) {
     return 0;
@@ -55,8 +55,8 @@ int sync(int descriptor) {
   return errno;
 }
 
-/// Standard output and other files that this process has open, by Linux' names for them. They are
-/// links to anything, and a file that they lead to must not be replaced.
+/// Returns the descriptor of standard output or another open file, if `path` is Linux' name of it.
+/// Such names are links, and the linked file must not be replaced.
 std::optional<int> open_already(const std::string& path) {
   if (path == "/dev/stdout") {
     return STDOUT_FILENO;
@@ -75,8 +75,7 @@ std::optional<int> open_already(const std::string& path) {
   return std::nullopt;
 }
 
-/// Writes to a device or a pipe, which a rename cannot replace and which holds nothing to keep
-/// whole.
+/// Writes to a device or a pipe, which need not be replaced atomically.
 void write_in_place(const std::string& path, const std::string& content) {
   if (const std::optional<int> descriptor = open_already(path)) {
     if (const int error = write_all(*descriptor, content); error != 0) {
@@ -99,7 +98,7 @@ void write_in_place(const std::string& path, const std::string& content) {
 Descriptor open_folder(const fs::path& folder) {
   Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor.is_open() && errno == EACCES) {
-    // The folder can be written but not read.
+    // The folder may be writable but not readable.
     descriptor = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   return descriptor;
@@ -113,13 +112,13 @@ struct Temporary {
 
 Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
   constexpr mode_t kMode = 0666;            // less the user's umask
-  constexpr std::size_t kMostOfName = 200;  // the longest names leave no room for the rest
+  constexpr std::size_t kMostOfName = 200;  // longer names leave no room for the suffix
   constexpr int kMostTries = 100;
   std::random_device random;
   Temporary made;
   for (int tries = 0; tries < kMostTries && !made.file.is_open(); ++tries) {
     const std::uint64_t number = (std::uint64_t{random()} << 32U) | random();
-    // The name is hidden, so that readers of the folder ignore what a killed program has left.
+    // The name is hidden, so that readers of the folder ignore the remains of a killed program.
     made.name = "." + beside.substr(0, kMostOfName) + ".part-" + std::to_string(number);
     made.file = Descriptor(::openat(folder.get(), made.name.c_str(),
                                     O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
@@ -130,8 +129,8 @@ Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
   return made;
 }
 
-/// 0, or the errno of what failed. The content is on the disk before the name, and the name before
-/// this returns. So whenever program or machine stop, a file with the name is whole.
+/// Returns 0, or the errno of the failure. The content is flushed before the rename, and the rename
+/// before this returns. So a file with the name is complete even after a crash.
 int write_new(const fs::path& path, const std::string& content) {
   const Descriptor folder = open_folder(path.has_parent_path() ? path.parent_path() : ".");
   const std::string name = path.filename();

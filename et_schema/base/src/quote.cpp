@@ -25,7 +25,8 @@ std::string quote(std::string_view text) {
 }
 
 std::string csv_cell(std::string_view text) {
-  // Spreadsheets take these starts for a formula (OWASP, "CSV Injection"); numbers have them, too.
+  // Spreadsheets interpret these first characters as a formula (OWASP, "CSV Injection"). Numbers
+  // may begin with them, too.
   double number = 0;
   const char* const last = text.data() + text.size();
   const bool may_be_formula = text.find_first_of("=+-@\t\r") == 0;

@@ -48,7 +48,7 @@ std::string read_file(const std::string& path, const ReadLimits& limits) {
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) {
     fail_to_read(path, kReadable, std::generic_category().message(errno));
   }
-  // The size of a pipe is 0 until it has been read.
+  // The size of a pipe is 0 here, so the size is also checked while reading.
   check_size(path, static_cast<std::uint64_t>(status.st_size), limits);
   std::string content;
   std::array<char, std::size_t{1} << 16U> block{};

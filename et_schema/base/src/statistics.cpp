@@ -41,8 +41,8 @@ double variance(const std::vector<double>& values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method (Numerical Recipes,
-/// 6.4). It converges fast for x < (a + 1) ÷ (a + b + 2).
+/// Evaluates the continued fraction of the incomplete beta function by Lentz's method (Numerical
+/// Recipes, 6.4). It converges fast for x < (a + 1) ÷ (a + b + 2).
 static double beta_fraction(double a, double b, double x) {
   constexpr int kMostTerms = 300;
   constexpr double kTiny = std::numeric_limits<double>::min();
@@ -66,7 +66,7 @@ static double beta_fraction(double a, double b, double x) {
   return fraction;
 }
 
-/// The regularised incomplete beta function I_x(a, b).
+/// Returns the regularised incomplete beta function I_x(a, b).
 static double regularised_beta(double a, double b, double x) {
   if (x <= 0 || x >= 1) {
     return x <= 0 ? 0 : 1;

@@ -14,7 +14,7 @@ namespace {
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
-/// Takes a base-128 number; nothing if it is cut off or has more than ten bytes.
+/// Removes a base-128 number. Returns nothing if it is cut off or longer than ten bytes.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   constexpr std::size_t kMostBytes = 10;
   std::uint64_t value = 0;
@@ -40,7 +40,7 @@ bool is_metadata_field(Tag tag) {
   return tag.type == WireType::kLength && (tag.field == 1 || tag.field == 2);
 }
 
-/// Lists of numbers may be packed or not.
+/// Returns true if a field of ChakraNode has this tag. Lists of numbers may be packed or not.
 bool is_node_field(Tag tag) {
   constexpr std::uint64_t kName = 2;
   constexpr std::uint64_t kCtrlDeps = 4;
@@ -55,7 +55,7 @@ bool is_node_field(Tag tag) {
          tag.type == (is_message ? WireType::kLength : WireType::kVarint);
 }
 
-/// Whether a message has only such fields; one that is cut off with `is_cut` may end anywhere.
+/// Returns true if all fields of a message satisfy `is_field`. With `is_cut` it may end anywhere.
 bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
   while (!message.empty()) {
     const std::optional<std::uint64_t> key = take_varint(message);
@@ -80,7 +80,7 @@ bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
   return true;
 }
 
-/// A message with its length; nothing if the length is not whole.
+/// A message after its length; nothing if the length is incomplete.
 struct Message {
   std::string_view bytes;
   bool is_cut = false;
@@ -97,7 +97,8 @@ std::optional<Message> take_message(std::string_view& bytes) {
   return message;
 }
 
-/// "{" is a length of 123 and "[" of 91, but JSON starts so too: an object, or a list of them.
+/// Returns true if the bytes start as a JSON object or a list of objects. For Chakra, "{" would be
+/// a length of 123 and "[" one of 91.
 bool starts_as_objects(std::string_view start) {
   std::size_t first = 0;
   if (start.starts_with('[')) {

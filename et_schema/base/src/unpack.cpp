@@ -38,7 +38,7 @@ std::string reason(archive* handle) {
   return text == nullptr ? "an unknown error" : quote(text);
 }
 
-/// Reads an archive, or a gzipped file that is no archive.
+/// Reads an archive, or a gzipped file that is not an archive.
 class Reader {
  public:
   explicit Reader(const PackedSource& source) : gunzip_(source), handle_(archive_read_new()) {
@@ -55,7 +55,7 @@ class Reader {
 
   [[nodiscard]] archive* get() const { return handle_.get(); }
 
-  /// Packed bytes that were read from the source so far; at least 1.
+  /// Returns the number of packed bytes that were read so far; at least 1.
   [[nodiscard]] std::uint64_t packed_bytes() const {
     const auto plain =
         static_cast<std::uint64_t>(std::max<la_int64_t>(archive_filter_bytes(get(), -1), 1));
@@ -77,7 +77,7 @@ class Reader {
   ArchiveHandle handle_;
 };
 
-/// Refuses a member whose name leads out of the archive's folder.
+/// Throws Error (bad input) if a member's name leads out of the archive's folder.
 void check_member_name(const std::string& archive_name, std::string_view member) {
   bool leads_out = member.starts_with('/');
   std::string_view rest = member;
@@ -97,8 +97,8 @@ void check_member_name(const std::string& archive_name, std::string_view member)
   check_file_name(archive_name + "/" + std::string(member));
 }
 
-/// Reads the data of the current member. `wanted` decides by the first bytes; if it says no, the
-/// rest is skipped and nothing is returned.
+/// Reads the current member into `data`. Returns false and skips the rest if `wanted` returns false
+/// for the first bytes.
 bool read_member(const Reader& reader, const std::string& name, UnpackBudget& budget,
                  Unpacking& unpacking, const std::function<bool(std::string_view)>& wanted,
                  std::string& data) {
@@ -126,7 +126,7 @@ bool read_member(const Reader& reader, const std::string& name, UnpackBudget& bu
   }
 }
 
-/// Passes a member on; it may be gzipped itself.
+/// Passes a member to `consume`, and unpacks it first if it is gzipped itself.
 void hand_over(std::string name, std::string data, UnpackBudget& budget,
                const std::function<void(InputFile&&)>& consume) {
   if (find_packing(data) != Packing::kGzip) {
@@ -218,7 +218,7 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
       name += '/';
       name += member;
     }
-    // A file that is gzipped alone passes as it is: its reader says what is wrong with it.
+    // A gzipped file that is not an archive always passes: its reader reports errors.
     const auto wanted = [&](std::string_view start) {
       refuse_deep_start(name, start);
       return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);

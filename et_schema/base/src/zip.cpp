@@ -24,7 +24,7 @@ struct FreeEntry {
   void operator()(archive_entry* entry) const { archive_entry_free(entry); }
 };
 
-// Programs are repetitive: higher levels take several times as long and save only a tenth.
+// Programs are repetitive: higher levels take several times as long and save only 10 %.
 constexpr const char* kDeflateLevel = "3";
 constexpr unsigned kFileMode = 0644;
 constexpr std::uint64_t kRatioFreeBytes = std::uint64_t{64} << 20U;
@@ -35,7 +35,7 @@ la_ssize_t append_block(archive* /*handle*/, void* client, const void* data, std
   return static_cast<la_ssize_t>(size);
 }
 
-// Writing to memory fails only if memory runs out, and that throws by itself.
+// Writing to memory fails only if memory runs out, which throws std::bad_alloc.
 void expect_ok(int status) {
   UNDERSTUDY_ASSERT(status == ARCHIVE_OK);
 }
@@ -176,7 +176,7 @@ void write_member(archive* handle, const std::string& name, std::string_view dat
   UNDERSTUDY_ASSERT(written == static_cast<la_ssize_t>(data.size()));
 }
 
-/// Writes into `bytes`, without padding to a block's end.
+/// Opens an archive that writes to `bytes`, without padding to a full block.
 void open_into(std::string& bytes, archive* handle) {
   expect_ok(archive_write_set_bytes_in_last_block(handle, 1));
   expect_ok(archive_write_open(handle, &bytes, nullptr, append_block, nullptr));

@@ -20,7 +20,7 @@ using operator_rows::OperatorRow;
 using operator_rows::tensor_rows;
 using operator_rows::value_rows;
 
-/// A copy of its row for each operator, in order of names.
+/// Returns a copy of the row for each operator, ordered by name.
 const std::vector<OperatorFacts>& all_facts() {
   static std::deque<std::string> names;
   static const std::vector<OperatorFacts> facts = [] {
@@ -86,7 +86,7 @@ std::span<const OperatorFacts> all_operator_facts() {
 
 bool asks_about_tensors(std::string_view op) {
   const std::string_view word = without_namespace(op);
-  // What looks at elements is written as one word, "aten::isnan", but for these.
+  // Operators that read elements are written as one word ("aten::isnan"), except for these.
   constexpr std::string_view kLooks = "is_nonzero _is_all_true _is_any_true";
   const bool is_question =
       word.starts_with("is_") || word.starts_with("_is_") || word.starts_with("sym_");

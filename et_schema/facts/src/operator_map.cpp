@@ -12,11 +12,11 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Whether the text is the pattern, in which "*" stands for any characters.
+/// Returns true if the text matches the pattern, in which "*" stands for any characters.
 bool matches(std::string_view pattern, std::string_view text) {
-  std::size_t at = 0;                         // in the pattern
-  std::size_t star = std::string_view::npos;  // the last one that was passed
-  std::size_t taken = 0;                      // where in the text what it stands for ends
+  std::size_t at = 0;                         // position in the pattern
+  std::size_t star = std::string_view::npos;  // position of the last "*" in the pattern
+  std::size_t taken = 0;                      // end of the text that this "*" matches
   for (std::size_t i = 0; i < text.size();) {
     if (at < pattern.size() && pattern[at] == '*') {
       star = at++;
@@ -39,8 +39,8 @@ bool row_names(const MapRow& row, std::string_view op) {
                              [&](const std::string& pattern) { return matches(pattern, op); });
 }
 
-/// Whether a value of the recorded type can be given to a parameter. Optional values of a type are
-/// that type to a row, as far as it says nothing else.
+/// Returns true if a value of the recorded type can be bound to a parameter. Optional recorded
+/// types match, too.
 bool can_be_given(std::string_view recorded, std::string_view wanted) {
   const SchemaType from = type_of(recorded);
   const SchemaType to = type_of(wanted);
@@ -63,7 +63,7 @@ std::string script_type(std::string_view type) {
   return std::string(type);
 }
 
-/// The functions of a text of them, each from its "def " on.
+/// Splits a text into its functions, each beginning with "def ".
 std::vector<std::string_view> definitions_of(std::string_view functions) {
   std::vector<std::string_view> definitions;
   while (!functions.empty()) {
@@ -75,7 +75,7 @@ std::vector<std::string_view> definitions_of(std::string_view functions) {
   return definitions;
 }
 
-/// The process's own map, made when it is first used.
+/// Returns the process's map; creates it at the first use.
 OperatorMap& map_of_process() {
   static OperatorMap map = [] {
     OperatorMap built_in;

@@ -1,4 +1,4 @@
-// Views, copies, allocations, element by element: of none of their arguments a value is asked.
+// Views, copies, allocations, element-wise operators: no argument needs particular values.
 #include "operator_rows.h"
 
 namespace understudy::et_schema::operator_rows {

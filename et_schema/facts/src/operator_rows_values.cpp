@@ -1,5 +1,5 @@
-// Operators of whose arguments some values are asked: indices and masks, layers and losses, domains
-// of functions, distributions, optimizers, linear algebra, quantized numbers.
+// Operators with arguments that need particular values: indices and masks, layers and losses,
+// domains of functions, distributions, optimizers, linear algebra, quantized numbers.
 #include "operator_rows.h"
 
 namespace understudy::et_schema::operator_rows {
@@ -9,7 +9,7 @@ using enum Recorded;
 
 namespace {
 
-constexpr std::int64_t kRows = -2;  // of matrices, behind dimensions of a batch
+constexpr std::int64_t kRows = -2;  // dimension of a matrix's rows, after batch dimensions
 
 constexpr OperatorRow kValueRows[] = {
     {"acos arccos arcsin arctanh asin atanh erfinv _foreach_acos _foreach_asin special_erfinv",
@@ -251,7 +251,7 @@ constexpr OperatorRow kValueRows[] = {
      "linalg_lu_factor_ex _linalg_slogdet linalg_slogdet linalg_solve _linalg_solve_ex "
      "linalg_solve_ex triangular_solve",
      {.arguments = {{"A", kMatrix}}}},
-    // Pivots are rows from 1 on: the last one always exists.
+    // Pivots are row numbers from 1, so the last row's number is always valid.
     {"linalg_lu_solve", {.arguments = {{"LU", kMatrix}, {"pivots", kSizeOf, "LU", kRows}}}},
     {"linear", {.arguments = {{"bias", kSmall}}, .batch = kLinear}},
     {"log",

@@ -9,12 +9,13 @@
 namespace understudy::et_schema {
 namespace {
 
-/// In order of names.
+/// Sorted by name.
 constexpr auto kOperators = std::to_array<std::string_view>({
 #include "public_operators.inc"
 });
 
-/// LibTorch's own libraries have these; others register from Python, or are loaded by users.
+/// Namespaces of LibTorch's own C++ libraries. Other operators are registered from Python, or in
+/// libraries that users load.
 constexpr auto kSpaces = std::to_array<std::string_view>(
     {"_c10d_functional", "_quantized", "aten", "c10d", "mkl", "mkldnn", "mkldnn_prepacked",
      "onednn", "prepacked", "profiler", "quantized", "sparse"});

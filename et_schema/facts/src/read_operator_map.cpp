@@ -39,8 +39,8 @@ std::string lines_of(const std::vector<std::string>& lines, std::string_view ind
   return text;
 }
 
-/// The lines of functions, none so long that LibTorch's compiler, which recurses into expressions,
-/// runs out of stack: it takes 4,000 signs.
+/// Returns the lines of functions. Throws if a function is too long: LibTorch's compiler recurses
+/// into expressions, and its stack suffices for 4,000 characters.
 std::vector<std::string> function_lines(const JsonField& field) {
   constexpr std::size_t kMostCharacters = 2500;
   std::vector<std::string> lines = field.as_texts();
@@ -71,7 +71,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-/// "Tensor? weight|gamma".
+/// Parses "Tensor? weight|gamma".
 MapParameter parameter_of(const JsonField& field) {
   const std::string& text = field.as_text();
   const std::size_t blank = std::min(text.find(' '), text.size());
@@ -164,7 +164,7 @@ class RowReader {
     }
   }
 
-  /// Each name of a parameter is the recorded argument's in some release.
+  /// Arguments may have any name that a parameter lists: each is the recorded one in some release.
   void read_values(const JsonField& values) {
     struct Told {
       std::size_t name, of;

@@ -34,8 +34,8 @@ std::string_view name_of(std::string_view argument) {
   return argument.substr(begin, end - begin);
 }
 
-/// Calls `visit` with the texts between the commas, "Tensor(a!) self", "int[1]? dim=None", and
-/// their names, until it says no more; a bare "*" is left out.
+/// Calls `visit` with the text of each argument ("Tensor(a!) self", "int[1]? dim=None") and its
+/// name, until `visit` returns false. Skips a bare "*".
 template <typename Visit>
 void for_each_argument(std::string_view schema, const Visit& visit) {
   const std::size_t open = schema.find('(');

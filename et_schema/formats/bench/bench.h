@@ -12,127 +12,125 @@
 
 namespace understudy::et_schema {
 
-/// Version of the file format. A reader refuses another one.
+/// Version of the file format. Readers refuse any other.
 inline constexpr int kBenchVersion = 1;
 
-/// Where a rank's program came from.
+/// Source of a rank's program.
 struct Source {
-  std::string file;                ///< base name, not the path of the machine that made it
+  std::string file;                ///< base name, without the folders of the machine that made it
   std::uint64_t bytes = 0;         ///< uncompressed
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
   std::string schema;
   bool operator==(const Source&) const = default;
 };
 
-/// Which ranks of which job a benchmark of some of its ranks holds. They cannot communicate: each
-/// is replayed alone, its communication within itself.
+/// The job and the ranks of a benchmark that holds only some of a job's ranks. These ranks cannot
+/// communicate: each is replayed alone, and its communication stays within its process.
 struct PartialJob {
-  std::int64_t world_size = 1;      ///< of the job that was traced
-  std::vector<std::int64_t> ranks;  ///< by program: its rank in that job, ascending
+  std::int64_t world_size = 1;      ///< of the traced job
+  std::vector<std::int64_t> ranks;  ///< rank of each program in that job, ascending
   bool operator==(const PartialJob&) const = default;
 };
 
-/// What became of a process group in a job of another size (generate --world-size).
+/// Changes of a process group in a job of another size (generate --world-size).
 struct ScaledGroup {
   std::string name;
   std::string description;
-  std::string kind;  ///< what its ranks divide: "data", "sharded", "expert", "tensor", "pipeline"
-  std::string why;   ///< how that is known
-  std::string rule;  ///< what that means for its calls
+  std::string kind;  ///< the parallelism: "data", "sharded", "expert", "tensor", "pipeline"
+  std::string why;   ///< how the kind was inferred
+  std::string rule;  ///< how the group's calls change in the scaled job
   std::int64_t ranks_before = 1;
   std::int64_t ranks_after = 1;
-  std::uint64_t calls = 0;             ///< of one rank, the first of the group that is there
+  std::uint64_t calls = 0;             ///< of the group's first rank in the benchmark
   std::int64_t sent_bytes_before = 0;  ///< Σ bytes of these calls' inputs
   std::int64_t sent_bytes_after = 0;
-  std::int64_t received_bytes_before = 0;  ///< Σ bytes of their outputs
+  std::int64_t received_bytes_before = 0;  ///< Σ bytes of these calls' outputs
   std::int64_t received_bytes_after = 0;
   bool operator==(const ScaledGroup&) const = default;
 };
 
-/// The job that a benchmark of another number of ranks was made of.
+/// The traced job of a benchmark with another number of ranks.
 struct ScaledJob {
-  std::int64_t world_size = 1;      ///< of the job that was traced
-  std::vector<std::int64_t> ranks;  ///< by program: the rank of that job which it does as
-  std::vector<ScaledGroup> groups;  ///< those that communicate
+  std::int64_t world_size = 1;      ///< of the traced job
+  std::vector<std::int64_t> ranks;  ///< rank in that job that each program copies
+  std::vector<ScaledGroup> groups;  ///< the groups that communicate
   bool operator==(const ScaledJob&) const = default;
 };
 
-/// Where instructions of a composed program are from.
+/// Origin of a run of instructions of a composed program.
 struct Origin {
-  std::uint64_t first = 0;  ///< the first of them
+  std::uint64_t first = 0;  ///< number of the first instruction
   std::uint64_t count = 0;
   std::string piece;             ///< "layer of gpt"
-  std::string occurrence;        ///< its name in the plan
+  std::string occurrence;        ///< name of the piece's occurrence in the plan
   std::uint64_t repetition = 0;  ///< from 0
-  std::string file;              ///< the source's trace
+  std::string file;              ///< trace file of the source
   std::uint64_t content_hash = 0;
-  int rank = 0;  ///< of the source's job
+  int rank = 0;  ///< rank in the source's job
   bool operator==(const Origin&) const = default;
 };
 
-/// A benchmark: what bench.et holds. `programs[r]` is rank r's.
+/// A benchmark: the content of bench.et. `programs[r]` is the program of rank r.
 struct Bench {
   std::string tool_version;
-  std::vector<Source> sources;       ///< one a rank
+  std::vector<Source> sources;       ///< one per rank
   std::vector<ProcessGroup> groups;  ///< GroupId → group; group 0 is the world, named "world"
-  Programs programs;                 ///< one a rank
-  std::optional<PartialJob> partial = {};         ///< absent: all ranks of the job are there
-  std::optional<ScaledJob> scaled = {};           ///< present: of another number of ranks
-  std::vector<std::vector<Origin>> origins = {};  ///< by program, of composed ones; else none
-  /// Files of rows that say what its custom operators mean (operator_map.h), which users gave: the
-  /// texts, those that count first in front.
+  Programs programs;                 ///< one per rank
+  std::optional<PartialJob> partial = {};         ///< unset: the benchmark has all ranks of the job
+  std::optional<ScaledJob> scaled = {};           ///< set if the number of ranks was changed
+  std::vector<std::vector<Origin>> origins = {};  ///< by program; empty unless composed
+  /// Texts of the users' operator maps, which define custom operators (operator_map.h). Earlier
+  /// texts have precedence.
   std::vector<std::string> op_maps = {};
   bool operator==(const Bench&) const = default;
   [[nodiscard]] int world_size() const { return static_cast<int>(programs.size()); }
-  /// The rank that a program had in the job that was traced, and the size of that job.
+  /// Returns the rank of a program in the traced job.
   [[nodiscard]] int recorded_rank(std::size_t program) const;
   [[nodiscard]] int recorded_world_size() const;
 };
 
-/// The files of rows among those that users gave which name an operator of these programs, as
-/// Bench::op_maps has them.
+/// Returns the users' operator maps that name an operator of these programs, for Bench::op_maps.
 [[nodiscard]] std::vector<std::string> named_op_maps(const Programs& programs);
 
-/// Lets operator_map() have the rows that the benchmark holds; `file` is its name in errors. Throws
-/// Error (bad input) as OperatorMap::add_rows() does.
+/// Adds the benchmark's operator maps to operator_map(); `file` names the benchmark in errors.
+/// Throws Error (bad input) as OperatorMap::add_rows() does.
 void use_operator_maps(const Bench& bench, const std::string& file);
 
-/// Whether a manifest names filters and opened operators.
+/// How a manifest names filters and opened operators.
 enum class ManifestNames : std::uint8_t {
   kClear,
   kHashed  ///< by hashed_names()
 };
 
-/// The selection without what tells of the program that was traced: the text of a filter becomes
-/// "#" and its hash (16 digits of SHA-256), and so does the name of an opened operator that is not
-/// public (public_operators.h). Equal texts keep equal hashes: whoever has the filter can check it.
+/// Hides names of the traced program in a selection: replaces filters' texts, and the names of
+/// opened operators that are not public (public_operators.h), by "#" and a hash (16 digits of
+/// SHA-256). Equal texts have equal hashes, so that the owner of a filter can verify it.
 [[nodiscard]] Selection hashed_names(Selection selection);
 
-/// Writes bench.et: a zip with manifest.json and programs/K.jsonl, beside the target and renamed
-/// when whole. The same bench gives the same bytes. Ranks whose programs differ only in node ids,
-/// peers, roots and splits share a file, with a table of differences in the manifest. Throws Error
-/// (failed) if the file cannot be written.
+/// Writes bench.et, a zip with manifest.json and programs/K.jsonl, atomically. Deterministic. Ranks
+/// whose programs differ only in node ids, peers, roots and splits share a file, with a table of
+/// differences in the manifest. Throws Error (failed) if the file cannot be written.
 void write_bench(const Bench& bench, const std::string& path,
                  ManifestNames names = ManifestNames::kClear);
 
-/// The bytes of that file; `file` names it in errors.
+/// Returns the bytes of bench.et; `file` names it in errors.
 [[nodiscard]] std::string bench_bytes(const Bench& bench, const std::string& file = "bench.et",
                                       ManifestNames names = ManifestNames::kClear);
 
-/// What tells benchmarks apart: the first 32 digits of SHA-256 over the process groups and all
-/// ranks' programs. Names of files, recorded times and the tool's version do not enter, so that a
-/// trace and the benchmark that was made of it have the same. Linear in the programs' size.
+/// Returns the identity of a benchmark: the first 32 digits of SHA-256 over the process groups, all
+/// ranks' programs and the operator maps. File names, recorded times and the tool's version are
+/// excluded, so that a trace and its benchmark have the same hash. Linear in the programs' size.
 [[nodiscard]] std::string benchmark_hash(const Bench& bench);
 
-/// True if the file starts as a bench.et does (a zip whose first member is manifest.json).
+/// Returns true if a file starts as a bench.et (a zip whose first member is manifest.json).
 [[nodiscard]] bool is_bench_file(const std::string& path);
 
-/// Reads and validates: every reference is in range, every list as long as it says. Throws Error
-/// (bad input): not a zip, another version, a member missing or damaged, unpacked sizes above
-/// `limits`, member names with "..".
+/// Reads and validates a benchmark: all references must be in range and all lists as long as
+/// declared. Throws Error (bad input) if the file is not a zip or has another version, a member is
+/// missing, damaged or named with "..", or the unpacked size exceeds `limits`.
 [[nodiscard]] Bench read_bench(const std::string& path,
                                const ReadLimits& limits = process_limits());
-/// The same from memory; `file` names it in errors.
+/// Like read_bench() from memory; `file` names the benchmark in errors.
 [[nodiscard]] Bench read_bench_bytes(std::string_view bytes, const std::string& file,
                                      const ReadLimits& limits = process_limits());
 

@@ -13,22 +13,21 @@ namespace understudy::et_schema {
 
 inline constexpr const char* kKernelsName = "kernels.json";
 
-/// The bytes of the machine code that kernels.json names; null where there are none.
+/// Returns the machine code of a name in kernels.json; null if it does not exist.
 using CodeOf = std::function<const std::string*(const std::string& name)>;
 
 /// Reads kernels.json (docs/formats.md), of a benchmark or of scripts/compile_kernels. The result
-/// is sorted by key. Throws Error (bad input): another format or version, a cubin that is
-/// missing or does not read, two builds for one architecture,
-/// parameters of a cubin that are other than the kernel's signature packs them.
+/// is sorted by key. Throws Error (bad input) if the format or version differs, a cubin is missing
+/// or invalid, an architecture has two builds, or a cubin's parameters do not match the signature.
 [[nodiscard]] std::vector<CompiledKernel> parse_kernels(std::string_view json,
                                                         const std::string& file,
                                                         const CodeOf& code);
 
-/// kernels.json and its machine code, each once, named by the hash of their bytes. None without
-/// kernels.
+/// Returns kernels.json and its machine code. Each cubin is stored once, named by the hash of its
+/// bytes. Empty without kernels.
 [[nodiscard]] std::vector<ZipMember> kernel_members(const Programs& programs);
 
-/// Gives a program those of `kernels`, which are sorted by key, that its instructions launch.
+/// Adds those kernels to a program that its instructions launch. `kernels` must be sorted by key.
 void attach_kernels(const std::vector<CompiledKernel>& kernels, Program& program);
 
 }  // namespace understudy::et_schema

@@ -7,38 +7,37 @@
 
 namespace understudy::et_schema {
 
-/// What the text of a program holds.
+/// Content of a program's text.
 enum class TextDetail : std::uint8_t {
   kFull,
-  /// Without what ranks of the same behaviour may differ in (see program_differences.h); devices
-  /// are numbered in order of appearance. Two programs share a file if these texts are equal.
+  /// Without the details that ranks of the same behaviour may differ in (program_differences.h).
+  /// Devices are numbered in order of appearance. Programs with equal texts share a file.
   kBehaviour
 };
 
-/// The content of programs/K.jsonl: a header line, then one schema, storage, slot or instruction a
-/// line. Selection and losses are not in it: they stand in the manifest. docs/formats.md has the
-/// notation.
+/// Returns the content of programs/K.jsonl: a header line, then one schema, storage, slot or
+/// instruction per line. The manifest holds selection and losses. Notation: docs/formats.md.
 [[nodiscard]] std::string program_to_text(const Program& program,
                                           TextDetail detail = TextDetail::kFull);
 
-/// Reads program_to_text's full text. Throws Error (bad input) with the line: not JSON, a line that
-/// is missing or out of order, an unknown name. References are checked by check_program.
+/// Parses the full text of program_to_text(). Throws Error (bad input) with the line if it is not
+/// JSON, is missing or out of order, or has an unknown name. check_program() checks references.
 [[nodiscard]] Program program_from_text(std::string_view text, const std::string& file);
 
-/// Instructions nest at most this deep in bodies, arguments this deep in lists.
+/// Maximum nesting of instructions in bodies, and of arguments in lists.
 inline constexpr std::uint64_t kMaxBodyDepth = 200;
 inline constexpr int kMaxListDepth = 60;
 
-/// The strides of a dense row-major tensor; false if they overflow.
+/// Sets `strides` to those of a dense row-major tensor. Returns false if they overflow.
 [[nodiscard]] bool contiguous_strides(const std::vector<std::int64_t>& sizes,
                                       std::vector<std::int64_t>& strides);
 
-/// The content of timings/R.jsonl: a header line, then one line for each instruction that has a
-/// timing. Apart from the program's text, since ranks that share a program have times of their own.
+/// Returns the content of timings/R.jsonl: a header line, then one line for each instruction with a
+/// timing. The timings are separate because ranks that share a program differ in their times.
 [[nodiscard]] std::string timings_to_text(const Program& program);
 
-/// Gives the program's instructions their timings. Throws Error (bad input) with the line: not
-/// JSON, an instruction that is not there or out of order, a line too few or too many.
+/// Sets the timings of the program's instructions. Throws Error (bad input) with the line if it is
+/// not JSON, its instruction does not exist or is out of order, or lines are missing or left over.
 void apply_timings(std::string_view text, const std::string& file, Program& program);
 
 }  // namespace understudy::et_schema

@@ -10,14 +10,12 @@
 
 namespace understudy::et_schema {
 
-/// The descriptions of captures among the files of an input, by the name of their folder with a
-/// slash, and the traces that they list.
+/// The capture.json files of an input, by folder name with a slash, and their traces.
 class CaptureOrigins {
  public:
-  /// Takes a file if it is a capture.json that can be read.
+  /// Adds a file if it is a valid capture.json; ignores all others.
   void add(const std::string& name, std::string_view json);
-  /// Sets Trace::capture of each trace by the description in its own folder, or else by one that
-  /// lists the trace.
+  /// Sets Trace::capture of each trace from the capture.json in its folder, or one that lists it.
   void attach(std::vector<Trace>& traces) const;
   [[nodiscard]] bool has_folder_of(const std::string& file) const;
 
@@ -27,7 +25,7 @@ class CaptureOrigins {
 
 inline constexpr std::string_view kCaptureName = "capture.json";
 
-/// "folder/" of "folder/file".
+/// Returns "folder/" for "folder/file".
 [[nodiscard]] std::string folder_of(const std::string& name);
 
 }  // namespace understudy::et_schema

@@ -11,7 +11,7 @@
 
 namespace understudy::et_schema {
 
-/// NodeType of Chakra's schema; a file may hold other numbers.
+/// NodeType of Chakra's schema. Files may hold other numbers.
 enum class ChakraNodeType : std::uint8_t {
   kInvalid = 0,
   kMetadata = 1,
@@ -39,12 +39,12 @@ enum class ChakraCollective : std::uint8_t {
 };
 inline constexpr int kChakraCollectives = 10;
 
-/// "COMM_COLL_NODE", "ALL_REDUCE", as the schema spells them.
+/// Returns the schema's spelling: "COMM_COLL_NODE", "ALL_REDUCE".
 [[nodiscard]] std::string_view to_string(ChakraNodeType type);
 [[nodiscard]] std::string_view to_string(ChakraCollective collective);
 
 /// The field of AttributeProto's oneof that holds a value, by its number in the schema. Writers
-/// differ, so a reader that wants an integer takes any integer arm.
+/// differ, so a reader of an integer accepts any integer arm.
 enum class ChakraArm : std::uint8_t {
   kNone = 0,
   kDouble = 3,
@@ -79,24 +79,23 @@ enum class ChakraArm : std::uint8_t {
   kBytesList = 32
 };
 
-/// "int64_val", "bool_list", as the schema spells them; "nothing" for kNone.
+/// Returns the schema's spelling: "int64_val", "bool_list"; "nothing" for kNone.
 [[nodiscard]] std::string_view to_string(ChakraArm arm);
 
-/// A named value. Only lists of integers and of bools are kept; no attribute in use has another.
+/// A named value. Lists are kept if they hold integers or bools; attributes in use have no others.
 struct ChakraAttribute {
   std::string_view name;
   ChakraArm arm = ChakraArm::kNone;
-  std::uint64_t integer = 0;   ///< of an integer or bool arm; two's complement
-  double real = 0;             ///< of kDouble and kFloat
-  std::string_view text = {};  ///< of kString and kBytes
+  std::uint64_t integer = 0;   ///< value of an integer or bool arm; two's complement
+  double real = 0;             ///< value of kDouble and kFloat
+  std::string_view text = {};  ///< value of kString and kBytes
   std::span<const std::uint64_t> list = {};
 };
 
-/// The value of any integer arm or of a bool; nothing for other arms, and for values above 2^63 -
-/// 1.
+/// Returns the value of an integer or bool arm; nothing for other arms, or above 2^63 - 1.
 [[nodiscard]] std::optional<std::int64_t> integer_of(const ChakraAttribute& attribute);
 
-/// Arguments or results of a node: three lists in the form of Python's texts.
+/// Arguments or results of a node: three lists as Python's repr() writes them.
 struct ChakraValues {
   std::string_view values;
   std::string_view shapes;
@@ -114,16 +113,16 @@ struct ChakraNode {
   ChakraValues inputs;
   ChakraValues outputs;
   std::span<const ChakraAttribute> attributes;
-  std::uint64_t offset = 0;  ///< of its message in the uncompressed file
+  std::uint64_t offset = 0;  ///< byte position of its message in the uncompressed file
 
-  /// The first attribute of a name; null if there is none.
+  /// Returns the first attribute of this name; null if none exists.
   [[nodiscard]] const ChakraAttribute* find(std::string_view wanted) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view wanted) const;
-  /// A text attribute; empty if there is none.
+  /// Returns a text attribute; empty if none exists.
   [[nodiscard]] std::string_view text(std::string_view wanted) const;
 };
 
-/// One rank's Chakra trace as the file has it, in its order and without any check of its meaning.
+/// One rank's Chakra trace in the order of the file, not validated.
 struct ChakraFile {
   std::string file;
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
@@ -139,12 +138,12 @@ struct ChakraFile {
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Reads an uncompressed Chakra trace: messages with their lengths before them, the metadata first.
-/// Throws Error (bad input) with the position of the byte: a length that is cut off or leads beyond
-/// the file, a message that does not parse or has more than 64 MiB.
+/// Parses an uncompressed Chakra trace: length-prefixed messages, the metadata first. Throws Error
+/// (bad input) with the byte position if a length is cut off or leads beyond the file, or a message
+/// does not parse or exceeds 64 MiB.
 [[nodiscard]] ChakraFile parse_chakra(std::string_view bytes, const std::string& file);
 
-/// The bytes of a Chakra trace; the same file gives the same bytes.
+/// Returns the bytes of a Chakra trace. Deterministic.
 [[nodiscard]] std::string chakra_bytes(const ChakraFile& file);
 
 }  // namespace understudy::et_schema

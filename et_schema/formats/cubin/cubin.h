@@ -8,7 +8,7 @@
 
 namespace understudy::et_schema {
 
-/// A parameter of a kernel in its parameter block.
+/// Location of a parameter in a kernel's parameter block.
 struct CubinParameter {
   std::size_t offset = 0;
   std::size_t bytes = 0;
@@ -19,13 +19,13 @@ struct CubinParameter {
 struct CubinKernel {
   std::string name;
   std::vector<CubinParameter> parameters;  ///< in their order
-  std::uint32_t registers = 0;             ///< of a thread; 0: not told
+  std::uint32_t registers = 0;             ///< per thread; 0: not recorded
 };
 
-/// Reads which kernels a cubin has and what parameters they take: of a 64-bit ELF file for CUDA the
+/// Reads the kernels of a cubin and their parameters. A cubin is a 64-bit ELF file for CUDA with
 /// sections `.nv.info.NAME` (EIATTR_KPARAM_INFO) and `.nv.info` (EIATTR_REGCOUNT), as `cuobjdump
-/// -elf` of CUDA 12 and 13 shows them. `file` names it in errors. Throws Error (bad input): no such
-/// ELF file, cut off, or without a kernel.
+/// -elf` of CUDA 12 and 13 shows them. `file` names it in errors. Throws Error (bad input) if the
+/// bytes are not such a file, are cut off, or have no kernel.
 [[nodiscard]] std::vector<CubinKernel> read_cubin(std::string_view bytes, const std::string& file);
 
 }  // namespace understudy::et_schema

@@ -11,15 +11,15 @@
 
 namespace understudy::et_schema {
 
-/// A name of a trace or a profile as the project shows it. A program can use any text as a label,
-/// so control characters are no damage: they are escaped, into the arena, and counted
-/// (Loss::kEscapedNames).
+/// Returns a name of a trace or a profile in the form that the project shows. Programs can use any
+/// text as a label, so control characters are not damage: names with them are escaped into the
+/// arena and counted (Loss::kEscapedNames).
 [[nodiscard]] std::string_view escaped_name(std::string_view name, Arena& arena, Losses& losses);
-/// The same; the result owns its text.
+/// Like above; the result owns its text.
 [[nodiscard]] std::string escaped_name(std::string_view name, Losses& losses);
 
-/// Names as escaped_name() makes them, each made and counted once: a file with 100,000 names has
-/// only some hundred different ones.
+/// Caches results of escaped_name(), so that each name is escaped and counted once. A file with
+/// 100,000 names has only some hundred different ones.
 class InternedNames {
  public:
   InternedNames(Arena& arena, Losses& losses) : arena_(arena), losses_(losses) {}
@@ -32,7 +32,8 @@ class InternedNames {
 
   Arena& arena_;
   Losses& losses_;
-  std::unordered_map<std::string_view, std::string_view, Hash> names_;  ///< by their recorded texts
+  /// Recorded text → escaped name.
+  std::unordered_map<std::string_view, std::string_view, Hash> names_;
 };
 
 }  // namespace understudy::et_schema

@@ -11,25 +11,25 @@
 
 namespace understudy::et_schema {
 
-/// Walks over the outer levels of a large JSON file without parsing what is inside. It passes
-/// missing and trailing commas and counts them. It also counts a file that is cut off: from there
-/// on is_cut_off() holds and nothing follows.
+/// Walks over the outer levels of a large JSON file without parsing the inner ones. Missing and
+/// trailing commas are skipped and counted. If the file is cut off, the loss is counted,
+/// is_cut_off() becomes true and no items follow.
 class JsonCursor {
  public:
-  /// `position` is inside the outermost bracket.
+  /// `position` must be inside the outermost bracket.
   JsonCursor(std::string_view json, std::size_t position, Losses& losses)
       : json_(json), position_(position), losses_(losses) {}
 
-  /// Goes to the next item of a list or object; false at its end (the closing bracket is passed) or
-  /// where the file is cut off.
+  /// Moves to the next item of a list or object. Returns false at the end, after the closing
+  /// bracket, or if the file is cut off.
   [[nodiscard]] bool next_item(bool first, char close);
-  /// Passes `"key":` and stands on the value. Nothing if the file is cut off. Throws Error (bad
-  /// input) if there is no key.
+  /// Skips `"key":` and positions the cursor on the value. Returns nothing if the file is cut off.
+  /// Throws Error (bad input) if no key follows.
   [[nodiscard]] std::optional<std::string_view> read_key();
-  /// Passes a value and returns its text; empty if the file is cut off. Throws Error (bad input) if
+  /// Skips a value and returns its text; empty if the file is cut off. Throws Error (bad input) if
   /// brackets are nested too deep.
   std::string_view skip_value();
-  /// Throws Error (bad input) if there is anything but white space left.
+  /// Throws Error (bad input) if anything but white space is left.
   void refuse_rest();
 
   void cut_off();
@@ -48,18 +48,18 @@ class JsonCursor {
   bool is_cut_off_ = false;
 };
 
-/// What messages and repairs need to know of the objects in a large list.
+/// Description of the objects in a large list, for messages and repairs.
 struct ObjectsKind {
-  std::string_view list;                   ///< its key: "nodes"
+  std::string_view list;                   ///< key of the list: "nodes"
   std::string_view one;                    ///< "a node"
   std::string_view many;                   ///< "nodes"
   std::span<const std::string_view> keys;  ///< the keys that may follow an object's name
 };
 
-/// Calls read() with each object of the list at the cursor; read() passes the object. An object
-/// that is no JSON is cut out by its brackets and repaired, and counted in the losses, so that
-/// damage does not spread. read() is then called again for it, and must have kept nothing of the
-/// first call, in which it threw. Throws Error (bad input) on what cannot be repaired.
+/// Calls read() for each object of the list at the cursor; read() must skip the object. If read()
+/// throws JsonDamage, the object is cut out by its brackets, repaired and counted in the losses, so
+/// that damage does not spread, and read() is called again. It must have kept nothing of the first
+/// call. Throws Error (bad input) if the object cannot be repaired.
 void read_objects(std::string_view json, JsonCursor& cursor, Losses& losses,
                   const ObjectsKind& kind, const std::function<void(JsonPull&)>& read);
 

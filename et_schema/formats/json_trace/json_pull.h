@@ -11,36 +11,34 @@
 
 namespace understudy::et_schema {
 
-/// Thrown when text that is read is no JSON. The code that reads a file repairs the text or says
-/// where it stands.
+/// Thrown if the text is not JSON. The reader of the file repairs the text or reports its position.
 class JsonDamage : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "text that is no JSON"; }
 };
 
-/// A place in JSON text from which values are taken one after the other, without a tree of them. A
-/// copy is a second place in the same text, so lists that belong together can be walked side by
-/// side. Text that is passed over is checked only for brackets and quotes. All members throw
-/// JsonDamage where the text does not continue as JSON.
+/// A pull parser: a position in JSON text from which values are read in order, without a tree. A
+/// copy is a second position in the same text, so parallel lists can be walked together. Skipped
+/// text is checked only for brackets and quotes. All members throw JsonDamage if the text does not
+/// continue as JSON.
 class JsonPull {
  public:
-  /// Stands on the value that begins at `json[position]`, or after white space there.
+  /// Starts at `json[position]`, after white space.
   explicit JsonPull(std::string_view json, std::size_t position = 0)
       : at_(json.data() + position), end_(json.data() + json.size()) {
     skip_space();
   }
 
   [[nodiscard]] bool stands_on(char c) const { return at_ != end_ && *at_ == c; }
-  /// The position in `json`, for JsonPull(json, position).
+  /// Returns the position in `json`, for JsonPull(json, position).
   [[nodiscard]] std::size_t position_in(std::string_view json) const {
     return static_cast<std::size_t>(at_ - json.data());
   }
 
-  /// Goes to the next item of an array; if `first` is true, into the array, and `first` becomes
-  /// false. Returns false at the array's end, which it passes. The item before must have been
-  /// taken.
+  /// Moves to the next item of an array. If `first` is true, enters the array and sets `first` to
+  /// false. Returns false after the end of the array. The last item must have been read.
   [[nodiscard]] bool next_item(bool& first) { return next(first, '[', ']'); }
-  /// The same for the members of an object; stands on the value of `key`, which keeps its escapes.
+  /// Like next_item() for members of an object. Moves to the value of `key`, which keeps escapes.
   [[nodiscard]] bool next_member(bool& first, std::string_view& key) {
     if (!next(first, '{', '}')) {
       return false;
@@ -53,7 +51,7 @@ class JsonPull {
     return true;
   }
 
-  // Each takes a scalar if it has that type; otherwise it stays in place and returns false.
+  // Reads a scalar if it has this type; otherwise keeps the position and returns false.
   [[nodiscard]] bool take(std::int64_t& value) {
     constexpr std::uint64_t kLimit = std::uint64_t{1} << 63U;
     const bool is_negative = stands_on('-');
@@ -71,11 +69,11 @@ class JsonPull {
     at_ = end != nullptr ? end : at_;
     return end != nullptr;
   }
-  /// Takes integers too.
+  /// Accepts integers too.
   [[nodiscard]] bool take(double& value);
   [[nodiscard]] bool take(bool& value);
-  /// Takes a text and removes its escapes; `text` lies in the JSON itself, or in `unescaped` if it
-  /// had any escapes.
+  /// Reads a text and removes its escapes. `text` refers to the JSON itself, or to `unescaped` if
+  /// the text had escapes.
   [[nodiscard]] bool take(std::string_view& text, std::string& unescaped) {
     if (!stands_on('"')) {
       return false;
@@ -88,15 +86,14 @@ class JsonPull {
     return true;
   }
 
-  /// Passes `text` if it comes next, letter for letter; for text that a writer always writes in the
-  /// same way.
+  /// Skips `text` if exactly this text follows. Fast, for text that writers never vary.
   [[nodiscard]] bool pass(std::string_view text) {
     const bool is_next = static_cast<std::size_t>(end_ - at_) >= text.size() &&
                          std::memcmp(at_, text.data(), text.size()) == 0;
     at_ += is_next ? text.size() : 0;
     return is_next;
   }
-  /// Passes a value and returns its text. Throws Error (bad input) if brackets are nested too deep.
+  /// Skips a value and returns its text. Throws Error (bad input) if brackets are nested too deep.
   std::string_view skip();
 
  private:
@@ -131,7 +128,7 @@ class JsonPull {
     }
     ++at_;
   }
-  /// Passes the text at this place and returns what is between the quotes.
+  /// Skips the text at this position and returns the part between the quotes.
   std::string_view raw_text(bool& has_escapes) {
     expect('"');
     const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
@@ -148,7 +145,7 @@ class JsonPull {
         throw JsonDamage();
       }
       has_escapes = true;
-      position += 2;  // the backslash and what it escapes
+      position += 2;  // the backslash and the escaped character
     }
   }
   [[nodiscard]] static std::string_view unescape(std::string_view raw, std::string& unescaped);
@@ -156,7 +153,7 @@ class JsonPull {
   [[nodiscard]] static bool ends_scalar(char c) {
     return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
   }
-  /// Where the digits from `begin` end, if they are a whole scalar below 2^64; null otherwise.
+  /// Returns the end of the digits from `begin` if they are a scalar below 2^64; otherwise null.
   [[nodiscard]] const char* digits_end(const char* begin, std::uint64_t& value) const {
     constexpr std::uint64_t kTen = 10;
     std::uint64_t result = 0;
@@ -174,26 +171,26 @@ class JsonPull {
     value = result;
     return digit;
   }
-  /// The scalar at this place, if it begins with a digit or a sign; it is not passed.
+  /// Returns the scalar at this position, if it begins with a digit or a sign, without skipping it.
   [[nodiscard]] std::string_view number_text() const;
 
   const char* at_;
   const char* end_;
 };
 
-/// A value's text without white space.
+/// Returns a value's text without white space.
 [[nodiscard]] std::string minified(JsonPull value);
-/// The start of a value as JSON, at most 60 bytes, for an error message.
+/// Returns the start of a value as JSON, at most 60 bytes, for an error message.
 [[nodiscard]] std::string describe(JsonPull value);
 
-/// A field that is set by the name that files have for it.
+/// A field and its name in files.
 template <typename Owner, typename T>
 struct NamedField {
   std::string_view name;
   T Owner::*member;
 };
 
-/// Sets the field of that name to what take() returns; false if the table has none.
+/// Sets the field of this name to the result of take(). Returns false if no field has the name.
 template <typename Owner, typename T, std::size_t kCount>
 bool take_named(const NamedField<Owner, T> (&fields)[kCount], Owner& owner, std::string_view name,
                 const auto& take) {

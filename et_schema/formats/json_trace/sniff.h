@@ -8,23 +8,23 @@ namespace understudy::et_schema {
 
 enum class JsonKind : std::uint8_t {
   kTrace,   ///< a PyTorch execution trace
-  kKineto,  ///< a chrome trace of Kineto: an object with "traceEvents", or the list of events alone
+  kKineto,  ///< a chrome trace of Kineto: an object with "traceEvents", or a list of events
   kOther    ///< anything else, JSON or not
 };
 
-/// The kind of a file, by the first key of its top level that tells. Does not validate; never
-/// throws.
+/// Returns the kind of a file. The first top-level key that only one kind has decides. Does not
+/// validate; never throws.
 [[nodiscard]] JsonKind classify_json(std::string_view text);
 
-/// True if the top-level key is one that only Kineto files have.
+/// Returns true if only Kineto files have this top-level key.
 [[nodiscard]] bool is_kineto_key(std::string_view key);
 
-/// The position of the bracket that begins a file of the `wanted` kind, kTrace or kKineto. Throws
-/// Error (bad input) that names what the file is instead: empty, binary, a Chakra protobuf, another
-/// kind of JSON.
+/// Returns the position of the opening bracket of a file of the `wanted` kind, kTrace or kKineto.
+/// Throws Error (bad input) that names the actual kind: empty, binary, a Chakra protobuf, other
+/// JSON.
 [[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted);
 
-/// Throws Error (bad input) for a Kineto file that was given as a trace.
+/// Throws Error (bad input) if the key shows that the file is a Kineto trace.
 void refuse_kineto_key(std::string_view key);
 
 }  // namespace understudy::et_schema

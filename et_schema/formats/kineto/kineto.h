@@ -15,7 +15,7 @@
 
 namespace understudy::et_schema {
 
-/// Kineto's categories that matter for time; others keep their text.
+/// Kineto's categories that matter for time. Other categories keep only their text.
 enum class KinetoCategory : std::uint8_t {
   kCpuOp,
   kUserAnnotation,
@@ -35,81 +35,81 @@ struct KinetoLayout {
   std::span<const std::int64_t> strides;
 };
 
-/// An operator's argument as record_shapes writes it.
+/// An operator's argument, recorded with record_shapes.
 struct KinetoArgument {
   std::string_view type;   ///< "Input type": "float", "c10::BFloat16", "Scalar", "ScalarList",
-                           ///< "TensorList", "GenericList"; empty: absent, or no type that it tells
+                           ///< "TensorList", "GenericList"; empty: absent or unknown
   std::string_view value;  ///< "Concrete Inputs": "1", "[16, 16]"; empty for tensors and texts
-  std::span<const KinetoLayout> layouts;  ///< "Input Dims" and "Input Strides": one of a tensor,
-                                          ///< one for each of a list. Others have one without sizes
+  /// "Input Dims" and "Input Strides": one for a tensor, one for each tensor of a list; one without
+  /// sizes for other arguments.
+  std::span<const KinetoLayout> layouts;
 };
 
 /// One complete event ("ph": "X", or a "B" with its "E").
 struct KinetoEvent {
-  std::string_view name;  ///< as Kineto's sanitiser left it, so not a reliable key
+  std::string_view name;  ///< changed by Kineto's sanitiser, so not a reliable key
   std::string_view category_text;
   KinetoCategory category = KinetoCategory::kOther;
-  std::int64_t ts_ns = 0;   ///< since the epoch, or since the machine's start: see base_time_ns
-  std::int64_t dur_ns = 0;  ///< < 0: damaged or, of a device's event, not told
-  std::int64_t pid = -1;    ///< process; for device events the device; -1: no number ("Spans")
-  std::int64_t tid = -1;    ///< OS thread; for device events the stream; -1: no number
-  std::int64_t external_id = -1;  ///< -1: none. Old device events carry their correlation here
+  std::int64_t ts_ns = 0;   ///< since the epoch or since boot: see base_time_ns
+  std::int64_t dur_ns = 0;  ///< < 0: damaged, or not recorded (device events)
+  std::int64_t pid = -1;    ///< process, or device of device events; -1: not a number ("Spans")
+  std::int64_t tid = -1;    ///< OS thread, or stream of device events; -1: not a number
+  std::int64_t external_id = -1;  ///< -1: none. Old device events: the correlation
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
   std::int64_t stream = -1;
   std::int64_t device = -1;
-  std::int64_t wait_stream = -1;  ///< cuda_sync: "wait_on_stream", where the event was recorded
-  std::int64_t record_correlation = -1;  ///< "wait_on_cuda_event_record_corr_id", of that call
+  std::int64_t wait_stream = -1;         ///< cuda_sync: recording stream, "wait_on_stream"
+  std::int64_t record_correlation = -1;  ///< recording call: "wait_on_cuda_event_record_corr_id"
   std::int64_t sequence = -1;            ///< "Sequence number"
-  std::int64_t bytes = -1;               ///< of copies and sets
-  std::int64_t page_faults = -1;         ///< of an operator and all below it; -1: not counted
-  std::string_view shape = {};  ///< as JSON, where KinetoDetail asks for it: a kernel's "grid" and
-                                ///< "block", an operator's "Input Dims"; empty: not told
-  // Of operators, where KinetoDetail asks for arguments:
+  std::int64_t bytes = -1;               ///< of copies and memsets
+  std::int64_t page_faults = -1;         ///< of an operator including its children; -1: not counted
+  std::string_view shape = {};  ///< JSON, read if KinetoDetail includes it: a kernel's "grid" and
+                                ///< "block", an operator's "Input Dims"; empty: not recorded
+  // Operators only, with KinetoDetail::kArguments:
   std::span<const KinetoArgument> arguments = {};
-  std::int64_t forward_thread = 0;  ///< "Fwd thread id", PyTorch's own number; 0: not of a backward
+  std::int64_t forward_thread = 0;       ///< "Fwd thread id", PyTorch's own number; 0: no backward
   std::string_view kernel_backend = {};  ///< "triton"
   std::string_view kernel_file = {};
 };
 
-/// A kernel, a copy or a memset: what a call of the host launched on a device.
+/// Returns true for work that the host launched on a device: a kernel, a copy or a memset.
 [[nodiscard]] constexpr bool is_device_work(const KinetoEvent& event) {
   return event.category == KinetoCategory::kKernel ||
          event.category == KinetoCategory::kGpuMemcpy ||
          event.category == KinetoCategory::kGpuMemset;
 }
 
-/// The details that are read in addition to what every reader needs; each level has those before
-/// it.
+/// Additional details to read. Each level includes the levels before it.
 enum class KinetoDetail : std::uint8_t { kTimes, kShapes, kArguments };
 
-/// What a kernel, or record_param_comms on the host, says about its communication; -1 and empty:
-/// not told.
+/// Communication metadata of a kernel or a host's record_param_comms. -1 and empty: not recorded.
 struct KinetoComm {
-  std::size_t event = 0;                ///< position in Profile::events
-  std::string_view name;                ///< "Collective name", record_param_comms' own: "allreduce"
-  std::string_view dtype;               ///< "Float"
-  std::int64_t in_elements = -1;        ///< "In msg nelems"
-  std::int64_t out_elements = -1;       ///< "Out msg nelems"
-  std::int64_t ranks_in_group = -1;     ///< "Group size"
-  std::string_view group;               ///< "Process Group Name"
-  std::string_view ranks;               ///< "Process Group Ranks": "[0, 1]", more than 30 cut short
-  std::string_view group_description;   ///< "Process Group Description"
-  std::string_view in_splits;           ///< "In split size": "[1, 2]"
-  std::string_view out_splits;          ///< "Out split size"
-  std::int64_t global_rank_start = -1;  ///< "Global rank start"
+  std::size_t event = 0;             ///< position in Profile::events
+  std::string_view name;             ///< "Collective name", as in record_param_comms: "allreduce"
+  std::string_view dtype;            ///< "Float"
+  std::int64_t in_elements = -1;     ///< "In msg nelems"
+  std::int64_t out_elements = -1;    ///< "Out msg nelems"
+  std::int64_t ranks_in_group = -1;  ///< "Group size"
+  std::string_view group;            ///< "Process Group Name"
+  std::string_view ranks;            ///< "Process Group Ranks": "[0, 1]", truncated after 30 ranks
+  std::string_view group_description;    ///< "Process Group Description"
+  std::string_view in_splits;            ///< "In split size": "[1, 2]"
+  std::string_view out_splits;           ///< "Out split size"
+  std::int64_t global_rank_start = -1;   ///< "Global rank start"
   std::int64_t global_rank_stride = -1;  ///< "Global rank stride"
-  std::int64_t rank = -1;      ///< "Rank": the root or, of a message, the peer in its group
-  std::int64_t sequence = -1;  ///< "Seq", which a wait has of its collective
+  std::int64_t rank = -1;      ///< "Rank" in the group: the root, or the peer of a message
+  std::int64_t sequence = -1;  ///< "Seq", which a wait shares with its collective
 };
 
-/// An allocation or, with a negative size, a free, as profile_memory records them.
+/// An allocation, or a free if `bytes` is negative, recorded with profile_memory.
 struct KinetoMemory {
   std::int64_t ts_ns = 0;
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
   bool on_cpu = true;
-  std::int64_t allocated_bytes = -1;  ///< "Total Allocated", on that device after it; -1: not told
+  std::int64_t allocated_bytes = -1;  ///< "Total Allocated" on the device after this event; -1: not
+                                      ///< recorded
 };
 
 struct KinetoDevice {
@@ -125,9 +125,9 @@ struct DistributedInfo {
   std::vector<ProcessGroup> groups;
 };
 
-/// A Kineto chrome trace: complete events in the file's order, which is not that of time. Flow,
-/// metadata and instant events other than memory's are skipped, and so are frames of Python, nine
-/// of ten events if stacks were recorded. Move-only: it owns what its views show.
+/// A Kineto chrome trace: complete events in the file's order, which is not chronological. Skips
+/// Python frames, 90 % of the events if stacks were recorded, and flow, metadata and instant events
+/// except memory's. Move-only: it owns the texts of its views.
 struct Profile {
   std::string file;
   std::int64_t schema_version = 0;
@@ -138,25 +138,26 @@ struct Profile {
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;
   std::vector<KinetoComm> comms;       ///< of kernels, in the file's order
-  std::vector<KinetoComm> host_comms;  ///< of operators, where KinetoDetail asks
+  std::vector<KinetoComm> host_comms;  ///< of operators, if KinetoDetail includes them
   std::vector<KinetoMemory> memory;    ///< in the file's order
   Losses losses;
 
-  /// The name of the device that events are of by their pid; empty: not told. ROCm's profiles
-  /// number GPUs behind the machine's CPUs in events and by themselves in "deviceProperties": where
-  /// all have one name, it is that.
+  /// Returns the name of the device that has this pid in events; empty if unknown. ROCm's profiles
+  /// number GPUs after the CPUs in events, but from 0 in "deviceProperties". So if no id matches
+  /// and all devices have the same name, returns that name.
   [[nodiscard]] std::string device_name(std::int64_t pid) const;
 
   /// Holds the events' texts.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Reads a Kineto chrome trace, an object or the list of its events alone, with times of either
-/// kind: whole microseconds, or three decimals relative to baseTimeNanoseconds. Times in the result
-/// are whole nanoseconds (exact up to 2^43 µs after the base). Damage is repaired as in
-/// parse_trace(). `json` is the uncompressed file and not kept; `file` names it in errors. Throws
-/// Error (bad input): not JSON, an execution trace or something else, several in one or of several
-/// processes, no events, numbers that overflow, values nested too deep. Linear in the input's size.
+/// Parses a Kineto chrome trace: an object, or a list of events alone. Times are whole
+/// microseconds, or have three decimals relative to baseTimeNanoseconds; in the result they are
+/// whole nanoseconds (exact up to 2^43 µs after the base). Repairs damage as parse_trace() does.
+/// `json` is the uncompressed file and is not kept; `file` names it in errors. Throws Error (bad
+/// input) if the text is not JSON, is an execution trace or something else, holds several profiles
+/// or processes or no events, numbers overflow, or values are nested too deep. Linear in the
+/// input's size.
 [[nodiscard]] Profile parse_kineto(std::string_view json, const std::string& file,
                                    KinetoDetail detail = KinetoDetail::kTimes);
 

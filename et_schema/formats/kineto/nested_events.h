@@ -13,7 +13,7 @@
 
 namespace understudy::et_schema {
 
-/// One that ends before it begins takes no time; one that never ends, as long as can be told.
+/// Returns an event's time interval. Negative durations count as 0; ends that overflow are clamped.
 [[nodiscard]] inline Stretch stretch_of(const KinetoEvent& event) {
   std::int64_t end_ns = 0;
   const bool is_endless =
@@ -24,23 +24,22 @@ namespace understudy::et_schema {
   return a.pid == b.pid && a.tid == b.tid;
 }
 
-/// Whether the event is the mark that torch.profiler puts around a step.
+/// Returns true if the event is torch.profiler's mark of a step.
 [[nodiscard]] bool is_profiler_step(const KinetoEvent& event);
 
-/// An event on a host thread, and where it lies among others.
+/// An event on a host thread, and its position among nested events.
 struct NestedEvent {
   const KinetoEvent* event = nullptr;
   std::optional<std::size_t> parent = {};  ///< position of the innermost event around it
   std::size_t end = 0;                     ///< one past the position of the last event in it
 };
 
-/// The profile's events that `takes` says are taken, nested by their times: thread after thread,
-/// those of a thread by their start, each before the events that it encloses.
+/// Returns the events for which `takes` returns true, nested by their times. Sorted by thread, then
+/// by start; an event precedes the events that it encloses.
 [[nodiscard]] std::vector<NestedEvent> nested_events(
     const Profile& profile, const std::function<bool(const KinetoEvent&)>& takes);
 
-/// The position of the innermost of the nested events that was open on the call's thread when the
-/// call began.
+/// Returns the position of the innermost event open on the call's thread when the call began.
 [[nodiscard]] std::optional<std::size_t> innermost_around(const std::vector<NestedEvent>& events,
                                                           const KinetoEvent& call);
 

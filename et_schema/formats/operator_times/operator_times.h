@@ -15,16 +15,16 @@ namespace understudy::et_schema {
 /// Version of the format; see bench.h for the rule.
 inline constexpr int kOperatorTimesVersion = 1;
 
-/// Times of one instruction in the timing passes, nanoseconds. Percentiles by linear interpolation.
+/// Times of one instruction in the timing passes, in ns. Percentiles are interpolated linearly.
 struct TimeStats {
   std::size_t n = 0;
   double min_ns = 0, p10_ns = 0, median_ns = 0, p90_ns = 0, mean_ns = 0;
   bool operator==(const TimeStats&) const = default;
 };
-/// Null without samples.
+/// Returns null without samples.
 [[nodiscard]] std::optional<TimeStats> time_stats(std::vector<double> samples_ns);
 
-/// What stood for the recorded operator.
+/// How the replay executed the recorded operator.
 enum class TimedAs : std::uint8_t { kExact, kSubstitute, kStub, kCommunication };
 [[nodiscard]] std::string_view to_string(TimedAs as);
 
@@ -33,24 +33,24 @@ struct TimedTensor {
   DType dtype = DType::kUndefined;
   Device device;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;        ///< of a sparse one all 0
-  std::optional<std::int64_t> stored = {};  ///< numbers that a sparse one holds, where known
+  std::vector<std::int64_t> strides;        ///< all 0 for a sparse tensor
+  std::optional<std::int64_t> stored = {};  ///< elements that a sparse tensor stores, if known
   bool operator==(const TimedTensor&) const = default;
 };
 
-/// Under what a calibration timed a call of its own making.
+/// Conditions under which `calibrate` timed one of its own calls.
 struct TimedConditions {
-  std::string call;      ///< the whole call as text, numbers and layouts included
-  bool is_cold = false;  ///< what it read and wrote lay in no cache; else it was run just before
-  int threads = 1;       ///< of the operator
-  double zeros = 0;      ///< share of the elements that were zero, where that decides the time
-  double speed_probe_ms = 0;  ///< of the machine just before (docs/metrics.md, "Operators")
-  double at_s = 0;            ///< seconds of measuring before it, over all runs of the calibration
-  /// Of indices into a table: what a lookup's time depends on besides the shapes.
+  std::string call;           ///< the whole call as text, with numbers and layouts
+  bool is_cold = false;       ///< its tensors were in no cache; otherwise the call ran just before
+  int threads = 1;            ///< used by the operator
+  double zeros = 0;           ///< share of elements that were zero, if the time depends on it
+  double speed_probe_ms = 0;  ///< speed probe just before (docs/metrics.md, "Operators")
+  double at_s = 0;  ///< measuring time before it, in seconds, over all runs of `calibrate`
+  /// Properties of indices into a table that decide a lookup's time besides the shapes.
   struct Lookups {
-    std::int64_t rows = 0;     ///< that the table has
+    std::int64_t rows = 0;     ///< rows of the table
     std::int64_t lookups = 0;  ///< indices
-    std::int64_t unique = 0;   ///< different ones among them
+    std::int64_t unique = 0;   ///< distinct indices
     bool operator==(const Lookups&) const = default;
   };
   std::optional<Lookups> lookups = {};
@@ -60,25 +60,24 @@ struct TimedConditions {
 /// One instruction of one rank.
 struct InstructionTime {
   int rank = 0;
-  std::uint64_t instruction =
-      0;  ///< its number in the program, those of bodies counted, as in bench.et
-  std::uint64_t node_id = 0;  ///< of the trace
-  std::string name;           ///< "aten::add"
-  std::string overload;       ///< "Tensor"; empty: the operator's default
+  std::uint64_t instruction = 0;  ///< number in the program, counting bodies, as in bench.et
+  std::uint64_t node_id = 0;      ///< id of the trace's node
+  std::string name;               ///< "aten::add"
+  std::string overload;           ///< "Tensor"; empty: the operator's default
   std::string op_class;
   TimedAs as = TimedAs::kExact;
-  std::vector<TimedTensor> inputs;  ///< in the order of arguments, lists opened
+  std::vector<TimedTensor> inputs;  ///< in the order of arguments, lists flattened
   std::vector<TimedTensor> outputs;
-  TimeStats host;                                  ///< of the call on the host's thread
-  std::optional<TimeStats> device;                 ///< on the device's stream; null on a CPU
-  std::optional<TimedConditions> conditions = {};  ///< of `calibrate`'s rows
-  /// By name, of one call: "minor_faults", and "instructions", "cycles", "cache_misses" where the
-  /// machine counts them. Empty where nothing was counted.
+  TimeStats host;                                  ///< time of the call on the host thread
+  std::optional<TimeStats> device;                 ///< time on the device's stream; null on a CPU
+  std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
+  /// Counts per call by name: "minor_faults", and if the machine counts them "instructions",
+  /// "cycles", "cache_misses". Empty if nothing was counted.
   std::map<std::string, double> counters = {};
   bool operator==(const InstructionTime&) const = default;
 };
 
-/// operators.jsonl: a header, and a row an instruction.
+/// operators.jsonl: a header, and one row per instruction.
 struct OperatorTimes {
   std::string tool_version;
   std::string benchmark;  ///< file name
@@ -90,15 +89,15 @@ struct OperatorTimes {
   bool operator==(const OperatorTimes&) const = default;
 };
 
-/// JSON lines, as docs/formats.md says.
+/// Returns JSON lines as described in docs/formats.md.
 [[nodiscard]] std::string to_json_lines(const OperatorTimes& times);
-/// The line of one row; for files that grow while they are measured.
+/// Returns the line of one row, for files that grow during measurement.
 [[nodiscard]] std::string to_json_line(const InstructionTime& row);
-/// Reads what to_json_lines wrote. Throws Error (bad input) with the line: not JSON, another
-/// format or version, a field missing or of another type.
+/// Parses the result of to_json_lines(). Throws Error (bad input) with the line if it is not JSON,
+/// has another format or version, or a field is missing or has another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);
 
-/// The tensors of arguments or results.
+/// Returns the tensors of arguments or results.
 [[nodiscard]] std::vector<TimedTensor> timed_tensors(const Program& program,
                                                      const std::vector<Argument>& arguments);
 

@@ -11,10 +11,10 @@
 
 namespace understudy::et_schema {
 
-/// Version of the file format. A reader refuses another one.
+/// Version of the file format. Readers refuse any other.
 inline constexpr int kPredictionVersion = 1;
 
-/// A time and the interval that holds it 9 times of 10.
+/// A time and its 90 % interval.
 struct PredictedTime {
   double ms = 0;
   double low = 0;
@@ -31,11 +31,11 @@ struct PredictedBreakdown {
   bool operator==(const PredictedBreakdown&) const = default;
 };
 
-/// The recorded step played again, and what the profile and the capture say of it.
+/// The simulated recorded step, and its times in the profile and the capture.
 struct PredictedRecordedStep {
-  double predicted_ms = 0;  ///< the first iteration, begun when the recorded one was
-  double recorded_ms = 0;   ///< of the profile, the observer's cost removed
-  std::optional<double> unprofiled_ms = {};  ///< median of the steps that nothing observed
+  double predicted_ms = 0;  ///< the first simulated iteration; if steps overlap, the iteration time
+  double recorded_ms = 0;   ///< time in the profile, without the observer's cost
+  std::optional<double> unprofiled_ms = {};  ///< median of the unprofiled steps
   bool operator==(const PredictedRecordedStep&) const = default;
 };
 
@@ -52,15 +52,15 @@ struct PredictedOperator {
   std::uint64_t instruction = 0;
   std::string name = {};
   std::string op_class = {};
-  PredictedTime time = {};  ///< on the device where it has work there, else on the host
-  double host_ms = 0;       ///< of the issuing thread
-  double gap_ms = 0;        ///< of the host before it
+  PredictedTime time = {};  ///< on the device if it has work there, otherwise on the host
+  double host_ms = 0;       ///< time of the issuing thread
+  double gap_ms = 0;        ///< host time before it
   std::string model = {};
   bool extrapolated = false;
   bool operator==(const PredictedOperator&) const = default;
 };
 
-/// A row of the critical path: all stretches of one operator in one place.
+/// A row of the critical path: sum over all stretches of one operator in one place.
 struct PredictedPathRow {
   std::string name;
   std::string where;  ///< "device", "communication", "host", "host gap", "outside"
@@ -79,25 +79,25 @@ struct PredictedClass {
 struct PredictedUnmodelled {
   std::string name;
   std::uint64_t count = 0;
-  double share = 0;  ///< of the time of all operators
+  double share = 0;  ///< share of the time of all operators
   bool operator==(const PredictedUnmodelled&) const = default;
 };
 
-/// What a question changes.
+/// Changes by one what-if question.
 struct PredictedChange {
   struct Row {
     std::string name;
-    std::uint64_t count = 0;  ///< instructions, of all ranks
-    double before_ms = 0;     ///< Σ of their times, of all ranks
+    std::uint64_t count = 0;  ///< number of instructions, all ranks
+    double before_ms = 0;     ///< Σ of their times, all ranks
     double after_ms = 0;
     bool operator==(const Row&) const = default;
   };
-  std::string what_if;    ///< as it was asked
-  std::vector<Row> rows;  ///< by operator or collective, by falling change
+  std::string what_if;    ///< text of the question
+  std::vector<Row> rows;  ///< one per operator or collective, ordered by descending change
   bool operator==(const PredictedChange&) const = default;
 };
 
-/// How many times longer work was taken to last beside other work of its device.
+/// Assumed slowdown of work that overlaps other work of its device.
 struct PredictedOverlap {
   std::string work;  ///< "compute", "communication", "streams"
   double factor = 1;
@@ -113,36 +113,36 @@ struct Prediction {
   std::string benchmark_hash;  ///< see bench.h
   int world_size = 1;
   PredictedTime iteration_ms;
-  PredictedBreakdown breakdown_ms;  ///< of the rank that `operators` are of
+  PredictedBreakdown breakdown_ms;  ///< of the slowest rank
   std::string bound_by;             ///< "compute", "communication", "host"
   std::vector<PredictedRank> ranks;
-  int slowest_rank = 0;  ///< that waits least
+  int slowest_rank = 0;  ///< the rank that waits least
   std::vector<PredictedClass> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedPathRow> critical_path;
   std::vector<PredictedUnmodelled> unmodelled;
-  std::optional<double> without_what_if_ms = {};  ///< the iteration, if there are questions
+  std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
-  std::vector<PredictedOverlap> overlap = {};   ///< factors that someone gave; the others are 1
-  std::vector<std::string> assumptions;         ///< what the figures rest on beside the costs
-  std::map<std::string, std::string> platform;  ///< where the costs come from
+  std::vector<PredictedOverlap> overlap = {};   ///< factors of platform or user; others are 1
+  std::vector<std::string> assumptions;         ///< behind the figures, besides the costs
+  std::map<std::string, std::string> platform;  ///< origin of the costs
   bool operator==(const Prediction&) const = default;
 };
 
 [[nodiscard]] nlohmann::ordered_json json_of(const Prediction& prediction);
 [[nodiscard]] std::string to_json(const Prediction& prediction);
 
-/// Throws Error (bad input): no JSON, another format or version, a field that is missing or
-/// of another type.
+/// Throws Error (bad input) if the text is not JSON, has another format or version, or a field is
+/// missing or has another type.
 [[nodiscard]] Prediction parse_prediction(std::string_view text, const std::string& file);
 
-/// What a prediction has to say at least, also one that another tool wrote.
+/// The required part of a prediction, which other tools may write too.
 struct PredictedIteration {
   PredictedTime time;
   std::vector<std::pair<std::string, double>> operators = {};  ///< name, ms
   std::optional<std::string> benchmark_hash = {};
 };
-/// Throws as parse_prediction(), and where the time is not above 0 between its low and its high.
+/// Throws as parse_prediction() does, and unless 0 < low ≤ time ≤ high.
 [[nodiscard]] PredictedIteration parse_predicted_iteration(std::string_view text,
                                                            const std::string& file);
 

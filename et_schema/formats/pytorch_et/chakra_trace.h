@@ -10,17 +10,17 @@
 
 namespace understudy::et_schema {
 
-/// The execution trace that a Chakra trace's host nodes are, in Chakra's ids (two more where one is
-/// below 2). Device nodes become times of the host node that launched them (Trace::own_times), the
-/// parts that Chakra's converter cuts an operator into become one node again, and communication
-/// that records a size alone gets buffers. `world_size` is that of groups that are not listed.
-/// Throws Error (bad input) with node and byte: two nodes of one id, a node that needs itself,
-/// arguments that cannot be read.
+/// Converts the host nodes of a Chakra trace to an execution trace. Ids are Chakra's, plus 2 if one
+/// is below 2. Device nodes become times of the host node that launched them (Trace::own_times).
+/// The parts into which Chakra's converter splits an operator are joined again. Communication that
+/// records only a size gets buffers. `world_size` is the size of groups that are not listed. Throws
+/// Error (bad input) with node and byte if two nodes have the same id, a node depends on itself, or
+/// arguments cannot be read.
 [[nodiscard]] Trace trace_of_chakra(ChakraFile file, std::int64_t world_size);
 
-/// Reads the Chakra traces among files, archives or folders, sorted by rank. Ranks are told by
-/// names as those of other traces; a file alone is of the rank in its name, PREFIX.R.et. Throws
-/// Error (bad input): those of parse_chakra(), none at all.
+/// Reads the Chakra traces among files, archives or folders, sorted by rank. Ranks are inferred
+/// from names as for other traces; a single file has the rank in its name, PREFIX.R.et. Throws
+/// Error (bad input) as parse_chakra() does, or if no trace is found.
 [[nodiscard]] std::vector<ChakraFile> read_chakra_files(
     const std::vector<std::string>& paths, const ReadLimits& limits = process_limits());
 

@@ -10,19 +10,19 @@
 
 namespace understudy::et_schema {
 
-/// No job has more ranks: a higher number in a file is damage, and would be the size of lists.
+/// Maximum number of ranks. A higher number is damage, and must not become the size of lists.
 inline constexpr int kMaxWorldSize = 1 << 20;
 
-/// The process groups of a trace. Of two entries of one name the later one stays.
+/// The process groups of a trace. If two entries have the same name, the later one is kept.
 struct RecordedGroups {
   std::vector<ProcessGroup> groups;
-  /// Name by the number that record_param_comms gives in torch 2.0 to 2.3: an address.
+  /// Address → name. record_param_comms of torch 2.0 to 2.3 records the address of a group.
   std::map<std::string, std::string, std::less<>> name_by_address;
-  Losses losses;  ///< lists that the observer cut off in the middle, names
+  Losses losses;  ///< truncated lists of the observer, escaped names
 };
 
-/// Reads the process groups from the "## process_group:init ##" nodes of all eras. Throws Error
-/// (bad input) with the node set.
+/// Reads the process groups from the "## process_group:init ##" nodes of all versions. Throws Error
+/// (bad input) that names the node.
 [[nodiscard]] RecordedGroups read_process_groups(const Trace& trace);
 
 }  // namespace understudy::et_schema

@@ -11,40 +11,39 @@
 
 namespace understudy::et_schema {
 
-/// The rank that a file name tells: `rank-3.json`, `dlrm_eg_3.json`, `trace.3.et.json.gz`,
-/// `worker3_…`. `names` are all files of the input: the rank is the one number that differs between
-/// them. One file alone is rank 0 unless its name says "rank". Throws Error (bad input) on an
-/// ambiguity, listing the files.
+/// Infers ranks from file names: `rank-3.json`, `dlrm_eg_3.json`, `trace.3.et.json.gz`,
+/// `worker3_…`. `names` must be all files of the input; the rank is the only number that differs
+/// between them. A single file is rank 0 unless its name contains "rank". Throws Error (bad input)
+/// with the names if they are ambiguous.
 [[nodiscard]] std::vector<int> ranks_from_names(const std::vector<std::string>& names);
 
-/// The traces of a job, and what lay beside them.
+/// The traces of a job, and the other files of the input.
 struct TraceSet {
   std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
-  std::vector<std::string> kineto;  ///< Kineto files of folders and archives: not read
-  /// Of the given paths those that hold Kineto files and no trace, while others hold traces.
+  std::vector<std::string> kineto;  ///< Kineto files in folders and archives; not read
+  /// Input paths that hold Kineto files but no traces, if other paths hold traces.
   std::vector<std::string> profiles;
-  std::vector<std::string> others;  ///< other JSON files of folders and archives: not read
+  std::vector<std::string> others;  ///< other JSON files in folders and archives; not read
 };
 
-/// Whether ranks may be missing between those that are given.
+/// Whether gaps between ranks are allowed.
 enum class RankGaps : std::uint8_t { kRefused, kAllowed };
 
-/// Makes a trace of a Kineto profile, whose uncompressed file is given. The rank that it tells, by
-/// Trace::rank, counts where several profiles tell different ones.
+/// Makes a trace from the uncompressed file of a Kineto profile. If all profiles of an input have
+/// different Trace::rank, these ranks are used.
 using TraceOfProfile = std::function<Trace(std::string_view content, const std::string& file)>;
 
-/// Reads the traces of all ranks as read_traces() does, and names the files that it left out. What
-/// a capture.json beside them says of where they are from is in Trace::capture; one that cannot be
-/// read says nothing. Where there is no trace at all, but Kineto profiles, `of_profile` makes the
-/// traces of them, if it is given.
+/// Reads the traces of all ranks as read_traces() does, and lists the files that were skipped. Sets
+/// Trace::capture from a capture.json beside the traces; ignores one that cannot be read. If the
+/// input has Kineto profiles but no traces, `of_profile` makes the traces, if set.
 [[nodiscard]] TraceSet read_trace_set(const std::vector<std::string>& paths,
                                       const ReadLimits& limits = process_limits(),
                                       RankGaps gaps = RankGaps::kRefused,
                                       const TraceOfProfile& of_profile = {});
 
-/// Reads the traces of all ranks from files, archives or folders, sorted by rank; ranks are 0 …
-/// n-1; one file alone is rank 0 whatever its name says. Throws Error (bad input): those of
-/// parse_trace and read_input_files, a missing rank, two files for one rank, no trace at all.
+/// Reads the traces of all ranks from files, archives or folders, sorted by rank. Ranks must be 0 …
+/// n-1; a single file is always rank 0. Throws Error (bad input) as parse_trace() and
+/// read_input_files() do, or if a rank is missing, two files have one rank, or no trace exists.
 [[nodiscard]] std::vector<Trace> read_traces(const std::vector<std::string>& paths,
                                              const ReadLimits& limits = process_limits());
 

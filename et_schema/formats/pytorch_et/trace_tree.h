@@ -7,17 +7,16 @@
 
 namespace understudy::et_schema {
 
-/// Sorts the nodes by id and links them to a tree. Roots that the file lacks are made up, and nodes
-/// without a parent in the file hung from their thread's root; both are counted. Throws Error (bad
-/// input): duplicate ids, a node that is its own ancestor, more than 2^32 - 2 nodes.
+/// Sorts the nodes by id and links them to a tree. Missing roots are added, and nodes without a
+/// parent in the file become children of their thread's root; both are counted. Throws Error (bad
+/// input) if ids are not unique, a node is its own ancestor, or more than 2^32 - 2 nodes exist.
 void link_nodes(Trace& trace, Arena& arena);
 
-/// Hangs nodes from other parents: `parents` has one entry a node, kNoNode for those that stay
-/// where they are. A parent must stand before its child. Children and subtrees follow; ids of nodes
-/// stay.
+/// Moves nodes to other parents, with their subtrees. `parents` has one entry per node, or kNoNode
+/// to keep its parent. A parent must precede its child. Node ids do not change.
 void set_parents(Trace& trace, std::span<const NodeIndex> parents);
 
-/// The root label of a thread; kNoNode if the trace has none.
+/// Returns the root label of a thread; kNoNode if the trace has none.
 [[nodiscard]] NodeIndex thread_root(const Trace& trace, std::uint64_t tid);
 
 }  // namespace understudy::et_schema

@@ -8,18 +8,18 @@
 
 namespace understudy::et_schema {
 
-/// The JSON of the contract in docs/formats.md. A figure that is not finite is null.
+/// Returns the JSON described in docs/formats.md. A figure that is not finite is null.
 [[nodiscard]] nlohmann::ordered_json json_of(const Report& report);
 [[nodiscard]] std::string to_json(const Report& report);
-/// Reads what to_json wrote. Throws Error (bad input): not JSON, another format or version, a
-/// field missing.
+/// Parses the result of to_json(). Throws Error (bad input) if the text is not JSON, has another
+/// format or version, or a field is missing.
 [[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
 /// Returns true if a file that begins like this is a report.
 [[nodiscard]] bool starts_as_report(std::string_view head);
-/// Environment::backend of a rank that ran alone as if the others took part in its communications.
+/// Environment::backend of a rank that ran alone with simulated communication.
 inline constexpr const char* kSimulatedComms = "simulated";
 
-/// One rank's part alone, to ship between processes.
+/// Returns the JSON of one rank's part, to be sent between processes.
 [[nodiscard]] std::string to_json(const RankReport& report);
 [[nodiscard]] RankReport parse_rank_report(const std::string& json, const std::string& file);
 

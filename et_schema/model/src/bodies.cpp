@@ -10,13 +10,13 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Whether it writes no numbers, though it may say that it writes.
+/// Returns true if the instruction writes no elements, even if its schema says that it writes.
 bool only_shapes(const Instruction& instruction) {
   return op_class(instruction.name) == "view" || instruction.name.starts_with("aten::resize_");
 }
 
-/// Slots that operators write, bodies included. Fresh memory alone is not written, nor are views of
-/// it.
+/// The slots that operators write, bodies included. New memory and views of it count as unwritten
+/// until an operator writes them.
 class Written {
  public:
   explicit Written(const Program& program) : program_(program) {}
@@ -40,9 +40,9 @@ class Written {
     slots_.insert(slot);
     fresh_.erase(program_.slots[slot].storage);
   }
-  /// What was there before.
+  /// Adds a slot that existed before.
   void add_given(SlotId slot) { slots_.insert(slot); }
-  /// What has still to be written.
+  /// Adds a slot that must still be written.
   void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }
   [[nodiscard]] bool has(SlotId slot) const { return slots_.contains(slot); }
   [[nodiscard]] bool is_awaited(SlotId slot) const {

@@ -12,8 +12,8 @@
 namespace understudy::et_schema {
 namespace {
 
-// docs/formats.md shows the names; of recorded ones those that come last are torchcomms'.
-// all_to_allv is the name of an all_to_all with split sizes.
+// docs/formats.md lists the names. torchcomms' recorded names, if any, come last. all_to_allv is
+// the name of an all_to_all with split sizes.
 constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
     CommTraits{.kind = CommKind::kAllReduce,
                .type_name = "AllReduce",
@@ -202,8 +202,8 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
 constexpr EnumNames<ReduceOp::kBxor> kReduceOpNames("sum", "avg", "product", "min", "max", "band",
                                                     "bor", "bxor");
 
-// NCCL 2.28's environment variables without "NCCL_"; capture/understudy_capture/kernels.py has the
-// same.
+// Tuning variables of NCCL 2.28 without "NCCL_". capture/understudy_capture/kernels.py has the same
+// list.
 constexpr std::string_view kNcclTuning =
     "ALGO PROTO NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_NRINGS MAX_NRINGS MIN_CTAS MAX_CTAS "
     "CGA_CLUSTER_SIZE NCHANNELS_PER_NET_PEER NCHANNELS_PER_PEER MIN_P2P_NCHANNELS "
@@ -277,7 +277,7 @@ std::optional<KnownC10d> find_c10d_name(std::string_view node_name) {
   }
   for (const CommTraits& row : kCommTraits) {
     for (const C10dName& spelling : row.c10d) {
-      // Some names are in both namespaces, with their tensors elsewhere.
+      // Some names are in both namespaces, with different layouts.
       const bool has_functional_layout =
           spelling.layout == C10dLayout::kInputOnly || spelling.layout == C10dLayout::kWaited;
       if (!name.empty() && spelling.c10d == name &&

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kKeyDigits = 16;
 constexpr std::array<std::int64_t, 3> kMostBlocks = {2147483647, 65535, 65535};
-// From here on code is compiled for one architecture alone.
+// From this architecture on, Triton compiles code for one architecture only.
 constexpr int kFirstSpecific = 90;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// By Outside.
+/// Names in the order of enum Outside.
 constexpr std::array<std::string_view, kOutsideCount> kOutsideNames = {"opened operators",
                                                                        "wrapped operators",
                                                                        "operators without memory",
@@ -34,7 +34,7 @@ double sum_ns(const KernelClassTimes& times) {
   return sum;
 }
 
-/// Shares a time by the classes of its kernels.
+/// Distributes a device time over its kernel classes.
 void add_shared(std::int64_t device_ns, const KernelClassTimes& classes, const std::string& fate,
                 Sums& sums) {
   const double all_ns = sum_ns(classes);

@@ -20,7 +20,7 @@ struct DTypeInfo {
   std::string_view cpp_name;
 };
 
-// cpp_name is what caffe2::TypeMeta prints, as it stands in traces.
+// cpp_name is the text of caffe2::TypeMeta, which traces contain.
 constexpr std::array kDTypes = {
     DTypeInfo{DType::kUInt8, 1, Family::kIntegral, "uint8", "unsigned char"},
     DTypeInfo{DType::kInt8, 1, Family::kIntegral, "int8", "signed char"},
@@ -48,8 +48,8 @@ constexpr std::array kDTypes = {
     DTypeInfo{DType::kUInt32, 4, Family::kIntegral, "uint32", "unsigned int"},
     DTypeInfo{DType::kUInt64, 8, Family::kIntegral, "uint64", "unsigned long"},
     DTypeInfo{DType::kFloat8E8M0Fnu, 1, Family::kFloating, "float8_e8m0fnu", "c10::Float8_e8m0fnu"},
-    // Types that nothing here asks for by name. Of several elements in a byte the byte counts, as
-    // LibTorch counts it.
+    // Types without a name in enum DType. If a byte holds several elements, bytes are counted, as
+    // in LibTorch.
     DTypeInfo{DType{16}, 1, Family::kOther, "quint4x2", "c10::quint4x2"},
     DTypeInfo{DType{17}, 1, Family::kOther, "quint2x4", "c10::quint2x4"},
     DTypeInfo{DType{18}, 1, Family::kOther, "bits1x8", "c10::bits1x8"},
@@ -75,7 +75,7 @@ constexpr std::array kDTypes = {
     DTypeInfo{DType::kUndefined, 0, Family::kOther, "undefined", "nullptr (uninitialized)"},
 };
 
-// Other spellings: of the compiler's demangler, of Python's names, of Windows.
+// Other spellings: the compiler's demangler, Python, Windows.
 struct Spelling {
   std::string_view text;
   DType dtype;
@@ -92,7 +92,7 @@ constexpr std::array kOtherCppNames = {
     Spelling{"unsigned long long", DType::kUInt64},
     Spelling{"at::Half", DType::kFloat16},
     Spelling{"at::BFloat16", DType::kBFloat16},
-    // ScalarType's own names, which tools write that make profiles themselves.
+    // ScalarType's own names, in profiles that tools write themselves.
     Spelling{"Byte", DType::kUInt8},
     Spelling{"Char", DType::kInt8},
     Spelling{"Short", DType::kInt16},
@@ -112,13 +112,13 @@ constexpr std::array kOtherCppNames = {
     Spelling{"Float8_e8m0fnu", DType::kFloat8E8M0Fnu},
 };
 
-// Those of kUndefined for a number that is no type's.
+// Returns kUndefined's row if the number is not a type's.
 const DTypeInfo& info_of(DType dtype) {
   const auto* const found = std::ranges::find(kDTypes, dtype, &DTypeInfo::dtype);
   return found == kDTypes.end() ? kDTypes.back() : *found;
 }
 
-// In files; of an absent device nothing is written.
+// Names in files; an absent device is the empty text.
 constexpr EnumNames<DeviceType::kOther> kDeviceNames("", "cpu", "cuda", "meta", "other");
 
 }  // namespace
@@ -141,7 +141,7 @@ std::optional<DType> dtype_from_string(std::string_view name) {
 }
 
 std::optional<DType> dtype_from_cpp_name(std::string_view name) {
-  // Nearly all tensors of real traces are of these two.
+  // Fast path: nearly all tensors of real traces have these two types.
   if (name == "float") {
     return DType::kFloat32;
   }

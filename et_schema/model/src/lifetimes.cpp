@@ -9,7 +9,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Uses of instructions in order, with what exists at each.
+/// Reads the uses of instructions in order, and tracks which slots exist.
 class UseReader {
  public:
   explicit UseReader(const Program& program) : program_(program), exists_(program.slots.size()) {
@@ -20,8 +20,8 @@ class UseReader {
 
   SlotUse next(const Instruction& instruction) {
     SlotUse use;
-    // A slot that is read though nothing made it is made for its reader: its maker was filtered
-    // out. A communication's outputs that nothing made are made by it.
+    // If nothing made a slot that is read, its maker was filtered out: the reader makes it. A
+    // communication also makes those of its outputs that do not exist.
     for_each_slot(instruction.args, [&](SlotId slot) {
       (exists_[slot] ? use.reads : use.makes).push_back(slot);
       exists_[slot] = true;
@@ -43,8 +43,8 @@ class UseReader {
   std::vector<bool> exists_;
 };
 
-/// Moves the death of held storages to where the original let go of them. Of each such storage the
-/// slot that dies last is held.
+/// Moves the death of held storages to where the original released them. Only the slot of a storage
+/// that dies last is held.
 class Holds {
  public:
   Holds(const Program& program, const std::vector<SlotUse>& uses,
@@ -75,8 +75,8 @@ class Holds {
         });
       }
     }
-    // Those of one place go in the order of their last readers: an optimizer clears gradients in
-    // the order in which it read them.
+    // Slots released at one step are in the order of their last readers: an optimizer clears
+    // gradients in the order in which it read them.
     for (auto hold = moved.rbegin(); hold != moved.rend(); ++hold) {
       const auto [until, slot] = *hold;
       lifetimes.deaths[until].let_go.push_back(slot);
@@ -87,7 +87,7 @@ class Holds {
   }
 
  private:
-  /// The last step with the storage; nothing if it is not held.
+  /// Returns the last step with the storage; empty if it is not held.
   [[nodiscard]] std::optional<std::size_t> last(StorageId storage) const {
     const Storage& memory = program_.storages[storage];
     if (!memory.held_until || memory.external || !made_at_[storage]) {
@@ -95,7 +95,8 @@ class Holds {
     }
     const std::size_t end =
         *memory.held_until < begins_.size() ? begins_[*memory.held_until] : uses_.size();
-    // What goes before the first step of the next pass goes with the last step of this one.
+    // A storage released before the first step of the next pass is released with the last step of
+    // this one.
     return end == 0 ? uses_.size() - 1 : end - 1;
   }
 

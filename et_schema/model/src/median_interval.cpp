@@ -8,11 +8,12 @@
 namespace understudy::et_schema {
 namespace {
 
-constexpr double kTail = 0.025;        // on either side
-constexpr double kOfNormal = 1.95996;  // leaves that in a normal distribution's tail
+constexpr double kTail = 0.025;        // probability on either side
+constexpr double kOfNormal = 1.95996;  // the normal distribution's quantile for kTail
 constexpr std::size_t kMostExact = 1000;
 
-/// The largest rank j, counted from 1, with P(Binomial(n, 1/2) < j) at most kTail; 0 for none.
+/// Returns the largest rank j, counted from 1, with P(Binomial(n, 1/2) < j) at most kTail; 0 if
+/// there is none.
 std::size_t lower_rank(std::size_t n) {
   if (n > kMostExact) {
     const auto count = static_cast<double>(n);

@@ -11,8 +11,8 @@
 namespace understudy::et_schema {
 namespace {
 
-/// The external storages that instructions use: those that only bodies use are not made. Each as
-/// the slot with most elements, the first of equals.
+/// Returns the external storages that instructions use, each as its slot with most elements (the
+/// first if several). Storages that only bodies use are not made.
 std::vector<LiveTensor> external_tensors(const Program& program, const std::vector<SlotUse>& uses) {
   std::vector<std::optional<SlotId>> widest(program.storages.size());
   for (const SlotUse& use : uses) {
@@ -33,7 +33,8 @@ std::vector<LiveTensor> external_tensors(const Program& program, const std::vect
   return tensors;
 }
 
-/// What is alive while instruction `at` runs, as the slot and instruction that make it.
+/// Returns what is alive while instruction `at` runs, each as the first slot and the instruction
+/// that make it.
 std::vector<LiveTensor> live_at(const Program& program, const std::vector<SlotUse>& uses,
                                 const Lifetimes& lifetimes, std::size_t at) {
   LiveStorages live(program, lifetimes.outlive);

@@ -23,13 +23,13 @@ constexpr std::array kClasses = std::to_array<std::string_view>(
      "copy",    "reduction",   "view",          "allocation",    "index",     "random",
      "sort",    "compiled",    "communication", "elementwise"});
 
-/// A class and parts of the names that are of it.
+/// A class, and parts of its operators' names.
 struct ClassRow {
   std::string_view name;
   std::string_view parts;  ///< words (words.h)
 };
 
-/// The first row with a part that fits decides.
+/// The first row with a matching part decides.
 constexpr ClassRow kOperatorRows[] = {
     {"random", "::log_normal"},
     {"elementwise", "copysign conj_physical"},
@@ -86,33 +86,33 @@ constexpr ClassRow kOperatorRows[] = {
 /// The same for kernels.
 constexpr ClassRow kKernelRows[] = {
     {"copy", "Memcpy Memset"},
-    // "nccl" is also RCCL's; deep_ep is DeepEP's namespace, userbuffers_ TransformerEngine's and
-    // TensorRT-LLM's; multimem_, …_shot_, exchangeSplitAndOffset, allToAllV and tile_reduce_scatter
-    // are those of torch.ops.symm_mem; cross_device_ is vLLM's and SGLang's, lamport FlashInfer's.
+    // nccl: also RCCL. deep_ep: DeepEP. userbuffers_: TransformerEngine and TensorRT-LLM.
+    // multimem_, …_shot_, exchangeSplitAndOffset, allToAllV, tile_reduce_scatter:
+    // torch.ops.symm_mem. cross_device_: vLLM and SGLang. lamport: FlashInfer.
     {"communication",
      "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_all_reduce two_shot_all_reduce "
      "exchangeSplitAndOffset allToAllV tile_reduce_scatter cross_device_ allreduce_kernel "
      "allreduce_fusion lamport"},
     {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
-    // compute_dot_do_o and convert_dq are cuDNN's, beside its backward kernels.
+    // compute_dot_do_o and convert_dq: cuDNN, helpers of its backward kernels.
     {"attention", "flash fmha attn attention Attention fused_mha compute_dot_do_o convert_dq"},
-    // Libraries change layouts for themselves.
+    // Changes of layout inside of libraries.
     {"copy", "nchwToNhwc nhwcToNchw batched_transpose nhwcAddPadding"},
-    // Products of a convolution by Fourier transforms are complex: gcgemm. igemm_* are MIOpen's.
+    // gcgemm: the complex products of a convolution by Fourier transforms. igemm_*: MIOpen.
     {"convolution",
      "gcgemm fft2d_ fprop dgrad wgrad conv Conv scudnn winograd Winograd igemm_fwd_ igemm_bwd_ "
      "igemm_wrw_ im2col col2im"},
-    // bn_* are cuDNN's, ComputeInternalGradients and Compute…FusedParams PyTorch's of groups.
+    // bn_*: cuDNN. ComputeInternalGradients, Compute…FusedParams: PyTorch's group normalization.
     {"normalization",
      "bn_fw bn_bw BatchNorm batch_norm layer_norm LayerNorm GammaBeta group_norm GroupNorm "
      "RowwiseMoments rms_norm RMSNorm rmsnorm ComputeInternalGradients ComputeFusedParams "
      "ComputeBackwardFusedParams"},
     {"recurrent", "RNN LSTM lstm_cell gru_cell"},
-    // Cijk_ is hipBLASLt's and Tensile's, nvjet cuBLAS's on Hopper and later; of cutlass is what no
-    // row above has.
+    // Cijk_: hipBLASLt and Tensile. nvjet: cuBLAS on Hopper and later. cutlass: only kernels that
+    // no row above matches.
     {"matmul",
      "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitKreduce cublas marlin machete dot_kernel"},
-    // compute_grad_weight, krn_partial… and compute_num_of_partial_segments are its backward's.
+    // compute_grad_weight, krn_partial… and compute_num_of_partial_segments: the backward kernels.
     {"embedding",
      "embedding Embedding EmbeddingBag compute_grad_weight krn_partial partial_segments"},
     {"optimizer", "multi_tensor_apply FusedAdam adamw"},
@@ -126,12 +126,12 @@ constexpr ClassRow kKernelRows[] = {
     {"index", "index Index gather scatter masked_ DeviceSelect"},
     {"copy", "CatArrayBatchedCopy copy_kernel FillFunctor"},
     {"reduction", "reduce_kernel DeviceReduce"},
-    // SubTensorOp is MIOpen's.
+    // SubTensorOp: MIOpen.
     {"elementwise", "elementwise SubTensorOp OpTensorKernel op_tensor"},
 };
 
-/// Parts that begin with "::" speak of the whole name behind the namespace, or of its beginning
-/// where more follows behind an underscore, a digit or a dot ("::t" is no "tanh").
+/// Parts with "::" must match the whole name behind the namespace, or its beginning up to an
+/// underscore, a digit or a dot ("::t" does not match "tanh"). Other parts match anywhere.
 bool fits(std::string_view op, std::string_view part) {
   if (part.substr(0, 2) != "::") {
     return op.find(part) != std::string_view::npos;
@@ -151,7 +151,7 @@ const ClassRow* find_class(std::span<const ClassRow> rows, const Fits& fits) {
   return row == rows.end() ? nullptr : &*row;
 }
 
-/// Kernels that inductor made, and the graphs that hold them.
+/// Returns true for inductor's kernels and for the graphs that contain them.
 bool is_compiled(std::string_view op) {
   constexpr std::array<std::string_view, 5> kBeginnings = {
       "cpp_fused", "triton_", "## Call CompiledFxGraph", "CompiledFunction", "Torch-Compiled"};
@@ -173,7 +173,7 @@ std::string_view op_class(std::string_view op) {
     return "view";  // an alias that the original made outside of any operator
   }
   if (op.find("::") == std::string_view::npos) {
-    // What is no operator and no communication is a hand-written kernel.
+    // A name without namespace is a communication's or a hand-written kernel's.
     return kind_of_recorded_name(op) ? "communication" : "compiled";
   }
   if (!op.starts_with("aten::")) {

@@ -105,7 +105,7 @@ std::vector<std::uint32_t> OpenComms::take_waited(const Instruction& wait) {
   if (first == open_.end()) {
     return {};
   }
-  // Calls that were issued as one share their number, and one wait joins them.
+  // Calls issued as a batch share their sequence number; one wait joins them.
   const CommInfo& meant = *first->comm;
   return take_if([&](const Open& open) {
     return fits(open) && open.comm->group == meant.group &&

@@ -13,9 +13,9 @@
 namespace understudy::et_schema {
 namespace {
 
-/// What no rule on schemas can tell. Of several rows the first counts.
+/// Verdicts that no rule on schemas can reach. The first matching row decides.
 struct Reviewed {
-  std::string_view names;  ///< words (words.h) without an overload; or "namespace::*"
+  std::string_view names;  ///< words (words.h) without overloads, or "namespace::*"
   OperatorReach reach;
   std::string_view why;
 };
@@ -25,7 +25,7 @@ constexpr auto kUnknown = OperatorReach::kUnknown;
 constexpr auto kBeyond = OperatorReach::kBeyond;
 
 constexpr Reviewed kReviewed[] = {
-    // They return nothing: they throw if a tensor is not as it should be.
+    // They return nothing, but throw if a tensor is invalid.
     {"aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata "
      "aten::_functional_assert_async aten::_functional_assert_scalar aten::_linalg_check_errors "
      "aten::_validate_compressed_sparse_indices aten::_validate_sparse_bsc_tensor_args "
@@ -34,7 +34,7 @@ constexpr Reviewed kReviewed[] = {
      "aten::_validate_sparse_csr_tensor_args aten::sym_constrain_range "
      "aten::sym_constrain_range_for_size",
      kComputes, ""},
-    // It tells the allocator which stream uses a tensor.
+    // Informs the allocator which stream uses a tensor.
     {"aten::record_stream", kComputes, ""},
     {"aten::from_file", kBeyond, "it opens the file that an argument names"},
     {"aten::save", kBeyond, "it writes the file that an argument names"},
@@ -51,13 +51,13 @@ constexpr Reviewed kReviewed[] = {
     {"prim::*", kUnknown, ""},
 };
 
-/// Namespaces whose operators compute: PyTorch's own, and those of its sibling libraries, which are
-/// there only once a user has loaded them.
+/// Namespaces whose operators compute: PyTorch's own, and those of its sibling libraries, which
+/// exist only after a user has loaded them.
 constexpr std::string_view kComputing =
     "_quantized aten fbgemm inductor mkl mkldnn mkldnn_prepacked onednn prims quantized "
     "quantization sparse torchvision";
 
-/// Text arguments that choose among ways to compute.
+/// Text arguments that select a way to compute.
 constexpr std::string_view kOptionNames =
     "UPLO a activation algorithm api_name approximate assert_msg attr b binary_attr binary_post_op "
     "bounds_check_mode dim dim0 dim1 dim2 dims driver end_dim equation indexing interpolation "
@@ -78,7 +78,7 @@ bool is_text(std::string_view type) {
   return type == "str" || type.starts_with("str?") || type.starts_with("str[");
 }
 
-/// The text argument that names something else than an option; none.
+/// Returns a text argument that is not such an option; empty if there is none.
 std::optional<std::string_view> foreign_text(std::string_view schema) {
   for (const SchemaArgument& argument : arguments_of(schema)) {
     if (is_text(argument.type) && !has_word(kOptionNames, argument.name)) {

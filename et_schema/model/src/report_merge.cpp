@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostMismatches = 100;
 constexpr std::size_t kMostFindings = 20;
 
-// Keeps of each sample the slower rank's, for as many samples as both have.
+// Keeps the slower rank's value of each sample, for as many samples as both ranks have.
 void slow_down(std::vector<double>& samples, const std::vector<double>& others) {
   samples.resize(std::min(samples.size(), others.size()));
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
   return slowest;
 }
 
-// Rows of one name and note, the most frequent first.
+// Sums the rows of equal name and note; the most frequent is first.
 std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
                                    std::vector<NamedCount> Coverage::*list) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
@@ -119,21 +119,21 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
   return merged;
 }
 
-// Collectives whose sizes differ from rank to rank by their nature.
+// Returns true for collectives whose sizes differ from rank to rank by design.
 bool has_uneven_parts(const std::string& name) {
   return name == "all_to_allv" || name == "all_gatherv" || name == "reduce_scatterv";
 }
 
-// Whether the time of a call on its last rank tells what moving its bytes takes.
+// Returns true if the duration of a call on its last rank is the time to move its bytes.
 bool ends_together(std::string_view name) {
   const std::optional<CommKind> kind = kind_of_recorded_name(name);
   return kind && traits(*kind).in_step;
 }
 
-// One collective's rows, one a rank.
+// One collective's rows, one per rank.
 using RankRows = std::vector<const CollectiveTime*>;
 
-// Sample i of each rank is the same call in the same pass.
+// Returns true if sample i of each rank is the same call in the same pass.
 bool has_the_same_calls(const RankRows& rows) {
   const CollectiveTime& first = *rows.front();
   return rows.size() == static_cast<std::size_t>(first.group_size) && rows.size() > 1 &&
@@ -142,7 +142,8 @@ bool has_the_same_calls(const RankRows& rows) {
          });
 }
 
-// The last rank to come waits for nobody: its call is the shortest, and all of it moves bytes.
+// Splits the time of calls into waiting and moving bytes. The last rank to join does not wait: its
+// call is the shortest, and moves bytes throughout.
 void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
   if (!ends_together(merged.name) || !has_the_same_calls(rows)) {
     return;
@@ -158,7 +159,8 @@ void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
   merged.waiting_us = iteration_stats(std::move(waiting_us)).median;
 }
 
-// Ranks' clocks are not compared: each rank tells when after the iteration's common begin it came.
+// Merges arrivals without comparing the ranks' clocks: each rank reports its arrival relative to
+// the iteration's common begin.
 void tell_arrivals(const std::vector<int>& ranks, const RankRows& rows, CollectiveTime& merged) {
   merged.exposed_us = merged.in_flight_us = merged.arrival_us = std::nullopt;
   const bool all_tell = std::ranges::all_of(
@@ -190,7 +192,7 @@ CollectiveTime merge_calls(const std::vector<int>& ranks, const RankRows& rows) 
       slowest_bytes = static_cast<double>(row->bytes);
     }
   }
-  // Of the job's bytes, not of the slowest rank's part of them.
+  // Bandwidths must be of the job's bytes, not of the slowest rank's part.
   const double larger = slowest_bytes > 0 ? static_cast<double>(merged.bytes) / slowest_bytes : 1;
   for (std::optional<double>* bandwidth : {&merged.algbw_gb_per_s, &merged.busbw_gb_per_s}) {
     if (*bandwidth) {
@@ -207,9 +209,9 @@ Key key_of(const CollectiveTime& row) {
   return {row.name, row.group, row.group_size};
 }
 
-// Where parts are uneven, a call has another size on each rank: the ranks' rows from the smallest
-// to the largest are the same calls, if there are as many of them and of each as many calls.
-// Otherwise nothing tells which belong together, and each size is a row.
+// Returns the uneven collectives whose rows can be paired over ranks. Their calls have another size
+// on each rank. The rows, ordered by size, are the same calls if all ranks have as many rows with
+// equal counts. Otherwise rows cannot be matched, and each size is a row.
 std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
   std::map<Key, std::set<std::vector<std::uint64_t>>> counts;
   for (const RankReport& rank : ranks) {
@@ -234,9 +236,9 @@ std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
   return paired;
 }
 
-/// Rows of one collective, group and size over all ranks; uneven ones of a group are one row, of
-/// the largest size. What a call took is told apart into waiting and moving bytes where all ranks
-/// of the group have it.
+/// Merges the rows of one collective, group and size over all ranks; uneven rows of a group become
+/// one row with the largest size. Splits times into waiting and moving bytes if all ranks of the
+/// group have the row.
 std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
   const std::set<Key> paired = paired_by_rank_of_size(ranks);
   struct OfRanks {
@@ -306,7 +308,7 @@ void add_rows(Part& total, const Part& rank, const Rows& rows) {
   }
 }
 
-/// A part of the job: each figure by its row, the rest as of the first rank.
+/// Merges a part of the report: each figure by its row, the rest from the first rank.
 template <typename Part, typename... Tables>
 Part merge_part(const std::vector<RankReport>& ranks, Part RunFigures::*part,
                 const Tables&... tables) {

@@ -13,12 +13,12 @@
 namespace understudy::et_schema {
 namespace {
 
-/// `compare` takes less for no change.
+/// `compare` treats smaller differences as no change.
 constexpr double kWidestPercent = 2;
-/// Above what the daemons of an idle host use.
+/// More than the daemons of an idle host use.
 constexpr double kLeastForeignCpus = 0.1;
 constexpr double kForeignShare = 0.02;
-/// Fewer do not tell their own noise.
+/// Fewer passes do not show their own noise.
 constexpr std::uint64_t kFewPasses = 5;
 
 struct Host {
@@ -27,18 +27,18 @@ struct Host {
   double wall_ms = 0;
   double own_ms = 0;
   std::optional<double> busy_ms;
-  /// CPUs that were used by others than our ranks.
+  /// Returns the CPUs that other processes than our ranks used.
   [[nodiscard]] std::optional<double> foreign_cpus() const {
     return busy_ms && wall_ms > 0 ? std::optional(std::max(0.0, (*busy_ms - own_ms) / wall_ms))
                                   : std::nullopt;
   }
-  /// By more than the daemons of an idle host use.
+  /// Returns true if others used more than the daemons of an idle host.
   [[nodiscard]] bool others_worked() const {
     return foreign_cpus().value_or(0) > std::max(kLeastForeignCpus, kForeignShare * cpus);
   }
 };
 
-/// By name; without those that a rank does not know.
+/// Returns hosts by name, without those of ranks that report no load.
 std::map<std::string, Host> hosts_of(const Report& report) {
   std::map<std::string, Host> hosts;
   std::set<std::string> unknown;
@@ -67,8 +67,8 @@ bool all_ranks_have_a_load(const Report& report) {
   });
 }
 
-/// What switches were counted over, of which the median knows nothing where some iterations took
-/// long.
+/// Returns the mean time of the iterations over which switches were counted. The median would
+/// ignore the long ones.
 std::optional<double> mean_iteration_ms(const IterationStats& stats) {
   if (stats.samples.empty()) {
     return stats.median;
@@ -127,7 +127,8 @@ class Warnings {
     }
   }
 
-  /// Threads of an operator wait for each other: one without a CPU holds up all.
+  /// Suggests fewer threads. Threads of an operator wait for each other: one without a CPU delays
+  /// all.
   [[nodiscard]] std::string fewer_threads(const Host& host) const {
     const auto free = static_cast<int>(std::max(1.0, host.cpus - *host.foreign_cpus()));
     const int each = std::max(1, free / std::max(1, host.ranks));
@@ -156,7 +157,7 @@ class Warnings {
     if (setting == report_.environment.settings.end()) {
       return;
     }
-    // "8, recorded 2", where they differ.
+    // "8, recorded 2" if they differ.
     constexpr std::string_view kRecorded = ", recorded ";
     const std::size_t at = setting->second.find(kRecorded);
     if (at != std::string::npos) {

@@ -12,7 +12,7 @@ constexpr EnumNames<SparseLayout::kCsc> kLayoutNames("coo", "csr", "csc");
 
 constexpr std::int64_t kMostDraws = std::int64_t{1} << 62U;
 
-/// The sum of times × numbers, up to kMostDraws.
+/// Returns `draws` + Σ times × numbers, at most kMostDraws.
 std::int64_t bounded_draws(const ReuseBin& bin, std::int64_t draws) {
   for (const Repeat& repeat : bin.repeats) {
     std::int64_t product = 0;

@@ -18,7 +18,7 @@ const SlotId* slot_at(const Instruction& instruction, std::size_t argument) {
   return slot == nullptr ? nullptr : &slot->id;
 }
 
-/// The argument of that name; without a schema the one at `otherwise`.
+/// Returns the argument with this name or, without a schema, the argument at `otherwise`.
 const SlotId* slot_named(const Program& program, const Instruction& instruction,
                          std::string_view name, std::size_t otherwise) {
   if (!instruction.schema) {
@@ -34,7 +34,8 @@ bool makes(const Instruction& instruction, SlotId slot) {
   return found;
 }
 
-/// Sizes come from files: a product that no tensor can have ends at one that none reaches.
+/// Multiplies sizes from files, which may be invalid: the product is at most 9e18, more than any
+/// tensor has.
 std::int64_t product(std::int64_t first, std::span<const std::int64_t> sizes) {
   constexpr double kMost = 9e18;
   auto all = static_cast<double>(first);
@@ -51,7 +52,8 @@ bool are_below(const ValueRule& rule, std::int64_t end) {
          (reused != nullptr && reused->high <= end);
 }
 
-/// So many elements at places that nobody knows, or as an external that the indices lie in says.
+/// Returns content with this number of elements. Their indices are unknown, or follow the value
+/// rule of an external with the storage of `indices`.
 SparseContent content_of(const Program& program, SlotId sparse, std::size_t dimensions,
                          std::int64_t elements, const SlotId* indices) {
   SparseContent content;
@@ -73,7 +75,7 @@ SparseContent content_of(const Program& program, SlotId sparse, std::size_t dime
   return content;
 }
 
-/// Indices are as COO has them: a row for each dimension, a column for each element.
+/// Returns the content by COO indices: a row per dimension, a column per element.
 std::optional<SparseContent> content_at(const Program& program, SlotId sparse,
                                         const SlotId* indices) {
   if (indices == nullptr || program.slots[*indices].sizes.size() != 2) {
@@ -83,7 +85,8 @@ std::optional<SparseContent> content_at(const Program& program, SlotId sparse,
   return content_of(program, sparse, static_cast<std::size_t>(sizes[0]), sizes[1], indices);
 }
 
-/// What the instruction that makes `sparse` says; `made_from` is the sparse tensor that it took.
+/// Returns the content of `sparse` as its maker shows it. Sets `made_from` to the maker's sparse
+/// argument, if any.
 std::optional<SparseContent> content_made(const Program& program, const Instruction& instruction,
                                           SlotId sparse, const SlotId*& made_from) {
   const std::string_view op = without_overload(instruction.name);
@@ -109,7 +112,7 @@ std::optional<SparseContent> content_made(const Program& program, const Instruct
   return std::nullopt;
 }
 
-/// What `sparse` is taken apart to.
+/// Returns the content by the indices that `sparse` is split into.
 std::optional<SparseContent> content_taken(const Program& program, const Instruction& instruction) {
   const auto* result = instruction.results.size() == 1
                            ? std::get_if<Argument::SlotRef>(&instruction.results.front().value)
@@ -123,7 +126,8 @@ std::optional<SparseContent> content_taken(const Program& program, const Instruc
 }  // namespace
 
 std::optional<SparseContent> sparse_content(const Program& program, SlotId sparse) {
-  // One step for each operator between a tensor and the sparse tensor that it was made as.
+  // Each round follows one operator from a sparse tensor to the sparse tensor that it was made
+  // from.
   for (std::size_t steps = 0; steps <= program.instructions.size(); ++steps) {
     if (!program.slots[sparse].sparse) {
       return std::nullopt;

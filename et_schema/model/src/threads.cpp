@@ -9,8 +9,8 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Below this share of its busy time a thread's overlap is what clocks and wrappers make of a
-/// caller that waits.
+/// If the overlap is a smaller share of a thread's busy time, it comes from clocks and wrappers
+/// around a waiting caller.
 constexpr double kLeastOverlap = 0.1;
 
 using ByThread = std::map<std::uint64_t, Stretches>;

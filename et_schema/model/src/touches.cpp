@@ -14,13 +14,13 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
   const auto storage_of = [&](SlotId slot) { return program.slots[slot].storage; };
   const bool moves_data = instruction.comm && instruction.kind != InstructionKind::kWait;
   for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-    // A list is taken as it is: those of communications and optimizers are long.
+    // Lists are not copied: those of communications and optimizers are long.
     const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
     const Argument::List alone =
         list == nullptr ? Argument::List{instruction.args[i]} : Argument::List();
     for_each_slot(list == nullptr ? alone : *list, [&](SlotId slot) {
-      // Most schemas write nothing, which the first look tells. What a send sends is recorded as
-      // its output too.
+      // Most schemas write nothing; find('!') is the cheap test. A send's data is recorded as its
+      // output, too.
       const bool writes =
           moves_data ? i == 1 && instruction.comm->kind != CommKind::kSend
           : instruction.kind == InstructionKind::kAlias
@@ -32,7 +32,7 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
     });
   }
   for_each_slot(instruction.results, [&](SlotId slot) {
-    // A view's result is memory that it reads.
+    // A result in memory that the instruction reads is a view.
     const StorageId storage = storage_of(slot);
     if (std::ranges::find(touched.reads, storage) == touched.reads.end()) {
       touched.writes.push_back(storage);

@@ -104,7 +104,7 @@ NodeClass classify(const Node& node) {
     return NodeClass::kLabel;
   }
   if (node.name == "_c10d_functional::_wrap_tensor_autograd") {
-    return NodeClass::kOperator;  // of that namespace the one that does not communicate
+    return NodeClass::kOperator;  // the only one of its namespace that does not communicate
   }
   if (node.name.starts_with("c10d::") || node.name.starts_with("c10d_functional::") ||
       node.name.starts_with("_c10d_functional")) {

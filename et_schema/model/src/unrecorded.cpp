@@ -13,11 +13,11 @@ bool is_epsilon(std::string_view op, std::string_view argument) {
   if (argument == "eps" || argument == "epsilon") {
     return true;
   }
-  // Adam's denominator. Nobody adds an exact zero to a list of tensors.
+  // Adam's denominator. No program adds an exact zero to a list of tensors.
   return argument == "scalar" && (op == "aten::_foreach_add_" || op == "aten::_foreach_add");
 }
 
-/// Epsilons by operator; traces print six decimals, in which all of these are zero or lost.
+/// Usual epsilons by operator, for those that a trace's six decimals lost.
 double usual_epsilon(std::string_view op) {
   constexpr double kNormEpsilon = 1e-5;
   constexpr double kAdagradEpsilon = 1e-10;
@@ -28,7 +28,7 @@ double usual_epsilon(std::string_view op) {
   return op.find("fused_adagrad") != std::string_view::npos ? kAdagradEpsilon : kAdamEpsilon;
 }
 
-/// The floating type of a result's elements, or of their parts where it is complex.
+/// Returns the floating type of a dtype, or of the parts of a complex one.
 std::optional<DType> floating_part(DType dtype) {
   if (dtype == DType::kComplexFloat64) {
     return DType::kFloat64;
@@ -39,10 +39,11 @@ std::optional<DType> floating_part(DType dtype) {
   return is_floating(dtype) ? std::optional(dtype) : std::nullopt;
 }
 
-/// The instruction was left to choose: its argument `dtype` is none, or it has no such argument.
+/// How an instruction's result type is set: freely if its argument `dtype` is none, or if it has no
+/// such argument.
 struct Choice {
-  bool is_free = false;        ///< no argument says a type
-  bool could_be_told = false;  ///< there is such an argument
+  bool is_free = false;        ///< no argument sets the type
+  bool could_be_told = false;  ///< it has an argument `dtype`
 };
 
 Choice choice_of(const Program& program, const Instruction& instruction) {
@@ -64,7 +65,7 @@ std::optional<DType> shown_by(const Program& program, const Instruction& instruc
     return std::nullopt;
   }
   bool has_tensors = false;
-  bool are_whole_numbers = true;  // Python's numbers beside them say nothing
+  bool are_whole_numbers = true;  // wrapped Python numbers do not count
   for_each_slot(instruction.args, [&](SlotId id) {
     const Slot& slot = program.slots[id];
     has_tensors = has_tensors || !slot.wrapped_number;

@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr double kTimeoutSeconds = 1800;
-/// Reads {"series":[[…]],…} from the file that it is given, and writes [[{…}]] there: what
-/// libraries print is in nobody's way.
+/// Reads {"series":[[…]],…} from the file that its argument names, and replaces it by [[{…}]].
+/// Libraries may print to standard output, so the answer does not go there.
 constexpr const char* kDriver = R"(
 import json, sys
 from otava.series import AnalysisOptions, Metric, Series
@@ -47,7 +47,7 @@ with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 )";
 
-/// A file that goes away again.
+/// A temporary file.
 class RequestFile {
  public:
   explicit RequestFile(const std::string& content) {
@@ -74,7 +74,7 @@ class RequestFile {
   std::string path_;
 };
 
-/// A point of a series of so many figures.
+/// Parses a change point of a series with `figures` values.
 ChangePoint point_of(const nlohmann::json& json, std::size_t figures) {
   const ChangePoint point{.index = json.at("index").get<std::size_t>(),
                           .p_value = json.at("p").get<double>()};
@@ -84,7 +84,7 @@ ChangePoint point_of(const nlohmann::json& json, std::size_t figures) {
   return point;
 }
 
-/// What the driver wrote of each of the series at `places`.
+/// Reads the driver's answer: change points of each of the series at `places`.
 std::vector<std::vector<ChangePoint>> read_answer(const std::string& path,
                                                   const std::vector<std::vector<double>>& series,
                                                   const std::vector<std::size_t>& places,
@@ -122,7 +122,7 @@ double change(const ChangePoint& point) {
   return std::abs(point.after / point.before - 1);
 }
 
-/// What change points divide a series into.
+/// The levels between change points of a series.
 class Levels {
  public:
   Levels(const std::vector<ChangePoint>& points, const std::vector<double>& series)

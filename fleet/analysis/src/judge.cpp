@@ -36,7 +36,7 @@ bool is_part(const comparer::Row& row) {
          row.kind == RowKind::kOperator || row.kind == RowKind::kCollective;
 }
 
-/// The parts with the iteration's own verdict, the largest change first.
+/// Returns the parts with the iteration's verdict, the largest change first.
 std::vector<const comparer::Row*> parts_of(const Comparison& comparison, Verdict verdict) {
   std::vector<const comparer::Row*> parts;
   for (const comparer::Row& row : comparison.rows) {
@@ -59,13 +59,13 @@ std::string text_of(const comparer::Row& row) {
   return row.ratio ? fmt::format("{} {:.2f} times", name, row.ratio->value) : std::string(name);
 }
 
-/// A change's 95 % interval: beside the rest, what the machine does to all classes is no class's.
+/// Returns a change's 95 % interval: beside the rest, if known, without the machine's own change.
 const comparer::Ratio& interval_of(const comparer::Row& row) {
   return row.beside_rest ? *row.beside_rest : *row.ratio;
 }
 
-/// What the classes and the gap that `is_counted` may cost, as shares of the step before: those
-/// that take longer, and those that take less.
+/// Upper bounds of the changes of the classes and the gap for which `is_counted` holds, as shares
+/// of the earlier step: sum over slower parts, and over faster ones.
 struct Cost {
   double longer = 0;
   double shorter = 0;
@@ -89,8 +89,8 @@ Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
   return step_ms > 0 ? Cost{cost.longer / step_ms, cost.shorter / step_ms} : Cost{};
 }
 
-/// Whether the iteration may have changed by `least`: one that is shown and may be as large is
-/// told, or half of all that are just as large would not be.
+/// Returns true if the iteration's change may reach `least`. The interval's end decides instead of
+/// its middle: otherwise half of all changes of exactly that size would go unreported.
 bool may_be_large(const comparer::Row& iteration, double least) {
   const comparer::Ratio& by_clock = *iteration.ratio;
   const comparer::Ratio& beside_clock = interval_of(iteration);
@@ -145,7 +145,7 @@ bool was_quiet(const et_schema::Report& report) {
   return et_schema::interruptions_per_s(report).value_or(0) <= et_schema::kIdleSwitchesPerS;
 }
 
-/// Those of quiet nights, where there are any: one busy night must not veto all that follow.
+/// Returns the runs of quiet nights if there are any: one busy night must not veto all later ones.
 std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& before) {
   const bool has_quiet = std::ranges::any_of(before, was_quiet);
   std::vector<comparer::Run> runs;
@@ -157,8 +157,8 @@ std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& bef
   return runs;
 }
 
-/// Whether the machine's own speed, by its probe, changed so much in the same direction that it
-/// explains the most, and no more than `least` is left.
+/// Returns true if the machine's speed, by its probe, changed in the same direction and explains at
+/// least half of the change, and no more than `least` is left.
 bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_probe,
                      double least) {
   if (!speed_probe) {
@@ -169,7 +169,7 @@ bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_p
   return left * change < 0 || std::abs(left) <= std::min(std::log1p(least), std::abs(change) / 2);
 }
 
-/// "; the machine itself 1.20 times", where that matters.
+/// "; the machine itself 1.20 times" if its speed changed notably.
 std::string machine_text(const std::optional<comparer::Ratio>& speed_probe) {
   const bool has_moved =
       speed_probe && std::abs(std::log(speed_probe->value)) > std::log1p(kLeastChange);
@@ -182,8 +182,8 @@ bool is_shown(const comparer::Row& row) {
   return row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster;
 }
 
-/// Whether classes that are slower, or faster, cost so much of the step; kUnsure: neither do. They
-/// show what the whole step may hide, whose machine may have been another.
+/// Returns the direction in which classes changed by more than `least` of the step; kUnsure if in
+/// neither. The step's time may hide such changes if the machine's state differs.
 Verdict change_of_classes(const Comparison& comparison, double least) {
   const Cost cost = cost_of(comparison, is_shown);
   return cost.longer > least    ? Verdict::kSlower
@@ -191,7 +191,7 @@ Verdict change_of_classes(const Comparison& comparison, double least) {
                                 : Verdict::kUnsure;
 }
 
-/// Whether as large a change is there that the work of others alone kept from being shown.
+/// Returns true if other programs' work is the only reason why a change of that size is not shown.
 bool is_hidden_by_others(const Comparison& comparison, const comparer::Row& iteration,
                          double least) {
   const bool is_large = std::abs(std::log(iteration.ratio->value)) > std::log1p(least);
@@ -201,7 +201,7 @@ bool is_hidden_by_others(const Comparison& comparison, const comparer::Row& iter
                                  std::max(vetoed.longer, vetoed.shorter) > least);
 }
 
-/// "1.31 times as long as before, but others …": of tonight, or of the nights before.
+/// "1.31 times as long as before, but others …": interrupted tonight's, or all earlier replays.
 std::string text_of_others(const et_schema::Report& tonight, const Comparison& comparison,
                            double ratio) {
   if (!was_quiet(tonight)) {

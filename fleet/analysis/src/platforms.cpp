@@ -25,7 +25,7 @@ bool has_interval(const PlatformTime& time) {
          time.high_ms >= time.low_ms;
 }
 
-/// Standard error of a median's logarithm, by its 95 % interval; 0 where that is not known.
+/// Standard error of the median's logarithm, derived from its 95 % interval; 0 if unknown.
 double log_error(const PlatformTime& time) {
   return has_interval(time) ? std::log(time.high_ms / time.low_ms) / (2 * kNormal95) : 0;
 }
@@ -69,7 +69,7 @@ double weighted_ratio(const std::vector<Pair>& pairs) {
   return weight > 0 ? sum / weight : std::nan("");
 }
 
-/// The weighted ratio of a fleet drawn from this one, with times drawn from their intervals.
+/// Returns the weighted ratio of a resampled fleet, with times drawn from their intervals.
 double resampled_ratio(const std::vector<Pair>& pairs, Random& random) {
   double sum = 0;
   double weight = 0;
@@ -109,8 +109,8 @@ double faster_probability(const std::vector<Pair>& pairs) {
   return static_cast<double>(faster) / static_cast<double>(kRatioResamples);
 }
 
-/// Σ weight × (time here − time there) ÷ iteration there, by class; "outside of operators" is what
-/// is left of the ratio.
+/// Returns Σ weight × (time here − time there) ÷ iteration there, by class. "outside of operators"
+/// is the remainder of the ratio.
 std::vector<ClassPart> class_parts(const std::vector<Pair>& pairs) {
   std::map<std::string, double> parts;
   double weight = 0;
@@ -180,7 +180,7 @@ std::vector<PlatformRow> common_rows(const std::vector<PlatformRow>& rows,
   return common;
 }
 
-/// How often each platform is the fastest, over resampled fleets.
+/// Sets how often each platform is the fastest, over resampled fleets.
 void add_first_probabilities(PlatformComparison& comparison, const std::vector<PlatformRow>& rows) {
   std::vector<std::string> names;
   for (const PlatformSummary& summary : comparison.platforms) {

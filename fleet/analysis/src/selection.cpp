@@ -18,17 +18,17 @@ namespace {
 using Places = std::vector<std::size_t>;
 
 constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth of the time
-constexpr double kTotalScale = 1;      // weights add up to one, too
+constexpr double kTotalScale = 1;      // row that makes the weights add up to one
 constexpr std::size_t kSubsetResamples = 200;
 
-/// NaN for none.
+/// NaN if empty.
 double quantile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   return et_schema::percentile(values, share).value_or(std::nan(""));
 }
 
-/// Candidates as columns: share of time by class, features in standard deviations, and a row that
-/// weights add up in.
+/// The candidates as columns: share of time by class, features in standard deviations, and a
+/// constant row that makes the weights add up to one.
 class Fleet {
  public:
   Fleet(const std::vector<Candidate>& candidates, const std::vector<std::string>& choose_on)
@@ -73,7 +73,7 @@ class Fleet {
     return some;
   }
 
-  /// Weights of the subset that give the whole; they add up to one.
+  /// Returns the weights with which the subset reproduces `target`; they add up to one.
   [[nodiscard]] std::vector<double> fit(const Places& places,
                                         const std::vector<double>& target) const {
     std::vector<double> weights = non_negative_least_squares(of(places), target);
@@ -84,7 +84,7 @@ class Fleet {
     return weights;
   }
 
-  /// Total variation of time by class between subset and fleet.
+  /// Returns the total variation distance of time by class between subset and fleet.
   [[nodiscard]] double mix_distance(const Places& places,
                                     const std::vector<double>& weights) const {
     double sum = 0;
@@ -129,7 +129,7 @@ class Fleet {
     }
   }
 
-  /// Ratios of platforms that may be looked at are to be met, too.
+  /// Adds the ratios of platforms whose times may be used: the subset must reproduce them.
   void add_ratio_rows(const std::vector<std::string>& choose_on) {
     for (std::size_t i = 1; i < choose_on.size(); ++i) {
       const auto has_both = [&](const Candidate& row) {
@@ -149,7 +149,7 @@ class Fleet {
   std::size_t class_rows_ = 0;
 };
 
-/// A subset, its weights, and how far it is from the whole.
+/// A subset, its weights, and its distance from the fleet.
 struct Subset {
   Places places;
   std::vector<double> weights;
@@ -206,8 +206,8 @@ class Selector {
            (options_.most_seconds <= 0 || cost_of(places) <= options_.most_seconds);
   }
 
-  /// Adds the job that brings the whole nearest, as long as the budget lets it and the error asks
-  /// for it.
+  /// Adds the job that reduces the residual most, while the budget allows it and until the error is
+  /// small enough.
   [[nodiscard]] Subset greedy() const {
     Subset now;
     while (now.places.size() < fleet_.size()) {
@@ -237,7 +237,7 @@ class Selector {
     return now;
   }
 
-  /// The weighted ratio of two platforms, over places that have both. Nothing where one lacks it.
+  /// Returns the weighted ratio of two platforms over `places`; empty if one of these lacks a time.
   [[nodiscard]] std::optional<double> ratio_of(const Places& places,
                                                const std::vector<double>& weights,
                                                const std::string& platform,
@@ -271,7 +271,7 @@ class Selector {
   }
 
   [[nodiscard]] double error_of(const Subset& subset) const {
-    // The bound of a ratio that follows from classes: docs/metrics.md, "Fleet".
+    // This bounds the error of ratios that follow from classes: docs/metrics.md, "Fleet".
     double error = 2 * fleet_.mix_distance(subset.places, subset.weights);
     for (std::size_t i = 1; i < options_.choose_on.size(); ++i) {
       error = std::fmax(error, ratio_error(subset, options_.choose_on[i], options_.choose_on[0]));
@@ -279,7 +279,7 @@ class Selector {
     return error;
   }
 
-  /// Weights with their spread over fleets whose jobs are drawn from this one's.
+  /// Adds the jobs' weights with their intervals over resampled fleets.
   void add_jobs(Selection& selection, const Subset& subset) const {
     constexpr double kLow = 0.025;
     constexpr double kHigh = 0.975;

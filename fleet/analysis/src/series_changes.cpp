@@ -11,7 +11,7 @@
 namespace understudy::fleet {
 namespace {
 
-/// The figures of `results` from `begin` on, before `end`.
+/// Returns the median of results [begin, end).
 double median_ms(const std::vector<Result>& results, std::size_t begin, std::size_t end) {
   std::vector<double> figures;
   for (std::size_t i = begin; i < end; ++i) {
@@ -27,8 +27,7 @@ std::vector<std::string> environment_in(const std::string& text) {
                                  : std::vector{text.substr(at + kWith.size())};
 }
 
-/// What changed a series, in the words of the night that told it or of the
-/// nights behind it.
+/// The changes of a series, as described by the night that reported them or by later nights.
 class Changes {
  public:
   Changes(const std::vector<Event>& events, const std::vector<Result>& results)
@@ -69,7 +68,7 @@ class Changes {
                        .environment = environment_in(event.text)});
   }
 
-  /// A night that was slower or faster than those before it.
+  /// Adds a night that was slower or faster than earlier nights.
   void add_night(const Event& event) {
     constexpr std::size_t kBefore = 5;  // nights that it was held against
     const auto first = std::ranges::find(results_, event.night, &Result::night);
@@ -87,8 +86,8 @@ class Changes {
                        .is_recovery = event.kind == kRecovered});
   }
 
-  /// Where the level before `index` begins, of `most` nights at most: at the
-  /// last change before it.
+  /// Returns the start of the level before `index`: the last change before it, but at most `most`
+  /// nights back.
   [[nodiscard]] std::size_t level_begin(std::size_t index, std::size_t most) const {
     std::size_t begin = index - std::min(index, most);
     for (const std::vector<SeriesChange>* marks : {&points_, &nights_}) {
@@ -99,7 +98,7 @@ class Changes {
     return begin;
   }
 
-  /// Otava may place a change a night or two beside the first that showed it.
+  /// Otava may place a change a night or two beside the first night that showed it.
   static bool are_one(const SeriesChange& a, const SeriesChange& b) {
     constexpr std::size_t kNear = 2;
     return (a.after_ms > a.before_ms) == (b.after_ms > b.before_ms) &&

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> count_of(const std::vector<const Series*>& side) {
   return first == nullptr || first->count == 0 ? std::nullopt : std::optional(first->count);
 }
 
-/// Typical time of the side that has the row, if the other side lacks it.
+/// Returns the typical time of the only side that has the row.
 std::optional<double> time_of(const std::vector<const Series*>& side) {
   if (side.front() == nullptr || side.front()->samples_ms.empty()) {
     return std::nullopt;
@@ -42,7 +42,7 @@ double logarithmic_mean(double a, double b) {
   return std::abs(log_ratio) < kNearlyEqual ? a : (b - a) / log_ratio;
 }
 
-/// How much more often than on an idle machine the busier run was interrupted.
+/// Square of the busiest run's rate of interruptions over that of an idle machine; at least 1.
 double disturbance_of(double switches_per_s) {
   const double most = std::max(1.0, switches_per_s / et_schema::kIdleSwitchesPerS);
   return most * most;
@@ -61,7 +61,7 @@ class Comparer {
     set_shares();
   }
 
-  /// Leaves out classes that changed, one by one, the surest change first: what has changed says
+  /// Excludes changed classes one by one, the most certain change first: a class that changed says
   /// nothing about what the others have in common.
   std::vector<Row> compare(const CompareOptions& options) {
     for (;;) {
@@ -83,7 +83,7 @@ class Comparer {
     }
   }
 
-  /// Absent if a run has not measured the speed probe.
+  /// Unset if a run did not measure the speed probe.
   [[nodiscard]] std::optional<Ratio> speed_probe() const {
     for (const EstimatedRow& each : rows_) {
       if (each.row.kind == RowKind::kSpeedProbe && each.estimate) {
@@ -117,7 +117,7 @@ class Comparer {
   }
 
   const std::optional<Reference>& rest_of(const PairedRow& row) {
-    // The row's own class says nothing about the rest.
+    // The row's own class must not be part of the rest.
     std::set<std::string> left_out = changed_;
     switch (row.kind) {
       case RowKind::kClass:
@@ -147,7 +147,7 @@ class Comparer {
     return place->second;
   }
 
-  /// Returns false if no class has changed except those that are left out.
+  /// Excludes the most certain class change from the rest. Returns false if none is left.
   bool leave_out_surest(const std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
     const Row* surest = nullptr;
     double least_p = 2;
@@ -233,8 +233,8 @@ class Comparer {
     return std::abs(change.value) <= change.half_interval();
   }
 
-  /// Adds the row of what the classes without a change of their own have in common, or of all
-  /// classes if these are the smaller part.
+  /// Adds the row of the change that all unchanged classes share, or that all classes share if the
+  /// unchanged ones are the smaller part.
   void add_common(std::vector<Row>& rows, std::vector<Evidence>& evidence) {
     constexpr double kMostChanged = 0.5;
     const std::optional<Reference>& unchanged = reference(changed_);
@@ -265,14 +265,14 @@ class Comparer {
   Setting setting_;
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
-  std::set<std::string> changed_;  ///< classes that have changed, as far as is shown yet
-  /// The keys are the classes that are left out.
+  std::set<std::string> changed_;  ///< classes found to have changed so far
+  /// By excluded classes.
   std::map<std::set<std::string>, std::optional<Reference>> references_;
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
 };
 
-/// Withdraws changes; with `all` every verdict.
+/// Sets changes, or with `all` every verdict, to UNSURE.
 void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   for (Row& row : rows) {
     if (all || row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {
@@ -307,7 +307,7 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   comparison.rows = comparer.compare(options);
   comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
-    veto_changes(comparison.rows, "busy");  // other programs' work may have changed them
+    veto_changes(comparison.rows, "busy");  // other programs may have caused the changes
   }
   const auto is_incomplete = [](const std::vector<Run>& runs) {
     return std::ranges::any_of(runs, &Run::is_incomplete);

@@ -13,29 +13,28 @@ namespace {
 
 using Vector = std::array<double, kCovariates>;
 
-/// What is assumed of a row's slopes if the runs do not show them. Their sum is that of the
-/// covariates, give or take the first number; each slope is like the other, give or take the
-/// second.
+/// Prior knowledge of a row's slopes: their sum deviates from 1 by the first standard deviation,
+/// and they differ from each other by the second.
 constexpr double kSpreadOfSum = 0.3;
 constexpr double kSpreadOfDifference = 0.5;
-/// A single sample may differ by at most two of the run's deviations from the median of itself and
-/// this many neighbours on either side.
+/// A single sample is clamped to within this many deviations of the run from the median of itself
+/// and this many neighbours on either side.
 constexpr std::size_t kNeighboursPerSide = 4;
 constexpr double kDeviations = 2;
-/// Means of neighbouring samples are still alike: this many of them are worth one.
+/// Means of neighbouring samples are correlated: this many of them count as one.
 constexpr double kAlike = 2;
-/// The speed probe shows what the clock does. The other classes show only in part what neighbours
-/// do to memory. So a row that follows the classes rather than the clock is less certain in two
-/// ways. Its runs' means wander beyond the blocks within them (in variance: where it follows the
-/// classes alone; otherwise by the square of that share). And its slopes may differ between the
-/// runs. A block is a sixth of the run.
+/// The speed probe shows all effects of the clock, but the other classes show only in part what
+/// neighbours do to memory. So a row that follows the classes rather than the clock is less certain
+/// in two ways: its runs' means drift beyond the blocks within them (a variance proportional to the
+/// square of the classes' share), and its slopes may differ between the runs. A block is a sixth of
+/// the run.
 constexpr double kWanders = 3;
 constexpr double kSlopesDiffer = 0.2;
 constexpr double kLeastShareOfClasses = 0.5;
 constexpr std::size_t kBlocks = 6;
 constexpr double kLeastVariance = 1e-8;
 
-/// Moves single samples that something interrupted near to their neighbours.
+/// Clamps single interrupted samples to the vicinity of their neighbours.
 std::vector<double> without_spikes(const std::vector<double>& samples) {
   std::vector<double> levels;
   std::vector<double> distances;
@@ -48,7 +47,7 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   }
   const double most = kDeviations * et_schema::median(distances).value_or(0) / kMedianOfNormal;
   if (most == 0) {
-    return samples;  // most samples are equal: one that differs is no spike
+    return samples;  // most samples are equal: a different one is no spike
   }
   std::vector<double> result(samples.size());
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -57,8 +56,8 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   return result;
 }
 
-/// Means of groups of ⌊√n ÷ 2⌋ samples. In them a covariate's own noise, which is no cause,
-/// averages out; what the machine does for longer remains.
+/// Returns the means of groups of ⌊√n ÷ 2⌋ samples. They average out a covariate's own noise, which
+/// influences nothing, and keep what the machine does for longer.
 std::vector<double> group_means(const std::vector<double>& samples) {
   const double root = std::sqrt(static_cast<double>(samples.size()));
   const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(root / 2), 1);
@@ -99,7 +98,7 @@ struct Matrix {
   }
 };
 
-/// Precision of the prior knowledge of the slopes; with one covariate its slope is the sum.
+/// Precision of the prior of the slopes. With one covariate, its slope is the sum.
 Matrix prior_precision(std::size_t covariates) {
   const double sum = 1 / (kSpreadOfSum * kSpreadOfSum);
   const double difference = 1 / (kSpreadOfDifference * kSpreadOfDifference);
@@ -107,9 +106,9 @@ Matrix prior_precision(std::size_t covariates) {
                                   : Matrix{sum + difference, sum - difference, sum + difference};
 }
 
-/// The groups of a run, centred around its means.
+/// Group means of a run, minus their mean.
 struct Centered {
-  /// Sign and weight of the run's part in the difference: 1 ÷ runs of B, or −1 ÷ runs of A.
+  /// Sign and weight of the run in the difference: 1 ÷ runs of B, or −1 ÷ runs of A.
   double sign = 1;
   double level = 0;
   Vector covariate_levels = {};
@@ -177,7 +176,7 @@ class Regression {
   [[nodiscard]] double degrees() const { return degrees_; }
   [[nodiscard]] const Vector& slopes() const { return slopes_; }
 
-  /// Variance of the difference of the levels, whose covariates differ by `gap`.
+  /// Variance of the difference of the levels if the covariates' levels differ by `gap`.
   [[nodiscard]] double variance_of_difference(const Vector& gap) const {
     const Vector reach = precision_.solve(gap);
     const double slope_spread = kSlopesDiffer * share_of_classes();
@@ -201,7 +200,7 @@ class Regression {
     }
     return sum;
   }
-  /// The share of the classes in what the row follows.
+  /// Share of the classes in the slopes; at least kLeastShareOfClasses.
   [[nodiscard]] double share_of_classes() const {
     const std::array<bool, kCovariates>& there = runs_.front().is_there;
     const double of_clock = there[kOfClock] ? std::max(slopes_[kOfClock], 0.0) : 0;
@@ -209,7 +208,7 @@ class Regression {
     const double both = of_clock + of_classes;
     return both > 0 ? std::max(of_classes / both, kLeastShareOfClasses) : 1;
   }
-  /// Sums what each group adds to the difference, over circular blocks.
+  /// Estimates the variance that a run adds to the difference, from sums over circular blocks.
   [[nodiscard]] double variance_of(const Centered& run, const Vector& reach) const {
     const std::size_t groups = run.response.size();
     std::vector<double> parts(groups);

@@ -14,7 +14,7 @@
 namespace understudy::comparer {
 namespace {
 
-using DeviceKey = std::pair<std::string, std::string>;  ///< DeviceRow's name and call
+using DeviceKey = std::pair<std::string, std::string>;  ///< name and call of a DeviceRow
 using Rows = std::map<DeviceKey, DeviceRow>;
 
 void add(const DeviceStep& step, bool is_a, const std::function<DeviceKey(const DeviceWork&)>& key,
@@ -51,7 +51,7 @@ void add(const DeviceRow& row, DeviceRow& sum) {
   sum.b_launches += row.b_launches;
 }
 
-/// `shared` is of rows that both sides have.
+/// Adds to `shared` only if both sides have the row.
 void add(const DeviceRow& row, DeviceRow& all, DeviceRow& shared) {
   add(row, all);
   if (row.a_ms && row.b_ms) {
@@ -80,7 +80,7 @@ DeviceComparison compare_devices(DeviceStep a, DeviceStep b) {
 
 void refuse_different_work(const DeviceComparison& comparison) {
   constexpr double kLeastShare = 0.1;
-  // Kernels that no operator is known of tell nothing.
+  // Kernels without a known operator are ignored.
   DeviceRow all;
   DeviceRow shared;
   for (const DeviceRow& row : comparison.calls) {

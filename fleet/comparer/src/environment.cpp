@@ -18,7 +18,7 @@ using Fields = std::map<std::string, std::string>;
 
 constexpr const char* kNone = "–";
 
-/// The fields that must be equal if the rest of a run is to show the machine's state.
+/// Fields that must be equal so that the rest of a run can show the machine's state.
 constexpr std::array<std::string_view, 11> kOther = {
     "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
     "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
@@ -78,7 +78,7 @@ std::string value_of(const Fields& fields, const std::string& name) {
   return found == fields.end() || found->second.empty() ? kNone : found->second;
 }
 
-/// The values of a field in the runs of one side.
+/// Returns the values of a field in the runs of one side.
 std::set<std::string> values_of(const std::vector<Fields>& runs, const std::string& name) {
   std::set<std::string> values;
   for (const Fields& fields : runs) {
@@ -94,7 +94,7 @@ std::vector<Fields> fields_of(const std::vector<Run>& runs) {
   return fields;
 }
 
-/// How often each operator is called; this tells benchmarks apart if a report has no hash.
+/// Returns the calls of each operator, which identify the benchmark of a report without a hash.
 std::map<std::string, std::uint64_t> calls_of(const Run& run) {
   std::map<std::string, std::uint64_t> calls;
   for (const Series& row : run.rows) {
@@ -142,9 +142,10 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
-/// Whether all the kinds of runs present tell the field. A profile tells its source, its number of
-/// ranks and its device alone, and names the device as no report does. A prediction also tells of
-/// which benchmark it is and which tool made it; what its costs are counts among predictions alone.
+/// Returns true if all the kinds of runs present record the field. A profile records only its
+/// source, its number of ranks and its device, whose name differs from the one in reports. A
+/// prediction also records its benchmark and the tool that made it; its other fields are compared
+/// only among predictions.
 bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const std::vector<Run>& b) {
   bool has_profile = false;
   bool has_prediction = false;

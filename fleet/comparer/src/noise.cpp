@@ -12,10 +12,10 @@ namespace understudy::comparer {
 namespace {
 
 constexpr std::size_t kDraws = 500;
-/// A smaller time, or share, counts as this one: logarithms need a positive number.
+/// Smaller times and shares are raised to this value, since logarithms need positive numbers.
 constexpr double kLeast = 1e-9;
-/// Scatter of a single sample if no run shows it: one in twenty of the row, and a share of the
-/// step.
+/// Assumed scatter of a single sample if no run shows it: relative to the row, and as a share of
+/// the step.
 constexpr double kUntoldScatter = 0.05;
 constexpr double kUntoldScatterOfStep = 0.002;
 
@@ -23,8 +23,8 @@ double square(double value) {
   return value * value;
 }
 
-/// Variance of the difference of the sides' means, from the spread between runs of one side, pooled
-/// over both sides.
+/// Variance of the difference of the sides' means, estimated from the spread between runs of one
+/// side, pooled over both sides.
 double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
                      const Setting& setting) {
   const double squares = static_cast<double>(a.size() - 1) * variance(a) +
@@ -32,7 +32,7 @@ double seen_variance(const std::vector<double>& a, const std::vector<double>& b,
   return squares / static_cast<double>(setting.degrees()) * setting.of_difference();
 }
 
-/// Scatter of a row's single samples, by the runs that have enough of them.
+/// Scatter of a row's single samples, from the runs with enough of them; at least kUntoldScatter.
 double scatter_of(const PairedRow& row) {
   double scatter = kUntoldScatter;
   for (const std::vector<const Series*>* side : {&row.a, &row.b}) {
@@ -52,7 +52,7 @@ bool is_complete(const std::vector<const Series*>& side) {
   });
 }
 
-/// Variance of the difference of the sides, without that of the machine's state.
+/// Expected variance of the difference of the sides, without the machine's state.
 double expected_variance(const Estimate& row, double inflation, const Setting& setting) {
   double expected = row.sampling_variance() +
                     inflation * process_variance(row, setting) * setting.of_difference();
@@ -62,7 +62,7 @@ double expected_variance(const Estimate& row, double inflation, const Setting& s
   return expected;
 }
 
-/// The more certain one; each is a bound by itself.
+/// Returns the more certain of two bounds.
 Uncertain surer(const Uncertain& a, const Uncertain& b) {
   const double p_a = a.p();
   const double p_b = b.p();
@@ -106,7 +106,7 @@ Sampler::Location Sampler::locate(const Series& row, std::uint64_t run) {
     location.draws.assign(kDraws, location.log_ms);
     return location;
   }
-  // With few blocks the bootstrap shows too small a variance, as dividing by n instead of n − 1
+  // With few blocks the bootstrap underestimates the variance, as dividing by n instead of n − 1
   // does.
   const double blocks =
       static_cast<double>(samples.size()) / static_cast<double>(block_length(samples.size()));
@@ -198,7 +198,7 @@ Uncertain with_machine(const Estimate& row, double spread_variance, const Settin
   if (setting.degrees() == 0) {
     return bound;
   }
-  // Several runs show the machine's noise themselves; a few may be alike by luck.
+  // Several runs show the machine's noise themselves, but a few may agree by chance.
   constexpr std::size_t kManyDegrees = 4;
   const double least = setting.degrees() < kManyDegrees ? expected : row.sampling_variance();
   const double seen = seen_variance(row.logs_a, row.logs_b, setting);
@@ -211,7 +211,7 @@ namespace {
 using Key = std::tuple<RowKind, std::string, std::string>;
 
 Key key_of(const Series& row) {
-  // The class of an operator is no part of its identity; the size of a collective is.
+  // The class of an operator is not part of its key; the size of a collective is.
   return {row.kind, row.name, row.kind == RowKind::kCollective ? row.detail : std::string()};
 }
 

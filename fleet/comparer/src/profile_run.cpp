@@ -23,7 +23,7 @@ using et_schema::Stretches;
 
 constexpr double kNsPerMs = 1e6;
 
-/// Whether the event is an operator. Under cpu_op, Kineto also has the wrappers of autograd
+/// Returns true for operators. Kineto's category cpu_op also contains autograd's wrappers
 /// ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0",
 /// "torch::autograd::AccumulateGrad") and plain names ("detach").
 bool is_operator(const KinetoEvent& event) {
@@ -38,12 +38,12 @@ std::string class_of(std::string_view name) {
 
 struct Call : et_schema::NestedEvent {
   std::vector<std::size_t> children = {};
-  bool holds_known = false;    ///< it, or an operator below it, has one of the known names
-  std::int64_t device_ns = 0;  ///< Σ duration of the device work that it and all below it launched
+  bool holds_known = false;    ///< this operator or one below it has a known name
+  std::int64_t device_ns = 0;  ///< Σ duration of device work launched by it and all below it
 };
 
-/// The operators' calls of all threads as trees; callers come before callees. A device's event is
-/// the innermost operator's around its launch.
+/// Returns the operator calls of all threads as trees, callers before callees. A device event
+/// belongs to the innermost operator around its launch.
 std::vector<Call> call_trees(const Profile& profile, const DeviceTimeline& device,
                              const std::set<std::string>& known) {
   const std::vector<et_schema::NestedEvent> nested = nested_events(profile, is_operator);
@@ -165,10 +165,10 @@ class ProfileRows {
 
   const std::set<std::string>& known_;
   bool by_device_;
-  Stretches steps_;  ///< their marks
+  Stretches steps_;  ///< the steps' marks
   std::vector<std::int64_t> lengths_ns_;
   std::vector<Call> calls_;
-  std::vector<Stretches> covered_;  ///< by step: what operators cover
+  std::vector<Stretches> covered_;  ///< by step: time covered by operators
   std::map<std::string, Series> classes_;
   std::map<std::string, Series> operators_;
   std::map<std::string, Series> on_device_;

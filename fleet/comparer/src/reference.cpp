@@ -11,21 +11,20 @@
 namespace understudy::comparer {
 namespace {
 
-/// Operators with a smaller share of the step say little about anything but themselves.
+/// Operators with a smaller share of the step are too noisy to estimate the inflation.
 constexpr double kLeastShare = 0.002;
-/// The median of z² where z is standard normal.
+/// The median and the upper quartile of z² for a standard normal z.
 constexpr double kMedianOfSquare = kMedianOfNormal * kMedianOfNormal;
 constexpr double kUpperQuartileOfSquare = 1.3233;
-/// The part of a whole step that the clock does not explain has no bound, and nothing to compare it
-/// with. Its variance counts as this many times the variance that its wandering within the runs
-/// suggests.
+/// The part of a whole step that the clock does not explain has no bound, and no reference to
+/// compare it with. Its variance is the variance within the runs, times this factor.
 constexpr double kUnboundedByClock = 1.5;
-/// The assumption that the constants of noise.h fit weighs as much as this many rows.
+/// Weight, in rows, of the assumption that the constants of noise.h are right.
 constexpr double kPriorRows = 5;
 
 using Members = std::vector<const EstimatedRow*>;
 
-/// The weighted median over the members, with one value from each.
+/// Returns the weighted median over the members of one value each.
 template <typename ValueOf>
 double median_of(const Members& members, const std::vector<double>& weights, ValueOf value_of) {
   std::vector<double> values(members.size());
@@ -34,7 +33,7 @@ double median_of(const Members& members, const std::vector<double>& weights, Val
   return weighted_median(values, weights);
 }
 
-/// For each iteration the mean of the speed probe before and after it.
+/// Returns for each iteration the mean of the speed probes before and after it.
 std::vector<double> around(const std::vector<double>& speed_probe_ms) {
   std::vector<double> result = speed_probe_ms;
   for (std::size_t i = 0; i + 1 < result.size(); ++i) {
@@ -43,12 +42,12 @@ std::vector<double> around(const std::vector<double>& speed_probe_ms) {
   return result;
 }
 
-/// A row's series in the runs of A, then of B.
+/// Returns a row's series in a run; the runs of A come before those of B.
 const Series& series_of(const PairedRow& row, std::size_t run) {
   return run < row.a.size() ? *row.a[run] : *row.b[run - row.a.size()];
 }
 
-/// The covariates that rows of one run may follow.
+/// Returns the covariates of one run.
 Covariates covariates_of(const Members& members, std::size_t run) {
   std::vector<double> speed_probe_ms;
   std::vector<double> classes_ms;
@@ -77,16 +76,16 @@ double mean_log(const Estimate& row) {
   return sum / static_cast<double>(row.logs_a.size() + row.logs_b.size());
 }
 
-/// The weight grows with precision, but is bounded: one large class that changed must not outweigh
-/// all others that did not.
+/// Weight by precision, bounded so that one large class that changed does not outweigh all others
+/// that did not.
 double weight_of(const Estimate& estimate, const Setting& setting) {
   constexpr double kSoftening = 0.01;
   return 1 / (by_the_clock(estimate, 1, setting).variance + kSoftening * kSoftening);
 }
 
-/// By how much more than expected the operators outside of these classes vary around the reference.
-/// This is the genomic control of Devlin and Roeder (1999), pulled towards 1 where operators are
-/// few.
+/// Returns the factor by which operators outside of these classes vary more around the reference
+/// than expected: the genomic control of Devlin and Roeder (1999), shrunk towards 1 if there are
+/// few operators.
 double inflation_of(const Reference& reference, const std::set<std::string>& left_out,
                     const std::vector<EstimatedRow>& rows, const Setting& setting) {
   std::vector<double> squares;
@@ -110,7 +109,8 @@ double inflation_of(const Reference& reference, const std::set<std::string>& lef
   return std::max(1.0, (count * seen + kPriorRows) / (count + kPriorRows));
 }
 
-/// The row beside covariates, one set per run; `moderated` or `widened` combines the runs.
+/// Estimates the row's change beside covariates, one set per run. `together` is moderated() or
+/// widened(), which combine the runs.
 template <typename Together>
 std::optional<Uncertain> beside(const EstimatedRow& row, const std::vector<Covariates>& covariates,
                                 const Setting& setting, Together together) {
@@ -189,8 +189,8 @@ std::optional<Uncertain> beside_clock(const EstimatedRow& iteration, const Setti
     if (speed_probe_ms.empty()) {
       return std::nullopt;
     }
-    // The clock takes the place of the classes. Only there is it as uncertain as what follows the
-    // neighbours.
+    // The clock takes the slot of the classes, because the regression adds the uncertainty of
+    // neighbours' effects only there.
     covariates.emplace_back()[kOfClasses] = logs_of(around(speed_probe_ms));
   }
   return beside(

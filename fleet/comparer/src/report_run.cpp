@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMilliPerMicro = 1e-3;
 
-/// Leaves out figures that are not finite; reading a report gives NaN for them.
+/// Drops negative and non-finite samples; non-finite ones are NaN in a parsed report.
 std::vector<double> finite(const std::vector<double>& samples, std::uint64_t& left_out) {
   std::vector<double> kept;
   kept.reserve(samples.size());
@@ -23,7 +23,7 @@ std::vector<double> finite(const std::vector<double>& samples, std::uint64_t& le
   return kept;
 }
 
-/// Sums two rows by iteration, for as many iterations as both have.
+/// Adds `samples` to `sum` by iteration, for as many iterations as both have.
 void add_samples(std::vector<double>& sum, const std::vector<double>& samples) {
   sum.resize(std::min(sum.size(), samples.size()));
   for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -39,9 +39,9 @@ void add_row(std::map<std::string, Series>& rows, const Series& row) {
   }
 }
 
-/// One sample per iteration: the sum of the collective's calls in it. The samples come as all
-/// iterations of the first call, then all of the next. If they do not divide into iterations, each
-/// sample stands by itself.
+/// Returns one sample per iteration: the sum of the collective's calls in it. The input has all
+/// iterations of the first call, then all of the next. If it cannot be divided into iterations,
+/// each call is a sample.
 std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_t iterations) {
   const bool divides = iterations > 0 && calls_us.size() % iterations == 0;
   const std::size_t calls = divides ? calls_us.size() / iterations : 1;
@@ -114,8 +114,7 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
     run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
     const std::vector<double> moving_us = kept(row.moving_samples_us);
     if (!moving_us.empty()) {
-      // The rest of its time is spent waiting for the last rank, which is not the collective's own
-      // time.
+      // The remaining time is spent waiting for the last rank and is not the collective's own.
       run.rows.push_back({RowKind::kCollective, row.name, detail_of(row) + ", moving", row.count,
                           by_iteration(moving_us, iterations)});
     }

@@ -10,12 +10,12 @@
 namespace understudy::comparer {
 namespace {
 
-/// One in this many samples counts as fastest, but at least the following number.
+/// The fastest samples are the fastest 1 / kFastest of all, but at least kFewestFastest samples.
 constexpr std::size_t kFastest = 10;
 constexpr std::size_t kFewestFastest = 3;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// The indices in the order of the values.
+/// Returns the indices ordered by value.
 std::vector<std::size_t> order_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -49,7 +49,7 @@ std::vector<Resample> block_resamples(std::size_t samples, std::size_t count, st
   for (Resample& resample : resamples) {
     resample.reserve(samples);
     while (resample.size() < samples) {
-      // This does not use std::uniform_int_distribution: its numbers differ between standard
+      // std::uniform_int_distribution would give different numbers with different standard
       // libraries.
       std::size_t at = random() % samples;
       for (std::size_t i = 0; i < length && resample.size() < samples; ++i) {

@@ -10,17 +10,17 @@
 namespace understudy::comparer {
 namespace {
 
-/// Rows that are judged together. With these levels, a comparison of identical runs has a false
-/// verdict in at most 5 of 100 cases.
+/// Families of rows that are tested together. With these levels, a comparison of identical runs has
+/// a false verdict in at most 5 of 100 cases.
 enum class Family : std::uint8_t { kStep, kClasses, kOperators };
 constexpr std::array kLevels = {0.005, 0.035, 0.01};
-/// How a family's level is divided between the two ways to a verdict.
+/// Division of a family's level between the two tests that can give a verdict.
 constexpr double kPartOfRest = 0.8;
 constexpr double kPartOfMachine = 0.2;
 
 /// Smaller changes do not count, however certain they are.
 const double kLeastChange = std::log(1.01);
-/// A row that can hold at most this share of the step deserves neither a test nor a doubt.
+/// Rows that can be at most this share of the step are not tested, and count as SAME.
 constexpr double kNegligible = 0.002;
 
 Family family_of(RowKind kind) {
@@ -41,9 +41,10 @@ bool is_by_the_clock(const Evidence& evidence) {
   return clock * evidence.rest->value > 0 && std::abs(clock) >= kLeastChange;
 }
 
-/// Probability that noise alone gives as large a change beside the rest of the run; 1 if the change
-/// is too small to matter. If the rest has moved by more than the machine's state, the clock must
-/// show the change too: otherwise the rest may have changed instead of the row.
+/// Returns the probability that noise alone causes such a change beside the rest of the run; 1 if
+/// the change is too small to matter. If the rest changed by more than the machine's state
+/// explains, the clock must show the change too: otherwise the rest may have changed instead of the
+/// row.
 double p_of_rest(const Evidence& evidence) {
   if (!evidence.rest || evidence.has_few_samples) {
     return 1;
@@ -52,7 +53,7 @@ double p_of_rest(const Evidence& evidence) {
   return is_confirmed && std::abs(evidence.rest->value) >= kLeastChange ? evidence.rest->p() : 1;
 }
 
-/// The same for a change beyond what the machine's state explains.
+/// Like p_of_rest(), for a change beyond what the machine's state explains.
 double p_of_machine(const Evidence& evidence) {
   return evidence.machine && std::abs(evidence.machine->value) >= kLeastChange
              ? evidence.machine->p()
@@ -95,7 +96,7 @@ std::string why_unsure(const Evidence& evidence) {
     return "noise";
   }
   if (!evidence.rest) {
-    return "machine state";  // the machine's state can make as large a change
+    return "machine state";  // the machine's state could cause such a change
   }
   return is_clear(*evidence.rest) ? "noise" : "as the rest";
 }
@@ -109,8 +110,8 @@ void name_change(const Evidence& evidence, Row& row) {
   row.why = by_rest && !is_by_the_clock(evidence) ? "beside the rest" : "";
 }
 
-/// Judges the rows of a family. The larger a row's share of the step, the larger its part of the
-/// level.
+/// Judges the rows of a family. Each row gets a part of the level in proportion to its share of the
+/// step.
 void judge_family(Family family, std::vector<Row>& rows, const std::vector<Evidence>& evidence) {
   std::vector<std::size_t> members;
   std::vector<double> p_values;

@@ -91,7 +91,7 @@ class Postgres : public Connection {
     try {
       transaction_.reset();
     } catch (...) {
-      connection_.reset();  // it is lost, and with it what was not committed
+      connection_.reset();  // the connection is lost, and uncommitted changes with it
     }
   }
   void reconnect() override {
@@ -126,7 +126,7 @@ class Postgres : public Connection {
       throw TransientError(error.what());
     } catch (const pqxx::sql_error& error) {
       const std::string state = error.sqlstate();
-      // Serialization and deadlock; the server goes down or comes up; no room for connections.
+      // Serialization failures and deadlocks; a server that stops or starts; too many connections.
       if (state.starts_with("40") || state.starts_with("57P") || state.starts_with("53") ||
           state.starts_with("08") || state.starts_with("55P")) {
         throw TransientError(error.what());

@@ -41,7 +41,7 @@ bool Row::is_null(std::size_t column) const {
 std::int64_t Row::integer(std::size_t column) const {
   const Value& value = values_.at(column);
   if (const auto* real = std::get_if<double>(&value)) {
-    return std::llround(*real);  // sums of integers, in PostgreSQL
+    return std::llround(*real);  // PostgreSQL sums integers as numeric
   }
   const auto* integer = std::get_if<std::int64_t>(&value);
   if (integer == nullptr) {
@@ -88,7 +88,7 @@ std::string without_password(const std::string& url) {
     shown.replace(begin, end - begin, kHidden);
   }
   const std::size_t user = shown.find("//") + 2;
-  // A password may hold what would end the host's part, unescaped by mistake: up to the last "@".
+  // A password may contain unescaped characters that end the host's part, so search the last "@".
   const std::size_t host = shown.rfind('@', shown.find('?'));
   const std::size_t colon = shown.find(':', user);
   if (host != std::string::npos && host > user && colon < host) {
@@ -117,7 +117,7 @@ void in_transaction(Connection& connection, const std::function<void()>& body, d
             connection.reconnect();
           }
         } catch (const TransientError&) {
-          // Still gone: begin() says so, too.
+          // Still gone: begin() throws for it.
         }
         is_first = false;
         run_once(connection, body);

@@ -16,8 +16,8 @@ namespace understudy::fleet {
 [[nodiscard]] std::unique_ptr<Connection> connect_postgres(const std::string& url,
                                                            double patience_s);
 
-/// Tries again what others hold for now, after ever longer waits, until the patience is over by
-/// this process' own clock: then throws what `error_of` makes of the last TransientError's text.
+/// Repeats `attempt` after transient failures, with growing waits, for `patience_s` of monotonic
+/// time. Then throws `error_of` of the last failure's text.
 template <typename Attempt, typename ErrorOf>
 void with_patience(double patience_s, const Attempt& attempt, const ErrorOf& error_of) {
   using Clock = std::chrono::steady_clock;

@@ -12,7 +12,7 @@
 namespace understudy::fleet {
 namespace {
 
-/// What differs between the databases: {id}, a number that the database gives.
+/// Replaces {id} by the database's type of an automatic key.
 std::string in_dialect(std::string_view sql, Dialect dialect) {
   const std::string_view id = dialect == Dialect::kSqlite
                                   ? "INTEGER PRIMARY KEY AUTOINCREMENT"
@@ -25,7 +25,7 @@ std::string in_dialect(std::string_view sql, Dialect dialect) {
   return text;
 }
 
-// docs/formats.md, "fleet.db", says what each table holds.
+// docs/formats.md, "fleet.db", describes the tables.
 constexpr std::array kTables = {
     "CREATE TABLE job (id {id}, name TEXT NOT NULL UNIQUE, path TEXT NOT NULL, "
     "weight DOUBLE PRECISION NOT NULL, flags TEXT NOT NULL, added_utc TEXT NOT NULL, "
@@ -111,12 +111,12 @@ void make_tables(Connection& connection) {
                                         "--backup` made"});
 }
 
-/// The usual case, which takes no lock.
+/// The common case, which needs no lock.
 bool is_of_this_version(Connection& connection) {
   try {
     return version_of(connection) == kSchemaVersion;
   } catch (const TransientError&) {
-    return false;  // to be asked with more patience
+    return false;  // the transaction that follows retries
   }
 }
 

@@ -48,11 +48,11 @@ class Sqlite : public Connection {
       fail(database_.get(), path_);
     }
     sqlite3_busy_timeout(database_.get(), static_cast<int>(patience_s * kMsPerSecond));
-    // A stranger's schema may hold views and triggers: they call no function with side effects.
+    // An untrusted schema may have views and triggers: forbid them functions with side effects.
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    // A killed process loses nothing so. A machine without power may lose the last transactions,
-    // whole: their work is done again.
+    // With WAL and NORMAL, a killed process loses nothing. A power failure may lose the last
+    // transactions as a whole, whose work is then repeated.
     write_ahead(patience_s);
     query("PRAGMA synchronous=NORMAL");
     query("PRAGMA foreign_keys=ON");
@@ -82,7 +82,7 @@ class Sqlite : public Connection {
     return static_cast<std::uint64_t>(sqlite3_changes64(database_.get()));
   }
 
-  // Takes the write lock at once: a transaction that read first could not get it later.
+  // Acquires the write lock at once: a transaction that has already read might not get it later.
   void begin() override { query("BEGIN IMMEDIATE"); }
   void commit() override { query("COMMIT"); }
   void roll_back() override {
@@ -111,8 +111,8 @@ class Sqlite : public Connection {
   }
 
  private:
-  // SQLite does not wait by itself for others who open a new file at the same time: of two readers
-  // who want to write its header neither would ever give way.
+  // SQLite's own timeout does not cover processes that open a new file at the same time: two
+  // readers that both want to write its header would block each other for ever.
   void write_ahead(double patience_s) {
     with_patience(
         patience_s, [this] { query("PRAGMA journal_mode=WAL"); },
@@ -138,7 +138,7 @@ class Sqlite : public Connection {
 
   void bind(sqlite3_stmt* statement, const Values& parameters) {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      // "$1" is a name to SQLite, which numbers names as they first occur.
+      // SQLite treats "$1" as a name, and numbers names by their first occurrence.
       const int place = sqlite3_bind_parameter_index(statement, fmt::format("${}", i + 1).c_str());
       UNDERSTUDY_ASSERT(place > 0);
       const Value& value = parameters[i];
@@ -180,7 +180,7 @@ class Sqlite : public Connection {
   std::string path_;
   std::shared_ptr<const std::string> file_ = std::make_shared<const std::string>(path_);
   Database database_;
-  std::map<std::string, Statement> statements_;  // finalised before the database closes
+  std::map<std::string, Statement> statements_;  // must be finalised before the database closes
 };
 
 }  // namespace

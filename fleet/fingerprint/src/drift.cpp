@@ -13,7 +13,7 @@ namespace understudy::fleet {
 namespace {
 
 constexpr double kPercent = 100;
-constexpr double kLeastMove = 0.005;  // what rounds to nothing is not told
+constexpr double kLeastMove = 0.005;  // smaller moves would be shown as 0
 
 template <typename Map>
 std::set<std::string> names_of(const Map& a, const Map& b) {
@@ -32,7 +32,7 @@ typename Map::mapped_type value_in(const Map& map, const std::string& name) {
   return found == map.end() ? typename Map::mapped_type{} : found->second;
 }
 
-/// The name that moved most, and how far all did.
+/// The name with the largest change, and the sum of all changes.
 struct Farthest {
   std::string name;
   double by = 0;
@@ -46,7 +46,7 @@ struct Farthest {
   }
 };
 
-/// "1.0 → 4.0 KiB", in the unit of the larger.
+/// "1.0 → 4.0 KiB", in the larger value's unit.
 std::string bytes_text(double a, double b) {
   constexpr double kStep = 1024;
   std::string_view unit = "KiB";
@@ -60,7 +60,7 @@ std::string bytes_text(double a, double b) {
   return fmt::format("{:.1f} → {:.1f} {}", a / scale, b / scale, unit);
 }
 
-/// Half of the sum of what shares differ by: the total variation of two distributions.
+/// Total variation distance of the class shares.
 Move classes_move(const Fingerprint& a, const Fingerprint& b) {
   Farthest farthest;
   for (const std::string& name : names_of(a.class_share, b.class_share)) {
@@ -74,7 +74,7 @@ Move classes_move(const Fingerprint& a, const Fingerprint& b) {
                   kPercent * value_in(b.class_share, farthest.name), are_timed ? "time" : "calls")};
 }
 
-/// 1 − Σ smaller ÷ Σ larger count: Jaccard's distance of two bags.
+/// 1 − Σ smaller ÷ Σ larger count: the Jaccard distance of multisets.
 Move operators_move(const Fingerprint& a, const Fingerprint& b) {
   Farthest farthest;
   double larger = 0;
@@ -90,8 +90,8 @@ Move operators_move(const Fingerprint& a, const Fingerprint& b) {
                       value_in(b.operators, farthest.name).calls)};
 }
 
-/// By operator how many doublings its tensors grew or shrank by, two or more being all the way;
-/// weighted by the operator's mean share. Operators that one side lacks are another part's.
+/// Mean over the common operators, weighted by share, of how many doublings their tensors grew or
+/// shrank by; two or more count as 1. Other operators count in operators_move().
 Move shapes_move(const Fingerprint& a, const Fingerprint& b) {
   constexpr double kWholeWayDoublings = 2;
   Farthest farthest;
@@ -130,7 +130,7 @@ Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
                          static_cast<double>(value_in(b.collectives, farthest.name).bytes))};
 }
 
-/// The same, as if no times were recorded.
+/// Returns the fingerprint as if no times had been recorded.
 Fingerprint by_calls(Fingerprint print) {
   double calls = 0;
   for (const auto& [name, row] : print.operators) {
@@ -168,7 +168,7 @@ Move ranks_move(const Fingerprint& a, const Fingerprint& b) {
 }  // namespace
 
 Drift drift_between(const Fingerprint& a, const Fingerprint& b) {
-  if (a.is_timed != b.is_timed) {  // shares of times and of calls have nothing in common
+  if (a.is_timed != b.is_timed) {  // shares of time and shares of calls cannot be compared
     return drift_between(by_calls(a), by_calls(b));
   }
   Drift drift;

@@ -37,7 +37,7 @@ double elements_of(const Slot& slot) {
   return elements;
 }
 
-/// What all calls of one operator add up to.
+/// Sums over all calls of one operator.
 struct Sum {
   std::uint64_t calls = 0;
   double time = 0;
@@ -183,7 +183,7 @@ void members(auto& json, SameAs<CollectivePrint> auto& row) {
   json("bytes", row.bytes);
 }
 
-/// All but format and version.
+/// All members except format and version.
 static void print_members(auto& json, auto& print) {
   json("world_size", print.world_size);
   json("is_timed", print.is_timed);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMostNights = 200;
 
-/// A series as Otava takes it.
+/// A series, as input for Otava.
 struct NightSeries {
   SeriesName name;
   std::vector<Result> results;
@@ -56,7 +56,7 @@ std::map<std::string, std::string> job_by_hash(Connection& connection) {
   return jobs;
 }
 
-/// Fields of two environments that differ: "threads 2 → 1, torch 2.10 → 2.11".
+/// Lists the fields in which two environments differ: "threads 2 → 1, torch 2.10 → 2.11".
 std::string differences_of(const std::string& before, const std::string& after) {
   constexpr std::size_t kMost = 8;
   const nlohmann::json a = nlohmann::json::parse(before).flatten();
@@ -116,8 +116,8 @@ std::string text_of(const std::vector<ClassChange>& changes) {
   return texts.empty() ? "" : fmt::format(", of that {}", fmt::join(texts, ", "));
 }
 
-/// Whether the point was told, one or two nights beside where it is now: with each night Otava
-/// places it anew.
+/// Returns true if the point was reported before, up to two nights beside its present place: Otava
+/// may move it with each new night.
 bool is_known(const std::vector<Event>& events, const NightSeries& series,
               const ChangePoint& point) {
   constexpr std::ptrdiff_t kNear = 2;

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSummaryVersion = 1;
 constexpr std::chrono::milliseconds kPoll(500);
 
-/// Waits until all work is done. A platform whose workers are not heard of for a lease gives its
-/// work up: nobody waits for a machine that is gone.
+/// Waits until all work is done. The work of a platform without heartbeats for `lease_s` is ended,
+/// so that nobody waits for a machine that is gone.
 class Others {
  public:
   Others(Connection& connection, std::int64_t night, double lease_s)
@@ -99,7 +99,7 @@ Json texts_of(const std::vector<FinishedWork>& work, const std::string& outcome)
   return list;
 }
 
-/// Jobs that broke in an earlier night and are so still: their traces, or their replay.
+/// Jobs that broke in an earlier night and are still broken, by their traces or by their replay.
 Json still_broken(Connection& connection, std::int64_t night) {
   Json list = Json::array();
   for (const Job& job : all_jobs(connection)) {
@@ -126,9 +126,9 @@ Json still_broken(Connection& connection, std::int64_t night) {
   return list;
 }
 
-/// The night that told the same change by itself; 0: none did.
+/// Returns the night that reported the same change by itself; 0 if there is none.
 std::int64_t told_in_night(const std::vector<Event>& events, const Event& point, bool is_slower) {
-  constexpr std::int64_t kNear = 2;  // nights that Otava may be beside the first slow one
+  constexpr std::int64_t kNear = 2;  // nights by which Otava may miss the first slow one
   const auto told = std::ranges::find_if(events, [&](const Event& event) {
     const bool is_alike =
         is_slower ? event.kind == kSlower : event.kind == kFaster || event.kind == kRecovered;
@@ -138,7 +138,7 @@ std::int64_t told_in_night(const std::vector<Event>& events, const Event& point,
   return told == events.end() ? 0 : told->night;
 }
 
-/// Change points that this night showed first: they lie behind the results of nights before.
+/// Returns the change points that this night showed first. They are dated to earlier nights.
 Json new_change_points(Connection& connection, const std::vector<Event>& known_before) {
   Json list = Json::array();
   const auto is_known = [&](const Event& event) {

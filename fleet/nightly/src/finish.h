@@ -9,12 +9,12 @@
 
 namespace understudy::fleet {
 
-/// Waits for workers elsewhere, looks for change points, closes the night. Its summary.
+/// Waits for workers elsewhere, looks for change points, and closes the night. Returns its summary.
 [[nodiscard]] std::string finish_night(Connection& connection, std::int64_t night,
                                        const NightOptions& options, const OnProgress& on_progress);
 
-/// Adds an event for each series with a result of this night that turned. Empty, or why nobody
-/// looked.
+/// Adds an event for each new change point in the series with results of this night. Returns why
+/// the search was not possible; otherwise empty.
 [[nodiscard]] std::string add_change_point_events(Connection& connection, std::int64_t night,
                                                   const NightOptions& options);
 

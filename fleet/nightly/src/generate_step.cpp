@@ -24,7 +24,7 @@
 namespace understudy::fleet {
 namespace {
 
-/// A trace that is not right, or flags that are not: the same comes again.
+/// Exit statuses for a bad trace and bad flags, which would fail again.
 constexpr int kBadInput = 65;
 constexpr int kUsage = 2;
 
@@ -66,7 +66,7 @@ class GenerateStep {
 
  private:
   [[nodiscard]] std::vector<std::string> words(const std::string& path) const {
-    // Whole: a database could name a path that reads as a flag.
+    // An absolute path: the database could name a path that reads as a flag.
     std::vector<std::string> all = {context_.options.tools.generate,
                                     std::filesystem::absolute(job_.path).string(), "-o", path,
                                     "--quiet"};
@@ -74,7 +74,7 @@ class GenerateStep {
     return all;
   }
 
-  /// Ends the item if a benchmark of the same content is there, or an error that would come again.
+  /// Ends the item if a benchmark of this key exists, or if this key failed before for good.
   bool is_known() {
     const std::optional<Benchmark> found = find_benchmark_by_key(context_.connection, key_);
     std::error_code error;
@@ -100,7 +100,7 @@ class GenerateStep {
     } else if (why.empty()) {
       why = fmt::format("generate ended with status {}", end.status);
     }
-    // What may pass is tried each night, and told when it is another failure.
+    // Failures that may pass are retried each night, and reported when their reason changes.
     const bool is_new =
         job_.broken.empty() || (comes_again ? job_.broken_key != key_ : job_.broken != why);
     const char* const outcome = is_new ? kWasBroken : kStayedBroken;
@@ -133,7 +133,7 @@ class GenerateStep {
     finish_with(made, 0);
   }
 
-  /// `id`: of one that is there already; else it is added.
+  /// `id` is the benchmark's, or 0 if it must be added.
   void finish_with(const Benchmark& benchmark, std::int64_t id) {
     const std::optional<Benchmark> before =
         job_.benchmark == 0 ? std::nullopt : find_benchmark(context_.connection, job_.benchmark);

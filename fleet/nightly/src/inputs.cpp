@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Clocks of files tick in steps, up to two seconds (FAT); a write within the same one is not seen.
+// File times have a resolution of up to two seconds (FAT): two writes within it look the same.
 constexpr std::time_t kRecentSeconds = 2;
 
 [[noreturn]] void fail(const std::string& path, const std::string& got) {
@@ -31,11 +31,11 @@ constexpr std::time_t kRecentSeconds = 2;
 
 struct InputName {
   std::string path;
-  std::string name;  ///< below the job's folder
+  std::string name;  ///< path relative to the job's folder
 };
 
-/// A folder gives its files alone, as `generate` takes them: a pipe in it would never end, a link
-/// may lead nowhere.
+/// Lists only regular files of a folder, as `generate` does: reading a pipe would block for ever,
+/// and a link may lead nowhere.
 std::vector<InputName> names_below(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {

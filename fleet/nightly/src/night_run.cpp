@@ -29,7 +29,7 @@ namespace {
 constexpr std::chrono::milliseconds kFirstLook(20);
 constexpr std::chrono::milliseconds kLongestLook(500);
 
-/// Threads that work; the first failure of one is thrown when all have ended.
+/// Worker threads. join() waits for all, then rethrows the first failure.
 class Workers {
  public:
   ~Workers() {
@@ -94,7 +94,7 @@ NightProgress progress_of(Connection& connection, std::int64_t night,
   return {"ending", 0, 0};
 }
 
-/// Several threads make benchmarks; one of them replays, too: replays have the node alone.
+/// Several threads make benchmarks; only one also replays, since a replay needs the whole node.
 void work_here(Connection& connection, const NightOptions& options, std::int64_t night,
                const std::vector<std::string>& kinds, const OnProgress& on_progress) {
   const WorkCounts counts = count_work(connection, night, kinds, options.platform);
@@ -114,7 +114,7 @@ void work_here(Connection& connection, const NightOptions& options, std::int64_t
   workers.join();
 }
 
-/// Jobs to look at, and benchmarks that stay.
+/// Jobs whose benchmark must be checked, and benchmarks that are unchanged.
 struct Due {
   std::vector<std::int64_t> generate;
   std::set<std::int64_t> replay;
@@ -153,12 +153,12 @@ class DueFinder {
     try {
       return has_outcome(job) && input_state(job.path).stat == job.input_stat;
     } catch (const et_schema::Error&) {
-      return false;  // the step says what is wrong
+      return false;  // the step reports the error
     }
   }
 
-  /// A benchmark of the same generator and flags, that lies in the store; or an error that would
-  /// come again.
+  /// Returns true if the job has a benchmark of the same generator and flags whose file is in the
+  /// store, or an error that would repeat.
   bool has_outcome(const Job& job) const {
     if (!job.broken.empty()) {
       return job.broken_key == benchmark_key(job.input_hash, options_.tools.generator, job.flags);
@@ -209,7 +209,7 @@ std::string run_night_elsewhere(const NightOptions& options, const std::function
 
 std::int64_t plan_night(Connection& connection, const ObjectStore& store,
                         const NightOptions& options) {
-  // Files are looked at before the transaction: nobody waits for a slow file system.
+  // Checks files before the transaction, so that nobody waits for a slow file system.
   const std::vector<Job> jobs = all_jobs(connection);
   const Due due = open_night(connection) ? Due{} : DueFinder(connection, store, options).find(jobs);
   std::int64_t id = 0;
@@ -229,7 +229,7 @@ std::int64_t plan_night(Connection& connection, const ObjectStore& store,
       return;
     }
     join_night(connection, id, options.platform);
-    // In a night that was open, what is made is replayed once it is made; the rest is added here.
+    // In an open night, new benchmarks get replays when they are made; others get them here.
     const std::vector<Benchmark> current = current_benchmarks(connection);
     for (const Benchmark& benchmark : current) {
       if (open || due.replay.contains(benchmark.id)) {

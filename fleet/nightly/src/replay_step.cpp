@@ -29,23 +29,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Earlier nights that tonight is compared with.
+/// Number of earlier nights that tonight is compared with.
 constexpr std::size_t kBaselineNights = 5;
-/// How far back the level before a change is looked for.
+/// Number of nights in which the level before a change is searched.
 constexpr std::size_t kMostNightsBack = 200;
 
-// What Open MPI asks for to run as root, and more ranks than cores.
+// Open MPI needs these to run as root, and with more ranks than cores.
 const std::vector<std::string> kMpiVariables = {
     "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none"};
 
-/// One replay: its report as a text, and as it was read.
+/// A replay's report, as text and parsed.
 struct Replay {
   std::string json;
   et_schema::Report report;
 };
 
-/// The median of up to five nights' times.
+/// Returns the median of the nights' times.
 double level_of(const std::vector<Result>& results) {
   std::vector<double> figures;
   for (const Result& result : results) {
@@ -54,7 +54,7 @@ double level_of(const std::vector<Result>& results) {
   return et_schema::median(std::move(figures)).value_or(std::nan(""));
 }
 
-/// Whether it made the series slower.
+/// Returns true if the event made its series slower.
 bool is_slowdown(const Event& event) {
   const nlohmann::json detail = nlohmann::json::parse(event.detail);
   return event.kind == kSlower || (event.kind == kChangePoint &&
@@ -92,7 +92,7 @@ class ReplayStep {
       judgement = judge(before, replay.report, options_.least_change);
     }
     if (judgement.change != Change::kNone) {
-      // Once more at once: what passes is no change.
+      // Repeats the replay at once: a change that does not recur is none.
       Replay again = replay_once();
       judgement = confirmed(judgement, judge(before, again.report, options_.least_change));
       replay = std::move(again);
@@ -109,7 +109,7 @@ class ReplayStep {
     return names.empty() ? "" : fmt::format("; it stands for {}, too", fmt::join(names, ", "));
   }
 
-  /// The file is named, and gone: the next night makes it anew.
+  /// Reports a missing or damaged file, and removes it: the next night makes the benchmark again.
   void take_away(const std::string& fault) {
     const std::string path = context_.store.path_of(benchmark_.object).string();
     const std::string why = fmt::format(
@@ -128,7 +128,7 @@ class ReplayStep {
     }
   }
 
-  /// Reports since the series changed last; those that are damaged are left out.
+  /// Returns the reports since the last change of the series, without damaged ones.
   std::vector<et_schema::Report> baseline() {
     const std::int64_t since = last_change_ ? last_change_->night : 0;
     std::vector<et_schema::Report> reports;
@@ -140,7 +140,7 @@ class ReplayStep {
       try {
         reports.push_back(read_report(context_.store, result.report));
       } catch (const et_schema::Error&) {
-        // `fleet verify` names it.
+        // `fleet verify` reports the damage.
       }
     }
     return reports;
@@ -196,7 +196,7 @@ class ReplayStep {
     return replay;
   }
 
-  /// "; as before night 7 (58.000 ms)" of what is so again, now that it is faster; else empty.
+  /// "; as before night 7 (58.000 ms)" if a slowed series is back at its earlier level; else empty.
   std::string as_before_text(double median_ms) {
     if (!last_change_ || !is_slowdown(*last_change_)) {
       return "";
@@ -215,7 +215,7 @@ class ReplayStep {
                     : "";
   }
 
-  /// What the judgement makes happen; its kind is empty where that is nothing.
+  /// Returns the event that follows from the judgement; `kind` is empty if there is none.
   Event event_of(const Judgement& judgement, double median_ms) {
     Event event{.night = item_.night,
                 .kind = "",
@@ -265,7 +265,7 @@ class ReplayStep {
   const WorkItem& item_;
   Benchmark benchmark_;
   std::string job_;
-  std::string others_;  ///< for the end of a sentence
+  std::string others_;  ///< clause that ends the event's text
   const ReplayOptions& options_;
   std::optional<Event> last_change_;  ///< of the series
 };

@@ -25,7 +25,7 @@ namespace {
 constexpr std::chrono::milliseconds kWaitForOthers(250);
 constexpr double kBeatsALease = 5;
 
-/// Removes a worker's folder with all that a step left in it.
+/// A worker's folder. The destructor removes it with all its files.
 class Folder {
  public:
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -35,7 +35,7 @@ class Folder {
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  /// Makes it again where it lay empty for so long that somebody took it away.
+  /// Creates the folder again if it was empty for so long that it was removed as a leftover.
   void keep() const {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
@@ -55,7 +55,7 @@ std::string job_names(Connection& connection, const WorkItem& item) {
   return jobs.empty() ? "" : jobs.front().name;
 }
 
-/// Whether the same item ended like this the last time it was tried.
+/// Returns true if the last attempt at the same work failed.
 bool was_broken(Connection& connection, const WorkItem& item) {
   const Rows rows = connection.query(
       "SELECT outcome FROM work WHERE kind = $1 AND subject = $2 AND platform = $3 AND "
@@ -65,7 +65,7 @@ bool was_broken(Connection& connection, const WorkItem& item) {
          (rows.front().text(0) == kWasBroken || rows.front().text(0) == kStayedBroken);
 }
 
-/// Ends an item that could not be done, and says whether the same failed the last time.
+/// Ends an item that failed. Reports the failure unless the last attempt failed, too.
 void finish_broken(StepContext& context, const WorkItem& item, const std::string& why) {
   const bool is_new = !was_broken(context.connection, item);
   const char* const outcome = is_new ? kWasBroken : kStayedBroken;
@@ -97,7 +97,7 @@ void do_item(StepContext& context, const WorkItem& item) {
     item.kind == kGenerateWork ? generate_step(context, item) : replay_step(context, item);
   } catch (const et_schema::Error& error) {
     finish_broken(context, item, in_one_line(et_schema::to_text(error)));
-  } catch (const std::exception& error) {  // memory, files: of this job, and not of the night
+  } catch (const std::exception& error) {  // of this job only: the night continues
     finish_broken(context, item, in_one_line(error.what()));
   }
 }
@@ -148,7 +148,7 @@ void work(const NightOptions& options, std::int64_t night, const std::vector<std
 }
 
 std::vector<FailingReplay> failing_replays(Connection& connection) {
-  // A night that skipped a replay, or had nobody to run it, says nothing of it.
+  // Nights that skipped the replay or did not run it are ignored.
   const Rows rows = connection.query(
       "SELECT w.subject, w.platform, COALESCE((SELECT MAX(b.night) FROM work b WHERE b.kind = "
       "w.kind AND b.subject = w.subject AND b.platform = w.platform AND b.outcome = $2), 0), "

@@ -40,7 +40,7 @@ void make_folder(const fs::path& path) {
   }
 }
 
-/// Visits all entries below a folder, which another process may take away meanwhile.
+/// Visits all entries below a folder. Another process may remove entries meanwhile.
 template <typename Visit>
 void for_each_entry(const fs::path& folder, Visit visit) {
   std::error_code error;
@@ -66,7 +66,7 @@ bool is_link(const fs::path& path) {
   return fs::is_symlink(path, error);
 }
 
-/// The id of the fleet whose store the folder is; empty if it is no store.
+/// Returns the id of the fleet that owns the store; empty if the folder is no store.
 std::string fleet_of(const fs::path& folder) {
   std::error_code error;
   std::string id;
@@ -78,7 +78,7 @@ std::string fleet_of(const fs::path& folder) {
   return id;
 }
 
-/// What a writer that was killed left beside an object: see write_file_atomically().
+/// Returns true for files of killed writers; see write_file_atomically().
 bool is_half_written(const fs::path& path) {
   const std::string name = path.filename().string();
   return name.starts_with('.') && name.find(".part-") != std::string::npos;
@@ -117,7 +117,7 @@ ObjectStore::ObjectStore(const fs::path& folder, const std::string& fleet) : fol
 
 fs::path ObjectStore::path_of(const std::string& hash) const {
   const fs::path folder = folder_ / kObjects / hash.substr(0, kFolderDigits);
-  if (!et_schema::is_digest(hash) || is_link(folder)) {  // it would lead out of the store
+  if (!et_schema::is_digest(hash) || is_link(folder)) {  // a link would lead out of the store
     throw et_schema::run_failed("the fleet's database or store is damaged",
                                 {.file = folder_.string(),
                                  .expected = "an object's name of 64 hexadecimal digits, in a "
@@ -191,8 +191,8 @@ void ObjectStore::remove(const std::string& hash) const {
 }
 
 Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
-  // The entries' own ages count, before anything is removed: a worker's link to an old object is
-  // young.
+  // Compares the entries' own times, before anything is removed: a worker's recent link to an old
+  // object must stay.
   std::vector<std::pair<fs::path, struct stat>> old;
   const double now = seconds_of_now();
   for (const std::string_view part : {kObjects, kWork}) {
@@ -206,7 +206,7 @@ Leftovers ObjectStore::remove_leftovers(double age_s, bool only_counts) const {
     });
   }
   Leftovers left;
-  std::ranges::reverse(old);  // inner ones come first; a folder that still holds something stays
+  std::ranges::reverse(old);  // inner entries first; fs::remove() keeps a folder that is not empty
   for (const auto& [path, status] : old) {
     std::error_code error;
     if ((only_counts || fs::remove(path, error)) && !S_ISDIR(status.st_mode)) {

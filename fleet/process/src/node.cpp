@@ -35,7 +35,7 @@ std::string processor() {
   return "processor";
 }
 
-/// Letters and digits; everything between them is one dash.
+/// Keeps letters and digits in lower case; replaces everything between them by one dash.
 std::string slug_of(std::string_view text) {
   std::string slug;
   for (const char letter : text) {
@@ -66,16 +66,16 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-/// When a process began, in clock ticks after boot: field 22 of /proc/PID/stat, counted behind the
-/// name, which may hold blanks. Empty for no such process, and for one that ended and was not
-/// waited for.
+/// Returns the start time of a process in clock ticks after boot (field 22 of /proc/PID/stat).
+/// Counts fields from the end of the name, which may contain blanks. Empty if there is no such
+/// process, or if it is a zombie.
 std::string start_of(const std::string& pid) {
   const std::string stat = content_of("/proc/" + pid + "/stat");
   const std::size_t behind_name = stat.rfind(')');
   if (behind_name == std::string::npos) {
     return "";
   }
-  constexpr int kFieldsBefore = 19;  // "state" is the first one behind the name
+  constexpr int kFieldsBefore = 19;  // "state" is the first field after the name
   std::size_t at = behind_name + 2;
   if (at < stat.size() && stat[at] == 'Z') {
     return "";
@@ -86,7 +86,7 @@ std::string start_of(const std::string& pid) {
   return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
 
-/// Processes of the same place have numbers that mean the same.
+/// Identifies the namespace in which process numbers are unique.
 std::string place_text() {
   std::array<char, kHostNameBytes> host{};
   ::gethostname(host.data(), host.size() - 1);
@@ -108,15 +108,15 @@ std::string place_text() {
   fail(path, std::generic_category().message(errno));
 }
 
-/// Opens a lock's file, for all users of the machine, in a folder where any of them may have put
-/// something of that name: no link is followed, no pipe waited for, nothing written. Programs that
-/// are started keep it: no O_CLOEXEC.
+/// Opens a lock file for all users of the machine, in a folder where any user may have created
+/// something else under that name: does not follow links, does not wait for pipes, writes nothing.
+/// Started programs inherit the descriptor, so O_CLOEXEC is not set.
 int open_lock(const std::string& path) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   constexpr mode_t kReadable = 0444;
   int descriptor = ::open(path.c_str(), kFlags | O_CREAT | O_EXCL, kReadable);
   if (descriptor >= 0) {
-    ::fchmod(descriptor, kReadable);  // whatever the umask
+    ::fchmod(descriptor, kReadable);  // regardless of the umask
   } else if (errno == EEXIST) {
     descriptor = ::open(path.c_str(), kFlags);
   }
@@ -131,7 +131,7 @@ int open_lock(const std::string& path) {
   return descriptor;
 }
 
-/// flock() locks the open file, not the process, and asks for no right to write.
+/// flock() locks the open file, not the process, and needs no write permission.
 void lock_file(int descriptor, int operation, const std::string& path) {
   while (::flock(descriptor, operation) != 0) {
     if (errno != EINTR) {
@@ -188,13 +188,13 @@ std::string NodeLock::default_path() {
 }
 
 NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock(path)) {
-  // Shared locks alone would let who wants to time wait for ever: all wait for their turn.
+  // Without this queue, new shared locks could keep a waiting exclusive lock out for ever.
   const std::string queue = path + ".queue";
   const int turn = open_lock(queue);
   ::fcntl(turn, F_SETFD, FD_CLOEXEC);
   lock_file(turn, LOCK_EX, queue);
   lock_file(descriptor_, use == NodeUse::kTiming ? LOCK_EX : LOCK_SH, path);
-  // A child forked meanwhile shares the descriptor: closing it here would not unlock the file.
+  // A child forked meanwhile shares the descriptor, so closing it here would not unlock the file.
   ::flock(turn, LOCK_UN);
   ::close(turn);
 }
@@ -204,7 +204,7 @@ void NodeLock::release() {
 }
 
 NodeLock::~NodeLock() {
-  ::close(descriptor_);  // and with the last holder of the open file its lock
+  ::close(descriptor_);  // the last holder of the open file releases its lock
 }
 
 }  // namespace understudy::fleet

@@ -63,7 +63,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Variables of this process, those of `own` in place of theirs.
+/// Returns this process' environment, with the variables in `own` added or replaced.
 std::vector<std::string> environment_with(const std::vector<std::string>& own) {
   std::vector<std::string> all = own;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -77,13 +77,13 @@ std::vector<std::string> environment_with(const std::vector<std::string>& own) {
   return all;
 }
 
-/// In the child: only what is safe between fork and exec.
+/// Runs in the child: only calls that are safe between fork and exec.
 [[noreturn]] void become(char* const* words, char* const* variables, const Pipe& out,
                          const Pipe& errors, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) {
-    ::_exit(kCannotStart);  // the parent was gone before the line above
+    ::_exit(kCannotStart);  // the parent ended before prctl()
   }
   const int nothing = ::open("/dev/null", O_RDONLY);
   ::dup2(nothing, STDIN_FILENO);
@@ -93,7 +93,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& own) {
   ::_exit(kCannotStart);
 }
 
-/// Reads what is there; closes the end at the end of file.
+/// Reads the available bytes; closes the read end at the end of the file.
 void drain(Pipe& pipe, std::string& text, std::size_t most, bool keeps_end) {
   std::array<char, 16384> piece{};
   const ssize_t bytes = ::read(pipe.ends[0], piece.data(), piece.size());
@@ -109,12 +109,12 @@ void drain(Pipe& pipe, std::string& text, std::size_t most, bool keeps_end) {
   }
 }
 
-/// The process that was started, until it was waited for.
+/// The started process, until wait() reaps it.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
 
-  /// Its number stays its own until `wait`.
+  /// Does not reap the process, so its number stays reserved until wait().
   [[nodiscard]] bool has_ended() {
     siginfo_t info{};
     constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
@@ -126,7 +126,7 @@ class Child {
     }
     return has_ended_;
   }
-  /// What it left running may hold its pipes as long as that runs.
+  /// Processes that it left running may hold its pipes open, so do not wait for these for long.
   [[nodiscard]] bool has_said_all() const {
     return has_ended_ && Clock::now() >= ended_ + kLateOutput;
   }
@@ -149,7 +149,7 @@ class Deadline {
       : is_set_(timeout_s > 0),
         end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(timeout_s))) {}
-  /// Asks the group to end, then ends it.
+  /// Sends SIGTERM to the group after the timeout, and SIGKILL after the grace period.
   bool enforce(pid_t group) {
     if (!is_set_ || Clock::now() < end_) {
       return false;
@@ -163,7 +163,7 @@ class Deadline {
   Clock::time_point end_;
 };
 
-/// Reads what the program says, ends it when its time is over, and waits for its end.
+/// Reads the program's output, enforces the timeout, and waits for the program's end.
 ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
   ProgramEnd end;
   Child child(pid);
@@ -176,7 +176,7 @@ ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
     }
     std::array<pollfd, 2> waits = {pollfd{out.ends[0], POLLIN, 0},
                                    pollfd{errors.ends[0], POLLIN, 0}};
-    // Behind its last word a program ends soon, and nothing but asking tells.
+    // With its pipes closed, a program ends soon. No event reports the end, so poll more often.
     ::poll(waits.data(), waits.size(), has_pipes ? kPollMs : last_ms);
     last_ms = has_pipes ? last_ms : std::min(2 * last_ms, kPollMs);
     if (waits[0].revents != 0) {
@@ -188,7 +188,7 @@ ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
     end.timed_out = deadline.enforce(pid) || end.timed_out;
   }
   if (end.timed_out) {
-    ::kill(-pid, SIGKILL);  // what of its group ignored the first signal
+    ::kill(-pid, SIGKILL);  // members of its group that ignored SIGTERM
   }
   end.status = child.wait();
   return end;

@@ -19,7 +19,7 @@ WorkItem item_of(const Row& row) {
   return {row.integer(0), row.integer(1), row.text(2), row.integer(3), row.text(4), row.integer(5)};
 }
 
-/// Selects a night on a platform, parameters $1 and $2. Kinds are words of ours.
+/// SQL condition for a night and a platform, parameters $1 and $2. Kinds are trusted constants.
 std::string condition(const std::vector<std::string>& kinds) {
   std::string list;
   for (const std::string& kind : kinds) {

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What `read` makes of the column's JSON, of which it may ask anything.
+/// Returns `read(json)` of the column. Type errors in `read` mean a damaged database.
 template <typename Read>
 auto read_json(const Row& row, std::size_t column, const CellPlace& place, const char* expected,
                Read read) {

@@ -89,7 +89,7 @@ std::vector<Result> series_of(Connection& connection, const std::string& benchma
 }
 
 std::vector<Result> newest_results(Connection& connection) {
-  // By index: one step a benchmark, platform and source, however long their series are.
+  // Uses the index: one lookup per benchmark, platform and source, whatever the series' lengths.
   return each_of(
       connection.query(fmt::format(
           "SELECT {} FROM (SELECT DISTINCT b.benchmark_hash AS hash FROM benchmark b JOIN job j ON "

@@ -53,7 +53,7 @@ ChakraCollective collective_of(CommKind kind) {
     case CommKind::kRecv:
     case CommKind::kWait:
     case CommKind::kInit:
-      break;  // of these kinds, the callers ask only for a barrier
+      break;  // callers pass only a barrier of these kinds
   }
   return ChakraCollective::kBarrier;
 }
@@ -65,7 +65,7 @@ std::int64_t bytes_of_list(const Argument& argument, const et_schema::Program& p
   return bytes;
 }
 
-/// ASTRA-sim takes the text between Python's quotes as it is, so nothing in it may be escaped.
+/// Removes quotes, backslashes and control characters: ASTRA-sim does not unescape Python's texts.
 std::string unquoted(std::string text) {
   std::erase_if(text, [](char c) {
     return c == '\'' || c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
@@ -96,7 +96,7 @@ std::vector<Argument> recorded_arguments(const Instruction& instruction, const B
   }
   Argument sequence;
   if (comm.seq && is_wait && !comm.is_p2p) {
-    sequence.value = *comm.seq;  // what it waits for, it does not say
+    sequence.value = *comm.seq;  // the trace does not record what it waits for
   } else if (comm.seq) {
     sequence.value =
         Argument::List{{*comm.seq}, {comm.is_p2p.value_or(et_schema::is_message(comm.kind))}};

@@ -27,13 +27,13 @@ using et_schema::ChakraFile;
 using et_schema::ChakraNode;
 using et_schema::ChakraNodeType;
 
-/// The version of the schema in simulators' own files.
+/// Schema version in simulators' own files.
 constexpr std::string_view kSchemaVersion = "0.0.4";
-/// When such a file is read as a trace, the root has id 1.
+/// Id 1 is the root's when such a file is read as a trace.
 constexpr std::uint64_t kFirstId = 2;
 constexpr std::int64_t kNsPerUs = 1000;
 
-/// "r w rw -": the roles that follow the arguments of a C++ kernel. A launch follows Triton's.
+/// True if the arguments end with a C++ kernel's roles, "r w rw -". Triton's end with a launch.
 bool is_cpp_kernel(const Instruction& instruction) {
   const std::size_t count = et_schema::launch_of(instruction) ? 0 : instruction.args.size();
   const auto* roles =
@@ -41,7 +41,7 @@ bool is_cpp_kernel(const Instruction& instruction) {
   return roles != nullptr && roles->find_first_not_of("rw- ") == std::string::npos;
 }
 
-/// Rounds successive times to whole microseconds; their sums stay within one microsecond.
+/// Rounds successive times to whole microseconds. Their sums deviate by less than a microsecond.
 class Rounding {
  public:
   std::uint64_t take(std::int64_t ns) {
@@ -150,14 +150,14 @@ class RankWriter {
   static bool has_device_node(const Instruction& instruction) {
     return is_communication(instruction) || has_device_time(instruction);
   }
-  /// Whether the call returns only when its communication is done, on the host. Its time is that of
-  /// the communication.
+  /// Returns true if the call returns only after its communication ended on the host. The call's
+  /// time is then the communication's time.
   static bool is_blocking(const Instruction& instruction) {
     return is_communication(instruction) && !has_device_time(instruction) &&
            !instruction.comm->is_async.value_or(true);
   }
 
-  /// How long such a call held the host: its own time and that of the wait recorded after it.
+  /// Returns the time that such a call blocked the host, including the wait recorded after it.
   [[nodiscard]] std::int64_t blocking_ns(const Instruction& instruction) const {
     const auto number = static_cast<std::uint32_t>(&instruction - program_.instructions.data());
     const auto wait = et_schema::wait_behind(program_, number);
@@ -216,8 +216,7 @@ class RankWriter {
     }
   }
 
-  /// Adds the attributes that tell which kind of node of a trace it is: only operators have a
-  /// schema.
+  /// Adds the attributes that identify the kind of trace node: only operators have a schema.
   void add_identity(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kOp && instruction.schema) {
       add(attributes_, "op_schema", program_.schemas[*instruction.schema]);
@@ -325,14 +324,14 @@ class RankWriter {
   et_schema::Arena arena_;
   ChakraCommTable comms_;
   std::uint64_t next_id_ = kFirstId;
-  std::vector<ChakraAttribute> attributes_;  ///< of the node being written
+  std::vector<ChakraAttribute> attributes_;  ///< of the current node
   std::vector<et_schema::SlotId> touched_;
-  bool are_strides_told_ = false;                     ///< of the node being written
+  bool are_strides_told_ = false;                     ///< of the current node
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
 };
 
-/// One rank's trace, without its file name.
+/// Returns one rank's trace, without its file name.
 ChakraFile chakra_of_rank(const Bench& bench, std::size_t rank) {
   constexpr std::size_t kBytesOfInstruction = 1024;
   ChakraFile file;

@@ -22,8 +22,7 @@ bool contains(const std::vector<StorageId>& sorted, StorageId storage) {
 
 }  // namespace
 
-/// Collects the parents of one node. Data flows along an edge if at least one reason for the edge
-/// says so.
+/// Collects the parents of one node. Data flows along an edge if any of its reasons is data.
 class ChakraOrder::Collector {
  public:
   explicit Collector(std::uint64_t self) : self_(self) {}
@@ -90,8 +89,8 @@ bool ChakraOrder::is_on_device(StorageId storage) const {
   return is_accelerator(program_.storages[storage].device);
 }
 
-/// A result in the memory of an argument counts as a view of it, unless the schema says that the
-/// argument is written.
+/// Returns the storages that an instruction reads and writes. A result in the memory of an argument
+/// is a view, and no write, unless the schema marks the argument as written.
 ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   Uses uses;
   const auto storage_of = [this](SlotId slot) { return program_.slots[slot].storage; };
@@ -124,7 +123,7 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   return uses;
 }
 
-/// Whether the host has to wait for what it launched, because the result is memory of the host.
+/// Returns true if the host must wait for its own launch, because the result is in host memory.
 bool ChakraOrder::reads_back(const Instruction& instruction, const Uses& uses) const {
   const bool from_device =
       std::ranges::any_of(uses.reads, [this](StorageId storage) { return is_on_device(storage); });
@@ -178,8 +177,8 @@ void ChakraOrder::add_host_order(const Instruction& instruction, Collector& host
   }
 }
 
-/// Adds calls of the original, between instructions, that waited for a device. The profile does not
-/// tell which stream or event they waited for: it is taken to be the stream of the last launch.
+/// Adds the original's calls between instructions that waited for a device. The profile does not
+/// record the stream or event; the stream of the last launch is assumed.
 void ChakraOrder::add_waits(const Instruction& instruction, Collector& host) {
   if (!program_.profile || !instruction.timing) {
     return;
@@ -265,7 +264,7 @@ void ChakraOrder::remember(const Instruction& instruction, const Uses& uses, Cha
     if (instruction.comm->is_async.value_or(true)) {
       open_.start(number, instruction);
     } else if (!instruction.timing || instruction.timing->launches == 0) {
-      host_needs_[instruction.thread].push_back(ids.device);  // the call returned when it was done
+      host_needs_[instruction.thread].push_back(ids.device);  // the call blocked
       if (const auto wait = et_schema::wait_behind(program_, number); wait && instruction.timing) {
         answered_waits_.insert(*wait);
       }

@@ -16,13 +16,13 @@ namespace understudy::generator {
 /// The nodes of one instruction; 0 means that it has no such node.
 struct ChakraIds {
   std::uint64_t host = 0;
-  std::uint64_t device = 0;  ///< of the device's node, or of the node of its communication
+  std::uint64_t device = 0;  ///< the node of its device work or of its communication
 };
 
-/// What a node waits for.
+/// The nodes that a node depends on.
 struct ChakraEdges {
   std::vector<std::uint64_t> all;  ///< without repetition; the launch of a device node comes first
-  std::vector<std::uint64_t> order;  ///< those of them along which no data flows, ascending
+  std::vector<std::uint64_t> order;  ///< the part of `all` along which no data flows, ascending
 };
 
 struct InstructionEdges {
@@ -31,20 +31,20 @@ struct InstructionEdges {
   bool joins = false;  ///< a wait that joins communication of the program
 };
 
-/// Follows a program in order and tells what each of its nodes depends on:
-/// - data: who wrote what it reads, and who read or wrote what it writes, by storage. Data on a
-///   device connects device nodes; a host node that only looks at such a tensor needs the host node
-///   of its maker.
-/// - order: the previous instruction on its thread; the previous one on another thread, if it had
-///   ended; the previous device node on its stream; the previous communication in its group.
-/// - synchronisation: a device node after a wait needs the communication that was waited for. The
-///   host continues after a result that it read from a device, and after a call that waited.
+/// Follows a program in order and returns the dependencies of each of its nodes:
+/// - data: the last writer of what it reads, and the readers and writers of what it writes, by
+/// storage. Data on a device connects device nodes; a host node that only accesses such a tensor's
+/// metadata depends on the host node of its maker.
+/// - order: the previous instruction on its thread; the previous one on another thread, if that had
+/// ended; the previous device node on its stream; the previous communication in its group.
+/// - synchronisation: a device node after a wait depends on the communication that was waited for.
+/// The host continues after a result that it read from a device, and after a call that waited.
 class ChakraOrder {
  public:
-  /// `first` is a node that all others follow; 0: there is none.
+  /// `first` is a node that all others follow; 0 if there is none.
   ChakraOrder(const et_schema::Program& program, std::uint64_t first);
 
-  /// The edges of the next instruction, in program order.
+  /// Returns the edges of the next instruction, in program order.
   [[nodiscard]] InstructionEdges next(std::size_t index, ChakraIds ids);
 
  private:
@@ -52,7 +52,7 @@ class ChakraOrder {
     std::vector<et_schema::StorageId> reads;
     std::vector<et_schema::StorageId> writes;
   };
-  /// Who last wrote a storage, and who read it since.
+  /// The last writer of a storage, and its readers since.
   struct Access {
     ChakraIds writer;
     std::vector<ChakraIds> readers;
@@ -87,13 +87,13 @@ class ChakraOrder {
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> host_needs_;
   /// Communications that a device waited for: the next device node of each stream needs them.
   std::map<std::int64_t, std::vector<std::uint64_t>> stream_needs_;
-  std::vector<std::uint64_t> joined_;  ///< all of those, for streams that begin later
+  std::vector<std::uint64_t> joined_;  ///< all of `stream_needs_`, for streams that begin later
   et_schema::OpenComms open_;
-  /// Waits further on whose communication was done when its call returned.
+  /// Later waits whose communication had already ended when its call returned.
   std::set<std::uint32_t> answered_waits_;
   std::unordered_map<std::uint32_t, std::uint64_t> comm_node_;  ///< by instruction
-  std::size_t next_wait_ = 0;                                   ///< in the profile's list of waits
-  std::vector<std::optional<std::vector<bool>>> written_;       ///< by schema
+  std::size_t next_wait_ = 0;  ///< index into the profile's list of waits
+  std::vector<std::optional<std::vector<bool>>> written_;  ///< by schema
 };
 
 }  // namespace understudy::generator

@@ -16,7 +16,7 @@
 namespace understudy::generator {
 namespace {
 
-/// Writes a text as Python's repr() does.
+/// Appends a text as Python's repr() would.
 void append_text(std::string& out, std::string_view text) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char mark = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -46,8 +46,8 @@ void append_text(std::string& out, std::string_view text) {
   out += mark;
 }
 
-/// Integers with a comma and a space between them, by no format that is read each time: a tensor
-/// has three lists.
+/// Appends integers separated by ", ". Avoids format strings for speed: every tensor has three
+/// lists.
 void append_integers(std::string& out, std::span<const std::int64_t> integers) {
   for (std::size_t i = 0; i < integers.size(); ++i) {
     out += i == 0 ? "" : ", ";
@@ -61,7 +61,7 @@ void append_list(std::string& out, std::span<const std::int64_t> integers) {
   out += ']';
 }
 
-/// A reader takes the text up to a comma or bracket as the type.
+/// Returns true if a reader can parse the tag as a type, up to the next comma or bracket.
 bool is_type_name(std::string_view tag) {
   return !tag.empty() && tag.find_first_of(",()[]<> '\"\\") == std::string_view::npos;
 }
@@ -75,7 +75,7 @@ class Writer {
       out_.has_strides |= program_.slots[id].strides_recorded;
       out_.are_told |= !program_.slots[id].sparse && !program_.slots[id].sizes.empty();
     });
-    // A trace records all strides or none; if it records them, one that is missing stays missing.
+    // A trace records all strides or none. If it records them, a missing one stays missing.
     out_.are_told &= !out_.has_strides;
     out_.has_strides |= out_.are_told;
     append_to_all("[");
@@ -92,7 +92,7 @@ class Writer {
   }
 
  private:
-  /// To all texts but the types'.
+  /// Appends to all texts except the types.
   void append_to_all(std::string_view text) {
     out_.values += text;
     out_.shapes += text;
@@ -155,8 +155,8 @@ class Writer {
     out_.types += ']';
   }
 
-  /// The numbers of slot and storage serve as ids: a storage has one life, so an id has one
-  /// meaning. 0 says that there is no storage.
+  /// Uses the numbers of slot and storage as ids: a storage has one lifetime, so an id is
+  /// unambiguous. 0 means no storage.
   void append_value(const Argument::SlotRef& value) {
     const Slot& slot = program_.slots[value.id];
     const std::int64_t numel = slot.sparse ? 0 : element_count(slot);
@@ -197,7 +197,7 @@ std::optional<std::int64_t> number_in(const et_schema::Slot& slot) {
   return range && range->high == range->low + 1 ? std::optional(range->low) : std::nullopt;
 }
 
-/// `place` is that of the next tensor; undefined tensors count.
+/// `place` is the position of the next tensor, counting undefined ones.
 void add_known_numbers(const std::vector<et_schema::Argument>& arguments,
                        const et_schema::Program& program, std::size_t& place, std::string& text) {
   for (const et_schema::Argument& argument : arguments) {

@@ -8,29 +8,29 @@
 
 namespace understudy::generator {
 
-/// Arguments or results as a PyTorch trace has them, in the form of Python's texts.
+/// Arguments or results as a PyTorch trace has them, in the syntax of Python literals.
 struct ValueTexts {
   std::string values;
   std::string shapes;
   std::string types;
   std::string strides;
   bool has_strides = false;  ///< of at least one tensor
-  bool are_told = false;     ///< the trace has no strides: view operators gave them, or nothing did
+  bool are_told = false;     ///< the trace has no strides: from view operators, or assumed
 };
 
 [[nodiscard]] ValueTexts texts_of(const std::vector<et_schema::Argument>& arguments,
                                   const et_schema::Program& program);
 
-/// The numbers that tensors of one integer hold before the step, where they are known, in the form
-/// of a trace's ranges: {"1":[256,256]}, by the place among an operator's tensors. Empty if there
-/// are none.
+/// Returns the known numbers that one-element integer tensors hold before the step, in the form of
+/// a trace's ranges: {"1":[256,256]}, by position among an operator's tensors. Empty if there are
+/// none.
 [[nodiscard]] std::string known_numbers(const et_schema::Instruction& instruction,
                                         const et_schema::Program& program);
 
-/// Whether `known_numbers` includes the number in a slot.
+/// Returns true if known_numbers() includes the number in a slot.
 [[nodiscard]] bool is_known_number(const et_schema::Slot& slot);
 
-/// Bytes of a slot's elements.
+/// Returns the bytes of a slot's elements.
 [[nodiscard]] std::int64_t bytes_of(const et_schema::Slot& slot);
 
 }  // namespace understudy::generator

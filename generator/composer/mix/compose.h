@@ -9,12 +9,12 @@
 
 namespace understudy::composer {
 
-/// Reads a plan's source. `annotation`: of traces, what runs below labels whose name contains it;
-/// throws if the source has no labels.
+/// Reads a plan's source. For traces, `annotation` restricts it to what runs below labels whose
+/// name contains it; throws if the source has no labels.
 using Load =
     std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
 
-/// What a piece consists of, to write wires by.
+/// Size, inputs and outputs of a piece, for writing wires.
 struct PieceEnds {
   std::string piece;
   std::string source;
@@ -23,12 +23,12 @@ struct PieceEnds {
   std::vector<std::string> outputs;
 };
 
-/// The benchmark that a plan asks for. Throws Error (bad input), with the plan's line: a piece that
-/// selects nothing, pieces that overlap, a wire whose ends do not fit, ranks of a source that do
-/// not fit the job, communication whose ranks would not meet.
+/// Returns the benchmark that a plan describes. Throws Error (bad input) with the plan's line: a
+/// piece that selects nothing, pieces that overlap, a wire whose ends do not fit, ranks of a source
+/// that do not fit the job, communication that does not match between ranks.
 [[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load);
 
-/// Its pieces, on the first rank of each source.
+/// Lists the plan's pieces, on the first rank of each source.
 [[nodiscard]] std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load);
 
 }  // namespace understudy::composer

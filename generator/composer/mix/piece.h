@@ -9,21 +9,21 @@
 
 namespace understudy::composer {
 
-/// A part of a program: instructions in order, what they read but do not make, and what they make.
+/// A part of a program: instructions in order, slots that they only read, slots that they make.
 struct Piece {
   std::vector<std::size_t> instructions;
-  std::vector<et_schema::SlotId> inputs;   ///< in order of first reading
-  std::vector<et_schema::SlotId> outputs;  ///< in order of last making, still needed or not
+  std::vector<et_schema::SlotId> inputs;   ///< in order of the first read
+  std::vector<et_schema::SlotId> outputs;  ///< in order of last write, even if not needed any more
 };
 
-/// The instructions that a plan's piece selects; may be empty. Instructions that the generator
-/// added (aliases) go with those before them.
+/// Returns the instructions that a plan's piece selects, possibly none. An alias that the generator
+/// added belongs to the instruction before it.
 [[nodiscard]] Piece select_piece(const et_schema::Program& program, const PlanPiece& asked);
 
-/// What a piece asks of its instructions, as in "operators '^aten::mm$', class matmul".
+/// Describes the conditions of a piece: "operators '^aten::mm$', class matmul".
 [[nodiscard]] std::string conditions_text(const PlanPiece& asked);
 
-/// Whether a communication is among a piece's instructions.
+/// Returns true if a piece contains communication.
 [[nodiscard]] bool communicates(const et_schema::Program& program, const Piece& piece);
 
 }  // namespace understudy::composer

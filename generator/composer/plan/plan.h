@@ -9,47 +9,47 @@
 
 namespace understudy::composer {
 
-/// Where pieces come from: a benchmark, or traces that are compiled first.
+/// Origin of pieces: a benchmark, or traces that are compiled first.
 struct PlanSource {
   std::string name;
   std::string path;         ///< relative to the plan's folder, or absolute
-  std::optional<int> rank;  ///< this rank of it, on each rank of the new job
-  std::string step;         ///< of traces: K of ProfilerStep#K
+  std::optional<int> rank;  ///< use this rank of the source on each rank of the new job
+  std::string step;         ///< for traces: K of ProfilerStep#K
   int line = 0;
 };
 
-/// A part of a source: the instructions that meet all given conditions. An empty one selects all.
+/// A part of a source: the instructions that satisfy all conditions, of which there may be none.
 struct PlanPiece {
   std::string name;
   std::string source;
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< ids, both included
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< first and last id
   std::string operators;            ///< regular expression on the whole name
   std::string op_class;             ///< docs/metrics.md, "Operators"
-  std::vector<std::int64_t> shape;  ///< one of its tensors has it
-  std::string annotation;           ///< of traces: what runs below labels whose name contains it
+  std::vector<std::int64_t> shape;  ///< a tensor of the instruction has this shape
+  std::string annotation;           ///< for traces: only below labels whose name contains it
   int line = 0;
 };
 
-/// One thing that the new step does.
+/// One element of the new step.
 struct PlanItem {
   enum class Kind : std::uint8_t {
     kPiece,
-    kInterleave,  ///< parts in turns of `stride` instructions, on one thread
-    kSideBySide   ///< parts on their own threads, all starting together
+    kInterleave,  ///< parts alternate every `stride` instructions, on one thread
+    kSideBySide   ///< parts run on their own threads, all starting together
   };
   Kind kind = Kind::kPiece;
   std::string piece;
-  std::string as;  ///< the name of this occurrence, for wires; empty: the piece's
+  std::string as;  ///< name of this occurrence, for wires; empty: the piece's
   int repeat = 1;
   bool own_tensors = false;  ///< each repetition has its own weights
-  bool chained = false;      ///< inputs that fit take the last outputs of what ran before
+  bool chained = false;      ///< inputs bind to the last fitting outputs of the previous occurrence
   std::vector<int> ranks;    ///< of the new job; empty: all
   int stride = 1;
   std::vector<PlanItem> parts;
   int line = 0;
 };
 
-/// An input of an occurrence takes an output of an earlier one. Numbers count as --list shows.
+/// Binds an input of an occurrence to an output of an earlier one. Numbers are those of --list.
 struct PlanWire {
   std::string from;
   std::size_t output = 0;
@@ -68,18 +68,18 @@ struct Plan {
   std::vector<PlanWire> wires;
 };
 
-/// Throws Error (bad input) that names the plan's line: text that is not YAML, an unknown
-/// key, a name that is unknown or used twice, ranks outside the job, wires in a cycle.
+/// Parses a plan. Throws Error (bad input) that names the plan's line: text that is not YAML, an
+/// unknown key, a name that is unknown or used twice, ranks outside the job, wires in a cycle.
 [[nodiscard]] Plan parse_plan(std::string_view text, const std::string& file);
 
-/// What can be told of a plan without its sources. Throws Error (bad input).
+/// Checks a plan without reading its sources. Throws Error (bad input).
 void check_plan(const Plan& plan);
 
-/// A plan of the operators whose names match a regular expression, with the shapes and as often as
-/// the benchmark of `path` has them. Throws Error (usage) if the text is no regular expression.
+/// Returns a plan of the operators whose names match a regular expression, with the shapes and call
+/// counts of the benchmark at `path`. Throws Error (usage) if the text is not a regular expression.
 [[nodiscard]] Plan micro_plan(const std::string& operators, const std::string& path, int ranks);
 
-/// The error of a place in a plan.
+/// Throws the error of a place in a plan.
 [[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
                               const std::string& expected, const std::string& got,
                               const std::string& hint = "");

@@ -11,48 +11,49 @@
 
 namespace understudy::emitter {
 
-/// Where an instruction's result goes.
+/// Kind of an instruction's result.
 enum class ResultKind : std::uint8_t {
-  kNone,     ///< undefined, or no tensor
-  kInPlace,  ///< it is a tensor that was there before
-  kGiven,    ///< a tensor that was made before the step takes its place
+  kNone,     ///< undefined, or not a tensor
+  kInPlace,  ///< a tensor that existed before the instruction
+  kGiven,    ///< replaced by a tensor that is made before the step
   kNew       ///< a new tensor
 };
 
-/// Who makes, reads and frees which tensors of a program, if each instruction runs as recorded.
+/// Records which instruction makes, reads and frees each tensor of a program in its recorded order.
 class DataFlow {
  public:
-  /// `replaced`, by instruction: its results are made before the step, as those of pinned ones
-  /// are. Empty: of none.
+  /// `replaced`, by instruction: true if its results are made before the step, as are the results
+  /// of pinned instructions. Empty: none.
   explicit DataFlow(const et_schema::Program& program, std::vector<bool> replaced = {});
 
   [[nodiscard]] const et_schema::Program& program() const { return program_; }
-  /// Slots among an instruction's arguments, in order, each as often as it stands there.
+  /// Returns the slots among an instruction's arguments in order, repeated as often as they occur.
   [[nodiscard]] const std::vector<et_schema::SlotId>& reads(std::size_t at) const {
     return reads_[at];
   }
-  /// Made before the step although it is not an external: nothing makes it before it is read, or
-  /// its maker's results are replaced.
+  /// Returns true for a slot that is made before the step although it is not an external: it is
+  /// read before any instruction makes it, or its maker's results are replaced.
   [[nodiscard]] bool is_given(et_schema::SlotId slot) const { return given_[slot]; }
-  /// Whether results of an instruction are made before the step.
+  /// Returns true if the results of an instruction are made before the step.
   [[nodiscard]] bool is_replaced(std::size_t at) const;
   [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
-  /// Whether a slot's tensor of instruction `at` is read after `end`, before another replaces it.
+  /// Returns true if a slot's tensor of instruction `at` is read after `end`, before its successor.
   [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
-  /// Whether all that it does is to make a view, or to hand on a tensor, that nothing reads.
+  /// Returns true if the instruction only returns an existing tensor, or a new view that no later
+  /// instruction reads and that keeps no storage alive.
   [[nodiscard]] bool is_unread_view(std::size_t at) const;
-  /// The instruction after which nothing needs a storage any more. None: it is from before the
-  /// step, or is freed in the next one.
+  /// Returns the instruction after which a storage is no longer needed. Empty if it existed before
+  /// the step or is freed in the next step.
   [[nodiscard]] std::optional<std::size_t> death_of(et_schema::StorageId storage) const {
     return deaths_[storage];
   }
-  /// The instruction of the next step after which a storage is freed that outlives its own step.
+  /// Returns the next step's instruction after which a storage is freed that outlives its step.
   [[nodiscard]] std::optional<std::size_t> late_death_of(et_schema::StorageId storage) const {
     return late_deaths_[storage];
   }
-  /// Whether this slot keeps its storage alive after its last reader.
+  /// Returns true if this slot keeps its storage alive after its last reader.
   [[nodiscard]] bool is_holder(et_schema::SlotId slot) const { return holder_[slot]; }
-  /// Intermediates that exist before an instruction and are needed from it on.
+  /// Returns how many intermediates exist before an instruction and are needed at or after it.
   [[nodiscard]] std::size_t crossing(std::size_t at) const { return crossing_[at]; }
 
  private:
@@ -75,26 +76,26 @@ class DataFlow {
   std::vector<std::size_t> crossing_;
 };
 
-/// A vector of tensors pays from so many on.
+/// Lists with at least this many tensors become a vector of their own.
 inline constexpr std::size_t kShortestVector = 4;
-/// The slots of an argument that is a list of so many tensors, each once; of others none.
+/// Returns the distinct slots of a list of at least kShortestVector tensors; empty for others.
 [[nodiscard]] std::vector<et_schema::SlotId> long_list(const et_schema::Argument& argument);
-/// Such lists of a program, by how many arguments they are.
+/// Returns the long lists of a program, with the number of arguments that each one is.
 [[nodiscard]] std::map<std::vector<et_schema::SlotId>, int> count_lists(
     const et_schema::Program& program);
 
-/// The parts of a training step, by the instructions' names and what they write.
+/// The parts of a training step, found by the instructions' names and by what they write.
 struct Phases {
   std::size_t backward = 0;  ///< the first instruction of the backward pass
-  std::size_t update = 0;    ///< and of the optimizer's
+  std::size_t update = 0;    ///< the first instruction of the optimizer's update
 };
 
-/// The backward pass begins at the first backward operator (or at the seed of its gradient). The
-/// update begins at the first instruction after the last backward operator that changes a tensor
-/// from before the step. A program without one of them has it at its end.
+/// Finds the phases. The backward pass begins at the first backward operator, or at the seed of its
+/// gradient. The update begins at the first instruction after the last backward operator that
+/// changes a tensor from before the step. A missing phase begins at the program's end.
 [[nodiscard]] Phases find_phases(const et_schema::Program& program);
 
-/// "forward", "backward" or "update".
+/// Returns "forward", "backward" or "update".
 [[nodiscard]] std::string_view phase_name(const Phases& phases, std::size_t instruction);
 
 }  // namespace understudy::emitter

@@ -8,22 +8,22 @@
 
 namespace understudy::emitter {
 
-/// A run of instructions that is written as one call.
+/// A range of instructions that is written as one call.
 struct Unit {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::optional<std::size_t> function;  ///< absent: written out in the step itself
+  std::optional<std::size_t> function;  ///< unset: its statements are in the step itself
 };
 
-/// A function: what the instructions of its units have in common. Slots differ from unit to unit.
+/// A function: the instructions that its units have in common. Slots differ between units.
 struct Function {
-  std::vector<std::size_t> units;  ///< ascending; the text is written after the first
+  std::vector<std::size_t> units;  ///< ascending; the definition follows the first unit
   /// By parameter: its slot in each unit. Two parameters differ in at least one unit.
   std::vector<std::vector<et_schema::SlotId>> parameters;
-  /// By read of the function's instructions, in order: a parameter, or none for what it made
-  /// itself.
+  /// By read of the function's instructions, in order: a parameter, or unset for a tensor that the
+  /// function made.
   std::vector<std::vector<std::optional<std::size_t>>> reads;
-  /// What it gives back: instruction in the unit, and which of its new tensors.
+  /// A returned tensor: the instruction in the unit, and the position among its new tensors.
   struct Result {
     std::size_t instruction = 0;
     std::size_t tensor = 0;
@@ -38,11 +38,11 @@ struct Outline {
   std::vector<Function> functions;
 };
 
-/// New tensors of an instruction, list elements included, in order.
+/// Returns the new tensors of an instruction in order, with those in lists.
 [[nodiscard]] std::vector<et_schema::SlotId> new_tensors(const DataFlow& flow, std::size_t at);
 
-/// Cuts a program into functions: repeated runs become one function with several calls, the rest
-/// is cut where fewest tensors cross. Communication stays in the step itself.
+/// Divides a program into functions. Repeated ranges become one function with several calls; the
+/// rest is divided where the fewest tensors cross. Communication stays in the step itself.
 [[nodiscard]] Outline make_outline(const DataFlow& flow);
 
 }  // namespace understudy::emitter

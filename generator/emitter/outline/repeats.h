@@ -8,7 +8,7 @@
 
 namespace understudy::emitter {
 
-/// `count` equal runs of `period` tokens, one after the other, from `begin`.
+/// `count` equal sequences of `period` tokens, one after the other, from `begin`.
 struct Repeat {
   std::size_t begin = 0;
   std::size_t period = 0;
@@ -17,10 +17,10 @@ struct Repeat {
   bool operator==(const Repeat&) const = default;
 };
 
-/// Repeats in [begin, end) of the tokens, disjoint and in order: the one that saves most tokens is
-/// chosen first, then those on both sides of it. If the first run can begin at several places, the
-/// one with the least `cost` (of cutting before a token) is taken. Periods of one token, and
-/// repeats that save fewer than four, are ignored. Quadratic in the length.
+/// Finds disjoint repeats in [begin, end) of the tokens, in order. The repeat that saves the most
+/// tokens is chosen first, then repeats on both sides of it. If its first period can begin at
+/// several places, the least `cost` (of dividing before a token) decides. Ignores periods of one
+/// token, and repeats that save fewer than four. The time is quadratic in the length.
 [[nodiscard]] std::vector<Repeat> find_repeats(std::span<const std::uint32_t> tokens,
                                                std::size_t begin, std::size_t end,
                                                const std::function<std::size_t(std::size_t)>& cost);

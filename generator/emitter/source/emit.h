@@ -10,31 +10,31 @@
 
 namespace understudy::emitter {
 
-/// What a project is written in.
+/// The language of an emitted project.
 enum class Language : std::uint8_t { kCpp, kPython };
 
-/// Instructions of one name that the source cannot show, or cannot run alone.
+/// Instructions of one name that the source cannot express or cannot run on its own.
 struct Missing {
   std::string name;
   std::string reason;
   std::uint64_t count = 0;
-  std::optional<double> time_share;  ///< of the recorded time, over all ranks; none: no times
+  std::optional<double> time_share;  ///< of the recorded time, over all ranks; unset without times
 };
 
-/// What became of a benchmark.
+/// An emitted project, and its losses.
 struct Project {
   std::map<std::string, std::string> files;  ///< path in the project → content
   std::vector<Missing> missing;              ///< in order of names
-  std::vector<Missing> mapped;   ///< done by functions of the operator map; `reason`: which
-  std::vector<Missing> foreign;  ///< called, but neither LibTorch nor the project has them
-  std::uint64_t operators = 0;   ///< over all ranks, those that are missing included
+  std::vector<Missing> mapped;   ///< run by functions of the operator map, named in `reason`
+  std::vector<Missing> foreign;  ///< called, but defined neither by LibTorch nor by the project
+  std::uint64_t operators = 0;   ///< over all ranks, missing ones included
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;  ///< of these functions
 };
 
-/// A project of its own that replays the benchmark as `replay --pace asap` does: with tensors of
-/// the same content, the same operators in the same order, their memory freed at the same places.
-/// `name` is what it calls itself.
+/// Emits a self-contained project that replays the benchmark as `replay --pace asap` does: tensors
+/// with the same content, the same operators in the same order, memory freed at the same places.
+/// `name` is the project's name.
 [[nodiscard]] Project emit_project(const et_schema::Bench& bench, Language language,
                                    const std::string& name);
 

@@ -20,7 +20,7 @@ namespace {
 
 using et_schema::NodeClass;
 
-/// The storage id of zeros without memory, of which derivatives are made; at most one.
+/// Returns the storage id of zeros without memory, from which derivatives are made; at most one.
 std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
   std::unordered_set<std::int64_t> storages;
   for (const Node& node : trace.nodes) {
@@ -35,8 +35,8 @@ std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
   return storages;
 }
 
-/// Whether the operator puts a storage under a tensor. The storage is recorded by its tag alone, so
-/// a replay cannot pass it to the operator. What set_ makes is memory that existed before.
+/// Returns true if the operator assigns a storage to a tensor. The trace records only the storage's
+/// tag, so a replay cannot pass it. The result of set_ is memory that existed before.
 bool hands_a_storage(const Node& node) {
   return node.name == "aten::set_" &&
          std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
@@ -75,7 +75,7 @@ class FlowBuilder {
     }
   }
 
-  /// Visits nodes: they enter in order of id and leave after their last descendant entered.
+  /// Visits nodes: enters them in order of id, and leaves them after their last descendant.
   Flow build() {
     std::vector<std::vector<NodeIndex>> leaving(trace_.nodes.size());
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
@@ -97,23 +97,22 @@ class FlowBuilder {
   }
 
  private:
-  /// Whether a tensor has memory. Tensors on the device "meta" and zeros that are not written out
-  /// have storages without memory; all of them share one.
+  /// Returns true if a tensor has memory. Tensors on the device "meta" and zeros that are not
+  /// materialised have storages without memory, all with the same id.
   [[nodiscard]] bool has_memory(const Tensor& tensor) const {
     return tensor.has_storage() && tensor.device.type != et_schema::DeviceType::kMeta &&
            !of_zeros_.contains(tensor.storage_id);
   }
 
-  /// A key for a tensor's memory, as far as ids identify it: tensors without memory share one
-  /// storage id, and only the tensor id tells them apart. The low bit keeps the two kinds of id
-  /// apart.
+  /// Returns a key for a tensor's memory, as far as ids identify it. Tensors without memory share
+  /// one storage id, so their key is the tensor id. The low bit distinguishes the two kinds of id.
   [[nodiscard]] std::uint64_t memory_key(const Tensor& tensor) const {
     return has_memory(tensor) ? static_cast<std::uint64_t>(tensor.storage_id) << 1U
                               : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
   }
 
-  /// Whether the node lies below an operator; what an operator does inside (aten::_pin_memory) is
-  /// its own.
+  /// Returns true if the node is below an operator. Nodes inside of an operator (aten::_pin_memory)
+  /// are its own business.
   [[nodiscard]] bool is_below_operator(NodeIndex node) const {
     while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
       node = trace_.nodes[node].parent;
@@ -165,8 +164,8 @@ class FlowBuilder {
     return id;
   }
 
-  /// Begins a lifetime for a storage that no operator of the step made. It is from before the step,
-  /// whatever lay at its address.
+  /// Begins a lifetime for a storage that no operator of the step made. The storage is from before
+  /// the step, whatever was at its address.
   void begin_handed(NodeIndex node) {
     et_schema::for_each_tensor(trace_.nodes[node].outputs, [&](const Tensor& tensor) {
       const LifetimeId known = current(tensor);
@@ -187,7 +186,8 @@ class FlowBuilder {
   void enter(NodeIndex node) {
     const std::vector<const Tensor*>& inputs = flow_.inputs[node];
     std::vector<std::optional<std::int64_t>> numbers;
-    // A communication lists its tensors in another way, and they are never numbers.
+    // seen_numbers() follows the order of the node's recorded inputs. A communication's
+    // tensors are listed in another order and are never scalar numbers: skip the lookup.
     if (!flow_.is_communication[node]) {
       numbers = seen_numbers(trace_.nodes[node]);
     }
@@ -202,9 +202,9 @@ class FlowBuilder {
     }
   }
 
-  /// Whether memory that a compiled graph's operator fills was not seen before: then the graph
-  /// allocated it. (Or the program did, before the step, and each step fills it anew: nothing in a
-  /// trace tells the two apart, and the replay then frees it after its last use.)
+  /// Returns true if memory that a compiled graph's operator fills was not seen before: the graph
+  /// is assumed to have allocated it. A trace cannot distinguish this from memory that the program
+  /// allocated before the step and each step fills again; the replay frees it after its last use.
   [[nodiscard]] bool is_allocation(const Tensor& tensor) const {
     return has_memory(tensor) && tensor.storage_offset == 0 && current(tensor) == kNoLifetime;
   }
@@ -217,8 +217,8 @@ class FlowBuilder {
     return id;
   }
 
-  /// Takes an allocation back: its memory first appeared as a part. A later tensor is larger, and
-  /// it is unknown where that memory begins and ends.
+  /// Revokes an allocation if a later tensor is larger: its memory first appeared as a part, and
+  /// the memory's begin and end are unknown.
   void forget_allocation(LifetimeId lifetime, const Tensor& tensor) {
     Lifetime& life = flow_.lifetimes[lifetime];
     if (life.allocated_by_graph && lives_[lifetime].same_kind(tensor) &&
@@ -257,9 +257,9 @@ class FlowBuilder {
     return lifetime;
   }
 
-  /// Whether a layout that was never seen in a lifetime belongs to another tensor at a reused
-  /// address. The extent of an external is not known; a tensor without storage has only its id,
-  /// which is reused as well.
+  /// Returns true if a layout that was never seen in a lifetime belongs to another tensor at a
+  /// reused address. The extent of an external is unknown. A tensor without storage has only its
+  /// id, which is reused as well.
   [[nodiscard]] bool cannot_be(LifetimeId lifetime, const Tensor& tensor, bool internal,
                                bool stale) const {
     const Life& life = lives_[lifetime];
@@ -270,9 +270,9 @@ class FlowBuilder {
            (internal && extent_bytes(tensor) > life.bytes);
   }
 
-  /// Whether the tensor is a Python scalar, or what torch.tensor makes of one, although an operator
-  /// made memory at its address. It is one if only other layouts of that memory were seen: views
-  /// show, since operators make them, and the memory of small tensors is used again at once.
+  /// Returns true if the tensor is a Python scalar, or torch.tensor's copy of one, although an
+  /// operator made memory at its address. This is so if only other layouts of that memory were
+  /// seen: operators would show a view, and the memory of small tensors is reused at once.
   [[nodiscard]] bool was_just_made(const Node& reader, const Tensor& tensor,
                                    LifetimeId lifetime) const {
     return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
@@ -281,8 +281,8 @@ class FlowBuilder {
             reader.name == "aten::lift_fresh");
   }
 
-  /// Whether a lifetime is among the outputs of the operator in which it began: of the outermost
-  /// one that ended before `reader` began.
+  /// Returns true if a lifetime is among the outputs of the outermost operator that contains its
+  /// birth and ended before `reader` began.
   [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
     const NodeIndex birth = flow_.lifetimes[lifetime].birth;
     NodeIndex outermost = birth;
@@ -326,9 +326,9 @@ class FlowBuilder {
            });
   }
 
-  /// Whether the node shows the indices or values of a sparse tensor, which has no storage itself.
-  /// Such an operator does not begin a new lifetime of memory that is known outside the ended
-  /// operators.
+  /// Returns true if the node returns the indices or values of a sparse tensor, which has no
+  /// storage itself, in memory that is known outside of the ended operators. No new lifetime begins
+  /// then.
   [[nodiscard]] bool shows_known_part(NodeIndex node, LifetimeId lifetime) const {
     const et_schema::SparsePart part = et_schema::operator_facts(trace_.nodes[node].name).part;
     if (lifetime == kNoLifetime ||
@@ -355,7 +355,7 @@ class FlowBuilder {
   const CommCalls& calls_;
   std::unordered_set<std::int64_t> of_zeros_;
   Flow flow_;
-  std::vector<bool> in_graph_;  ///< by node: it is a compiled graph, or below one
+  std::vector<bool> in_graph_;  ///< by node: is a compiled graph, or below one
   std::vector<Life> lives_;     ///< parallel to flow_.lifetimes
   std::unordered_map<std::uint64_t, LifetimeId> current_;
 };

@@ -10,7 +10,7 @@
 
 namespace understudy::generator {
 
-/// Stands for a tensor's type, device, offset, sizes and strides.
+/// Hashes a tensor's type, device, offset, sizes and strides.
 [[nodiscard]] inline std::size_t hash_layout(const et_schema::Tensor& tensor) {
   std::size_t hash = static_cast<std::size_t>(tensor.dtype) * 1000003U +
                      static_cast<std::size_t>(tensor.storage_offset);
@@ -24,7 +24,7 @@ namespace understudy::generator {
   return hash;
 }
 
-/// Number of bytes from the storage's start to the end of the tensor.
+/// Returns the number of bytes from the storage's start to the end of the tensor.
 [[nodiscard]] inline std::int64_t extent_bytes(const et_schema::Tensor& tensor) {
   std::int64_t elements = tensor.numel;
   if (tensor.has_strides && tensor.numel > 0) {
@@ -36,11 +36,11 @@ namespace understudy::generator {
   return (tensor.storage_offset + elements) * tensor.item_bytes;
 }
 
-/// What was seen of a lifetime of memory so far.
+/// The observations of a lifetime of memory so far.
 struct Life {
-  std::vector<std::size_t> layouts;             ///< of what was written or, for externals, read
+  std::vector<std::size_t> layouts;             ///< of tensors written or, for externals, read
   std::vector<et_schema::NodeIndex> output_of;  ///< operators that have it among their outputs
-  std::int64_t bytes = 0;                       ///< largest extent of what was written
+  std::int64_t bytes = 0;                       ///< largest extent of the tensors written
   std::vector<std::int64_t> item_bytes;
   et_schema::DeviceType device = et_schema::DeviceType::kNone;
   LastNumber number;
@@ -56,8 +56,8 @@ struct Life {
       device = tensor.device.type;
     }
   }
-  /// Whether a view made without the dispatcher could be of this memory; no view changes the item
-  /// size.
+  /// Returns true if a view made without the dispatcher could be of this memory. Views do not
+  /// change the item size.
   [[nodiscard]] bool same_kind(const et_schema::Tensor& tensor) const {
     return tensor.device.type == device &&
            std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();

@@ -23,7 +23,7 @@ Step step_at(const std::vector<const Node*>& marks, std::size_t index) {
   Step step;
   step.name = std::string(marks[index]->name);
   if (marks.size() == 1) {
-    return step;  // a mark is written when its step ended, so the file holds only this step
+    return step;  // a mark is written when its step ends, so the file holds only this step
   }
   step.ids.begin = marks[index]->id;
   if (index + 1 < marks.size()) {

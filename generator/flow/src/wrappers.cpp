@@ -12,14 +12,14 @@
 namespace understudy::generator {
 namespace {
 
-/// Storages without bytes have an id, so 0 says that there is no storage.
+/// Storages of zero bytes have an id, so 0 means that there is no storage.
 bool is_without_storage(const Tensor& tensor) {
   return tensor.defined() && tensor.storage_id == 0;
 }
 
-/// The id of the storage without memory that wrappers of Python classes share. Every call that such
-/// a class handles has one among its arguments. Other memory that all these calls share belongs to
-/// one tensor, while wrappers are many. 0 if there are none.
+/// Returns the id of the storage without memory that all wrappers of Python classes share; 0 if
+/// there are none. Every call that such a class handles has a wrapper among its arguments. If all
+/// calls share several storages, the one with the most tensors is the wrappers'.
 std::int64_t find_null_storage(const et_schema::Trace& trace) {
   std::unordered_map<std::int64_t, std::unordered_set<std::int64_t>> tensors;  // by storage
   std::unordered_map<std::int64_t, std::size_t> calls;                         // by storage
@@ -48,8 +48,8 @@ std::int64_t find_null_storage(const et_schema::Trace& trace) {
   return found;
 }
 
-/// Whether the strides are those of a layout. Sparse and opaque tensors have none: their strides
-/// are zeros, after a leading one for opaque tensors. A number is dense.
+/// Returns true if the strides describe a layout. The strides of sparse and opaque tensors are
+/// zeros, after a leading one if opaque. A zero-dimensional tensor is dense.
 bool has_layout(const Tensor& tensor) {
   if (!tensor.has_strides || tensor.sizes.empty() || tensor.strides.empty()) {
     return tensor.has_strides && tensor.sizes.empty();
@@ -73,7 +73,7 @@ std::vector<bool> find_wrapped(const et_schema::Trace& trace) {
   const std::int64_t null_storage = find_null_storage(trace);
   std::unordered_set<std::int64_t> known;  // ids of tensors that operators on wrappers returned
   const auto is_wrapper = [&](const Tensor& tensor) {
-    // Tensors on the device "meta" have that storage too, but operators on them are real.
+    // Tensors on the device "meta" have the same storage, but operators on them are real.
     if (tensor.device.type == et_schema::DeviceType::kMeta) {
       return false;
     }

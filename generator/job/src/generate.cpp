@@ -49,7 +49,7 @@ std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   return reused.size();
 }
 
-/// Counts operators that the trace does not show: allocations of compiled graphs.
+/// Counts operators that the trace does not show: the allocations of compiled graphs.
 std::uint64_t count_unshown(const Program& program) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(program.instructions, [](const et_schema::Instruction& instruction) {
@@ -58,7 +58,7 @@ std::uint64_t count_unshown(const Program& program) {
       }));
 }
 
-/// Counts operators on wrappers below which nothing was dispatched at all.
+/// Counts operators on wrappers that dispatched nothing.
 std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   std::uint64_t count = 0;
   for (et_schema::NodeIndex node = 0; node < trace.nodes.size(); ++node) {
@@ -70,8 +70,7 @@ std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   return count;
 }
 
-/// Counts tensors of a trace without strides that could lie in memory in more than one way, and
-/// that no operator of the program makes.
+/// Counts external tensors of a trace without strides that could have more than one memory layout.
 std::uint64_t count_assumed_layouts(const Program& program) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(program.slots, [](const et_schema::Slot& slot) {
@@ -81,7 +80,7 @@ std::uint64_t count_assumed_layouts(const Program& program) {
       }));
 }
 
-/// Adds the rest of the original's memory, so that a replay has it too.
+/// Adds the rest of the original's memory, so that a replay occupies as much.
 void add_untouched(const Link& link, Program& program) {
   for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
     program.storages.push_back({.device = et_schema::parse_device(device),

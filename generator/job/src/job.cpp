@@ -19,9 +19,9 @@ using et_schema::Trace;
 constexpr const char* kAllowPartial =
     "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
 
-/// The world size that a trace's process groups record: the size of the group that is the whole
-/// world, or one more than the highest rank that any group names. Without groups (torch 2.0 and
-/// earlier) the parts of an all_to_allv give it.
+/// Returns the world size that a trace's process groups record: the size of the group of all ranks,
+/// or one more than the highest rank in any group. Without groups (torch 2.0 and earlier), uses the
+/// splits of an all_to_allv.
 std::int64_t recorded_world_size(const Trace& trace) {
   std::int64_t size = 1;
   if (trace.process_groups.empty()) {
@@ -37,8 +37,8 @@ std::int64_t recorded_world_size(const Trace& trace) {
   return size;
 }
 
-/// The rank of a trace that stands alone. If neither its name nor its groups give it, the parts of
-/// an all_to_allv do: a rank gets from itself what it sends to itself.
+/// Returns the rank of a single trace. If neither its name nor its groups have the rank, uses the
+/// splits of an all_to_allv: a rank receives from itself as much as it sends to itself.
 int own_rank(const Trace& trace) {
   if (trace.rank != 0 || !trace.process_groups.empty()) {
     return trace.rank;
@@ -75,7 +75,7 @@ bool is_known(const std::optional<CaptureOrigin>& origin) {
   return origin && origin->rank && origin->is_same_file;
 }
 
-/// Why a trace belongs to another job than `first`; empty if nothing says so.
+/// Returns why a trace belongs to another job than `first`; empty if nothing indicates it.
 std::string foreign_text(const Trace& first, const Trace& trace) {
   if (first.capture || trace.capture) {
     const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
@@ -119,7 +119,7 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                                        kAllowPartial, world_size)});
 }
 
-/// Refuses two traces of one process: each rank is a process with its own ids.
+/// Refuses two traces of one process: each rank must be a process with its own ids.
 void refuse_copies(const std::vector<Trace>& traces) {
   std::map<std::uint64_t, const Trace*> seen;
   for (const Trace& trace : traces) {

@@ -10,16 +10,16 @@
 
 namespace understudy::generator {
 
-/// The job that a set of traces comes from.
+/// The job to which a set of traces belongs.
 struct Job {
-  std::int64_t world_size = 1;                   ///< as recorded; at least the traces given
-  std::optional<et_schema::PartialJob> partial;  ///< set if not all of its ranks have a trace
+  std::int64_t world_size = 1;                   ///< as recorded, but at least the number of traces
+  std::optional<et_schema::PartialJob> partial;  ///< set if some ranks have no trace
   std::uint64_t missing = 0;                     ///< number of ranks without a trace
-  std::vector<bool> is_foreign;  ///< by trace: it comes from another capture than the first one
+  std::vector<bool> is_foreign;  ///< by trace: from another capture than the first trace
 };
 
-/// Tells from capture.json and the recorded process groups whether the traces are all ranks of one
-/// job. Throws Error (bad input) where they are not and `partial` does not allow it.
+/// Finds out from capture.json and the recorded process groups whether the traces are all ranks of
+/// one job. Throws Error (bad input) if they are not and `partial` does not allow it.
 [[nodiscard]] Job find_job(const std::vector<et_schema::Trace>& traces, PartialRanks partial);
 
 }  // namespace understudy::generator

@@ -21,10 +21,10 @@ class Aligner {
   }
 
  private:
-  /// How far d edits reach on each diagonal (k = steps in a − steps in b). Row d holds k = -d … d.
+  /// Position that d edits reach by diagonal k = steps in a − steps in b. Row d holds k = -d … d.
   using Row = std::vector<std::ptrdiff_t>;
 
-  /// The farthest place on diagonal k with one edit more than in the row before; -1 if there is
+  /// Returns the farthest position on diagonal k with one edit more than the row before; -1 if
   /// none.
   [[nodiscard]] std::ptrdiff_t reach(const Row& before, std::ptrdiff_t d, std::ptrdiff_t k) const {
     if (d == 0) {
@@ -70,7 +70,7 @@ class Aligner {
     }
   }
 
-  /// Notes the equal elements on the way to diagonal k of row d, and continues from its end.
+  /// Records the equal elements on the path to diagonal k of row d, and continues from its end.
   void keep(std::ptrdiff_t d, std::ptrdiff_t k) {
     const std::ptrdiff_t end = rows_[static_cast<std::size_t>(d)][static_cast<std::size_t>(k + d)];
     const auto a_end = static_cast<std::size_t>(end);
@@ -95,9 +95,9 @@ class Aligner {
     b_from_ += b_end;
   }
 
-  std::span<const NameId> a_;  ///< what is left to align
+  std::span<const NameId> a_;  ///< the parts not yet aligned
   std::span<const NameId> b_;
-  std::size_t a_from_ = 0;  ///< where that begins
+  std::size_t a_from_ = 0;  ///< where a_ begins
   std::size_t b_from_ = 0;
   std::vector<std::uint32_t> aligned_;
   std::vector<Row> rows_;

@@ -11,10 +11,10 @@ namespace understudy::generator {
 
 inline constexpr std::uint32_t kUnaligned = std::numeric_limits<std::uint32_t>::max();
 
-/// Aligns two sequences: for each element of `a` the position of its equal in `b`, or kUnaligned;
-/// positions rise. It aligns as many as possible (Myers, "An O(ND) difference algorithm", 1986), as
-/// long as no stretch differs in more than 400 places. Beyond that it keeps the best start of a
-/// stretch and aligns the rest anew. So the time is at most linear in the lengths times that bound.
+/// Aligns two sequences. Returns for each element of `a` the position of its equal in `b`, or
+/// kUnaligned; positions ascend. Aligns as many elements as possible (Myers, "An O(ND) difference
+/// algorithm", 1986) unless a stretch differs in more than 400 places. It then keeps the best
+/// beginning and aligns the rest anew. The time is at most linear in the lengths times that bound.
 [[nodiscard]] std::vector<std::uint32_t> align(std::span<const NameId> a,
                                                std::span<const NameId> b);
 

@@ -10,13 +10,13 @@
 namespace understudy::generator {
 namespace {
 
-/// With fewer samples, nothing is taken from a profile.
+/// With fewer samples, no cost is estimated.
 constexpr std::size_t kLeastSamples = 32;
-/// This share of the samples counts as being as cheap as recording allows. Their mean is taken,
+/// Share of the samples that counts as the cheapest that recording allows. Their mean is used,
 /// since older profiles have whole microseconds.
 constexpr double kCheapest = 0.2;
-/// The cost of recording at one place is never taken to be more than this: in a slow program even
-/// the cheapest events have the program's own time around them.
+/// Upper bounds of the cost at one place. In a slow program even the cheapest events include the
+/// program's own time.
 constexpr double kMostBeforeNs = 3000;
 constexpr double kMostInsideNs = 6000;
 constexpr double kMostAfterNs = 4000;
@@ -83,7 +83,7 @@ void take_out(const EventCost& cost, const LaunchCost& launches, HostEvents& hos
   auto launch = launches.times_ns.begin();
   std::int64_t last_ns = 0;
   double removed_ns = 0;
-  double pending_ns = 0;  // the cost that falls after the previous boundary
+  double pending_ns = 0;  // cost after the previous boundary
   bool is_first = true;
   for (const Boundary& boundary : host.boundaries()) {
     double falls_here = pending_ns + (boundary.is_end ? cost.inside_ns / 2 : cost.before_ns);

@@ -22,13 +22,14 @@ bool is_operator_name(std::string_view name) {
   return name.find("::") != std::string_view::npos;
 }
 
-/// Classes in which operators call others of their class that are a library's.
+/// Returns true for classes whose operators call others of the same class, such as a library's:
+/// conv2d calls cudnn_convolution.
 bool has_layers(std::string_view op_class) {
   return et_schema::has_word("matmul convolution attention normalization softmax pooling embedding",
                              op_class);
 }
 
-/// The type of the first floating tensor among the arguments; empty: none is told.
+/// Returns the type of the first floating tensor among the arguments; empty if not recorded.
 std::string_view floating_type(const KinetoEvent& event) {
   for (const et_schema::KinetoArgument& argument : event.arguments) {
     const auto dtype = et_schema::dtype_from_cpp_name(argument.type);
@@ -39,7 +40,7 @@ std::string_view floating_type(const KinetoEvent& event) {
   return {};
 }
 
-/// See DeviceCall.
+/// Returns the call that DeviceCall describes.
 HostIndex outermost_alike(const HostEvents& host, HostIndex index) {
   const KinetoEvent& inner = host.source(index);
   const std::string_view inner_class = et_schema::op_class(inner.name);
@@ -50,7 +51,7 @@ HostIndex outermost_alike(const HostEvents& host, HostIndex index) {
     const KinetoEvent& outer = host.source(at);
     const bool is_alike = host.events[at].is_operator && is_operator_name(outer.name) &&
                           !outer.name.starts_with("autograd::") &&
-                          outer.name != "aten::einsum" &&  // whose sizes do not tell its products
+                          outer.name != "aten::einsum" &&  // its sizes do not show its products
                           et_schema::op_class(outer.name) == inner_class &&
                           floating_type(outer) == floating_type(inner);
     if (!is_alike) {

@@ -25,25 +25,25 @@ using et_schema::DeviceTimeline;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
-/// With less in common, the graphs are of another program.
+/// With a smaller common share, the graphs belong to another program.
 constexpr double kLeastInCommon = 0.75;
 
-/// The device events of a step in the order in which they ran.
+/// The device events of a step, in the order in which they ran.
 struct DeviceStep {
   std::vector<std::int64_t> ns;
   std::vector<std::uint32_t> sources;  ///< positions in Profile::events
   std::vector<NameId> names;
 };
 
-/// All device events in the order in which they ran.
+/// Returns all device events in the order in which they ran.
 std::vector<DeviceEvent> in_order(const DeviceTimeline& device) {
   std::vector<DeviceEvent> events = device.events;
   std::ranges::stable_sort(events, {}, &DeviceEvent::start_ns);
   return events;
 }
 
-/// Those that the host launched between the times, which are the profile's: a profile of graphs may
-/// show no operators to count from.
+/// Returns the events that the host launched within a range of the profile's own times. Times
+/// relative to host events would not do: a profile of graphs may show no operators.
 DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
                    std::int64_t begin_ns, std::int64_t end_ns, NameTable& names) {
   DeviceStep step;
@@ -57,9 +57,9 @@ DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
   return step;
 }
 
-/// Where the sequence of launched graphs begins anew: the shortest stretch of launches, told apart
-/// by their numbers of device events, that is repeated to the end. The first launch alone if none
-/// is.
+/// Returns where the sequence of launched graphs repeats: the shortest sequence of launches,
+/// identified by their numbers of device events, that is repeated to the end. Returns only the
+/// first launch if none repeats.
 std::vector<std::int64_t> graph_begins(std::span<const DeviceEvent> events) {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> counts;  // in order of time
   for (const DeviceEvent& event : events) {
@@ -94,7 +94,7 @@ std::vector<DeviceStep> graphed_steps(const Profile& profile, NameTable& names) 
   }
   if (begins.size() == 1) {
     begins = graph_begins(events);
-    // What is launched before the first graph is of its step.
+    // Work launched before the first graph belongs to the first step.
     (begins.empty() ? begins.emplace_back() : begins.front()) =
         std::numeric_limits<std::int64_t>::min();
   }
@@ -120,7 +120,7 @@ Places places_of(const DeviceStep& step) {
   return places;
 }
 
-/// For each event of `a` its equal in `b`, or kUnaligned.
+/// Returns for each event of `a` the index of its equal in `b`, or kUnaligned.
 std::vector<std::uint32_t> pairs_of(const DeviceStep& a, const DeviceStep& b) {
   std::vector<std::uint32_t> pairs(a.names.size(), kUnaligned);
   const Places places_a = places_of(a);
@@ -142,8 +142,8 @@ std::vector<std::uint32_t> pairs_of(const DeviceStep& a, const DeviceStep& b) {
   return pairs;
 }
 
-/// The time of each event of the most usual step: the median over it and those with as many events
-/// of each name.
+/// Returns the time of each event of the most usual step: the median over all steps with as many
+/// events of each name.
 std::vector<std::int64_t> median_times(const std::vector<DeviceStep>& steps,
                                        const DeviceStep& usual) {
   std::vector<std::vector<std::int64_t>> samples(usual.names.size());
@@ -196,7 +196,7 @@ GraphTimes graph_times(const Profile& eager, const HostEvents& host, const Devic
       }
     }
     if (i > 0) {
-      continue;  // the first one tells what is in one of them alone
+      continue;  // the first step decides which events only one of the profiles has
     }
     const auto joined = static_cast<std::uint64_t>(std::ranges::count(is_joined, true));
     const std::size_t of_both = step.names.size() + usual.names.size();

@@ -17,8 +17,8 @@ bool is_host_event(const KinetoEvent& event) {
          event.category == KinetoCategory::kUserAnnotation;
 }
 
-/// Sorts by start. If whole microseconds make starts equal, "External id" gives the order, since it
-/// is counted up; otherwise the longer event is around the other.
+/// Sorts by start. Whole microseconds can make starts equal; then "External id" decides, since it
+/// counts up. Without ids, the longer event encloses the other.
 void sort_thread(std::span<HostEvent> events, const Profile& profile) {
   const auto external_id = [&profile](const HostEvent& event) {
     return profile.events[event.source].external_id;
@@ -39,7 +39,7 @@ void sort_thread(std::span<HostEvent> events, const Profile& profile) {
   }
 }
 
-/// Sets what is around each event, and behind it. Returns how many overlap one before them.
+/// Sets the parent of each event and the first event after it. Returns how many overlap others.
 std::uint64_t nest(std::span<HostEvent> events, HostIndex first) {
   std::uint64_t overlaps = 0;
   HostIndex open = kNoEvent;
@@ -65,7 +65,7 @@ std::uint64_t nest(std::span<HostEvent> events, HostIndex first) {
   return overlaps;
 }
 
-/// Adds a thread's starts and ends in the order in which they happened.
+/// Appends a thread's starts and ends in the order in which they happened.
 void append_boundaries(const HostEvents& host, const HostThread& thread,
                        std::vector<Boundary>& boundaries) {
   HostIndex open = kNoEvent;

@@ -12,7 +12,7 @@ using et_schema::NodeIndex;
 
 namespace {
 
-/// A step that agrees with the trace by this much less than the best step took another way.
+/// A step whose agreement is lower than the best by more than this ran differently.
 constexpr double kOtherWay = 0.005;
 
 void count_events(JoinedStep& step, const HostEvents& host) {

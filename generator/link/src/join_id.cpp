@@ -8,7 +8,7 @@ namespace {
 
 using et_schema::Trace;
 
-/// If ids find a smaller share of the nodes, they belong to something else.
+/// If fewer nodes are found by id, the ids belong to another run.
 constexpr double kLeastById = 0.9;
 
 struct IdEntry {
@@ -27,14 +27,14 @@ std::vector<IdEntry> events_by_id(const HostEvents& host) {
   return entries;
 }
 
-/// The distance of the profile's ids from the trace's. Each name that both show equally often gives
-/// the distance of the sums of its ids; the most frequent distance counts. 0 without such names.
+/// Returns the difference between the profile's ids and the trace's. Each name that both show
+/// equally often votes with the difference of its sums of ids; the majority wins. 0 without any.
 std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
                          const std::vector<IdEntry>& entries, std::size_t names) {
   struct Seen {
     std::uint32_t nodes = 0;
     std::uint32_t events = 0;
-    std::uint64_t distance = 0;  ///< of the sums of their ids, modulo 2^64
+    std::uint64_t distance = 0;  ///< difference of the sums of ids, modulo 2^64
   };
   std::vector<Seen> seen(names);
   for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
@@ -72,7 +72,7 @@ std::int64_t find_offset(const Trace& trace, const JoinNodes& nodes, const HostE
 std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, const HostEvents& host,
                                  const std::vector<IdEntry>& entries, std::int64_t offset) {
   std::vector<HostIndex> event_of(nodes.nodes.size(), kNoEvent);
-  auto found = entries.begin();  // mostly the one before the next node's entry
+  auto found = entries.begin();  // mostly the entry before the next node's
   for (std::size_t i = 0; i < nodes.nodes.size(); ++i) {
     const auto rf_id = static_cast<std::int64_t>(trace.nodes[nodes.nodes[i]].rf_id +
                                                  static_cast<std::uint64_t>(offset));
@@ -87,7 +87,7 @@ std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, con
   return event_of;
 }
 
-/// The step around the joined events: that of its mark, if the profile has one around them.
+/// Returns the step around the joined events: that of a mark around them, if the profile has one.
 StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
                  const std::vector<StepSpan>& marked) {
   StepSpan span{0, 0, kNoEvent};

@@ -17,7 +17,7 @@ using et_schema::Trace;
 struct NodeThread {
   std::uint64_t tid = 0;
   std::vector<std::uint32_t> positions;
-  std::optional<std::size_t> host;  ///< the profile's thread that shows it
+  std::optional<std::size_t> host;  ///< the profile's matching thread
 };
 
 std::vector<NodeThread> node_threads(const Trace& trace, const JoinNodes& nodes) {
@@ -35,8 +35,8 @@ std::vector<NodeThread> node_threads(const Trace& trace, const JoinNodes& nodes)
   return threads;
 }
 
-/// Matches threads of a trace and of a profile. Their numbers have nothing in common: those belong
-/// together whose names agree best.
+/// Matches threads of a trace and of a profile. Their ids are unrelated, so threads are matched
+/// whose names agree best.
 void match_threads(const JoinNodes& nodes, std::vector<NodeThread>& threads, const HostEvents& host,
                    std::size_t names) {
   struct Agreement {
@@ -118,9 +118,9 @@ class StepAligner {
     }
   }
 
-  /// Aligns what is left. Threads of a pool share their work differently in each step, and the
-  /// trace's observer assigns some of it to the busiest thread (asynchronous Gloo work). So it is
-  /// aligned with all that the profile's other threads show, as if they were one.
+  /// Aligns the remaining nodes. Threads of a pool share their work differently in each step, and
+  /// the trace's observer assigns some of it to the busiest thread (asynchronous Gloo work). The
+  /// rest is therefore aligned with all other threads of the profile as if they were one.
   void align_pools(JoinedStep& step) const {
     std::vector<std::uint32_t> left;
     for (std::uint32_t position = 0; position < step.event_of.size(); ++position) {
@@ -158,8 +158,8 @@ std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeT
   if (steps.size() > 1 || steps.empty() || steps.front().mark != kNoEvent) {
     return steps;
   }
-  // A step begins with what its first thread does first. If another thread cut it (the engine's,
-  // which has most nodes but runs only the backward pass), it would hold two halves of steps.
+  // A step begins with its first thread. Another one (such as the engine's, which has most nodes
+  // but runs only the backward pass) would combine halves of two steps.
   std::vector<const NodeThread*> by_begin;
   std::ranges::transform(threads, std::back_inserter(by_begin),
                          [](const NodeThread& thread) { return &thread; });

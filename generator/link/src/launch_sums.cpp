@@ -52,7 +52,7 @@ class Summer {
   }
 
  private:
-  /// The innermost joined event around a launch.
+  /// Returns the innermost joined event around a launch.
   [[nodiscard]] HostIndex owner_of(const et_schema::DeviceLaunch& launch) const {
     return joined_around(in_.host.event_of(launch.launcher), node_of_, in_.host);
   }
@@ -82,7 +82,7 @@ class Summer {
     return event.by == et_schema::LaunchedBy::kGraph;
   }
 
-  /// Adds an event of the joined steps that no node has.
+  /// Adds an event of the joined steps that belongs to no node.
   void add_outside(const DeviceEvent& event) {
     const std::int64_t time_ns = in_.host.relative(event.launch_ns);
     if (std::ranges::any_of(spans_, [=](const StepSpan& span) { return span.contains(time_ns); })) {
@@ -102,8 +102,8 @@ class Summer {
     return in_.host.sources[position];
   }
 
-  /// The time of a device event: in the graphed run where there is one, in which it takes none
-  /// where that lacks it.
+  /// Returns the time of a device event. If there is a graphed run, its time is used: 0 if the
+  /// event is missing there.
   [[nodiscard]] std::int64_t event_ns(const DeviceEvent& event) const {
     if (in_.graph) {
       const auto found = in_.graph->ns.find(event.source);
@@ -112,7 +112,7 @@ class Summer {
     return event.ns();
   }
 
-  /// Equal names of a profile share one address, so each is looked up once.
+  /// Equal names of a profile share an address, so each is classified once.
   [[nodiscard]] std::string_view class_of(const KinetoEvent& event) {
     const auto [known, is_new] = classes_.try_emplace(event.name.data());
     if (is_new) {
@@ -136,7 +136,7 @@ void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<No
   for (auto i = static_cast<NodeIndex>(trace.nodes.size()); i-- > 1;) {
     Launched& sum = below[i];
     if (std::optional<NodeTimes>& times = nodes[i]) {
-      // The classes of all samples, as parts of the median of them.
+      // Kernel classes were summed over all samples; they are scaled to the median.
       et_schema::scale_kernel_times(times->device_ns, times->kernel_classes);
       et_schema::add_kernel_times(times->kernel_classes, sum.kernel_classes);
       times->kernel_classes = sum.kernel_classes;

@@ -13,29 +13,30 @@
 
 namespace understudy::generator {
 
-/// What a host event, or a node with all below it, launched.
+/// Sum of the device work that a host event launched, or a node with all nodes below it.
 struct Launched {
   std::int64_t device_ns = 0;
   std::uint64_t count = 0;
   std::optional<std::int64_t> stream = {};
   et_schema::KernelClassTimes kernel_classes = {};
   bool reads_pinned = false;  ///< copies from page-locked memory of the host
-  bool is_cut_off = false;    ///< part of what it launched is not in the profile
+  bool is_cut_off = false;    ///< the profile lacks part of the work
 };
 
-/// Adds what each node launched itself to the nodes around it that have times.
+/// Adds the work that each node launched itself to the nodes around it that have times.
 void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<NodeTimes>>& nodes);
 
-/// The node that launched work of a device, and the work's time.
+/// The node that launched a device event, and the event's time.
 struct EventOwner {
   et_schema::NodeIndex node = et_schema::kNoNode;
   std::int64_t ns = 0;
 };
 
 struct LaunchSums {
-  std::vector<EventOwner> owners;               ///< by device event
-  std::vector<Launched> launched;               ///< by host event: what has no joined one between
-  std::vector<et_schema::OutsideTime> outside;  ///< what no node has, for one step
+  std::vector<EventOwner> owners;  ///< by device event
+  /// By host event: work launched by it and by unjoined events below it.
+  std::vector<Launched> launched;
+  std::vector<et_schema::OutsideTime> outside;  ///< work without a node, for one step
 };
 
 struct LaunchInputs {
@@ -43,12 +44,12 @@ struct LaunchInputs {
   const JoinNodes& nodes;
   const Join& join;
   const et_schema::DeviceTimeline& device;
-  const std::optional<GraphTimes>& graph;   ///< the graphed run's times count, where there is one
-  const std::vector<bool>& is_in_operator;  ///< by node: it is an operator or lies below one
+  const std::optional<GraphTimes>& graph;   ///< if set, its times replace the profile's
+  const std::vector<bool>& is_in_operator;  ///< by node: an operator or below one
 };
 
-/// Assigns each device event to the innermost joined event around its launch; one without such an
-/// event counts under the reason for that.
+/// Assigns each device event to the innermost joined event around its launch. An event without one
+/// is counted by the reason.
 [[nodiscard]] LaunchSums sum_launches(const LaunchInputs& inputs);
 
 }  // namespace understudy::generator

@@ -28,15 +28,15 @@ class Layouter {
   static constexpr double kMostNs = 1e18;
   using Start = decltype(Layout::starts)::value_type;
 
-  /// The time from one start to the next, over the steps; the last one goes to the step's end.
+  /// The time from one start to the next, over the steps; the last one ends with the step.
   struct Interval {
-    /// Position in JoinNodes of the node that begins at its end.
+    /// Position in JoinNodes of the node that begins at the interval's end.
     std::optional<std::size_t> position;
     std::int64_t median_ns = 0;
     std::int64_t mean_ns = 0;
   };
 
-  /// Places the nodes that each step has.
+  /// Places the nodes that all steps have.
   void lay_out_common() {
     const std::vector<Interval> intervals = intervals_between_starts();
     const double share = share_of_skew(intervals);
@@ -61,8 +61,8 @@ class Layouter {
     layout_.step_ns = std::llround(now);
   }
 
-  /// Places the nodes that only some steps have, as far between their neighbours that all steps
-  /// have as in those steps.
+  /// Places the nodes that only some steps have, by interpolation between the common nodes around
+  /// them.
   void place_others() {
     std::vector<StepClock> clocks;
     for (const JoinedStep& step : join_.steps) {
@@ -112,7 +112,7 @@ class Layouter {
     return median(steps);
   }
 
-  /// A share from 0 to 1.
+  /// Returns the share, from 0 to 1, of the difference between mean and median that intervals get.
   [[nodiscard]] double share_of_skew(const std::vector<Interval>& intervals) const {
     double medians = 0;
     double means = 0;
@@ -124,8 +124,7 @@ class Layouter {
     return missing > 0 && means > medians ? std::min(missing / (means - medians), 1.0) : 0;
   }
 
-  /// Nodes that all steps have, in the order in which the steps began them, by the median of their
-  /// starts.
+  /// Returns the nodes that all steps have, ordered by the median of their starts.
   [[nodiscard]] std::vector<std::size_t> order_of_starts(
       const std::vector<std::int64_t>& begins) const {
     std::vector<std::pair<std::int64_t, std::size_t>> starts;

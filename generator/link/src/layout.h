@@ -17,8 +17,8 @@ struct Layout {
   std::int64_t step_ns = 0;
 };
 
-/// Places moments of one step in the typical step: as far between the starts of the nodes around
-/// them as in that step.
+/// Converts moments of one step to the typical step, by linear interpolation between the starts of
+/// the nodes around them.
 class StepClock {
  public:
   StepClock(const Layout& layout, const JoinedStep& step, const HostEvents& host);
@@ -32,14 +32,15 @@ class StepClock {
   std::vector<Moment> moments_;  ///< in order of seen_ns
 };
 
-/// Lays out the typical step: from each start to the next as long as the median over the steps.
-/// Medians of the starts themselves would not fit the durations: what is slow in one step and what
-/// is slow in another shift in turn what follows. A step waits now here, now there (for other
-/// ranks), which no median shows. So that the whole is as long as the median step, each interval
-/// gets a share of the difference between its mean and its median. Steps may begin nodes in another
-/// order, or lack some: their intervals would add up to more than a step has. Nodes that only some
-/// steps have are put between those that all have, and the whole is never longer than the median
-/// step. The time is n log n in the nodes.
+/// Lays out the typical step: the interval from each start to the next is its median over the
+/// steps. Medians of the starts themselves would not fit the durations, because a delay in one step
+/// shifts all later starts of that step. Waits for other ranks fall into different intervals in
+/// different steps, so no median shows them. Each interval therefore gets a share of the difference
+/// between its mean and its median, such that the whole is as long as the median step.
+///
+/// Steps may begin nodes in another order or lack some, and their intervals would add up to more
+/// than a step. Nodes of only some steps are therefore placed between those of all steps, and the
+/// whole is never longer than the median step. The time is n log n in the nodes.
 [[nodiscard]] Layout lay_out(const Join& join, const HostEvents& host);
 
 }  // namespace understudy::generator

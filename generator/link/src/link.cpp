@@ -35,11 +35,11 @@ using et_schema::NodeIndex;
 using et_schema::Profile;
 using et_schema::Trace;
 
-/// With less agreement, the profile is that of another program.
+/// With less agreement, the profile belongs to another program.
 constexpr double kLeastAgreement = 0.75;
 constexpr double kLeastJoined = 0.9;
 
-/// The profiler fills in "Record function id" only while an execution trace is being taken.
+/// The profiler sets "Record function id" only while an execution trace is recorded.
 bool has_trace_ids(const Profile& profile) {
   return std::ranges::any_of(profile.events,
                              [](const et_schema::KinetoEvent& event) { return event.rf_id > 0; });
@@ -103,7 +103,7 @@ class Linker {
     return cost;
   }
 
-  /// Whether a tensor of the step was on another device than the host.
+  /// Returns true if a tensor of the step was on an accelerator.
   [[nodiscard]] bool is_on_device() const {
     bool found = false;
     const auto look = [&found](const et_schema::Tensor& tensor) {
@@ -135,7 +135,7 @@ class Linker {
   [[nodiscard]] bool is_enough(const Join& join) const {
     const bool has_nodes =
         static_cast<double>(join.joined) >= kLeastJoined * static_cast<double>(nodes_.nodes.size());
-    // Joined by id, a profile may show more than the trace does: other steps around it, of the same
+    // A profile that is joined by id may show more than the trace, such as other steps of the same
     // run.
     const bool agrees =
         join.kind == et_schema::JoinKind::kRecordFunctionId || join.agreement >= kLeastAgreement;
@@ -196,9 +196,9 @@ class Linker {
     }
   }
 
-  /// A communication's kernel waits for the other ranks, except in the steps where this rank came
-  /// last. If ranks take turns at coming last, a median would hold waiting on each of them, so the
-  /// shortest time counts.
+  /// A communication's kernel waits for the other ranks, except in steps in which this rank was
+  /// last. If ranks are last in turn, each median would include waiting. So the shortest time
+  /// counts.
   [[nodiscard]] std::int64_t device_ns(NodeIndex node, std::vector<std::int64_t>& samples) const {
     return communicates_[node] && !samples.empty() ? *std::ranges::min_element(samples)
                                                    : median(samples);
@@ -219,8 +219,7 @@ class Linker {
             0, median(samples.host), median(samples.self),
             device_ns(nodes_.nodes[i], samples.device),
             static_cast<std::uint64_t>(median(samples.launches)), samples.stream,
-            // A step mostly has all of these faults or none: the
-            // mean tells how often.
+            // A step mostly has all of these faults or none: the mean shows how often.
             samples.page_faults.empty() ? std::nullopt : std::optional(mean(samples.page_faults)),
             std::move(samples.kernel_classes), samples.reads_pinned};
       }
@@ -258,7 +257,7 @@ class Linker {
     }
   };
 
-  /// Whether no step has all that the operator launched; then the part that is there must do.
+  /// Returns true if no step has all device work of the operator, so that partial times must do.
   [[nodiscard]] bool is_cut_off_everywhere(std::size_t position) const {
     return std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
       const HostIndex event = step.event_of[position];
@@ -301,7 +300,7 @@ class Linker {
     profile.file = et_schema::file_name(profile_.file);
     profile.bytes = profile_.content_bytes;
     profile.content_hash = profile_.content_hash;
-    // A trace that was made of this very profile has its times.
+    // A trace made from this profile has its times.
     profile.join = trace_.file == profile_.file ? et_schema::JoinKind::kOwn : join_.kind;
     profile.steps = join_.steps.size();
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
@@ -314,7 +313,7 @@ class Linker {
     profile.device_events_linked = static_cast<std::uint64_t>(std::ranges::count_if(
         device.events, [this](const et_schema::DeviceEvent& event) { return is_linked(event); }));
     profile.lost = unlinked_events(device, host_);
-    // What the names of kernels tell of how they were chosen, where no capture does.
+    // Kernel names show how kernels were chosen, if no capture recorded it.
     if (std::ranges::any_of(device.events, [&](const et_schema::DeviceEvent& event) {
           const std::string_view name = profile_.events[event.source].name;
           return is_linked(event) && et_schema::multiplies_tf32(name) &&
@@ -352,11 +351,11 @@ class Linker {
   JoinNodes nodes_;
   HostEvents host_;
   Join join_;
-  std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of those right below it
+  std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of its direct children
   std::vector<Launched> launched_;         ///< by event
-  std::vector<bool> communicates_;         ///< by node: it is a communication, or lies below one
-  std::vector<bool> is_in_operator_;  ///< by node: it is an operator or lies below one, so it is no
-                                      ///< label above all operators
+  std::vector<bool> communicates_;         ///< by node: it is a communication or below one
+  std::vector<bool> is_in_operator_;       ///< by node: an operator or below one, so no label above
+                                           ///< operators
   std::optional<GraphTimes> graph_;
   Link result_;
 };

@@ -53,7 +53,7 @@ ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
     (event.name == node.name ? joined : others) += 1;
     memory.nodes[i] = ObservedSpan{event.ts_ns, event.ts_ns + event.dur_ns};
   }
-  // Ids of another run would belong to other names.
+  // With ids of another run, names would differ.
   if (others > joined / 100) {
     return {};
   }

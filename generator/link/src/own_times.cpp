@@ -27,8 +27,8 @@ class OwnLinker {
   }
 
  private:
-  /// Adds up times from the last node on: children come after their parents, so everything below a
-  /// node is known.
+  /// Adds up times from the last node to the first. Children follow their parents, so all nodes
+  /// below a node are known by then.
   void add_up() {
     std::vector<std::int64_t> below_ns(trace_.nodes.size());
     for (auto i = static_cast<NodeIndex>(trace_.nodes.size()); i-- > 1;) {
@@ -56,8 +56,8 @@ class OwnLinker {
     return step_.contains(trace_.nodes[node].id);
   }
 
-  /// Places the starts: recorded ones count from the step's first; otherwise each node starts where
-  /// the one before it ended, and a child where its parent did.
+  /// Places the starts. Recorded ones count from the step's first. Otherwise each node starts where
+  /// the previous one ended, and a child where its parent started.
   void place_starts() {
     std::optional<std::int64_t> first;
     std::int64_t next = 0;
@@ -67,7 +67,7 @@ class OwnLinker {
                          *trace_.own_times[i]->start_ns);
       }
     }
-    // In a file that tells the length of its step, starts count from the step's start.
+    // In a file that records the length of its step, starts count from the step's start.
     const std::int64_t origin = trace_.own_step_ns ? 0 : first.value_or(0);
     for (NodeIndex i = 0; i < trace_.nodes.size(); ++i) {
       if (!link_.nodes[i]) {
@@ -80,7 +80,7 @@ class OwnLinker {
       link_.profile.step_ns = std::max(link_.profile.step_ns, end);
     }
     link_.profile.step_ns = trace_.own_step_ns.value_or(link_.profile.step_ns);
-    // Such files show no end of the device's work: the step takes as long as its busiest stream.
+    // Such files do not record the end of device work: the busiest stream bounds the step's length.
     link_.profile.length_ns = link_.profile.step_ns;
     for (const auto& [stream, busy_ns] : streams_ns_) {
       link_.profile.length_ns = std::max(link_.profile.length_ns, busy_ns);

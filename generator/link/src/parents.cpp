@@ -32,8 +32,8 @@ std::uint64_t repair_parents(et_schema::Trace& trace, const et_schema::Profile& 
     const NodeIndex node = nodes.nodes[i];
     const NodeIndex recorded = trace.nodes[node].parent;
     const HostIndex around = joined_around(host.events[event_of[i]].parent, node_of, host);
-    // It is right as far as the profile can tell: the innermost joined event around the node, or a
-    // root if there is none.
+    // The recorded parent is consistent with the profile: it is the innermost joined event around
+    // the node, or a root if there is none.
     if (around == kNoEvent ? !is_joined[recorded] : node_of[around] == recorded) {
       continue;
     }

@@ -8,13 +8,13 @@
 namespace understudy::generator {
 namespace {
 
-/// If a thread has this many times the sequence's events, it shows the sequence more than once.
+/// A thread with this many times the sequence's events shows the sequence more than once.
 constexpr double kLeastRepeats = 1.5;
-/// How far the number of a name's occurrences may be from the number of repeats.
+/// Largest relative deviation of a name's occurrences from the number of repeats.
 constexpr double kMostDeviation = 0.1;
 
-/// The position in the sequence of a name that occurs once in it, and about as often on the thread
-/// as the sequence does; the first such name.
+/// Returns the position of the first name that occurs once in the sequence, and about as often on
+/// the thread as the sequence does.
 std::size_t find_anchor(std::span<const NameId> once, std::span<const HostEvent> events,
                         double repeats) {
   const NameId most = std::ranges::max(once);
@@ -80,7 +80,7 @@ std::vector<StepSpan> repeated_steps(std::span<const NameId> once, const HostEve
     return {all};
   }
   std::vector<StepSpan> steps;
-  std::size_t least = 0;  // a step begins after the anchor of the step before
+  std::size_t least = 0;  // a step begins after the previous step's anchor
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].name != once[anchor]) {
       continue;

@@ -20,14 +20,14 @@ using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::kUnknownEvent;
 
-/// The clocks of host and device differ by less.
+/// Upper bound of the difference between the clocks of host and device.
 constexpr std::int64_t kClockErrorNs = 2'000;
 
 /// A call that waited.
 struct WaitingCall {
   const KinetoEvent* call = nullptr;
   DeviceWait::For waits_for = DeviceWait::For::kDevice;
-  EventIndex awaited = kUnknownEvent;  ///< in DeviceTimeline::events
+  EventIndex awaited = kUnknownEvent;  ///< position in DeviceTimeline::events
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -87,14 +87,14 @@ class Shower {
     }
     chosen_ = lengths[(lengths.size() - 1) / 2].second;
     if (!events_.empty()) {
-      // The typical step's host does without what recording cost.
+      // The typical step's host time excludes the cost of recording.
       const std::int64_t observer_ns = median(host_ns) - in_.layout.step_ns;
       result_.length_ns =
           lengths[(lengths.size() - 1) / 2].first - std::max<std::int64_t>(observer_ns, 0);
     }
   }
 
-  /// By step: when its host and the last work that it launched had ended.
+  /// By step: when its host and the last work that it launched ended.
   [[nodiscard]] std::vector<std::int64_t> step_ends() const {
     std::vector<std::int64_t> ends_ns;
     for (const JoinedStep& step : in_.join.steps) {
@@ -113,7 +113,7 @@ class Shower {
 
   // ---- its host
 
-  /// The traced thread that each thread of the profile is.
+  /// Finds the traced thread of each thread of the profile.
   void find_threads() {
     const std::vector<HostIndex>& events = in_.join.steps[chosen_].event_of;
     for (std::size_t i = events.size(); i-- > 0;) {
@@ -129,7 +129,7 @@ class Shower {
     return found == threads_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// Calls that do nothing but wait, and copies that returned when they were done.
+  /// Returns calls that only wait, and copies that returned when they were done.
   [[nodiscard]] std::vector<WaitingCall> find_calls() const {
     std::vector<WaitingCall> calls;
     const auto add = [&](const KinetoEvent& call, DeviceWait::For waits_for, EventIndex awaited) {
@@ -160,7 +160,7 @@ class Shower {
     for (WaitingCall& wait : find_calls()) {
       const std::uint64_t thread = *thread_of(*wait.call);
       if (wait.start_ns < busy_until_ns[thread]) {
-        continue;  // it is the driver's part of a runtime's call
+        continue;  // the driver's part of a runtime's call
       }
       busy_until_ns[thread] = wait.end_ns;
       if (wait.awaited == kUnknownEvent) {
@@ -183,8 +183,8 @@ class Shower {
 
   // ---- what a wait waited for
 
-  /// Where the profile shows it, the number of the stream of a wait, or of the event that it is
-  /// for.
+  /// Returns the number of the stream that a wait, or the event it waits for, belongs to, if the
+  /// profile shows it.
   [[nodiscard]] std::int64_t stream_of(const WaitingCall& wait) {
     if (syncs_.empty()) {
       syncs_[-1] = nullptr;
@@ -200,8 +200,8 @@ class Shower {
                                                            : sync->second->stream;
   }
 
-  /// The work that was launched before the wait, on the streams in question, and ended last by the
-  /// wait's end. Of a stream all has to have ended, unless the wait is for an event.
+  /// Returns the work launched before the wait, on its streams, that ended last by the wait's end.
+  /// Unless the wait is for an event, all work of a stream must have ended.
   [[nodiscard]] EventIndex awaited_by(const WaitingCall& wait) {
     const std::int64_t stream_number =
         wait.waits_for == DeviceWait::For::kDevice ? -1 : stream_of(wait);
@@ -267,7 +267,7 @@ class Shower {
     std::ranges::stable_sort(result_.waits, {}, &DeviceWait::start_ns);
   }
 
-  /// When the work was launched: if that is unknown and the host waited then, before the wait.
+  /// Returns the launch time; if it is unknown and within a wait of the host, the wait's start.
   [[nodiscard]] std::int64_t launch_of(EventIndex event) const {
     const std::int64_t launch_ns = events_[event].launch_ns;
     const auto wait = std::ranges::find_if(calls_, [launch_ns](const WaitingCall& call) {
@@ -277,7 +277,7 @@ class Shower {
     return is_known || wait == calls_.end() ? launch_ns : wait->start_ns;
   }
 
-  /// A device event, in the host's times.
+  /// A device event, in host time.
   struct Event {
     std::int64_t launch_ns, start_ns, end_ns;
   };
@@ -290,7 +290,7 @@ class Shower {
   std::optional<StepClock> clock_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> threads_;
   std::map<std::int64_t, const KinetoEvent*> syncs_;  ///< by correlation
-  std::vector<WaitingCall> calls_;                    ///< those of result_.waits
+  std::vector<WaitingCall> calls_;                    ///< calls of result_.waits
   ShownStep result_;
 };
 

@@ -10,15 +10,15 @@
 
 namespace understudy::generator {
 
-/// The mean of at least one sample.
+/// Returns the mean of at least one sample.
 [[nodiscard]] inline std::int64_t mean(const std::vector<std::int64_t>& samples) {
   const std::int64_t sum =
       std::accumulate(samples.begin(), samples.end(), std::int64_t{0}, add_times);
   return sum / static_cast<std::int64_t>(samples.size());
 }
 
-/// Half-way between the middle two for an even number of samples, except that two samples give the
-/// smaller one: many things make a step slower, and nothing makes it faster. 0 for no samples.
+/// Returns the median: for an even number of samples the mean of the middle two, for two samples
+/// the smaller one, since many things slow a step down and nothing speeds it up. 0 for no samples.
 /// Reorders the samples.
 [[nodiscard]] inline std::int64_t median(std::vector<std::int64_t>& samples) {
   if (samples.empty()) {

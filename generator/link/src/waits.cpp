@@ -20,7 +20,7 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Finds the places of calls in the steps.
+/// Finds the places of calls in the profiled steps.
 class PlaceFinder {
  public:
   PlaceFinder(const HostEvents& host, const Join& join) : host_(host), join_(join) {
@@ -36,7 +36,7 @@ class PlaceFinder {
     }
   }
 
-  /// None on a thread without operators, and outside of the steps.
+  /// Returns the call's place; empty on a thread without operators, and outside of the steps.
   [[nodiscard]] std::optional<CallPlace> find(const KinetoEvent& call) const {
     const std::int64_t start_ns = host_.relative(call.ts_ns);
     const HostThread* thread = host_.find_thread(call.pid, call.tid);
@@ -93,7 +93,7 @@ Starts starts_of(const Layout& layout) {
   return starts;
 }
 
-/// What lies by the median so far before a node; none where the typical step lacks the node.
+/// Returns the time that is the median distance before a node; empty if the typical step lacks it.
 std::optional<std::int64_t> place_before(std::size_t position, std::vector<std::int64_t>& ahead_ns,
                                          const Starts& starts) {
   const auto start = starts.find(position);
@@ -102,8 +102,8 @@ std::optional<std::int64_t> place_before(std::size_t position, std::vector<std::
                                      start->second - median(ahead_ns), 0, kLatestNs));
 }
 
-/// A wait of one step is the same as that of another step if their keys are (what waits for what,
-/// ahead of which node) and it stands at the same place among such waits of its step.
+/// Groups equal waits of different steps. Waits are equal if their keys are (streams and next node)
+/// and they have the same position among the equal waits of their step.
 template <typename Wait, typename KeyOf>
 auto same_waits(const std::vector<Wait>& waits, const KeyOf& key_of) {
   using Key = decltype(key_of(waits.front()));
@@ -121,7 +121,7 @@ auto same_waits(const std::vector<Wait>& waits, const KeyOf& key_of) {
 std::optional<DeviceWait::For> what_waits(const KinetoEvent& event) {
   const bool is_call =
       event.category == KinetoCategory::kRuntime || event.category == KinetoCategory::kOther;
-  // What the device shows of them (cuda_sync) is no part of the host's time.
+  // The device's records of these calls (cuda_sync) are not host time.
   if (!is_call || !contains(event.name, "Synchronize")) {
     return std::nullopt;
   }
@@ -159,7 +159,7 @@ std::vector<EventWait> find_event_waits(const HostEvents& host, const Join& join
   for (const KinetoEvent* event : shown) {
     const auto call = calls.find(event->correlation);
     const auto record = calls.find(event->record_correlation);
-    // A query waits for nothing, and a stream does not wait for itself.
+    // A query does not wait, and a stream does not wait for itself.
     const bool is_wait = call != calls.end() && !contains(call->second->name, "Query") &&
                          event->stream != event->wait_stream;
     const std::optional<CallPlace> place = is_wait ? places.find(*call->second) : std::nullopt;
@@ -195,7 +195,8 @@ std::vector<et_schema::StreamWait> lay_out_event_waits(const std::vector<EventWa
     const auto& [before, stream, for_stream] = key.first;
     std::vector<std::int64_t> ahead_ns;
     std::vector<std::int64_t> record_ahead_ns;
-    // The event is recorded where most steps record it, which is mostly the same place.
+    // Steps mostly record the event at the same place. The first step that shows a place decides;
+    // steps with another place are skipped.
     std::size_t record_before = kStepEnd;
     for (const EventWait* wait : of_steps) {
       ahead_ns.push_back(wait->ahead_ns);
@@ -208,7 +209,7 @@ std::vector<et_schema::StreamWait> lay_out_event_waits(const std::vector<EventWa
     if (2 * of_steps.size() < steps || !start_ns) {
       continue;
     }
-    // An event of before the step is behind nothing of it.
+    // An event from before the step does not depend on anything in it.
     const std::int64_t until_ns =
         record_ahead_ns.empty() ? 0
                                 : place_before(record_before, record_ahead_ns, starts).value_or(0);

@@ -15,35 +15,35 @@ namespace understudy::generator {
 
 inline constexpr std::size_t kStepEnd = ~std::size_t{0};
 
-/// For what a call of a device's runtime does nothing but wait; nothing: it is no such call. All
-/// runtimes give these calls the same names: cudaStreamSynchronize, hipEventSynchronize,
+/// Returns what a call of a device's runtime waits for; empty if it does more than wait. All
+/// runtimes name these calls alike: cudaStreamSynchronize, hipEventSynchronize,
 /// aclrtSynchronizeDevice.
 [[nodiscard]] std::optional<et_schema::DeviceWait::For> what_waits(
     const et_schema::KinetoEvent& event);
 
-/// Whether it is a copy: some return when they are done.
+/// Returns true for a copy. Some copies return only when they are done.
 [[nodiscard]] bool is_copy(const et_schema::KinetoEvent& call);
 
 /// The place of a call in one profiled step.
 struct CallPlace {
-  std::size_t step = 0;  ///< in Join::steps
-  /// Position in JoinNodes of the node that its thread begins next, or kStepEnd.
+  std::size_t step = 0;  ///< position in Join::steps
+  /// Position in JoinNodes of the next node that the call's thread begins, or kStepEnd.
   std::size_t before = kStepEnd;
-  std::int64_t ahead_ns = 0;  ///< from its start to that node
+  std::int64_t ahead_ns = 0;  ///< from the call's start to that node's
 };
 
-/// A call that has a stream, or the host, wait for an event of another stream, in one profiled
+/// A call that makes a stream, or the host, wait for an event of another stream, in one profiled
 /// step.
 struct EventWait : CallPlace {
-  std::optional<CallPlace> record;     ///< the one that recorded the event, in the same step
-  std::optional<std::int64_t> stream;  ///< that waits; none: the host
+  std::optional<CallPlace> record;     ///< the call that recorded the event, in the same step
+  std::optional<std::int64_t> stream;  ///< the waiting stream; unset: the host
   std::int64_t for_stream = 0;
 };
 
-/// Those of a profile's steps, in order of start, where cuda_sync events show them.
+/// Returns the event waits in a profile's steps that cuda_sync events show, ordered by start.
 [[nodiscard]] std::vector<EventWait> find_event_waits(const HostEvents& host, const Join& join);
 
-/// Those that at least half of the steps show, at their places in the typical step.
+/// Returns the waits that at least half of the steps show, at their places in the typical step.
 [[nodiscard]] std::vector<et_schema::StreamWait> lay_out_event_waits(
     const std::vector<EventWait>& waits, const Layout& layout, std::size_t steps);
 

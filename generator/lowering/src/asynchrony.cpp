@@ -48,7 +48,7 @@ class Asynchrony {
     }
     for (Instruction& instruction : program_.instructions) {
       if (instruction.kind != InstructionKind::kWait || instruction.comm->why.empty()) {
-        instruction.timing.reset();  // set_timings() knows more
+        instruction.timing.reset();  // set_timings() sets the complete times
       }
     }
   }
@@ -69,7 +69,7 @@ class Asynchrony {
     });
   }
 
-  /// Empty: it was not.
+  /// Returns the reason; empty if the call was synchronous.
   [[nodiscard]] std::string_view why_asynchronous(std::uint32_t call) const {
     const std::optional<Timing>& timing = program_.instructions[call].timing;
     if (et_schema::wait_behind(program_, call)) {
@@ -86,7 +86,7 @@ class Asynchrony {
     return node == kNoNode ? std::string_view() : et_schema::kShardedDataParallel;
   }
 
-  /// Calls that a wait of the trace joins need none of the profile.
+  /// Returns the calls without a wait in the trace, which need one from the profile.
   [[nodiscard]] std::vector<std::uint32_t> calls_without_wait() const {
     et_schema::OpenComms open(program_);
     for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
@@ -103,7 +103,7 @@ class Asynchrony {
 
   void add_waits(const std::vector<StreamWait>& waits) {
     std::vector<std::uint32_t> calls = calls_without_wait();
-    std::multimap<std::size_t, Instruction> added;  // by the instruction that they stand before
+    std::multimap<std::size_t, Instruction> added;  // by the instruction that follows
     for (const StreamWait& wait : waits) {
       if (wait.stream && wait.stream != operators_stream_) {
         continue;
@@ -131,7 +131,7 @@ class Asynchrony {
     program_.instructions = std::move(all);
   }
 
-  /// The first instruction behind the call that was issued after the wait.
+  /// Returns the first instruction after the call that was issued after the wait.
   [[nodiscard]] std::size_t place_of(const StreamWait& wait, std::uint32_t call) const {
     std::size_t place = call + 1;
     while (place < program_.instructions.size() &&

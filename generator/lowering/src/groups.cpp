@@ -20,14 +20,14 @@ std::vector<std::int64_t> strided_ranks(std::int64_t start, std::int64_t stride,
   return ranks;
 }
 
-/// Torch 2.0 and 2.1 name a group by an address, which differs from rank to rank.
+/// Returns true for the group names of Torch 2.0 and 2.1: addresses, which differ by rank.
 bool is_address(const std::string& name) {
-  constexpr std::size_t kMostDigitsOfCount = 7;  // torch counts groups; a world has at most 2^20
+  constexpr std::size_t kMostDigitsOfCount = 7;  // torch numbers groups; a world has at most 2^20
   return name.size() > kMostDigitsOfCount &&
          name.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// The name of the default group; before torch gave it one, it was the first group that torch made.
+/// Description of the default group; older versions of torch only name it "0", as the first group.
 constexpr const char* kDefaultGroup = "default_pg";
 constexpr const char* kDefaultGroupName = "0";
 
@@ -64,13 +64,13 @@ GroupId Groups::add_listed(const Trace& trace, std::size_t index) {
   }
   ProcessGroup group = *entry;
   if (group.ranks.empty()) {
-    group.ranks = groups_.front().ranks;  // lists leave out the ranks of a group that has all
+    group.ranks = groups_.front().ranks;  // lists omit the ranks of a group of all ranks
   }
   if (!is_address(group.name)) {
     return add(std::move(group));
   }
-  // All members create their groups in the same order: the twin has the same place among the groups
-  // with these ranks.
+  // All members create their groups in the same order, so the corresponding group has the same
+  // position among the groups with these ranks.
   const auto is_twin = [&](const ProcessGroup& other) {
     return is_address(other.name) &&
            (other.ranks == group.ranks || (other.ranks.empty() && is_whole(group)));
@@ -107,7 +107,7 @@ bool Groups::is_strided_group(const CommCall& call) const {
 }
 
 GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
-  // Ranks of one job can each have a group of the same name; the one that holds this rank is taken.
+  // Several groups of a job may have the same name; use the one that contains this rank.
   for (std::size_t i = 0; i < trace.process_groups.size(); ++i) {
     const ProcessGroup& group = trace.process_groups[i];
     if (group.name == call.pg_name && !call.pg_name.empty() &&

@@ -20,15 +20,15 @@ constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kStep = "Optimizer.step#";
 constexpr std::string_view kClear = "Optimizer.zero_grad#";
 
-/// What a profile shows of the block that holds a storage.
+/// The profile's facts about the block that holds a storage.
 struct StorageBlock {
-  bool is_known = false;    ///< whether it was found
-  bool is_freed = false;    ///< within the step
-  std::uint32_t until = 0;  ///< the first instruction that began after its free; the number of
-                            ///< instructions if none did
+  bool is_known = false;  ///< the block was found
+  bool is_freed = false;  ///< within the step
+  /// Index of the first instruction that began after its free, or the number of instructions.
+  std::uint32_t until = 0;
 };
 
-/// Allocators round sizes up: this many bytes of a block that holds a storage may be padding.
+/// Allocators round sizes up: at most this many bytes of a block may be padding.
 constexpr std::int64_t kMostPadding = 1024;
 
 class BlockMatching {
@@ -65,8 +65,7 @@ class BlockMatching {
     return node == kNoNode ? std::nullopt : observed_.nodes[node];
   }
 
-  /// Sets when instructions begin, in order; one that no profile shows begins with the one before
-  /// it.
+  /// Records the start of each instruction. One that no profile shows starts with the previous one.
   void find_begins() {
     std::int64_t last = 0;
     for (const Instruction& instruction : program_.instructions) {
@@ -111,9 +110,9 @@ class BlockMatching {
   std::vector<std::int64_t> begins_;
 };
 
-/// By storage: the block that the instruction making it allocated. It is found by size and time:
-/// the smallest block that holds the storage, was allocated while the instruction ran and was not
-/// freed before it ended; the first of equals.
+/// Returns by storage the block allocated by the instruction that makes it. Matches by size and
+/// time: the smallest block that can hold the storage, was allocated while the instruction ran and
+/// was not freed before the instruction ended; the first of equal ones.
 std::vector<StorageBlock> blocks_of_storages(const Trace& trace, const ObservedMemory& observed,
                                              const Program& program) {
   if (observed.blocks.empty()) {
@@ -122,7 +121,7 @@ std::vector<StorageBlock> blocks_of_storages(const Trace& trace, const ObservedM
   return BlockMatching(trace, observed, program).match();
 }
 
-/// The optimizer's class in a label: "SGD" in "Optimizer.step#SGD.step".
+/// Returns the optimizer's class in a label: "SGD" in "Optimizer.step#SGD.step".
 std::string_view class_of(std::string_view label) {
   const std::string_view name = label.substr(label.find('#') + 1);
   return name.substr(0, name.find('.'));
@@ -142,7 +141,7 @@ class GradientHolds {
     }
   }
 
-  /// By `blocks`, gradients that a profile saw freed within the step stay as they are.
+  /// Gradients that the profile saw freed within the step (`blocks`) are unchanged.
   void apply(const std::vector<StorageBlock>& blocks) {
     note_optimizers();
     for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
@@ -173,8 +172,9 @@ class GradientHolds {
     return std::nullopt;
   }
 
-  /// Notes which optimizer's step reads each storage, if no other instruction reads it before.
-  /// Steps that read a parameter or a state of an earlier step belong to the same optimizer.
+  /// Records the optimizer step that first reads each storage. Marks optimizer state: external
+  /// storages that no other instruction reads earlier. Steps that read the same storages belong to
+  /// the same optimizer.
   void note_optimizers() {
     std::vector<bool> is_read(program_.storages.size());
     for (const Instruction& instruction : program_.instructions) {
@@ -196,7 +196,7 @@ class GradientHolds {
     }
   }
 
-  /// The instruction before which a gradient, accumulated at `node`, is freed.
+  /// Returns the instruction before which a gradient, accumulated at `node`, is freed.
   [[nodiscard]] std::uint32_t until(StorageId storage, NodeIndex node) const {
     const std::vector<NodeIndex> clears = clears_of(optimizers_[storage]);
     if (clears.empty()) {
@@ -206,14 +206,14 @@ class GradientHolds {
     return first_behind(later != clears.end() ? *later : clears.front());
   }
 
-  /// The optimizer that a step belongs to, named by the first of its steps.
+  /// Returns the first step of the optimizer that a step belongs to.
   [[nodiscard]] NodeIndex first_step(NodeIndex step) const {
     const auto known = first_steps_.find(step);
     return known == first_steps_.end() ? step : known->second;
   }
 
-  /// The labels that clear the gradients of the optimizer with this step label: those of its class.
-  /// If a class clears as often as it steps, only those at the places of its steps.
+  /// Returns the labels that clear the gradients of a step's optimizer: those of its class. If a
+  /// class clears as often as it steps, only those at the positions of its steps.
   [[nodiscard]] std::vector<NodeIndex> clears_of(std::optional<NodeIndex> step) const {
     if (!step) {
       return clears_;
@@ -251,7 +251,7 @@ class GradientHolds {
   Program& program_;
   std::vector<NodeIndex> clears_;                     ///< labels of zero_grad, in order
   std::vector<NodeIndex> steps_;                      ///< labels of step
-  std::vector<std::optional<NodeIndex>> optimizers_;  ///< by storage: the step that reads it first
+  std::vector<std::optional<NodeIndex>> optimizers_;  ///< by storage: the first step that reads it
   std::map<NodeIndex, NodeIndex> first_steps_;  ///< by step: the first step of the same optimizer
 };
 

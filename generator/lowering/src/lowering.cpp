@@ -23,7 +23,7 @@ using et_schema::CommCall;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// Hands out the lifetimes of an operator's tensors in the order of its recorded values.
+/// Iterates over the lifetimes of an operator's tensors in the order of its recorded values.
 class LifetimeCursor {
  public:
   explicit LifetimeCursor(const std::vector<LifetimeId>& lifetimes)
@@ -38,18 +38,18 @@ class LifetimeCursor {
   std::vector<LifetimeId>::const_iterator end_;
 };
 
-/// Whether an operator below a kernel makes none of its results: it allocates, or passes its input
-/// on.
+/// Returns true for operators below a kernel that make none of its results: they allocate, or pass
+/// their input on.
 bool makes_nothing(std::string_view name) {
   return name.find("::empty") != std::string_view::npos ||
          name.find("::new_empty") != std::string_view::npos ||
          name.find("::resolve_") != std::string_view::npos;
 }
 
-/// The communications issued so far in a program. Counts waits that join none of them.
+/// The communications issued so far in a program. Counts waits that match none of them.
 class IssuedComms {
  public:
-  /// Adds a communication or a wait; counts into the program's losses.
+  /// Adds a communication or a wait. Adds unmatched waits to the program's losses.
   void add(const Instruction& instruction, Program& program) {
     const et_schema::CommInfo& call = *instruction.comm;
     if (call.kind == CommKind::kWait) {
@@ -64,7 +64,7 @@ class IssuedComms {
   }
 
  private:
-  /// Whether the communication that a wait joins was issued in this program.
+  /// Returns true if the communication that a wait joins was issued in this program.
   [[nodiscard]] bool is_issued(const Instruction& wait, const Program& program) const {
     bool issued = false;
     et_schema::for_each_slot(wait.args, [&](SlotId slot) {
@@ -155,7 +155,7 @@ class Lowering {
     const auto read = [&](const Tensor& tensor) -> std::optional<SlotId> {
       const LifetimeId lifetime = reads.take();
       if (is_kernel && is_allocated_for(flow_, index, lifetime)) {
-        return std::nullopt;  // memory that was allocated for a kernel is undefined there
+        return std::nullopt;  // memory allocated for a kernel is an undefined argument
       }
       return read_tensor(tensor, lifetime, into);
     };
@@ -186,7 +186,7 @@ class Lowering {
     into.push_back(std::move(instruction));
   }
 
-  /// PyTorch's observer puts the stream of what inductor launches behind the text of the launch.
+  /// Removes the stream that PyTorch's observer appends to inductor's launches.
   static void drop_stream(Instruction& kernel) {
     if (kernel.args.empty() || !std::holds_alternative<std::int64_t>(kernel.args.back().value)) {
       return;
@@ -202,7 +202,7 @@ class Lowering {
     return slot ? Argument{Argument::SlotRef{*slot}} : Argument{Argument::Undefined{}};
   }
 
-  /// A recorded value as an argument. `slot_of(tensor)`: the slot of a defined tensor in it.
+  /// Converts a recorded value to an argument; `slot_of` returns a defined tensor's slot.
   template <typename SlotOf>
   static Argument argument_of(const Value& value, const SlotOf& slot_of) {
     switch (value.kind()) {
@@ -221,7 +221,7 @@ class Lowering {
     }
   }
 
-  /// Adds the allocation of what an operator fills; the graph allocated it without the dispatcher.
+  /// Adds the allocation of an operator's memory, which the graph made without the dispatcher.
   void make_allocation(const Allocated& memory, std::vector<Instruction>& into) {
     const SlotId slot = slots_.define(memory.lifetime, *memory.tensor, kNoNode);
     Instruction allocation = allocation_of(program_.slots[slot], slot, memory.tensor->device);
@@ -230,8 +230,8 @@ class Lowering {
     into.push_back(std::move(allocation));
   }
 
-  /// Whether the operators below make each result. Below a kernel that calls no operators there are
-  /// only its allocations.
+  /// Returns true if the operators below make each result. Below a kernel that calls no operators
+  /// there are only its allocations.
   [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
     std::vector<const Tensor*> made = flow_.inputs[index];
     bool computes = false;
@@ -260,7 +260,7 @@ class Lowering {
     return body;
   }
 
-  /// Lowers the operators below a node, those below labels included.
+  /// Lowers the operators below a node, including those below labels.
   void lower_below(const Node& node, std::vector<Instruction>& into) {
     for (NodeIndex child : node.children) {
       if (flow_.is_operator[child]) {
@@ -332,8 +332,8 @@ class Lowering {
     return list;
   }
 
-  /// Lowers a label. It takes what operators made, so its tensors are found where operators left
-  /// them.
+  /// Lowers a label. Its inputs were made by operators, so their slots are looked up where
+  /// operators last defined them.
   void lower_label(const WorkingLabel& label) {
     const Node& node = trace_.nodes[label.label];
     Instruction instruction;
@@ -343,7 +343,7 @@ class Lowering {
     instruction.name = std::string(node.name);
     const Instruction* forward = find_lowered(label.forward);
     instruction.schema = forward != nullptr ? forward->schema : std::nullopt;
-    // These are the forward operator's arguments as it had them: their slots still belong to it.
+    // The forward operator's arguments, as it received them: their slots still belong to that call.
     instruction.args = {Argument{label_inputs(node)},
                         Argument{forward != nullptr ? forward->args : Argument::List{}},
                         Argument{known_slots(label.allocated)}};
@@ -367,7 +367,7 @@ class Lowering {
     return list;
   }
 
-  /// The operator's instruction among those made so far; null if it has none.
+  /// Returns the operator's instruction if it was lowered already; null otherwise.
   const Instruction* find_lowered(NodeIndex node) const {
     if (node == kNoNode) {
       return nullptr;
@@ -400,7 +400,7 @@ class Lowering {
     return make_alias(tensor, lifetime, *base, into);
   }
 
-  /// Adds a view that no operator made: the slot's layout on the storage of another slot.
+  /// Adds a view that no operator made: the tensor's layout on the storage of another slot.
   SlotId make_alias(const Tensor& tensor, LifetimeId lifetime, SlotId base,
                     std::vector<Instruction>& into) {
     Instruction alias;
@@ -423,7 +423,7 @@ class Lowering {
     return found->second;
   }
 
-  const Node* reader_ = nullptr;  ///< the operator whose arguments are read
+  const Node* reader_ = nullptr;  ///< the operator whose arguments are being read
   const Trace& trace_;
   const CommCalls& calls_;
   const Flow& flow_;

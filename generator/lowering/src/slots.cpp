@@ -13,7 +13,7 @@ namespace {
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// Compares strides; those of dimensions of size one mean nothing.
+/// Compares strides, ignoring dimensions of size one.
 bool same_strides(std::span<const std::int64_t> sizes, std::span<const std::int64_t> a,
                   std::span<const std::int64_t> b) {
   if (a.size() != b.size()) {
@@ -37,7 +37,7 @@ std::vector<std::int64_t> as_integers(const Value& list) {
   return integers;
 }
 
-/// Whether the strides are recorded or told by the file's writer.
+/// Returns true if the strides are recorded, or were written by the file's writer.
 bool knows_strides(const Tensor& tensor) {
   return tensor.has_strides ||
          (!tensor.strides.empty() && tensor.strides.size() == tensor.sizes.size());
@@ -76,7 +76,7 @@ std::optional<SlotId> SlotTable::find(LifetimeId lifetime, const Tensor& tensor)
     if (!is_visible(entry) || !has_layout(entry, tensor, tensor.strides)) {
       continue;
     }
-    // The tensor id breaks ties between layouts that a trace without strides cannot tell apart.
+    // The tensor id breaks ties between layouts that a trace without strides cannot distinguish.
     if (best == nullptr || best->tensor_id != tensor.tensor_id ||
         entry.tensor_id == tensor.tensor_id) {
       best = &entry;

@@ -61,7 +61,7 @@ class TimingSetter {
   }
 
  private:
-  /// Marks what a copy from page-locked memory read as pinned, because a loader pinned it.
+  /// Marks the inputs of a copy from page-locked memory as pinned: a data loader pinned them.
   void pin_inputs(const Instruction& instruction) {
     et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
       et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
@@ -83,12 +83,12 @@ class TimingSetter {
       take_out_parts(node, position, timing);
     }
     if (is_graph_call(trace_.nodes[node].name)) {
-      timing.host_ns = times.self_ns;  // its parts stand between its kernels, not all before them
+      timing.host_ns = times.self_ns;  // its parts run between its kernels, not all before them
     }
     return timing;
   }
 
-  /// Takes out the time of the replayed parts of the node's subtree, which stand right before it.
+  /// Subtracts the time of the replayed parts of the node's subtree, which directly precede it.
   void take_out_parts(NodeIndex node, std::size_t position, Timing& timing) const {
     const std::int64_t end = timing.start_ns + timing.host_ns;
     for (std::size_t i = position; i-- > 0;) {
@@ -125,7 +125,7 @@ class TimingSetter {
   void set_gaps() {
     std::unordered_map<std::uint64_t, std::int64_t> thread_end;
     for (Instruction& instruction : program_.instructions) {
-      // The time of a graph's own kernels lies around its operators, and counts as their gaps.
+      // The time of a graph's own kernels is spread around its operators and counts as their gaps.
       if (instruction.timing && !is_graph_call(instruction.name)) {
         Timing& timing = *instruction.timing;
         std::int64_t& end = thread_end[instruction.thread];
@@ -135,8 +135,8 @@ class TimingSetter {
     }
   }
 
-  /// Sets what was allocated while an instruction ran. The parts of an opened one stand before it,
-  /// so they take theirs first.
+  /// Sets the heap blocks allocated while an instruction ran. The parts of an opened instruction
+  /// precede it, so they claim their blocks first.
   void set_blocks() {
     const std::vector<ObservedBlock>& blocks = link_.memory.blocks;
     if (blocks.empty()) {
@@ -164,9 +164,10 @@ class TimingSetter {
     }
   }
 
-  /// Waits inside an instruction are in its own time, and its replay will wait again.
+  /// Marks waits inside of instructions: the instructions' times include them, and replays wait
+  /// too.
   void mark_waits_inside(et_schema::RecordedProfile& profile) const {
-    // Start → end of instructions; the longest of those with the same start.
+    // Start → end of instructions; the longest one for each start.
     std::map<std::int64_t, std::int64_t> busy;
     for (const Instruction& instruction : program_.instructions) {
       if (instruction.timing) {
@@ -184,7 +185,7 @@ class TimingSetter {
     }
   }
 
-  /// By node: the instruction that it has.
+  /// Returns the instruction of each node.
   [[nodiscard]] std::vector<std::optional<std::uint32_t>> instructions_of_nodes() const {
     std::vector<std::optional<std::uint32_t>> of_node(trace_.nodes.size());
     for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
@@ -197,8 +198,8 @@ class TimingSetter {
     return of_node;
   }
 
-  /// Adds the time that no instruction holds. An instruction's time includes everything below its
-  /// node; the parts of a graph on the host are an exception and have their own.
+  /// Adds the time that belongs to no instruction. An instruction's time includes everything below
+  /// its node, except that the host time of a graph's parts is their own.
   void add_outside(et_schema::RecordedProfile& profile) const {
     std::vector<std::optional<std::uint32_t>> holders = instructions_of_nodes();
     std::vector<bool> is_held_on_host(trace_.nodes.size());
@@ -244,7 +245,7 @@ class TimingSetter {
     add_work(holders, reasons);
   }
 
-  /// Adds what the device did, but for what a filter left out.
+  /// Adds the device's work, except work that filters exclude.
   void add_work(const std::vector<std::optional<std::uint32_t>>& holders,
                 const std::vector<Outside>& reasons) const {
     std::vector<std::optional<std::uint32_t>> places;
@@ -269,7 +270,7 @@ class TimingSetter {
 
   using OutsideRows = std::map<std::pair<Outside, std::string>, et_schema::OutsideTime>;
 
-  /// Adds a time, its share of communication as a row of its own: none of it is a recorded call's.
+  /// Adds a time. Its share of communication, which no recorded call contains, gets its own row.
   void add_row(et_schema::OutsideTime time, const std::string& launched_by,
                OutsideRows& rows) const {
     const auto add = [&rows](const et_schema::OutsideTime& part) {
@@ -300,7 +301,7 @@ class TimingSetter {
     return found == times.end() ? 0 : found->ns;
   }
 
-  /// Operators whose own kernels communicate; the time is in their instructions.
+  /// Counts operators whose own kernels communicate. The time stays in their instructions.
   void count_unseen() const {
     for (const Instruction& instruction : program_.instructions) {
       const bool is_unseen = instruction.timing && !instruction.comm &&
@@ -309,7 +310,7 @@ class TimingSetter {
     }
   }
 
-  /// By node: whether it is one of them, or below one.
+  /// Returns by node whether it is one of `nodes`, or below one.
   [[nodiscard]] std::vector<bool> at_or_below(const std::vector<NodeIndex>& nodes) const {
     std::vector<bool> is_marked(trace_.nodes.size());
     for (const NodeIndex node : nodes) {
@@ -334,8 +335,8 @@ class TimingSetter {
     return selected_.is_open[node] ? Outside::kOpened : Outside::kNoMemory;
   }
 
-  /// An operator that is replayed counts by its own median, as a replay counts it. The medians of
-  /// it and of everything below it add up to something else.
+  /// Sums the operators' times. A replayed operator counts by its own median, as in a replay: the
+  /// medians of everything below it would give another sum.
   void add_up(et_schema::RecordedProfile& profile) const {
     const auto add = [&profile](std::int64_t host_ns, std::int64_t device_ns) {
       profile.operators_ns = add_times(profile.operators_ns, host_ns);
@@ -368,7 +369,7 @@ class TimingSetter {
   const Link& link_;
   const Flow& flow_;
   const Selected& selected_;
-  const std::vector<NodeIndex>& unknown_;  ///< calls of communication that are not known here
+  const std::vector<NodeIndex>& unknown_;  ///< communication calls that were not recognised
   Program& program_;
 };
 

@@ -115,7 +115,7 @@ class GroupCall {
     }
   }
 
-  /// Whether a member's sizes are those that another has for it, in lists of one tensor per rank.
+  /// Checks a member's sizes against its entries in another member's list of one tensor per rank.
   void check_part(std::size_t member, const char* field, const Sizes& got, std::size_t other,
                   const Sizes& of_all) const {
     Sizes expected;
@@ -185,7 +185,7 @@ class GroupCall {
   const std::vector<CallsOfRank>& members_;
   std::size_t position_;
   const std::vector<const CommRecord*>& calls_;
-  /// Members, the first of those beside each other whose calls are equal.
+  /// Members, one per run of adjacent members with equal calls.
   std::vector<std::size_t> distinct_;
 };
 

@@ -25,7 +25,7 @@ class Matcher {
       try {
         sort_calls(static_cast<int>(rank));
       } catch (const et_schema::Error& error) {
-        found_.mismatches.push_back(error);  // which leaves its calls without a meeting
+        found_.mismatches.push_back(error);  // the rank's calls then have no meeting
         return std::move(found_);
       }
     }
@@ -108,14 +108,14 @@ class Matcher {
     pair[is_send ? 0 : 1].calls.push_back(number);
   }
 
-  /// Goes through the calls that meet: those of a group, or of two ranks that send and receive.
+  /// Matches calls by position: those of a group, or of two ranks that exchange messages.
   template <typename Check>
   void match_calls(std::span<const CallsOfRank> members, const Check& check) {
     std::size_t length = 0;
     for (const CallsOfRank& of_rank : members) {
       length = std::max(length, of_rank.calls.size());
     }
-    std::optional<int> hindered_by;  // from the first mismatch on
+    std::optional<int> hindered_by;  // set from the first mismatch on
     for (std::size_t position = 0; position < length; ++position) {
       for (const CallsOfRank& of_rank : members) {
         if (position < of_rank.calls.size()) {
@@ -160,7 +160,7 @@ class Matcher {
     }
   }
 
-  /// The rank for whose right call the others wait: the one without a call, or with another one.
+  /// Returns the rank that the others wait for: the one without a call, or with a different one.
   [[nodiscard]] static int hinderer(std::span<const CallsOfRank> members, std::size_t position,
                                     const et_schema::Error& error) {
     const auto lacking = std::ranges::find_if(
@@ -185,7 +185,7 @@ class Matcher {
              last_calls(comms_, with->rank, group, with->calls, position));
   }
 
-  /// Message `i` between two ranks, of which one may lack it.
+  /// Checks message `i` between two ranks. One of them may lack it.
   void check_message(et_schema::GroupId group, const CallsOfRank& sender,
                      const CallsOfRank& receiver, std::size_t i) const {
     const int from = sender.rank;
@@ -249,10 +249,10 @@ class Matcher {
   }
 
   const JobComms& comms_;
-  std::vector<std::vector<CallsOfRank>> collectives_;  ///< by group and place in it
+  std::vector<std::vector<CallsOfRank>> collectives_;  ///< by group and position in it
   std::map<Channel, Pair> messages_;
   std::unordered_set<et_schema::GroupId> checked_groups_;
-  /// Calls that fit where all members have the same.
+  /// Calls that match if all members have the same record.
   std::unordered_set<const CommRecord*> fitting_;
   Meetings meetings_;
   Matching found_;

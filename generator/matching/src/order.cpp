@@ -14,11 +14,11 @@ namespace understudy::matching {
 
 namespace {
 
-/// Plays the ranks against each other without time. A communication is complete when all its sides
-/// have started. A rank starts a call when all calls that must be joined before it are complete. At
-/// first a rank does not start calls after an incomplete collective either, as if that blocked. If
-/// all ranks are stuck, one continues as its program does, past the collective that it has started.
-/// If none can, one continues past a send, whose data must then be kept apart.
+/// Simulates the ranks without time. A communication is complete when all its sides have started. A
+/// rank starts a call when all calls that must be joined before it are complete. Initially, a rank
+/// also starts no call after an incomplete collective, as if collectives blocked. If all ranks are
+/// stuck, one rank continues past a collective that its program does not join. If none can, one
+/// continues past a send, whose data must then be kept apart.
 class Play {
  public:
   Play(const JobComms& comms, const Meetings& meetings)
@@ -78,7 +78,7 @@ class Play {
   void start_next(std::size_t rank) {
     const std::uint32_t number = next_[rank]++;
     const std::uint32_t meeting = meeting_of_[rank][number];
-    // One that never completes holds nobody back but those that wait for it.
+    // A meeting that never completes blocks only the calls that wait for it.
     const bool is_collective = !et_schema::is_message(record(rank, number).kind) &&
                                meetings_.hindered_by(meeting) == nullptr;
     open_collectives_[rank] += is_collective ? 1 : 0;
@@ -93,8 +93,8 @@ class Play {
     }
   }
 
-  /// Lets a rank that only holds back start one call, if possible one that completes a
-  /// communication.
+  /// Starts one call of a rank that is not blocked by its program, preferably a call that completes
+  /// a communication.
   [[nodiscard]] bool pass_collective() {
     std::optional<std::size_t> chosen;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -116,7 +116,7 @@ class Play {
     return chosen.has_value();
   }
 
-  /// Lets a rank continue that waits only for sends.
+  /// Unblocks a rank that waits only for sends.
   [[nodiscard]] bool pass_sends() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (is_done(rank) || blocker(rank)) {
@@ -143,8 +143,8 @@ class Play {
     return missing_[meeting_of_[rank][call]] > 0;
   }
 
-  /// The call, other than a send, that the rank must wait for before it can start its next one;
-  /// null if there is none.
+  /// Returns the call, other than a send, that the rank must wait for before its next one; empty if
+  /// there is none.
   [[nodiscard]] std::optional<std::uint32_t> blocker(std::size_t rank) const {
     const std::uint32_t next = next_[rank];
     for (const std::uint32_t ago : record(rank, next).joined_before) {
@@ -155,7 +155,7 @@ class Play {
     return std::nullopt;
   }
 
-  /// Ranks that have not started all of their calls, or whose calls do not all complete.
+  /// Adds ranks that have not started all of their calls, or whose calls do not all complete.
   void find_stuck(Matching& found) const {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       std::optional<std::uint32_t> call = is_done(rank) ? std::nullopt : blocker(rank);
@@ -168,7 +168,7 @@ class Play {
     }
   }
 
-  /// The order for each rank: that in which the play completed the communications of the rank.
+  /// Returns for each rank the order in which its communications completed.
   [[nodiscard]] std::vector<et_schema::CommOrder> orders() {
     std::vector<et_schema::CommOrder> orders(ranks_.size());
     std::vector<std::uint32_t> turns(ranks_.size(), 0);
@@ -188,8 +188,7 @@ class Play {
     const auto of = [&](std::size_t rank) {
       return std::ranges::find(stuck, rank, &StuckRank::rank);
     };
-    // The path goes from a stuck rank to one that it waits for, until it meets a rank for the
-    // second time.
+    // Follows from a stuck rank the ranks waited for, until a rank repeats.
     std::vector<std::size_t> path;
     std::size_t rank = stuck.front().rank;
     while (std::ranges::find(path, rank) == path.end()) {
@@ -218,7 +217,7 @@ class Play {
     return et_schema::bad_input("ranks would wait for each other in a circle", std::move(context));
   }
 
-  /// A rank that has not started the call that `rank` waits for, or has started another one.
+  /// Returns a rank that has not started the call that `rank` waits for, or started another one.
   [[nodiscard]] std::size_t missing_side(std::size_t rank, std::uint32_t call) const {
     const std::uint32_t meeting = meeting_of_[rank][call];
     for (const Side& side : meetings_.sides(meeting)) {
@@ -231,7 +230,7 @@ class Play {
     if (hinderer != rank) {
       return hinderer;
     }
-    // It has another call than the others, and waits for them as they do for it.
+    // `rank` itself has a different call than the others: they wait for each other.
     const std::span<const Side> sides = meetings_.sides(meeting);
     const auto other =
         std::ranges::find_if(sides, [rank](const Side& side) { return index(side.rank) != rank; });
@@ -241,10 +240,10 @@ class Play {
   const JobComms& comms_;
   const std::vector<RankComms>& ranks_;
   const Meetings& meetings_;
-  std::vector<std::uint32_t> next_;                     ///< by rank: the call to start next
+  std::vector<std::uint32_t> next_;                     ///< by rank: the next call to start
   std::vector<std::vector<std::uint32_t>> meeting_of_;  ///< by rank and call
-  std::vector<std::uint32_t> missing_;  ///< by meeting: number of sides that have not started
-  /// By rank: number of collectives that are started and not complete.
+  std::vector<std::uint32_t> missing_;                  ///< by meeting: number of sides not started
+  /// By rank: number of collectives started but not complete.
   std::vector<std::size_t> open_collectives_;
   std::vector<std::vector<bool>> kept_apart_;  ///< by rank and call
   std::vector<std::uint32_t> completed_;       ///< meetings in the order of completion

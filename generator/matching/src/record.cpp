@@ -82,7 +82,7 @@ class Recorder {
     }
   }
 
-  /// Splits in elements. The trace records them in rows of dimension 0, or as nothing for equal
+  /// Returns splits in elements. The trace records them in rows of dimension 0, or none for equal
   /// parts.
   [[nodiscard]] std::vector<std::int64_t> splits_of(const Instruction& instruction,
                                                     const std::vector<std::int64_t>& recorded,
@@ -138,8 +138,8 @@ class Recorder {
   std::size_t rank_;
   JobComms& job_;
   et_schema::OpenComms open_;
-  CommRecord record_;                  ///< of the call that is being added
-  std::vector<std::uint32_t> joined_;  ///< calls that are joined before the next one
+  CommRecord record_;                  ///< of the current call
+  std::vector<std::uint32_t> joined_;  ///< calls to be joined before the next one
 };
 
 }  // namespace

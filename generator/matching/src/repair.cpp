@@ -15,14 +15,14 @@ namespace {
 using et_schema::GroupId;
 using et_schema::Programs;
 
-/// What a recorded peer may be.
+/// Interpretations of a recorded peer.
 enum class Reading : std::uint8_t {
-  kPlace,      ///< its rank in the group, as it should be
+  kPlace,      ///< its rank in the group, as documented
   kWorldRank,  ///< its rank in the job
-  kOther       ///< anything: in a group of two it is the other one
+  kOther       ///< arbitrary; in a group of two it is the other rank
 };
 
-/// The peer's place in the group; nothing where the reading gives none.
+/// Returns the peer's position in the group; empty if the reading gives none.
 std::optional<int> place_of(const CommRecord& call, int rank, const Members& members,
                             Reading reading) {
   const std::int64_t peer = call.root_or_peer;
@@ -41,7 +41,7 @@ std::optional<int> place_of(const CommRecord& call, int rank, const Members& mem
   return members.ranks.size() == 2 ? std::optional(members.ranks[0] == rank ? 1 : 0) : std::nullopt;
 }
 
-/// The messages of a group alone, read so; nothing where the reading gives no peer.
+/// Returns a group's messages with peers by `reading`; empty if a message has no peer then.
 std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading reading) {
   JobComms messages(all.groups(), all.ranks().size());
   for (std::size_t rank = 0; rank < all.ranks().size(); ++rank) {
@@ -57,7 +57,7 @@ std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading 
         return std::nullopt;
       }
       call.root_or_peer = *place;
-      call.joined_before.clear();  // only whether they meet is asked
+      call.joined_before.clear();  // only the matching of messages is checked
       call.in_batch = false;
       messages.add(rank, call, of_rank.nodes[i]);
     }
@@ -65,7 +65,7 @@ std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading 
   return messages;
 }
 
-/// The first reading in which each message has its other side.
+/// Returns the first reading with which all messages match.
 std::optional<Reading> reading_of(const JobComms& all, GroupId group) {
   for (const Reading reading : {Reading::kPlace, Reading::kWorldRank, Reading::kOther}) {
     const std::optional<JobComms> messages = messages_of(all, group, reading);
@@ -115,7 +115,7 @@ void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> g
 
 void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
   const JobComms job(groups, programs.size());
-  // By group and the ranks from which and to which they go: sends and receives.
+  // By group, sending rank and receiving rank: sends and receives.
   std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     for (et_schema::Instruction& issued : programs.edit(rank).instructions) {

@@ -97,7 +97,7 @@ class AskedCalls {
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
       added.strides.assign(tensor.strides.begin(), tensor.strides.end());
       added.sparse = tensor.has_strides && tensor.strides.size() != tensor.sizes.size();
-      if (!tensor.has_strides && tensor.strides.empty()) {  // taken for row-major
+      if (!tensor.has_strides && tensor.strides.empty()) {  // assumed to be row-major
         std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
       }
       program.storages.push_back({.device = tensor.device});
@@ -116,7 +116,7 @@ class AskedCalls {
   }
 
   AskedProgram asked_;
-  std::string key_;  ///< of the call that is being read: equal if the calls are
+  std::string key_;  ///< of the current call; equal for equal calls
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, SlotId> slots_;
   std::unordered_map<std::string, et_schema::SchemaId> schemas_;

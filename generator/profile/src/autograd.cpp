@@ -16,7 +16,7 @@ Autograd::Autograd(const HostEvents& host, std::span<const Call> calls) : host_(
     if (event.sequence < 0) {
       continue;
     }
-    // The counter moves on once a node is made: the last operator that began with a number made it.
+    // The counter advances after a node is made: the last operator with a number made the node.
     Node& node = nodes_[event.sequence];
     if (!in_backward[i]) {
       node.forward = i;

@@ -12,31 +12,31 @@
 
 namespace understudy::generator {
 
-/// The backward pass that was recorded beside the forward pass, by sequence numbers. It tells how
-/// the forward pass was wired: a node of the backward pass frees what its forward operator had
-/// saved, once it has run, and where several operators read a tensor, the nodes of all but the last
-/// of them add their gradient to the one that is there (InputBuffer in
+/// The backward pass recorded beside the forward pass, joined to it by sequence numbers. It shows
+/// how the forward pass was connected. A node of the backward pass frees what its forward operator
+/// saved after it has run. If several operators read a tensor, the nodes of all but the last of
+/// them add their gradient to the existing one (InputBuffer in
 /// torch/csrc/autograd/input_buffer.cpp).
 class Autograd {
  public:
   Autograd(const HostEvents& host, std::span<const Call> calls);
 
-  /// When the first node began; kLatestNs: none did.
+  /// Returns when the first node began; kLatestNs if there is no node.
   [[nodiscard]] std::int64_t begin_ns() const { return begin_ns_; }
-  /// The operator of the forward pass whose node has that sequence number; kNoEvent: none.
+  /// Returns the forward operator whose node has that sequence number; kNoEvent if none.
   [[nodiscard]] HostIndex forward_of(std::int64_t sequence) const;
-  /// Whether what was freed at that time was held by the node of that call, or of one within it.
+  /// Returns true if the node of the call, or of one within it, held what was freed at that time.
   [[nodiscard]] bool frees(HostIndex call, std::int64_t freed_ns) const;
-  /// Whether the call, or one within it, has a node.
+  /// Returns true if the call, or one within it, has a node.
   [[nodiscard]] bool goes_back(HostIndex call) const;
-  /// Whether autograd keeps a gradient of these sizes right behind the call's node: what the call
-  /// reads of these sizes is a parameter, whatever its argument's name.
+  /// Returns true if autograd keeps a gradient of these sizes directly after the call's node. A
+  /// tensor of these sizes that the call reads is then a parameter, whatever its argument's name.
   [[nodiscard]] bool reads_parameter(HostIndex call, std::span<const std::int64_t> sizes) const;
-  /// The additions of the call's node to gradients that were there: a tensor among the call's
-  /// arguments for each, which is read again later. Empty for calls around it.
+  /// Returns the additions of the call's node to existing gradients. Each stands for a tensor among
+  /// the call's arguments that is read again later. Empty for calls around it.
   [[nodiscard]] std::span<const HostIndex> additions(HostIndex call) const;
 
-  /// Whether the call adds a gradient to one that is there; `parent` is the label around it.
+  /// Returns true if the call adds to an existing gradient; `parent` is the label around it.
   [[nodiscard]] static bool is_addition(std::string_view op, std::string_view parent);
 
  private:
@@ -44,9 +44,9 @@ class Autograd {
     HostIndex label = kNoEvent;
     HostIndex forward = kNoEvent;
     std::vector<HostIndex> additions;
-    std::vector<std::span<const std::int64_t>> kept;  ///< sizes of gradients, right behind it
+    std::vector<std::span<const std::int64_t>> kept;  ///< sizes of gradients directly after it
   };
-  /// Sizes of the gradients that labels from there on keep.
+  /// Returns the sizes of the gradients that consecutive labels from `label` on keep.
   [[nodiscard]] std::vector<std::span<const std::int64_t>> kept_from(HostIndex label) const;
   [[nodiscard]] bool is_within(HostIndex inner, HostIndex outer) const;
 

@@ -10,14 +10,14 @@
 
 namespace understudy::generator {
 
-/// DistributedDataParallel fills its buckets by `out=`, gradient by gradient, and communicates each
-/// as one tensor. Both are older than the profile, in which nothing says that the parts lie in the
-/// bucket, but that they follow one another and have as many elements.
+/// DistributedDataParallel fills its buckets gradient by gradient by `out=`, and communicates each
+/// bucket as one tensor. Both are older than the profile, so no event shows that the gradients are
+/// parts of the bucket. It is inferred from their order and their number of elements.
 class Buckets {
  public:
   explicit Buckets(Tensors& tensors) : tensors_(tensors) {}
 
-  /// A call fills the tensor, which it was given as `out`.
+  /// Records that a call fills the tensor, its argument `out`.
   void fill(SeenIndex part) {
     if (elements_of(part) > 0 && !parts_.contains(tensors_[part].storage)) {
       std::erase(filled_, part);
@@ -25,8 +25,8 @@ class Buckets {
     }
   }
 
-  /// A communication of the tensor. What was filled last, or first, and not communicated yet are
-  /// its parts if they have just its elements.
+  /// Records a communication of the tensor. The tensors filled last, or first, that were not yet
+  /// communicated are its parts if their elements add up to its own.
   void communicate(SeenIndex whole) {
     const SeenTensor& bucket = tensors_[whole];
     if (bucket.sizes.size() != 1 || bucket.sizes[0] != elements_of(whole)) {
@@ -56,7 +56,7 @@ class Buckets {
     filled_.erase(begin, end);
   }
 
-  /// Puts the parts that were found where they lie in their buckets.
+  /// Moves the parts that were found to their places in the buckets.
   void lay() {
     for (const auto& [storage, place] : parts_) {
       tensors_.storage(storage) = {};
@@ -75,8 +75,8 @@ class Buckets {
     StorageIndex bucket = 0;
     std::int64_t offset = 0;
   };
-  /// Elements of a storage of its own that no operator of the profile can have made; 0: it is
-  /// another.
+  /// Returns the elements of a tensor whose storage is its own and that no operator of the profile
+  /// can have made; otherwise 0.
   [[nodiscard]] std::int64_t elements_of(SeenIndex index) const {
     const SeenTensor& tensor = tensors_[index];
     const SeenStorage& storage = tensors_.storage(tensor.storage);
@@ -86,8 +86,8 @@ class Buckets {
   }
 
   Tensors& tensors_;
-  std::vector<SeenIndex> filled_;        ///< and not communicated yet, in order
-  std::map<StorageIndex, Place> parts_;  ///< by the storage that each was taken to be
+  std::vector<SeenIndex> filled_;        ///< not communicated yet, in order
+  std::map<StorageIndex, Place> parts_;  ///< by the storage that the part had before
 };
 
 }  // namespace understudy::generator

@@ -20,8 +20,8 @@ using et_schema::Loss;
 using et_schema::Profile;
 using et_schema::ValueKind;
 
-/// Whether the arguments are the same but for the element types of tensors. Overloads that call
-/// each other differ in more.
+/// Returns true if the arguments are the same except for the element types of tensors. Overloads
+/// that call each other differ in more.
 bool is_cast(const KinetoEvent& from, const KinetoEvent& to) {
   const auto is_same_kind = [](const KinetoArgument& a, const KinetoArgument& b) {
     return a.type == b.type ||
@@ -49,9 +49,9 @@ std::vector<TensorRole> roles_of(const RecordedCall& call) {
   return roles;
 }
 
-/// The results of an operator that returns what it writes: "Tensor(a!) self" and "-> Tensor(a!)".
-/// Nothing where that may get another layout: t_, resize_, and what is empty before "out" is
-/// written.
+/// Returns the results of an operator that returns what it writes: "Tensor(a!) self" and "->
+/// Tensor(a!)". Empty if the layout may change: t_, resize_, and an "out" that is empty before the
+/// call.
 std::optional<CallResults> written_results(const Call& call) {
   const std::string_view returns = et_schema::returns_of(call.recorded.schema);
   if (et_schema::lays_out_in_place(
@@ -77,7 +77,7 @@ std::optional<CallResults> written_results(const Call& call) {
   return results.tensors.size() == 1 ? std::optional(std::move(results)) : std::nullopt;
 }
 
-/// The result of an operator that selects by a mask: the profile shows how many were selected.
+/// Returns the result of an operator that selects by a mask; the profile shows how many elements.
 CallResults selected_results(const RecordedCall& call, const ToldIndices& indices) {
   CallResults results;
   ResultTensor& result = results.tensors.emplace_back();
@@ -87,38 +87,38 @@ CallResults selected_results(const RecordedCall& call, const ToldIndices& indice
   return results;
 }
 
-/// Communications need not be asked: they result in what they were given to write.
+/// Returns true if the results must be queried. Communications return the tensors that they write.
 bool asks_for_results(const Call& call) {
   const std::string_view schema = call.recorded.schema;
   return !schema.empty() && !schema.starts_with("c10d::") && call.told.tensors.empty() &&
          et_schema::returns_of(schema).find("Tensor") != std::string_view::npos;
 }
 
-/// What is below the call is replayed in its place.
+/// Makes the call a label, so that the operators below it are replayed instead.
 void open_call(Call& call) {
   call.recorded = {};
   call.role_of.clear();
   call.told = {};
 }
 
-/// What communicates is below "c10d::"; a functional collective's wrapper and a storage that is put
-/// under a tensor, whose arguments no schema fits, compute nothing.
+/// Returns true for operators that compute nothing: "c10d::" operators, whose communication is
+/// below; wrappers of functional collectives; and set_, whose arguments no schema matches.
 bool only_hands_on(std::string_view name) {
   return name.starts_with("c10d::") || name.starts_with("profiler::") ||
          name.starts_with("_c10d_functional") || name == "aten::set_";
 }
 
-/// Finds operators that nothing tells enough about and whose work is all their own: kernels, of
-/// which a stub takes the time. On a device they launched something, and nothing below them that is
-/// replayed did, or made memory; what else was launched below them is theirs. Without a device they
-/// have nothing below them or, in a profile without any shapes, nothing that communicates; of those
-/// in each other the outermost.
+/// Finds kernels: operators about which too little is known and that do all their work themselves.
+/// A stub replays their time. On a device they launched something, and no replayed operator below
+/// them did, or allocated memory; other work launched below counts as theirs. Without a device they
+/// have nothing below them or, in a profile without any shapes, nothing that communicates. Of
+/// nested ones the outermost is the kernel.
 void find_kernels(std::vector<Call>& calls, const HostEvents& host,
                   const et_schema::DeviceTimeline& device) {
   struct Below {
     bool any = false;
     bool launched = false;
-    bool replayed = false;  ///< something that launched
+    bool replayed = false;  ///< a replayed operator launched
     bool allocated = false;
     bool communicated = false;
   };
@@ -223,7 +223,7 @@ class CallsReader {
       call.told = selected_results(call.recorded, *left_out.indices);
     }
     call.is_kernel = !event.kernel_backend.empty();
-    // What communicates is below; its tensors are known here.
+    // The communication is below; its tensors are known here.
     const bool keeps_tensors = call.is_kernel || event.name.starts_with("c10d::");
     const bool is_named = event.name.find("::") != std::string_view::npos;
     if (call.recorded.schema.empty() && is_named && !call.is_backward) {
@@ -235,8 +235,8 @@ class CallsReader {
     call.role_of = roles_of(call.recorded);
   }
 
-  /// The root or peer of a communication: from itself or from the c10d operator around it; else
-  /// that of a ring, in which each rank sends to the next one.
+  /// Returns the root or peer of a communication: from its own event or from the c10d operator
+  /// around it; otherwise the peer in a ring, in which each rank sends to the next.
   [[nodiscard]] std::int64_t rank_of(const et_schema::KinetoComm& comm, HostIndex parent) const {
     const auto kind = et_schema::kind_of_recorded_name(comm.name);
     const bool has_rank =
@@ -262,7 +262,7 @@ class CallsReader {
                                                  : 0;
   }
 
-  /// Profiles of PyTorch before 2.2 have none.
+  /// Profiles of PyTorch before 2.2 record no strides.
   [[nodiscard]] static bool tells_strides(const Profile& profile) {
     return std::ranges::any_of(profile.events, [](const KinetoEvent& event) {
       return std::ranges::any_of(event.arguments, [](const KinetoArgument& argument) {
@@ -279,13 +279,13 @@ class CallsReader {
                : 1;
   }
 
-  /// Begin of the first event behind the call, if it is soon enough to be of the same code.
+  /// Returns the begin of the first event after the call; the call's own end if there is none.
   [[nodiscard]] std::int64_t next_ns(HostIndex i, HostIndex end) const {
     const HostIndex next = host_.events[i].behind;
     return next < end ? host_.events[next].start_ns : host_.events[i].end_ns;
   }
 
-  /// Autocast casts the arguments and calls the operator again: what is called is below.
+  /// Decomposes a call whose arguments autocast casts: the call with cast arguments is below it.
   void open_cast(HostIndex i) {
     const HostIndex parent = host_.events[i].parent;
     if (parent == kNoEvent || calls_[parent].recorded.schema.empty() ||
@@ -297,7 +297,7 @@ class CallsReader {
     losses_.add(Loss::kOpenedOperators);
   }
 
-  /// A class of Python's (DTensor, a nested tensor) takes the call on: what it calls is below.
+  /// Decomposes a call that a Python class (DTensor, a nested tensor) handles: its calls are below.
   void open_wrapper(HostIndex i) {
     const HostIndex parent = host_.events[i].parent;
     if (parent != kNoEvent && host_.source(i).name == kSubclassLabel) {
@@ -314,8 +314,8 @@ class CallsReader {
   std::vector<Call> calls_;
 };
 
-/// What the last child with tensors results in, of an operator that returns one tensor. Sparse ones
-/// are put together without an operator.
+/// Uses the result of the last child with tensors, for an operator that returns one tensor. Sparse
+/// tensors are made without an operator.
 bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& call) {
   if (et_schema::returns_of(call.recorded.schema) != "Tensor" ||
       call.told.why_not == et_schema::kNestedResult ||
@@ -339,7 +339,8 @@ bool take_from_children(std::vector<Call>& calls, const HostEvents& host, Call& 
   return true;
 }
 
-/// Of one type, what is put together is copied at once; else into parts of the result.
+/// Returns the type of a concatenation's result if its inputs are of several types, which are
+/// copied into slices of the result. Inputs of one type are copied at once.
 std::optional<et_schema::DType> promoted_type(const std::vector<Call>& calls,
                                               const HostEvents& host, const Call& call) {
   if (!call.recorded.schema.starts_with("aten::cat(") || call.told.tensors.size() != 1) {
@@ -386,7 +387,7 @@ std::vector<Call> read_calls(const Profile& profile, const HostEvents& host,
                              const AskResults& ask, et_schema::Losses& losses) {
   std::vector<Call> calls = CallsReader(profile, host, device, arena, losses).read();
   ask_for_results(calls, ask);
-  // Children stand behind their parents.
+  // Children follow their parents.
   for (std::size_t i = calls.size(); i-- > 0;) {
     Call& call = calls[i];
     if (!call.told.why_not.empty() && !take_from_children(calls, host, call)) {

@@ -17,49 +17,49 @@
 
 namespace understudy::generator {
 
-/// What a tensor is to a call.
+/// The role of a tensor in a call.
 struct TensorRole {
-  std::string_view name;    ///< in the schema; empty without one
+  std::string_view name;    ///< in the schema; empty without a schema
   bool is_written = false;  ///< by the schema
-  bool is_untyped = false;  ///< in a list: profiles tell no element types there
+  bool is_untyped = false;  ///< in a list, for which profiles record no element types
 };
 
-/// A host event with what it called.
+/// A host event, and the call that it records.
 struct Call {
   HostIndex event = kNoEvent;
   std::uint32_t thread = 0;         ///< position in HostEvents::threads
-  std::int64_t next_ns = 0;         ///< begin of what follows on the thread
+  std::int64_t next_ns = 0;         ///< begin of the next event on the thread
   bool is_backward = false;         ///< a label of the backward pass
-  bool is_kernel = false;           ///< what it launched is known by its time alone: a stub
+  bool is_kernel = false;           ///< replayed as a kernel stub, of which only the time is known
   bool communicates = false;        ///< record_param_comms
-  RecordedCall recorded;            ///< without schema: a label, or an operator that is opened
+  RecordedCall recorded;            ///< without schema: a label, or an operator that is decomposed
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
   CallResults told;
-  /// The result's element type, where a child shows it: then tensors of a list that profiles tell
-  /// no types of have several, one of them this (torch.cat promotes).
+  /// The result's element type, if a child shows it. Tensors of an untyped list then have several
+  /// types, one of them this one (torch.cat promotes).
   std::optional<et_schema::DType> promoted;
 };
 
-/// Kineto writes lists of more than thirty tensors as empty ones. Where an operator handed its list
-/// on one by one, as _foreach_… do on CPUs, its children tell the layouts. Those of _foreach_… and
-/// _fused_… operators that have no children, behind the backward pass, are those of all gradients
-/// that autograd kept, in the order of the forward pass. Lists of numbers, one for each tensor, are
-/// left out too: the children tell them as well, else they are ones (Loss::kAssumedArguments).
+/// Fills in lists of more than 30 tensors, which Kineto writes as empty. If an operator passed its
+/// list on one by one, as _foreach_… operators do on CPUs, its children show the layouts. For
+/// _foreach_… and _fused_… operators after the backward pass without children, they are those of
+/// all gradients that autograd kept, in the order of the forward pass. Lists of one number for each
+/// tensor are read from the children too, or else set to ones (Loss::kAssumedArguments).
 void fill_lists(et_schema::Profile& profile, const HostEvents& host, et_schema::Arena arena,
                 et_schema::Losses& losses);
 
-/// Reads the calls of all host events, asks for their results, and makes labels of those that are
-/// opened, which `losses` counts; where nothing is below one that launched kernels, it is a kernel.
+/// Reads the calls of all host events and queries their results. Decomposed operators become
+/// labels, which `losses` counts, or kernels if they launched some and have nothing below them.
 [[nodiscard]] std::vector<Call> read_calls(const et_schema::Profile& profile,
                                            const HostEvents& host,
                                            const et_schema::DeviceTimeline& device,
                                            et_schema::Arena arena, const AskResults& ask,
                                            et_schema::Losses& losses);
 
-/// Asks for the results of calls whose arguments have other layouts than before.
+/// Queries again the results of calls whose arguments' layouts changed.
 void ask_again(std::span<Call* const> calls, const AskResults& ask);
 
-/// The element type of a result: where the list of arguments that it follows was untyped, theirs.
+/// Returns the type of a result; that of the list's tensors if it follows from an untyped list.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call, const ResultTensor& result);
 
 }  // namespace understudy::generator

@@ -30,8 +30,8 @@ constexpr std::string_view kRecorded = "record_param_comms";
 constexpr std::string_view kOperator = "c10d::";
 constexpr std::string_view kLabel = "nccl:";
 
-/// Parts of the names of NCCL's and RCCL's kernels. Messages and all-to-alls have one kernel, whose
-/// name tells neither.
+/// Parts of the names of NCCL's and RCCL's kernels. Messages and all-to-alls share one kernel,
+/// whose name shows neither.
 struct KernelName {
   std::string_view part;
   std::string_view recorded;
@@ -42,8 +42,8 @@ constexpr auto kKernelNames = std::to_array<KernelName>({{"AllReduce", "allreduc
                                                          {"Broadcast", "broadcast"},
                                                          {"Reduce", "reduce"}});
 
-/// "allreduce" of "c10d::allreduce_" and "nccl:all_reduce", "send" of "nccl:send 0->1"; empty:
-/// none.
+/// Returns "allreduce" for "c10d::allreduce_" and "nccl:all_reduce", "send" for "nccl:send 0->1";
+/// otherwise empty.
 std::string_view recorded_name(std::string_view event) {
   if (!event.starts_with(kOperator) && !event.starts_with(kLabel)) {
     return {};
@@ -87,7 +87,7 @@ class CommCompleter {
   }
 
  private:
-  /// `outer`: a c10d operator, a record_param_comms or a label, which is in no other of them.
+  /// `outer`: a c10d operator, a record_param_comms event or a label that is in no other of these.
   void complete_call(HostIndex outer) {
     std::vector<HostIndex> recorded;
     HostIndex label = kNoEvent;
@@ -103,7 +103,7 @@ class CommCompleter {
       }
     }
     const bool is_alone = recorded.empty() && host_.source(outer).name.starts_with(kOperator);
-    // Since 2.2 each communication of NCCL tells all; c10d's operators of Gloo are read themselves.
+    // Since 2.2, NCCL's communications are recorded in full; Gloo's c10d operators are read here.
     if (is_told ||
         (is_alone ? !reader_.read(host_.source(outer), {}).schema.empty() : !told_.empty())) {
       return;
@@ -120,7 +120,7 @@ class CommCompleter {
     }
   }
 
-  /// What the events tell, of which the first counts.
+  /// Returns the communication that the events describe; the first event with a value decides.
   std::optional<KinetoComm> comm_of(const std::vector<HostIndex>& events) {
     KinetoComm comm;
     for (const HostIndex index : events) {
@@ -140,7 +140,7 @@ class CommCompleter {
     return whole(comm);
   }
 
-  /// Adds up the elements of an argument's tensors, of a label those of all, if they are unknown.
+  /// Adds up the elements of an argument's tensors (a label's: of all tensors) if they are unknown.
   void note(const KinetoEvent& event, std::size_t argument, std::int64_t& elements,
             KinetoComm& comm) {
     const RecordedCall call = reader_.read(event, {});
@@ -156,7 +156,7 @@ class CommCompleter {
     }
   }
 
-  /// Adds what follows from the kind and the number of ranks; nothing without a kind.
+  /// Adds what follows from the kind and the number of ranks. Empty if the kind is unknown.
   std::optional<KinetoComm> whole(KinetoComm comm) {
     const auto kind = et_schema::kind_of_recorded_name(comm.name);
     if (!kind) {
@@ -177,13 +177,13 @@ class CommCompleter {
       }
     };
     if (sizes == CommSizes::kNone) {
-      comm.in_elements = -1;  // what a barrier sends is not the program's
+      comm.in_elements = -1;  // a barrier's buffer is not the program's
     }
     fill(comm.out_elements, outs, comm.in_elements, ins);
     fill(comm.in_elements, ins, comm.out_elements, outs);
     comm.ranks_in_group = ranks_;
     if (*kind == CommKind::kAllToAll && comm.in_elements != comm.out_elements) {
-      comm.name = et_schema::to_string(CommKind::kAllToAllV);  // of splits the sums alone are told
+      comm.name = et_schema::to_string(CommKind::kAllToAllV);  // only sums of splits are recorded
       comm.in_splits = reader_.arena.copy(fmt::format("[{}]", comm.in_elements));
       comm.out_splits = reader_.arena.copy(fmt::format("[{}]", comm.out_elements));
     }
@@ -194,7 +194,7 @@ class CommCompleter {
     return comm;
   }
 
-  /// `recorded`: the event that it is of; kNoEvent: one is added, which lasts as long as `around`.
+  /// `recorded`: the communication's event. If kNoEvent, adds an event of the duration of `around`.
   void add(KinetoComm comm, HostIndex recorded, const KinetoEvent& around) {
     comm.event = profile_.events.size() + added_.size();
     if (recorded != kNoEvent) {
@@ -210,7 +210,7 @@ class CommCompleter {
     profile_.host_comms.push_back(comm);
   }
 
-  /// A library's own operator launched a kernel that communicates, and no call of c10d shows that.
+  /// Finds kernels of a library's operator that communicate without a c10d call.
   void find_kernels() {
     std::map<std::int64_t, std::string_view> kernels;  // recorded names by correlation
     for (const KinetoEvent& event : profile_.events) {
@@ -240,7 +240,7 @@ class CommCompleter {
     }
   }
 
-  /// kNoEvent: it is one of PyTorch's own, or in a call that was seen.
+  /// Returns kNoEvent for PyTorch's own operators, and in calls that were already seen.
   [[nodiscard]] HostIndex library_operator_around(const KinetoEvent& launch) const {
     const HostThread* const thread = host_.find_thread(launch.pid, launch.tid);
     const std::int64_t time_ns = host_.relative(launch.ts_ns);
@@ -260,10 +260,10 @@ class CommCompleter {
   const HostEvents& host_;
   et_schema::Losses& losses_;
   std::int64_t ranks_;
-  et_schema::Losses unread_;  ///< what calls that are read for their sizes lose: counted once
+  et_schema::Losses unread_;  ///< losses of calls read only for sizes: counted once
   CallReader reader_;
   std::set<std::size_t> told_;  ///< events of Profile::host_comms
-  std::vector<bool> is_seen_;   ///< by host event: it is in a call
+  std::vector<bool> is_seen_;   ///< by host event: it is in a known call
   std::vector<KinetoEvent> added_;
 };
 

@@ -13,7 +13,7 @@ using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// `elements` as one flat tensor, or shared evenly among `parts`.
+/// Returns `elements` as one flat tensor, or divided evenly among `parts`.
 std::vector<Tensor*> flat_tensors(std::int64_t elements, std::int64_t parts, DType dtype,
                                   Arena arena) {
   const bool is_even = parts > 0 && parts <= kMostRanks && elements % parts == 0;
@@ -30,7 +30,7 @@ std::vector<Tensor*> flat_tensors(std::int64_t elements, std::int64_t parts, DTy
   return tensors;
 }
 
-/// Tensors or numbers as a list.
+/// Returns tensors or numbers as a list.
 template <typename Item>
 Value list_of(const std::vector<Item>& items, Arena arena) {
   const std::span<Value> values = arena.array<Value>(items.size());
@@ -38,7 +38,7 @@ Value list_of(const std::vector<Item>& items, Arena arena) {
   return Value::of_items(ValueKind::kList, values);
 }
 
-/// The place of a rank of the world in the group; -1: it is not told.
+/// Returns the position of a world rank in the group; -1 if not recorded.
 std::int64_t place_in_group(const et_schema::KinetoComm& comm, std::int64_t rank) {
   const std::vector<std::int64_t> ranks = integers_in(comm.ranks);
   const auto found = std::ranges::find(ranks, rank);

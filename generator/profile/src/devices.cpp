@@ -15,7 +15,7 @@ void sign(Tensors& tensors, SeenIndex index, DeviceSign sign, bool on_cpu) {
   }
 }
 
-/// CUPTI and ROCm: "Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice".
+/// Names of CUPTI and ROCm: "Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice".
 enum class CopyKind : std::uint8_t { kOther, kToDevice, kToHost };
 
 CopyKind copy_kind(std::string_view name) {
@@ -27,13 +27,13 @@ CopyKind copy_kind(std::string_view name) {
                                               : CopyKind::kOther;
 }
 
-/// Whether the operator copies from one tensor to another: others copy what they need themselves,
+/// Returns true for operators that copy one tensor to another. Others copy only internal data, such
 /// as a size that the host waits for.
 bool is_copy(std::string_view op) {
   return op.find("copy") != std::string_view::npos;
 }
 
-/// copy_(self, src), or an operator whose argument is the source and whose result is the copy.
+/// For copy_(self, src), and for operators whose argument is the source and whose result the copy.
 void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
   const bool is_to_host = kind == CopyKind::kToHost;
   if (call.inputs.size() >= 2) {
@@ -44,7 +44,7 @@ void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
   }
 }
 
-/// Whether each event launched something on a device, or one below it did.
+/// Returns by event whether it, or an event below it, launched device work.
 std::vector<bool> find_launching(const HostEvents& host, const et_schema::DeviceTimeline& device) {
   std::vector<bool> launching(host.events.size());
   for (const et_schema::DeviceEvent& event : device.events) {
@@ -56,7 +56,7 @@ std::vector<bool> find_launching(const HostEvents& host, const et_schema::Device
   return launching;
 }
 
-/// Numbers that are changed without a kernel lie on the host: an optimizer's counts of steps.
+/// Numbers that are changed without a kernel are on the host, such as an optimizer's step counts.
 void sign_numbers_of_host(const HostEvents& host, const et_schema::DeviceTimeline& device,
                           std::span<const CallTensors> tensors_of, Tensors& tensors) {
   const std::vector<bool> launching = find_launching(host, device);

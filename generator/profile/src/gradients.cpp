@@ -18,7 +18,7 @@ SeenIndex Gradients::remove(Waiting& waiting) {
 
 void Gradients::give(const BackwardNode& node, std::span<const SeenIndex> made, std::int64_t end_ns,
                      std::uint64_t moment) {
-  // What leaves a node outlives it, unless it was added, and none of its operators has read it.
+  // Gradients that leave a node outlive it, except added ones; its operators did not read them.
   const auto is_alive = [&](SeenIndex index) {
     return tensors_.storage_of(index).freed_ns > end_ns || contains(node.added, index);
   };
@@ -29,8 +29,8 @@ void Gradients::give(const BackwardNode& node, std::span<const SeenIndex> made, 
       leaving.push_back(index);
     }
   }
-  // Formulas work their gradients out in the order of the names (torch/csrc/autograd/generated);
-  // an operator that gives several gives them in that of the arguments.
+  // Derivatives compute their gradients in the order of the names (torch/csrc/autograd/generated).
+  // An operator with several results returns them in the order of the arguments.
   std::vector<ForwardTensor> receivers = node.receivers;
   const bool is_of_several = std::ranges::any_of(leaving, [&](SeenIndex index) {
     return std::ranges::any_of(leaving, [&](SeenIndex other) {

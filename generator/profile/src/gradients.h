@@ -12,39 +12,39 @@ namespace understudy::generator {
 /// A tensor of a forward operator.
 struct ForwardTensor {
   SeenIndex tensor = kNotSeen;
-  std::string_view argument;  ///< in the schema; empty of results, and of what children made
+  std::string_view argument;  ///< in the schema; empty for results and for tensors made by children
 };
 
-/// A node of the backward pass, as far as it has run.
+/// A node of the backward pass, up to the current time.
 struct BackwardNode {
-  HostIndex forward = kNoEvent;                       ///< the operator that it goes back through
+  HostIndex forward = kNoEvent;                       ///< the operator that the node differentiates
   std::vector<ForwardTensor> receivers;               ///< the arguments of that operator
   std::span<const SeenIndex> results;                 ///< of that operator
-  const std::vector<ForwardTensor>* saved = nullptr;  ///< what autograd may have kept of it
-  std::vector<HostIndex> calls;     ///< the node's operators, without those in operators
-  std::vector<SeenIndex> incoming;  ///< its own gradients, which it may pass on
+  const std::vector<ForwardTensor>* saved = nullptr;  ///< tensors that autograd may have saved
+  std::vector<HostIndex> calls;                       ///< the node's direct operators
+  std::vector<SeenIndex> incoming;  ///< gradients that the node received and may pass on
   std::vector<SeenIndex> read;      ///< by its operators
   std::vector<SeenIndex> added;     ///< arguments of additions to waiting gradients
-  std::vector<SeenIndex> sums;      ///< and their results
+  std::vector<SeenIndex> sums;      ///< results of those additions
 };
 
-/// The gradients that wait for the node of the backward pass which takes them: each is the sum of
-/// what the nodes of a tensor's readers gave, and goes to the node of the operator that made it, or
-/// is kept for a parameter.
+/// Gradients that wait for the node of the backward pass that consumes them. Each is the sum of the
+/// gradients from the nodes of a tensor's readers. It is consumed by the node of the operator that
+/// made the tensor, or is kept for a parameter.
 class Gradients {
  public:
   explicit Gradients(Tensors& tensors) : tensors_(tensors) {}
 
   struct Parameter {
-    SeenIndex tensor = kNotSeen;  ///< kNotSeen: it is not known
+    SeenIndex tensor = kNotSeen;  ///< kNotSeen: unknown
     SeenIndex gradient = kNotSeen;
   };
 
-  /// A node ends, which `made` these tensors, in order.
+  /// Records that a node ended after it `made` these tensors, in order.
   void give(const BackwardNode& node, std::span<const SeenIndex> made, std::int64_t end_ns,
             std::uint64_t moment);
 
-  /// Takes the gradient of one of these tensors that `fits`; kNotSeen: none does.
+  /// Removes and returns the gradient of one of these tensors that `fits`; kNotSeen if none does.
   template <typename Fits>
   SeenIndex take(std::span<const SeenIndex> of, const Fits& fits) {
     for (const SeenIndex tensor : of) {
@@ -55,8 +55,8 @@ class Gradients {
     return kNotSeen;
   }
 
-  /// Takes the newest gradient that `fits` of a tensor that is older than the profile, which is a
-  /// parameter; kNotSeen: none does.
+  /// Removes and returns the newest gradient that `fits` and belongs to a parameter, that is, a
+  /// tensor older than the profile; kNotSeen if none does.
   template <typename Fits>
   SeenIndex take_parameters(const Fits& fits) {
     Waiting* best = nullptr;
@@ -73,7 +73,7 @@ class Gradients {
     return remove(*best);
   }
 
-  /// The gradient of one of these receivers to which the node adds now and has not before.
+  /// Returns a gradient of these receivers that `fits` and was not added to yet; kNotSeen if none.
   template <typename Fits>
   SeenIndex to_add_to(std::span<const ForwardTensor> receivers, const Fits& fits) {
     for (const ForwardTensor& receiver : receivers) {
@@ -86,17 +86,17 @@ class Gradients {
     return kNotSeen;
   }
 
-  /// The last gradient that was kept is added to this one, which was there.
+  /// Records that the last kept gradient was added to the existing one `sum`.
   void keep_in(SeenIndex sum) {
     if (!parameters_.empty()) {
       parameters_.back().gradient = sum;
     }
   }
 
-  /// A gradient was kept, of which no node tells whose it is.
+  /// Records that a gradient was kept for an unknown parameter.
   void keep_of_unknown(SeenIndex gradient) { parameters_.push_back({kNotSeen, gradient}); }
 
-  /// Parameters with the gradients that were kept for them.
+  /// Returns the parameters with the gradients that were kept for them.
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// The best of the candidates that were offered, by a key of which the smallest is best.
+/// Finds the candidate with the smallest key.
 template <typename Key>
 class Best {
  public:
@@ -36,23 +36,24 @@ class Best {
   int count_ = 0;
 };
 
-/// Positions in the order of birth, the newest first.
+/// A key that orders tensors by birth, the newest first.
 std::int64_t newest_first(const SeenTensor& tensor) {
   return -static_cast<std::int64_t>(tensor.born);
 }
 
-/// How well a tensor fits an argument inside of a node of the backward pass; the smallest is best.
+/// How well a tensor matches an argument in a node of the backward pass; the smallest is best.
 enum class InNode : std::uint8_t {
   kNamedGradient,  ///< "grad_output" of a …_backward operator
   kNamedSaved,     ///< an argument of that name of the forward operator
-  kMade,           ///< by the node, and not read yet
-  kGradient,       ///< of the node
+  kMade,           ///< made by the node and not yet read
+  kGradient,       ///< received by the node
   kFreedHere,      ///< saved for this node
   kSaved,
-  kSecondGradient,  ///< made of gradients, where another argument is as well
-  kSavedForView,    ///< saved, where a view of the gradient is wanted
+  kSecondGradient,  ///< derived from gradients, as another argument already is
+  kSavedForView,    ///< saved, but a view of the gradient is needed
   kUnlikelyGradient,
-  kLeaving,  ///< made, and all that there is to give for an argument of the forward operator
+  /// Made, and the only candidate for the gradient of an argument of the forward operator.
+  kLeaving,
   kMadeAndRead,
   kSavedAndRead
 };
@@ -64,8 +65,8 @@ std::optional<et_schema::Meaning> meaning_of(const Wanted& wanted) {
   return fact == facts.end() ? std::nullopt : std::optional(fact->meaning);
 }
 
-/// Whether the argument's integers add up to something, as offsets and lengths do: what operators
-/// note beside their results for their backward pass does not.
+/// Returns true if the argument's integers add up, as offsets and lengths do. Results that
+/// operators save for their backward pass do not.
 bool adds_up(const Wanted& wanted) {
   using et_schema::Meaning;
   constexpr std::array<Meaning, 7> kAddUp = {
@@ -75,9 +76,9 @@ bool adds_up(const Wanted& wanted) {
   return meaning && std::ranges::find(kAddUp, *meaning) != kAddUp.end();
 }
 
-/// Whether a tensor of these strides can be it where the profile tells none: nothing is written to
-/// elements that lie at one place, nor laid out anew by strides, and what is viewed in other sizes
-/// is most often contiguous.
+/// Returns true if a tensor of these strides can be the argument, for profiles without strides.
+/// Tensors with overlapping elements are neither written nor passed to as_strided, and a tensor
+/// that is viewed in other sizes is mostly contiguous.
 bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
   const std::span<const std::int64_t> strides = tensor.strides;
   if (wanted.role.is_written || wanted.op == "aten::as_strided"sv) {
@@ -100,7 +101,7 @@ bool is_parameter_name(std::string_view argument) {
 }
 
 bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken, SeenIndex found) {
-  // It tells where tables begin, in other memory than the offsets beside it do.
+  // Table offsets are stored separately from the other offsets among the arguments.
   return contains(taken, found) && meaning_of(wanted) == et_schema::Meaning::kTableOffsets;
 }
 
@@ -113,9 +114,9 @@ bool Identity::can_be(const Wanted& wanted, SeenIndex index) const {
          (wanted.tensor.has_strides ? std::ranges::equal(wanted.tensor.strides, tensor.strides)
                                     : may_have_strides(wanted, tensor)) &&
          tensors_.storage_of(index).freed_ns > wanted.begin_ns &&
-         // What is set to zero in lists are gradients.
+         // Tensors that are zeroed in lists are gradients.
          (is_older || tensor.in_backward || wanted.op != "aten::_foreach_zero_"sv) &&
-         // Memory that resize_ gave to what an opened operator wrote: for its readers, nothing did.
+         // resize_ allocated it for a decomposed operator: no recorded call wrote it yet.
          (!tensor.is_resized || wanted.role.is_written || is_older || !tensor.written_by.empty());
 }
 
@@ -164,7 +165,7 @@ Identity::Choice Identity::find_gradient(const Wanted& wanted, Frames frames, Ta
   return best.choice();
 }
 
-/// Gradients that were set to zero before, in the order of the parameters.
+/// Finds gradients that were zeroed before, in the order of the parameters.
 Identity::Choice Identity::find_kept(const Wanted& wanted) const {
   Best<std::int64_t> best;
   for (const SeenIndex index : tensors_.of_sizes(wanted.tensor.sizes)) {
@@ -182,7 +183,7 @@ Identity::Choice Identity::find_in_operator(const Wanted& wanted, Frames frames,
   const auto around = std::find_if(frames.rbegin(), frames.rend(),
                                    [](const Frame& frame) { return frame.is_operator; });
   Best<std::tuple<bool, int, std::int64_t>> best;
-  // A call writes no other view of what it reads.
+  // A call does not write another view of a tensor that it reads.
   const auto is_view_of_taken = [&](SeenIndex index) {
     return std::ranges::any_of(taken, [&](SeenIndex other) {
       return other != index && tensors_[other].storage == tensors_[index].storage;
@@ -356,14 +357,14 @@ Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const
                                 autograd_.frees(wanted.call.event, storage.freed_ns);
     const bool is_read = tensor.used != 0;
     const bool is_promised = tensor.promised > 0;
-    // A parameter of a name is another one each time; so are the counters of modules.
+    // An argument named like a parameter is a new tensor each time; so are the counters of modules.
     const bool is_old = storage.is_external || is_read;
     const bool is_counter =
         storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&
         !tensor.written_by.empty() && (!wanted.role.is_written || tensor.written_by == wanted.op);
     const bool is_another =
         (!is_promised && (is_parameter ? is_old : is_kept && storage.is_external)) || is_counter;
-    // What an operator returns for its own node alone, as statistics, has no other reader.
+    // Results that an operator returns only for its own node (statistics) have no other reader.
     const bool is_its_makers = tensor.place > 0 && autograd_.frees(tensor.maker, storage.freed_ns);
     if ((!is_freed_by_it && (is_another || is_its_makers)) || (is_structure && tensor.place > 0)) {
       continue;

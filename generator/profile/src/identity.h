@@ -12,47 +12,47 @@
 
 namespace understudy::generator {
 
-/// An open call or label: what is below it looks for tensors here first.
+/// An open call or label. Calls below it search it first for tensors.
 struct Frame {
   HostIndex event = kNoEvent;
   std::uint64_t begun = 0;   ///< moment
-  bool is_operator = false;  ///< false: a label, from which tensors get out
+  bool is_operator = false;  ///< false: a label, whose tensors are visible outside
   bool is_backward = false;  ///< the backward pass runs in it
   bool is_optimizer = false;
   bool keeps_gradient = false;  ///< the node that keeps a parameter's gradient
   std::vector<SeenIndex> inputs;
-  std::vector<SeenIndex> made;       ///< by what is right below it
-  std::optional<BackwardNode> node;  ///< of the label around a node of the backward pass
+  std::vector<SeenIndex> made;       ///< by calls directly below it
+  std::optional<BackwardNode> node;  ///< set for the label around a node of the backward pass
 };
 
-/// A tensor among a call's arguments.
+/// An argument whose tensor is searched.
 struct Wanted {
-  const Call& call;                 ///< that takes it
+  const Call& call;                 ///< the call that has the argument
   std::string_view op;              ///< its name
-  std::int64_t begin_ns = 0;        ///< of the call
-  const et_schema::Tensor& tensor;  ///< without strides: of any
+  std::int64_t begin_ns = 0;        ///< begin of the call
+  const et_schema::Tensor& tensor;  ///< without strides: any match
   const TensorRole& role;
   et_schema::DType dtype = et_schema::DType::kUndefined;  ///< kUndefined: any
 };
 
-/// How a tensor was told from others of its layout.
+/// How a tensor was distinguished from others of its layout.
 enum class Told : std::uint8_t {
-  kMade,      ///< one alone could be it, or autograd tells it
-  kInferred,  ///< the likeliest of several
-  kExternal   ///< none could be it: it is older than the profile
+  kMade,      ///< the only candidate, or identified by autograd
+  kInferred,  ///< the most likely of several candidates
+  kExternal   ///< no candidate: it is older than the profile
 };
 
-/// Says which tensor an argument is. A profile holds layouts alone, so it is the likeliest of those
-/// of that layout that live at this time:
-/// - inside of an operator, what its children made and nobody has read, then its own arguments in
+/// Finds the tensor that an argument is. A profile records only layouts, so the result is the most
+/// likely live tensor of that layout:
+/// - in an operator: a tensor that its children made and nobody has read, then its own arguments in
 ///   their order;
-/// - of a node of the backward pass, the gradient that waits for it (gradients.h);
-/// - inside of such a node, what its operators made, its gradients, and what its forward operator
-///   had. A formula is linear in the gradients, so that of two arguments one comes of them;
-/// - in the optimizer's step, parameters and states in order of first use, the newest gradients;
-/// - elsewhere what is freed right behind the call, or by the call's own node in the backward pass;
-///   then what nobody has read, the newest first; then what the backward pass tells to be read
-///   again. Parameters, by the argument's name, are new ones unless the backward pass tells that.
+/// - for a node of the backward pass: the gradient that waits for it (gradients.h);
+/// - in such a node: tensors of its operators, its gradients, and tensors of its forward operator.
+///   A derivative is linear in the gradients, so one of two arguments derives from them;
+/// - in the optimizer's step: parameters and states in order of first use, the newest gradients;
+/// - elsewhere: a tensor freed directly after the call, or by the call's own node in the backward
+///   pass; then the newest unread one; then one that the backward pass shows to be read again. An
+///   argument named like a parameter is a new one, unless the backward pass shows otherwise.
 class Identity {
  public:
   Identity(const HostEvents& host, std::span<const Call> calls, const Autograd& autograd,
@@ -63,9 +63,9 @@ class Identity {
     SeenIndex tensor = kNotSeen;  ///< kNotSeen: none
     Told told = Told::kExternal;
   };
-  /// Whether the tensor has the layout and lives at this time.
+  /// Returns true if the tensor has the layout and is alive at this time.
   [[nodiscard]] bool can_be(const Wanted& wanted, SeenIndex index) const;
-  /// `taken` are the tensors of the call's arguments before this one.
+  /// Finds the argument's tensor. `taken`: tensors of the call's earlier arguments.
   [[nodiscard]] Choice find(const Wanted& wanted, std::span<const Frame> frames,
                             std::span<const SeenIndex> taken) const;
 
@@ -91,11 +91,11 @@ class Identity {
   Gradients& gradients_;
 };
 
-/// Arguments that each call has of its own: what modules hold, "weight", "running_mean", …, and the
-/// "offsets" of bags.
+/// Returns true for arguments that each call has of its own: tensors of modules ("weight",
+/// "running_mean", …) and the "offsets" of bags.
 [[nodiscard]] bool is_parameter_name(std::string_view argument);
-/// Whether the tensor, which the call has already, cannot be this argument too: where each table of
-/// an optimizer's state begins is not where the weights' tables do.
+/// Returns true if the argument must not be a tensor that the call already has: the offsets of an
+/// optimizer state's tables differ from those of the weights' tables.
 [[nodiscard]] bool needs_its_own(const Wanted& wanted, std::span<const SeenIndex> taken,
                                  SeenIndex found);
 

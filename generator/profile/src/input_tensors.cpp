@@ -41,7 +41,8 @@ std::vector<SeenIndex> InputTensors::find(Call& call, std::span<const Frame> ope
   return found;
 }
 
-/// Of a list of several types one tensor has that of the result: the first that can be another.
+/// One tensor of a list of several types must have the result's type. If none has, replaces the
+/// first one for which a tensor of that type is found.
 void InputTensors::promote(const Call& call, std::span<const Frame> open,
                            std::vector<SeenIndex>& found) {
   const auto is_it = [&](SeenIndex index) { return tensors_[index].dtype == *call.promoted; };
@@ -67,8 +68,8 @@ Wanted InputTensors::wanted_of(const Call& call, std::size_t position,
           dtype};
 }
 
-/// Of arguments of one layout the older tensor comes first, as expressions are worked out from
-/// left to right, but for what the call writes.
+/// Orders arguments of one layout by age, oldest first, because expressions are evaluated from left
+/// to right. Written arguments and parameters keep their place.
 void InputTensors::order_arguments(const Call& call, std::vector<SeenIndex>& found) const {
   const std::vector<Tensor*>& wanted = call.recorded.tensors;
   const auto is_free = [&](std::size_t i) {
@@ -105,10 +106,10 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
   }
   const bool is_index = call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
                         argument.name == "indices";
-  // What `out=` fills is none of what the call reads.
+  // A call does not read the tensor that it fills by `out=`.
   const bool is_filled = argument.is_written && argument.name == "out" &&
                          std::ranges::find(taken, choice.tensor) != taken.end();
-  // A wrong index could point outside of what it indexes.
+  // A wrong index could be out of bounds.
   const bool is_python = is_number(call, tensor);
   if (is_filled || (is_index && choice.told == Told::kInferred) || is_python ||
       needs_its_own(wanted, taken, choice.tensor)) {
@@ -126,8 +127,8 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
   return choice.tensor;
 }
 
-/// Whether the results' types are those of a Python number instead of this tensor, which would
-/// decide them: a double without dimensions beside others that have none, or hold integers.
+/// Returns true if the results' type shows that the argument is a Python number: a 0-D double that
+/// would otherwise decide the type, since no other argument is a floating tensor with dimensions.
 bool InputTensors::is_number(const Call& call, const Tensor& tensor) {
   const bool is_double = tensor.dtype == et_schema::DType::kFloat64 ||
                          tensor.dtype == et_schema::DType::kComplexFloat64;
@@ -138,7 +139,7 @@ bool InputTensors::is_number(const Call& call, const Tensor& tensor) {
          });
 }
 
-/// That of the tensor before it in its list, if an operator made that one; kUndefined: any.
+/// Returns the type of the list's previous tensor if an operator made that; kUndefined: any.
 et_schema::DType InputTensors::list_dtype(const Call& call, std::size_t position,
                                           std::span<const SeenIndex> taken) const {
   const bool is_first =
@@ -148,8 +149,8 @@ et_schema::DType InputTensors::list_dtype(const Call& call, std::size_t position
              : tensors_[taken[position - 1]].dtype;
 }
 
-/// The tensors of a list have one element type: that of those which operators made. What is older
-/// than the profile, and was met here first, has it too.
+/// Gives all tensors of a list one element type: that of tensors made by operators. Tensors older
+/// than the profile that first occur here get it too.
 void InputTensors::type_lists(const Call& call, std::span<const SeenIndex> found) {
   std::optional<et_schema::DType> made;
   for (std::size_t i = 0; i < found.size() && !made; ++i) {
@@ -172,7 +173,7 @@ void InputTensors::type_lists(const Call& call, std::span<const SeenIndex> found
   }
 }
 
-/// The operator behind the call on its thread, without namespace; empty where there is none.
+/// Returns the next operator after the call on its thread, without namespace; empty if none.
 std::string_view InputTensors::next_name(const Call& call) const {
   const HostIndex next = host_.events[call.event].behind;
   return next < host_.threads[call.thread].end
@@ -180,8 +181,8 @@ std::string_view InputTensors::next_name(const Call& call) const {
              : std::string_view();
 }
 
-/// A communication knows the number of elements alone; the c10d operator around it has the
-/// tensors.
+/// A communication event records only numbers of elements; the tensors are those of the c10d
+/// operator around it.
 SeenIndex InputTensors::given_by_caller(const Call& call, const Tensor& tensor,
                                         std::span<const Frame> open) const {
   if (!call.communicates || open.empty()) {

@@ -15,8 +15,8 @@
 
 namespace understudy::generator {
 
-/// Says which tensors calls take: those that the optimizer's step or identity.h tells, those of the
-/// c10d operator around a communication, else ones from before the profile.
+/// Finds the tensors of calls' arguments: those that the optimizer's step or identity.h identifies,
+/// those of the c10d operator around a communication, or else tensors older than the profile.
 class InputTensors {
  public:
   InputTensors(const HostEvents& host, std::span<const Call> calls, const Autograd& autograd,
@@ -29,9 +29,9 @@ class InputTensors {
         identity_(host, calls, autograd, tensors, gradients),
         optimizer_(tensors, gradients) {}
 
-  /// A step of an optimizer begins.
+  /// Begins a step of an optimizer.
   void begin_step() { optimizer_.begin(); }
-  /// The arguments of a call that begins, in their order; `open` are those around it.
+  /// Returns the tensors of a call's arguments in order; `open` are the calls around it.
   [[nodiscard]] std::vector<SeenIndex> find(Call& call, std::span<const Frame> open,
                                             std::uint64_t moment);
   void ended(const Call& call, std::span<const SeenIndex> inputs,
@@ -61,7 +61,7 @@ class InputTensors {
   et_schema::Losses& losses_;
   Identity identity_;
   OptimizerStep optimizer_;
-  std::map<HostIndex, std::vector<OptimizerStep::Operand>> updates_;  ///< open calls of a step
+  std::map<HostIndex, std::vector<OptimizerStep::Operand>> updates_;  ///< by open call of a step
   std::uint64_t moment_ = 0;
 };
 

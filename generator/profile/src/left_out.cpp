@@ -15,11 +15,11 @@ using et_schema::KinetoLayout;
 using Numbers = std::vector<std::int64_t>;
 using Children = std::vector<const KinetoEvent*>;
 
-/// A text that the name of a child, or of a kernel, tells.
+/// A text argument that the name of a child or kernel shows.
 struct TextSign {
   std::string_view ops;
   std::string_view sign;  ///< a part of the name
-  std::string_view text;  ///< empty: none was given
+  std::string_view text;  ///< empty: none was passed
   bool of_kernel = false;
 };
 constexpr auto kTextSigns = std::to_array<TextSign>({
@@ -39,7 +39,7 @@ constexpr auto kTextSigns = std::to_array<TextSign>({
     {"aten::scatter_reduce", "ReduceMinimum", "amin", true},
 });
 
-/// Texts that have no default: what most programs give.
+/// Usual values of texts that have no default.
 struct UsualText {
   std::string_view ops;
   std::string_view text;
@@ -50,7 +50,7 @@ constexpr auto kUsualTexts = std::to_array<UsualText>(
      {"aten::scatter aten::scatter_", "add"},
      {"aten::scatter_reduce aten::scatter_reduce_ aten::segment_reduce", "sum"}});
 
-/// Each calls the next one below it.
+/// Returns true for indexing operators. Each calls the next one.
 bool is_indexing(std::string_view name) {
   return et_schema::has_word(
       "aten::index aten::_unsafe_index aten::index_put aten::_unsafe_index_put aten::index_put_ "
@@ -75,13 +75,13 @@ const KinetoEvent* child_named(const Children& children, std::string_view name) 
   return found == children.end() ? nullptr : *found;
 }
 
-/// One letter for each dimension of the space that einsum permutes its operands to.
+/// Returns a letter for each dimension of the space to which einsum permutes its operands.
 char letter(std::size_t dimension) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   return dimension < kLetters.size() ? kLetters[dimension] : '?';
 }
 
-/// The letters of an operand of `rank` dimensions; empty if it is no permutation.
+/// Returns the letters of an operand of `rank` dimensions; empty if `order` is not a permutation.
 std::string letters_of(std::size_t rank, const Numbers& order) {
   std::string letters(rank, '?');
   for (std::size_t to = 0; to < order.size(); ++to) {
@@ -96,7 +96,7 @@ std::string letters_of(std::size_t rank, const Numbers& order) {
   return letters.find('?') == std::string::npos ? letters : std::string();
 }
 
-/// Dimensions of what the child results in, as far as einsum ends with such a one.
+/// Returns the number of dimensions of the child's result, for operators that einsum ends with.
 std::optional<std::size_t> result_rank(const KinetoEvent& child) {
   const KinetoLayout* layout = layout_of(child, 0);
   const std::size_t listed = numbers_of(child, 1).size();
@@ -112,8 +112,8 @@ std::optional<std::size_t> result_rank(const KinetoEvent& child) {
                                                         : std::nullopt;
 }
 
-/// Each operand gets dimensions for the letters that it lacks, behind its own, and is permuted:
-/// first come those of the result. Operands with a letter twice are not told.
+/// Reconstructs the equation. einsum appends the dimensions that an operand lacks and permutes the
+/// result's letters to the front. Operands that repeat a letter are not recognized.
 std::string equation_of(const KinetoEvent& einsum, const Children& children) {
   if (einsum.arguments.size() < 2 || children.empty()) {
     return {};
@@ -150,15 +150,15 @@ std::string equation_of(const KinetoEvent& einsum, const Children& children) {
   return equation;
 }
 
-/// Whether the numbers of `a` from `at` on begin with those of `b`.
+/// Returns true if the numbers of `a` from `at` on begin with those of `b`.
 bool has_at(std::span<const std::int64_t> a, std::size_t at, std::span<const std::int64_t> b) {
   return at <= a.size() && b.size() <= a.size() - at &&
          std::ranges::equal(a.subspan(at, b.size()), b);
 }
 
-/// What index() reads: as_strided(self, sizes, strides) with those of the indices, whose strides
-/// are 0, in place of the `indexed` dimensions of self. Returns how many dimensions stand before
-/// them.
+/// Recognizes how index() reads: as_strided(self, sizes, strides), with the indices' sizes and
+/// strides of 0 in place of the `indexed` dimensions of self. Returns how many dimensions are
+/// before them.
 std::optional<std::size_t> dimensions_before(const KinetoEvent& restrided, std::size_t indexed) {
   const KinetoLayout* self = layout_of(restrided, 0);
   const Numbers sizes = numbers_of(restrided, 1);
@@ -183,9 +183,9 @@ std::optional<std::size_t> dimensions_before(const KinetoEvent& restrided, std::
   return {};
 }
 
-/// By what index() and index_put_() do before they launch: a mask becomes its positions; indexed
-/// dimensions that do not follow each other are brought to the front; self is shown with the
-/// result's sizes, and each index as broad as the result.
+/// Finds indices by the preparations of index() and index_put_(). A mask becomes its positions.
+/// Indexed dimensions that are not adjacent are moved to the front. self is restrided to the
+/// result's sizes, and each index is reshaped to the result's rank.
 std::optional<ToldIndices> indices_by_children(const Children& children) {
   ToldIndices told;
   const KinetoEvent* restrided = child_named(children, "aten::as_strided");
@@ -220,7 +220,7 @@ std::optional<ToldIndices> indices_by_children(const Children& children) {
   if (mask != nullptr) {
     const KinetoLayout* layout = layout_of(*mask, 0);
     if (layout == nullptr || layout->sizes.size() != indexed || permuted != nullptr) {
-      return {};  // beside other indices
+      return {};  // combined with other indices
     }
     told.positions.resize(1);
     told.layouts = {*layout};
@@ -230,8 +230,8 @@ std::optional<ToldIndices> indices_by_children(const Children& children) {
   return told;
 }
 
-/// By what index_put_() that adds up does on a GPU: each index, within its dimension (remainder),
-/// is multiplied by that dimension's stride.
+/// Finds indices by the operators of an accumulating index_put_() on a GPU. Each index is wrapped
+/// into its dimension (remainder) and multiplied by that dimension's stride.
 std::optional<ToldIndices> indices_by_strides(const KinetoEvent& put, const Children& children) {
   const KinetoLayout* self = layout_of(put, 0);
   if (self == nullptr || self->strides.size() != self->sizes.size()) {
@@ -262,8 +262,8 @@ std::optional<ToldIndices> indices_by_strides(const KinetoEvent& put, const Chil
   return told.positions.empty() ? std::nullopt : std::optional(std::move(told));
 }
 
-/// index_put_(self, indices, values) of rows: values have the sizes of the index, then those of a
-/// row of self.
+/// Finds the index of index_put_(self, indices, values) on rows: values have the sizes of the index
+/// followed by those of a row of self.
 std::optional<ToldIndices> indices_by_values(const KinetoEvent& put) {
   const KinetoLayout* self = layout_of(put, 0);
   const KinetoLayout* values = layout_of(put, 2);

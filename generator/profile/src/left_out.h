@@ -14,30 +14,31 @@
 
 namespace understudy::generator {
 
-/// "[1, 2]" → its numbers; what is none is passed over.
+/// Returns the numbers in "[1, 2]"; skips anything else.
 [[nodiscard]] std::vector<std::int64_t> integers_in(std::string_view text);
 
 /// The tensors of an argument "Tensor?[] indices".
 struct ToldIndices {
-  std::vector<std::size_t> positions;  ///< of each tensor in the list; the others are absent
-  std::string_view type;               ///< of all of them: "long int", "bool"
+  std::vector<std::size_t> positions;  ///< of each tensor in the list; other elements are absent
+  std::string_view type;               ///< element type of all of them: "long int", "bool"
   std::vector<et_schema::KinetoLayout> layouts;
-  /// What the operator results in, where the elements of a mask decide it.
+  /// Sizes of the operator's result, if the elements of a mask decide them.
   std::vector<std::int64_t> result_sizes;
-  bool is_assumed = false;  ///< from the values' sizes alone
+  bool is_assumed = false;  ///< inferred only from the sizes of the values
 };
 
-/// What record_shapes leaves out of a call's arguments and other events tell.
+/// Arguments of a call that record_shapes omits and other events show.
 struct LeftOut {
-  std::string text;         ///< the first one: an equation, a mode; empty: it is absent or not told
-  bool has_text = false;    ///< `text` is what was given
-  bool is_assumed = false;  ///< `text` stands for one that has no default
+  /// The first omitted text, such as an equation or a mode; empty if absent or unknown.
+  std::string text;
+  bool has_text = false;    ///< `text` was recorded
+  bool is_assumed = false;  ///< `text` replaces one that has no default
   std::optional<ToldIndices> indices;
 };
 
-/// Finds what was left out in the operators that a call made (einsum permutes its operands as its
-/// equation says, index shows its tensor with the indexed dimensions replaced), and in the names of
-/// the kernels that it launched: aten/src/ATen/native/Linear.cpp (einsum),
+/// Finds omitted arguments in the operators that a call made and in the names of the kernels that
+/// it launched. (einsum permutes its operands by its equation; index shows its tensor with the
+/// indexed dimensions replaced.) See aten/src/ATen/native/Linear.cpp (einsum),
 /// TensorAdvancedIndexing.cpp, IndexingUtils.h, PadNd.cpp.
 class LeftOutFinder {
  public:
@@ -52,7 +53,7 @@ class LeftOutFinder {
   [[nodiscard]] std::optional<ToldIndices> find_indices(HostIndex call) const;
 
   const HostEvents& host_;
-  std::map<HostIndex, std::string_view> kernels_;  ///< the first one that a call launched
+  std::map<HostIndex, std::string_view> kernels_;  ///< the first kernel that a call launched
 };
 
 }  // namespace understudy::generator

@@ -23,7 +23,7 @@ bool is_told(const KinetoArgument& argument) {
   return !argument.type.empty() || !argument.value.empty();
 }
 
-/// The arguments of an operator of the event's name that takes lists where the event has them.
+/// Returns the arguments of an overload of the event's operator with lists where the event has any.
 std::vector<et_schema::SchemaArgument> arguments_of(const KinetoEvent& event) {
   for (const std::string_view schema : et_schema::public_operators(event.name)) {
     std::vector<et_schema::SchemaArgument> arguments = et_schema::arguments_of(schema);
@@ -74,7 +74,7 @@ class ListFiller {
     const std::vector<et_schema::SchemaArgument> arguments = arguments_of(event);
     for (std::size_t i = 0; i < filled.size(); ++i) {
       if (is_left_out(filled[i]) && of_children(children, i).empty()) {
-        children.clear();  // they do something else
+        children.clear();  // the children do something else
       }
     }
     std::size_t longest = 0;
@@ -104,7 +104,7 @@ class ListFiller {
     event.arguments = filled;
   }
 
-  /// Whether the optimizer's numbers say that it has no such list.
+  /// Returns true if the optimizer's options show that it has no such list.
   static bool is_without(const KinetoEvent& event,
                          const std::vector<et_schema::SchemaArgument>& arguments,
                          std::string_view list) {
@@ -120,7 +120,7 @@ class ListFiller {
            (list == "momentum_buffer_list" && is_off("momentum"));
   }
 
-  /// Of each parameter; what counts its steps has no dimensions.
+  /// Returns a layout for each parameter; step counts have no dimensions.
   [[nodiscard]] std::vector<KinetoLayout> of_step(const KinetoEvent& event,
                                                   std::string_view name) const {
     const bool adds_one = event.name == "aten::_foreach_add_" && event.arguments.size() == 2 &&
@@ -146,7 +146,7 @@ class ListFiller {
     return text + "]";
   }
 
-  /// The children of the name that the most of them have.
+  /// Returns the children with the most frequent name.
   std::vector<const KinetoEvent*> repeated_children(HostIndex parent) {
     std::map<std::string_view, std::vector<const KinetoEvent*>> by_name;
     for (const HostIndex child : host_.children_of(parent)) {

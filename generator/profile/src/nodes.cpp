@@ -18,12 +18,12 @@ using et_schema::Trace;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// The process root has id 1, threads follow.
+/// The process root has id 1; threads follow.
 constexpr std::uint64_t kFirstId = 2;
 
 enum class ReturnKind : std::uint8_t { kTensor, kTensors, kOther };
 
-/// "(Tensor, Tensor[] grads, int)" → what each is.
+/// Returns the kind of each result: "(Tensor, Tensor[] grads, int)".
 std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
   std::string_view returns = et_schema::returns_of(schema);
   std::vector<ReturnKind> kinds;
@@ -41,7 +41,7 @@ std::vector<ReturnKind> returns_of_schema(std::string_view schema) {
   return kinds;
 }
 
-/// The device of the profile's process: kernels name it as their process.
+/// Returns the device of the profile's process, which kernels record as their process.
 et_schema::Device device_of(const HostEvents& host, const et_schema::DeviceTimeline& device) {
   const auto first =
       std::ranges::find_if(device.events, [&host](const et_schema::DeviceEvent& event) {
@@ -94,7 +94,7 @@ class NodeMaker {
     }
   }
 
-  /// The results of a call as values: one for each that the schema names, lists as lists.
+  /// Returns the results of a call as values: one for each result of the schema, lists as lists.
   void add_outputs(Call& call, std::span<const SeenIndex> results) {
     if (call.communicates) {
       return;
@@ -126,7 +126,7 @@ class NodeMaker {
     call.recorded.outputs = arena_.copy<Value>(values);
   }
 
-  /// A device among the arguments is that of the results.
+  /// Sets a device argument to the device of the results.
   void fill_devices(const Call& call) {
     const std::span<const SeenIndex> results = walked_.of_call[call.event].results;
     for (std::size_t i = 0; i < call.recorded.arguments.size() && !results.empty(); ++i) {
@@ -138,8 +138,8 @@ class NodeMaker {
     }
   }
 
-  /// Autograd numbers its nodes on each thread: the thread that called an operator with a number
-  /// is the one that the node of that number belongs to.
+  /// Finds the forward threads. Autograd numbers its nodes by thread: the thread that called an
+  /// operator with a number owns the node of that number.
   void find_forward_threads() {
     for (const Call& call : calls_) {
       const std::int64_t sequence = host_.source(call.event).sequence;
@@ -194,7 +194,7 @@ class NodeMaker {
     trace_.nodes.push_back(node);
   }
 
-  /// A copy of a text of the profile; equal ones lie at one place.
+  /// Returns a copy of a text of the profile. Equal texts share an address.
   std::string_view text(std::string_view of_profile) {
     auto [found, is_new] = texts_.try_emplace(of_profile);
     if (is_new) {
@@ -215,7 +215,7 @@ class NodeMaker {
     tensor.has_strides = true;
     tensor.dtype = seen.dtype;
     tensor.item_bytes = et_schema::item_size(seen.dtype);
-    // Ids of tensors and of storages are different numbers, as in traces.
+    // Ids of tensors and of storages are disjoint, as in traces.
     tensor.tensor_id = 2 * static_cast<std::int64_t>(index) + 1;
     tensor.storage_id = 2 * (static_cast<std::int64_t>(seen.storage) + 1);
     tensor.storage_offset = seen.offset;

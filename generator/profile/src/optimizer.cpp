@@ -13,7 +13,7 @@ using et_schema::ValueKind;
 
 constexpr std::uint64_t kNeverBorn = std::numeric_limits<std::uint64_t>::max();
 
-/// The number that the argument of that name is; 1 where it is not told.
+/// Returns the number of the named argument; 1 if it is not recorded.
 double number(const Call& call, std::string_view name) {
   const int place = et_schema::argument_index(call.recorded.schema, name);
   if (place < 0 || static_cast<std::size_t>(place) >= call.recorded.inputs.size()) {
@@ -25,7 +25,7 @@ double number(const Call& call, std::string_view name) {
                                       : 1;
 }
 
-/// "_foreach_mul_" → "mul_".
+/// Returns "mul_" for "_foreach_mul_".
 std::string_view of_one(std::string_view name) {
   constexpr std::string_view kLists = "_foreach_";
   return name.starts_with(kLists) ? name.substr(kLists.size()) : name;
@@ -37,7 +37,7 @@ void OptimizerStep::begin() {
   left_.clear();
   turns_.clear();
   last_ = kNotSeen;
-  std::vector<Parameter> unseen;  // those that only a compiled graph reads
+  std::vector<Parameter> unseen;  // parameters that only a compiled graph reads
   const auto add = [&](const Parameter& parameter) {
     const auto known = std::ranges::find(left_, parameter.tensor, &Parameter::tensor);
     if (known == left_.end()) {
@@ -51,7 +51,7 @@ void OptimizerStep::begin() {
       add(parameter);
     }
   }
-  // The backward pass goes through the parameters from the last to the first.
+  // The backward pass processes parameters from the last to the first.
   for (Parameter parameter : gradients_.parameters() | std::views::reverse) {
     if (parameter.tensor == kNotSeen) {
       parameter.tensor = first_unknown(tensors_[parameter.gradient]);
@@ -62,7 +62,7 @@ void OptimizerStep::begin() {
   left_.insert(left_.end(), unseen.begin(), unseen.end());
 }
 
-/// The first tensor from before the profile that could be a parameter and is not known as one.
+/// Returns the first tensor older than the profile that could be a parameter and is not yet one.
 SeenIndex OptimizerStep::first_unknown(const SeenTensor& gradient) const {
   for (const SeenIndex index : tensors_.of_sizes(gradient.sizes)) {
     const SeenTensor& tensor = tensors_[index];
@@ -77,7 +77,7 @@ SeenIndex OptimizerStep::first_unknown(const SeenTensor& gradient) const {
   return kNotSeen;
 }
 
-/// The one that is next, or together with the last one, of those of these sizes.
+/// Returns the next parameter of these sizes, or one used together with the last.
 OptimizerStep::Parameter OptimizerStep::next_parameter(std::span<const std::int64_t> sizes) {
   const auto born = [&](const Parameter& parameter) {
     return parameter.tensor == kNotSeen ? kNeverBorn : tensors_[parameter.tensor].born;
@@ -275,7 +275,7 @@ void OptimizerStep::note(Turn& turn, const Op& op, const Column& column,
     turn.copied = first;
   }
   if (op.name == "add" && op.has_two && turn.states.empty()) {
-    turn.parameter.gradient = result;  // with the weights' decay
+    turn.parameter.gradient = result;  // with weight decay
     return;
   }
   turn.unread.push_back(result);
@@ -299,7 +299,7 @@ void OptimizerStep::ended(const Call& call, const std::vector<Operand>& operands
   }
   std::vector<Turn>& turns = turns_[columns.size()];
   if (turns.size() < columns.size()) {
-    return;  // the call of a wrapper (DTensor), whose parts' own call below it has ended the turn
+    return;  // a wrapper (DTensor): the call on its parts, which is below it, has ended the turn
   }
   const Op op = op_of(call, columns[0], next_);
   for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -11,60 +11,61 @@
 
 namespace understudy::generator {
 
-/// Tells which tensors the operators of an optimizer's step work on, as SGD, Adam and their kin
-/// do: one parameter after the other, or all at once in lists (_foreach_…, _fused_…), of which each
-/// place is a parameter's. All tensors of a parameter have its layout, so that only what an
-/// operator does tells them apart: lerp_ and addcmul_ move a state by the gradient, addcdiv_ and
-/// add_ with a negative factor change the parameter, which ends its turn.
-/// Parameters are taken in the order of the forward pass, those of an operator (weight and bias)
-/// together; gradients are those that autograd kept for them; a state is memory from before the
+/// Identifies the tensors of the operators in an optimizer's step, for SGD, Adam and similar. Such
+/// a step processes one parameter after the other, or all at once in lists (_foreach_…, _fused_…)
+/// with one place for each parameter. All tensors of a parameter have its layout, so only the
+/// operators distinguish them: lerp_ and addcmul_ update a state by the gradient; addcdiv_ and add_
+/// with a negative factor change the parameter, which ends its turn.
+///
+/// Parameters are processed in the order of the forward pass, with weight and bias of one operator
+/// together. Gradients are those that autograd kept for them. A state is memory from before the
 /// step.
 class OptimizerStep {
  public:
   OptimizerStep(const Tensors& tensors, const Gradients& gradients)
       : tensors_(tensors), gradients_(gradients) {}
 
-  /// A step begins.
+  /// Begins a step.
   void begin();
 
   enum class Kind {
     kOther,  ///< nothing special
-    kKnown,  ///< `tensor`
-    kNew     ///< a state that the step meets for the first time
+    kKnown,  ///< the tensor is `tensor`
+    kNew     ///< a state that the step uses for the first time
   };
   struct Operand {
     Kind kind = Kind::kOther;
     SeenIndex tensor = kNotSeen;
   };
-  /// The tensors of a call that stands in no operator; `next` is the name of the operator behind
-  /// it.
+  /// Returns the tensors of a call outside of other operators; `next` is the name of the operator
+  /// after it.
   [[nodiscard]] std::vector<Operand> operands(const Call& call, std::string_view next);
-  /// Those of a call on a list of all gradients, as one that clips them; kOther for others.
+  /// Returns the tensors of a call on a list of all gradients (clipping); kOther for other calls.
   [[nodiscard]] std::vector<Operand> gradients(const Call& call);
-  /// And what they became, and what the call results in.
+  /// Records the tensors that the operands were found to be, and the call's results.
   void ended(const Call& call, const std::vector<Operand>& operands,
              std::span<const SeenIndex> inputs, std::span<const SeenIndex> results);
 
  private:
   using Parameter = Gradients::Parameter;
-  /// A parameter whose turn it is.
+  /// A parameter that is being processed.
   struct Turn {
     Parameter parameter;
-    std::vector<SeenIndex> states;  ///< by first use
+    std::vector<SeenIndex> states;  ///< ordered by first use
     SeenIndex scaled = kNotSeen;    ///< the state that the last operator scaled
-    SeenIndex copied = kNotSeen;    ///< the last state of which there is a sum
+    SeenIndex copied = kNotSeen;    ///< the last state that has a sum
     std::vector<SeenIndex> unread;  ///< results of its operators
     SeenIndex last_result = kNotSeen;
   };
-  /// What the call is, as far as it matters here.
+  /// The properties of a call that matter here.
   struct Op {
-    std::string_view name;   ///< "mul_", also of "aten::_foreach_mul_"
+    std::string_view name;   ///< "mul_", also for "aten::_foreach_mul_"
     std::string_view next;   ///< the operator behind it
     bool has_two = false;    ///< two tensors of one layout
     double factor = 1;       ///< alpha
-    bool ends_turn = false;  ///< the parameter is changed, and the next one has its turn
+    bool ends_turn = false;  ///< the parameter is changed, and the next one follows
   };
-  /// Positions among the call's tensors, of one parameter.
+  /// Positions of one parameter's tensors among the call's tensors.
   using Column = std::vector<std::size_t>;
 
   [[nodiscard]] static std::vector<Column> columns_of(const Call& call);
@@ -78,10 +79,10 @@ class OptimizerStep {
 
   const Tensors& tensors_;
   const Gradients& gradients_;
-  std::vector<Parameter> left_;                     ///< whose turn is still to come, by first use
-  SeenIndex last_ = kNotSeen;                       ///< the last parameter whose turn came
-  std::map<std::size_t, std::vector<Turn>> turns_;  ///< by number of parameters at once
-  std::vector<SeenIndex> counters_;  ///< states without dimensions that were changed last
+  std::vector<Parameter> left_;                     ///< not yet processed, by first use
+  SeenIndex last_ = kNotSeen;                       ///< the last parameter that was processed
+  std::map<std::size_t, std::vector<Turn>> turns_;  ///< by number of parameters processed at once
+  std::vector<SeenIndex> counters_;                 ///< 0-D states that were changed last
   std::string_view next_;
 };
 

@@ -21,7 +21,7 @@ using et_schema::Tensor;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// What record_shapes tells of an argument.
+/// How record_shapes records an argument.
 enum class ToldAs : std::uint8_t { kNothing, kTensor, kTensors, kNumber, kNumbers, kText };
 
 ToldAs told_by(const KinetoArgument& argument) {
@@ -52,7 +52,7 @@ bool is_enumeration(std::string_view base) {
   return base == "ScalarType" || base == "Layout" || base == "MemoryFormat";
 }
 
-/// A text or an object, which profiles leave out.
+/// Returns true for texts and objects, which profiles omit.
 bool is_untold(std::string_view base) {
   return base == "str" || base == "Device" || base == "Generator" || base == "Stream" ||
          base == "Dimname" || base == "Storage" || base.starts_with("__torch__");
@@ -62,12 +62,12 @@ bool is_whole_number(std::string_view text) {
   return text.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
-/// Profiles of PyTorch before 2.0 tell that there is a number, or a list of some, and not which.
+/// PyTorch before 2.0 records that there is a number or a list of numbers, but not its value.
 bool is_number_untold(const KinetoArgument& argument) {
   return argument.value.empty() && (argument.type == "Scalar" || argument.type == "ScalarList");
 }
 
-/// How well the argument fits: 0 not at all, 1 it may, 2 it does.
+/// Returns how well the argument matches: 0 not at all, 1 possibly, 2 certainly.
 int fit(const SchemaArgument& schema, const KinetoArgument& argument, const LeftOut& left_out,
         bool after_tensor) {
   const SchemaType parameter = et_schema::type_of(schema.type);
@@ -79,8 +79,8 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
         const bool has_default = !schema.default_value.empty() && schema.default_value != "None";
         return has_default && !parameter.is_list && base != "Tensor" ? 1 : 0;
       }
-      // A list that lists.h did not find, a nested tensor, or an undefined one: what it is, is not
-      // told. Derivatives get undefined ones for what their operator had none of, behind others.
+      // A list that lists.h did not find, a nested or an undefined tensor: the event does not show
+      // which. Derivatives get undefined tensors, after others, for arguments that were absent.
       return parameter.is_optional                              ? 2
              : parameter.has_optional_items && left_out.indices ? 2
              : parameter.has_lists                              ? 1
@@ -114,7 +114,7 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
   return 0;
 }
 
-/// The sum of fits; nothing where an argument does not.
+/// Returns the sum of fits; empty if an argument does not match.
 std::optional<int> fit(std::span<const SchemaArgument> parameters,
                        std::span<const KinetoArgument> arguments, const LeftOut& left_out) {
   int sum = 0;
@@ -136,7 +136,7 @@ std::string_view trimmed(std::string_view text) {
   return begin == std::string_view::npos ? std::string_view{} : text.substr(begin, end - begin + 1);
 }
 
-/// A number as its parameter takes it; nothing where it is none.
+/// Returns a number of the parameter's type; empty if the text is not a number.
 std::optional<Value> number_of(std::string_view base, std::string_view text) {
   text = trimmed(text);
   if (text == "True" || text == "False") {
@@ -154,7 +154,7 @@ std::optional<Value> number_of(std::string_view base, std::string_view text) {
   return read.ec == std::errc() && read.ptr == end ? std::optional(Value::of(real)) : std::nullopt;
 }
 
-/// "[1, 2]" → its numbers.
+/// Returns the numbers in "[1, 2]".
 std::optional<Value> numbers_of(std::string_view base, std::string_view text,
                                 et_schema::Arena& arena) {
   text.remove_prefix(1);
@@ -174,7 +174,7 @@ std::optional<Value> numbers_of(std::string_view base, std::string_view text,
   return Value::of_items(ValueKind::kList, arena.copy<Value>(numbers));
 }
 
-/// Whether a tensor has a negative size or stride, or more elements than can be counted.
+/// Returns true if a tensor has a negative size or stride, or its number of elements overflows.
 bool is_damaged(const KinetoArgument& argument) {
   return std::ranges::any_of(argument.layouts, [](const KinetoLayout& layout) {
     std::int64_t elements = 1;
@@ -198,7 +198,7 @@ class Arguments {
         has_text_(left_out.has_text),
         call_(call) {}
 
-  /// Nothing where a number cannot be read, or a text that the call needs is not told.
+  /// Reads an argument. Empty if a number cannot be parsed, or a required text is not recorded.
   std::optional<Value> read(const KinetoArgument& argument, const SchemaArgument* parameter) {
     const std::string_view base =
         parameter == nullptr ? "Scalar" : et_schema::type_of(parameter->type).base;
@@ -272,7 +272,7 @@ class Arguments {
     return Value::of_items(ValueKind::kList, items);
   }
 
-  /// What is gathered from, or scattered to, all ranks.
+  /// Returns the lists of tensors that are gathered from, or scattered to, all ranks.
   Value lists() {
     reader_.losses.add(Loss::kAssumedArguments);
     const auto other = std::ranges::find_if(event_.arguments, [](const KinetoArgument& argument) {
@@ -328,7 +328,7 @@ class Arguments {
   RecordedCall& call_;
 };
 
-/// Of PyTorch and its sibling libraries, and of those that the operator map knows.
+/// Returns schemas of PyTorch and its sibling libraries, or else those of the operator map.
 std::vector<std::string_view> schemas_of(std::string_view op) {
   const std::span<const std::string_view> known = et_schema::public_operators(op);
   return known.empty() ? et_schema::operator_map().schemas_of(op)

@@ -14,42 +14,42 @@
 
 namespace understudy::generator {
 
-/// The element type of tensors in lists, of which profiles tell no type, until they are found.
+/// Assumed element type of tensors in lists, which profiles omit, until they are identified.
 inline constexpr et_schema::DType kAssumedListType = et_schema::DType::kFloat32;
 
-/// What tells of more ranks is damaged; each takes a tensor.
+/// Calls with more ranks are considered damaged, because each rank needs a tensor.
 inline constexpr std::int64_t kMostRanks = 65536;
 
-/// An operator's call as a trace would tell it, as far as a profile does. Its tensors have layouts
-/// and dtypes; identity and devices are filled in later.
+/// An operator's call in the form of a trace, as far as a profile shows it. Its tensors have
+/// layouts and dtypes; identity and devices are filled in later.
 struct RecordedCall {
-  std::string_view schema;  ///< empty: no public operator takes these arguments
+  std::string_view schema;  ///< empty: no public operator has these arguments
   std::span<et_schema::Value> inputs;
-  std::span<const et_schema::Value> outputs;  ///< but a communication's: once identities are known
-  /// Of the inputs, as for_each_tensor() counts them; of a communication also other outputs.
+  /// Except for a communication's, which are set once identities are known.
+  std::span<const et_schema::Value> outputs;
+  /// Tensors of the inputs, as for_each_tensor() counts them; a communication's other outputs too.
   std::vector<et_schema::Tensor*> tensors;
   std::vector<et_schema::SchemaArgument> arguments;  ///< of the schema
 };
 
-/// Finds the overload whose arguments are as many as those of the event, and of their types, and
-/// reads them. What the event leaves out, and other events do not tell, has the schema's default
-/// (Loss::kAssumedArguments); lists of lists, which c10d's operators take, are one of `world_size`
-/// tensors like those of the other list. A call without a schema keeps its tensors.
+/// Finds the overload whose arguments match the event's in number and type, and reads them. An
+/// argument that neither the event nor other events show gets the schema's default
+/// (Loss::kAssumedArguments). Lists of lists, as c10d's operators have them, become one list of
+/// `world_size` tensors like those of the other list. A call without a schema keeps its tensors.
 struct CallReader {
   et_schema::Arena arena;
   et_schema::Losses& losses;
   std::int64_t world_size = 1;
-  bool tells_strides = false;  ///< the profile does, so that a tensor without any is sparse
-  /// Where tensors are taken to lie until devices are found (find_devices()); operators' results
-  /// differ by it.
+  bool tells_strides = false;  ///< profile records strides: a tensor without them is sparse
+  /// The assumed device of tensors until find_devices() runs; operators' results depend on it.
   et_schema::DeviceType device = et_schema::DeviceType::kCpu;
 
   [[nodiscard]] RecordedCall read(const et_schema::KinetoEvent& event, const LeftOut& left_out);
 };
 
-/// Makes the call of a record_param_comms of what its event says: name, elements, splits, group.
-/// `rank` is the root or the peer, where there is one; `own_rank` is that of the process in the
-/// world. Tensors are flat; where the kind has one for each rank, they are of one size.
+/// Makes the call of a record_param_comms event from its name, elements, splits and group. `rank`
+/// is the root or the peer, if any; `own_rank` is the process's rank in the world. Tensors are
+/// flat. If the kind has one for each rank, all have the same size.
 [[nodiscard]] RecordedCall recorded_communication(const et_schema::KinetoComm& comm,
                                                   std::int64_t rank, std::int64_t own_rank,
                                                   et_schema::Arena arena);

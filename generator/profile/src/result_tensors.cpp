@@ -7,7 +7,7 @@
 namespace understudy::generator {
 namespace {
 
-/// How many results behind this one are new and have its size.
+/// Returns how many later results are new and have the size of this one.
 int later_of_size(const Call& call, std::size_t number) {
   const std::vector<ResultTensor>& all = call.told.tensors;
   return static_cast<int>(std::count_if(all.begin() + static_cast<std::ptrdiff_t>(number) + 1,
@@ -46,7 +46,7 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
   const ResultTensor& result = call.told.tensors[number];
   const SeenIndex same =
       result.same_as >= 0 ? frame.inputs[static_cast<std::size_t>(result.same_as)] : kNotSeen;
-  // Without strides in the profile, what is written is thought to have those that it has.
+  // In a profile without strides, a written tensor is assumed to keep its strides.
   const bool is_untold =
       same != kNotSeen && result.strides.empty() &&
       !call.recorded.tensors[static_cast<std::size_t>(result.same_as)]->has_strides;
@@ -54,10 +54,10 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
       (is_untold || std::ranges::equal(tensors_[same].strides, result.strides))) {
     SeenTensor& written = tensors_[same];
     if (!frame.is_backward && !tensors_.storage(written.storage).is_external) {
-      written.born = moment_;  // what it holds is new, and nobody has read it
+      written.born = moment_;  // its content is new and unread
       written.used = 0;
     }
-    written.is_gone = false;  // children changed its layout and changed it back
+    written.is_gone = false;  // children changed its layout and restored it
     return same;
   }
   if (same != kNotSeen) {
@@ -85,12 +85,12 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
     handed_on.is_resized = seen.is_resized;
     handed_on.place = number;
     SeenStorage& storage = tensors_.storage(handed_on.storage);
-    // The call allocated it itself, and its child was the first to be seen with it.
+    // The call allocated the tensor itself, and its child was the first to show it.
     if (!is_view && storage.is_external && handed_on.born > frame.begun) {
       storage.is_external = false;
       claim(call, number, storage);
     }
-    handed_on.born = moment_;  // all results of a call are of one age
+    handed_on.born = moment_;  // all results of a call have the same age
     return made;
   }
   const std::int64_t bytes =
@@ -105,19 +105,19 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
     const bool was_empty = storage.bytes == 0;
     storage.bytes = std::max(storage.bytes, bytes);
     if (was_empty) {
-      claim(call, number, storage);  // out=, which had no elements, was given memory
+      claim(call, number, storage);  // an empty out= was allocated here
     }
   }
   return tensors_.add(seen, host_.events[call.event].end_ns);
 }
 
-/// Finds the allocation of a storage that the call made for that result: while the call ran, of as
-/// many bytes as the storage needs, with what the allocators round it up to, and not freed before
-/// the call's end. Of several it is the last but those for later results; the first one where they
-/// are fewer.
+/// Claims the allocation that the call made for a result's storage. It was made while the call ran,
+/// has the storage's bytes as the allocators round them, and was not freed before the call's end.
+/// Of several the last is chosen, leaving as many as later results need; if there are too few, the
+/// first.
 void ResultTensors::claim(const Call& call, std::size_t number, SeenStorage& storage) {
-  // CUDACachingAllocator rounds to 512 bytes, and splits no block of more than a MiB whose rest is
-  // smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
+  // CUDACachingAllocator rounds to 512 bytes. It does not split a block of more than 1 MiB if the
+  // rest is smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
   constexpr std::int64_t kRounding = 512;
   constexpr std::int64_t kUnsplit = std::int64_t{1} << 20U;
   const HostEvent& event = host_.events[call.event];
@@ -145,7 +145,7 @@ void ResultTensors::claim(const Call& call, std::size_t number, SeenStorage& sto
   }
 }
 
-/// The tensor of those that the call's children made which the call hands on.
+/// Finds the tensor, among those made by the call's children, that the call returns.
 SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const SeenTensor& result,
                                    bool is_view, std::span<const SeenIndex> taken) {
   const std::int64_t end_ns = host_.events[call.event].end_ns;
@@ -165,7 +165,7 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
                        !tensors_.any_in(made.storage, taken) && storage.freed_ns >= end_ns);
     const int likeness = (std::ranges::equal(made.strides, result.strides) ? 2 : 0) +
                          (made.place == result.place ? 1 : 0);
-    // The newest are the last results.
+    // The newest tensors are the last results.
     const bool is_better = likeness > best_likeness || (likeness == best_likeness && later > 0);
     if (is_it && is_better && index != best) {
       later -= likeness == best_likeness ? 1 : 0;
@@ -178,8 +178,8 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
              : find_workspace(frame, result.dtype, end_ns, taken);
 }
 
-/// What a library keeps for the backward pass has a size that it alone knows: none was told. It is
-/// the last of what the call's children made of that type, if nothing else is.
+/// Finds a workspace that a library keeps for the backward pass. Only the library knows its size.
+/// It is the last 1-D tensor of that type that the call's children made.
 SeenIndex ResultTensors::find_workspace(const Frame& frame, et_schema::DType dtype,
                                         std::int64_t end_ns, std::span<const SeenIndex> taken) {
   const auto found = std::find_if(frame.made.rbegin(), frame.made.rend(), [&](SeenIndex index) {

@@ -11,19 +11,19 @@
 
 namespace understudy::generator {
 
-/// Says which tensors calls result in: those that the call's children made, views of its arguments,
-/// or new ones, which live as long as the allocation that the call made for them.
+/// Finds the tensors of calls' results: tensors that the call's children made, views of its
+/// arguments, or new ones, which live as long as the allocation that the call made for them.
 class ResultTensors {
  public:
   ResultTensors(const et_schema::Profile& profile, const HostEvents& host, Tensors& tensors,
                 et_schema::Arena arena);
 
-  /// The results of the call whose frame ends, in their order.
+  /// Returns the results, in order, of the call whose frame ends.
   [[nodiscard]] std::vector<SeenIndex> find(const Call& call, const Frame& frame,
                                             std::uint64_t moment);
 
  private:
-  /// An allocation of the profile, which can be a storage's once.
+  /// An allocation of the profile. It belongs to at most one storage.
   struct Allocation {
     std::int64_t time_ns = 0;
     std::int64_t freed_ns = kLatestNs;

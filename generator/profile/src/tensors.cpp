@@ -45,14 +45,14 @@ SeenIndex Tensors::add(const SeenTensor& tensor, std::int64_t now_ns) {
   const auto index = static_cast<SeenIndex>(seen_.size());
   std::vector<SeenIndex>& alike = by_sizes_[{tensor.sizes.begin(), tensor.sizes.end()}];
   SeenTensor& seen = seen_.emplace_back(tensor);
-  if (!alike.empty()) {  // alike ones share the memory of their numbers, which are compared often
+  if (!alike.empty()) {  // equal sizes share memory; they are compared often
     const SeenTensor& last = seen_[alike.back()];
     seen.sizes = last.sizes;
     seen.strides = std::ranges::equal(last.strides, seen.strides) ? last.strides : seen.strides;
   }
   if (alike.size() == alike.capacity()) {
     std::erase_if(alike, [&](SeenIndex other) { return storage_of(other).freed_ns <= now_ns; });
-    alike.reserve(2 * alike.size() + 1);  // so that as many are added before the next look
+    alike.reserve(2 * alike.size() + 1);  // doubles the capacity, so cleanups are rare
   }
   alike.push_back(index);
   return index;

@@ -19,8 +19,8 @@ using SeenIndex = std::uint32_t;
 using StorageIndex = std::uint32_t;
 inline constexpr SeenIndex kNotSeen = std::numeric_limits<SeenIndex>::max();
 
-/// Among how many tensors, the newest of a list, one is looked for. So the time of a walk grows in
-/// proportion to the calls, however many tensors have one layout.
+/// How many of the newest tensors of a list are searched. The limit keeps a walk linear in the
+/// calls, however many tensors have one layout.
 inline constexpr std::size_t kMostCandidates = 512;
 [[nodiscard]] inline std::span<const SeenIndex> newest_of(std::span<const SeenIndex> list) {
   return list.last(std::min(list.size(), kMostCandidates));
@@ -28,12 +28,12 @@ inline constexpr std::size_t kMostCandidates = 512;
 
 [[nodiscard]] bool contains(std::span<const SeenIndex> list, SeenIndex index);
 
-/// What tells on which device a storage lies; a later one overrules those before it.
+/// Evidence for the device of a storage. Later enumerators override earlier ones.
 enum class DeviceSign : std::uint8_t { kNone, kLaunch, kCopy, kAllocation };
 
 struct SeenStorage {
   std::int64_t bytes = 0;
-  std::int64_t freed_ns = kLatestNs;  ///< kLatestNs: not while the profile ran
+  std::int64_t freed_ns = kLatestNs;  ///< kLatestNs: not during the profile
   bool is_external = false;           ///< it is older than the profile
   bool on_cpu = false;
   DeviceSign sign = DeviceSign::kNone;
@@ -48,20 +48,21 @@ struct SeenTensor {
   std::int64_t offset = 0;           ///< in elements
   std::uint64_t born = 0;            ///< moment
   std::uint64_t used = 0;            ///< moment of its last use; 0: none
-  bool is_visible = false;           ///< calls outside of the operator that made it can have it
-  bool in_backward = false;          ///< an operator of the backward pass made it
-  HostIndex maker = kNoEvent;        ///< the call that made it; kNoEvent: none in the profile
+  bool is_visible = false;           ///< visible to calls outside of the operator that made it
+  bool in_backward = false;          ///< made by an operator of the backward pass
+  HostIndex maker = kNoEvent;        ///< the call that made it; kNoEvent if none in the profile
   std::size_t place = 0;             ///< among the maker's results
   std::string_view written_by = {};  ///< the last operator that changed it; empty: none
   bool is_differentiated = false;    ///< an operator with a node in the backward pass read it
-  int promised = 0;                  ///< operators with such nodes that will read it yet
+  int promised = 0;                  ///< number of such operators that have not read it yet
   std::uint64_t promised_at = 0;     ///< moment
-  std::uint64_t gradient_in = 0;  ///< begin of the node in which it comes of its gradients; 0: none
-  bool is_gone = false;           ///< a call gave it another layout in place
-  bool is_resized = false;        ///< resize_ made it
+  /// Begin of the node in which it derives from the node's gradients; 0: none.
+  std::uint64_t gradient_in = 0;
+  bool is_gone = false;     ///< a call changed its layout in place
+  bool is_resized = false;  ///< made by resize_
 };
 
-/// Bytes of the storage up to behind the last element.
+/// Returns the bytes from the storage's begin to the end of the last element.
 [[nodiscard]] std::int64_t extent_bytes(std::span<const std::int64_t> sizes,
                                         std::span<const std::int64_t> strides, std::int64_t offset,
                                         std::int64_t item_bytes);
@@ -76,16 +77,16 @@ class Tensors {
   [[nodiscard]] const SeenStorage& storage_of(SeenIndex index) const {
     return storages_[seen_[index].storage];
   }
-  /// Whether one of the listed tensors lies in the storage.
+  /// Returns true if one of the listed tensors uses the storage.
   [[nodiscard]] bool any_in(StorageIndex storage, std::span<const SeenIndex> list) const;
   [[nodiscard]] std::size_t size() const { return seen_.size(); }
   [[nodiscard]] std::size_t storages() const { return storages_.size(); }
 
   [[nodiscard]] StorageIndex add_storage(const SeenStorage& storage);
-  /// `now_ns`: the time at which the call has shown it.
+  /// `now_ns`: the time of the call that shows it.
   [[nodiscard]] SeenIndex add(const SeenTensor& tensor, std::int64_t now_ns);
-  /// The newest of these sizes, in the order of their births. Some whose memory was freed are not
-  /// among them: no later call can have them.
+  /// Returns the newest tensors of these sizes, in order of birth. Some whose memory was freed are
+  /// omitted, because no later call can have them.
   [[nodiscard]] std::span<const SeenIndex> of_sizes(std::span<const std::int64_t> sizes) const;
 
  private:

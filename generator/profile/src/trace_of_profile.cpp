@@ -22,7 +22,7 @@ using et_schema::Arena;
 using et_schema::Profile;
 using et_schema::Trace;
 
-/// Gives events ids of their own where they have none, or several the same.
+/// Assigns ids to events if some have none, or several have the same.
 void number_events(Profile& profile, const HostEvents& host) {
   std::vector<std::int64_t> ids;
   for (const HostEvent& event : host.events) {
@@ -42,7 +42,7 @@ std::uint64_t operators_in(const HostEvents& host) {
   return static_cast<std::uint64_t>(std::ranges::count_if(host.events, &HostEvent::is_operator));
 }
 
-/// Adds the group of all ranks, where the list lacks it.
+/// Adds the group of all ranks if it is missing.
 void add_world(std::vector<et_schema::ProcessGroup>& groups, std::int64_t size) {
   const bool is_listed = std::ranges::any_of(groups, [size](const et_schema::ProcessGroup& group) {
     return group.ranks.empty() || group.size >= size;

@@ -118,7 +118,7 @@ class Walk {
     return node;
   }
 
-  /// What is known of tensors once a call reads them.
+  /// Records what a call's reads show about tensors.
   void note_inputs(const Call& call, const Frame& frame, std::span<Frame> open) {
     Tensors& tensors = walked_.tensors;
     if (frame.is_operator && !frame.is_backward) {
@@ -143,7 +143,7 @@ class Walk {
     }
   }
 
-  /// Each addition to a gradient in the call's node is of an argument that is read again later.
+  /// Assigns each addition in the call's node to an argument that is read again later.
   void promise(const Call& call, std::span<const SeenIndex> inputs) {
     if (autograd_.forward_of(host_.source(call.event).sequence) != call.event) {
       return;
@@ -230,8 +230,8 @@ class Walk {
     }
   }
 
-  /// What a child was first to be seen with, and what is a view of it, is the result itself: the
-  /// operator keeps none of it.
+  /// Saves tensors for the backward pass. A tensor that a child was the first to show, and its
+  /// views, are the result itself; the operator saves none of these.
   void save(const Call& call, const Frame& frame, std::span<const SeenIndex> results,
             std::vector<ForwardTensor>& saved) const {
     saved.clear();
@@ -263,8 +263,8 @@ class Walk {
   std::uint64_t moment_ = 0;
 };
 
-/// Finds calls that were asked with strides that their arguments turn out not to have, because the
-/// profile does not tell them. Their arguments get the right ones.
+/// Finds calls that were queried with strides other than those of the tensors that were then
+/// identified, because the profile records none. Sets the right strides.
 std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& walked) {
   std::vector<Call*> found;
   for (Call& call : calls) {
@@ -293,7 +293,7 @@ std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& w
 
 Walked walk_calls(const Profile& profile, const HostEvents& host, std::span<Call> calls,
                   Arena arena, const AskResults& ask, et_schema::Losses& losses) {
-  constexpr int kMostRounds = 16;  // a layout is handed on by one call a round
+  constexpr int kMostRounds = 16;  // each round propagates a layout by one call
   for (int round = 1;; ++round) {
     et_schema::Losses inferred;
     Walked walked = Walk(profile, host, calls, arena, inferred).walk();

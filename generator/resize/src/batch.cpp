@@ -18,7 +18,7 @@
 namespace understudy::generator {
 namespace {
 
-/// Slots of other storages come from outside as they are: data, constants.
+/// Slots of other storages, such as data and constants, are read but not written by the step.
 std::set<et_schema::StorageId> written_storages(const Program& program) {
   std::set<et_schema::StorageId> storages;
   for (const Instruction& instruction : program.instructions) {
@@ -84,7 +84,7 @@ class Walker {
     mark_bags(written);
   }
 
-  /// Indices of bags are as many as the bags' sizes add up to: more bags have more of them.
+  /// Marks the indices of bags as growing: their number is the sum of the bags' sizes.
   void mark_bags(const std::set<et_schema::StorageId>& written) {
     for (const Instruction& instruction : program_.instructions) {
       const std::vector<SlotId> inputs = et_schema::slots_in(instruction.args);
@@ -151,7 +151,7 @@ class Walker {
     }
   }
 
-  /// Another library's operator does what was recorded below it.
+  /// Passes another library's operator by the operators recorded below it.
   void pass_body(const Instruction& instruction) {
     for (const Instruction& below : instruction.body) {
       pass(below);
@@ -177,7 +177,7 @@ class Walker {
                                  : "capture the program with that batch size"});
   }
 
-  /// A sparse result has an element for each index, or as many as a sparse argument.
+  /// Marks sparse results as growing: they have an element per index, or per sparse argument's one.
   void pass_elements(const BatchCall& call) {
     const bool is_more = std::ranges::any_of(call.inputs, [this](const BatchTensor& in) {
       return in.holds_more ||
@@ -262,7 +262,7 @@ BatchSize parse_batch_size(std::string_view text, bool anywhere) {
     return error == std::errc() && stop == part.data() + part.size() && size >= least &&
            size <= kMost;
   };
-  // A batch of one is like any dimension of one element.
+  // A batch of 1 cannot be distinguished from other dimensions of size 1.
   if (!read(text.substr(0, colon), 2, batch.from) ||
       !read(text.substr(std::min(colon + 1, text.size())), 1, batch.to)) {
     throw et_schema::usage_error(

@@ -16,7 +16,7 @@ namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-/// An instruction whose arguments follow its tensors.
+/// Updates an instruction's arguments to its tensors' new sizes.
 class Call {
  public:
   Call(const Program& recorded, const Program& scaled, const std::optional<RankPart>& part,
@@ -65,7 +65,7 @@ class Call {
     }
   }
 
-  /// A list that says the recorded numbers from one dimension on; -1 is any of them.
+  /// Updates a list that equals the recorded numbers from one dimension on; -1 matches any number.
   static void follow(Argument::List& list, const Numbers& was, const Numbers& is,
                      std::size_t from) {
     const auto said = [&list](std::size_t i) { return std::get_if<std::int64_t>(&list[i].value); };
@@ -112,8 +112,8 @@ class Call {
     }
   }
 
-  /// Of all_gather_copy_in its arguments' elements; of split_with_sizes_copy the columns of what it
-  /// copies to.
+  /// Updates splits: for all_gather_copy_in the elements of its arguments, for
+  /// split_with_sizes_copy the columns of its outputs.
   void change_splits(Argument::List& list) {
     const bool gathers = instruction_.name == kCopiesShardsIn;
     const std::size_t first = gathers ? 0 : 1;
@@ -126,7 +126,7 @@ class Call {
     }
   }
 
-  /// What no batch changes: it follows from the rank's part.
+  /// Updates a number that depends on the rank's part, not on the batch.
   void change_number(std::string_view name, std::int64_t& number) {
     if (name == "num_chunks") {
       number = part_->ranks;
@@ -143,7 +143,7 @@ class Call {
     }
   }
 
-  /// Along the dimension whose size or place is another one.
+  /// Updates a number along the dimension whose size or offset changed.
   void change_selection(std::string_view name, std::int64_t& number) {
     const Slot& was = recorded_[results_.front()];
     const Slot& is = scaled_[results_.front()];
@@ -170,7 +170,7 @@ class Call {
     }
   }
 
-  /// start + step times the number of elements.
+  /// Sets the end to start + step × number of elements.
   void scale_end_of_range(std::int64_t& end) {
     if (results_.empty() || recorded_[results_.front()].sizes.size() != 1) {
       return;
@@ -193,7 +193,7 @@ class Call {
     return number == nullptr ? standard : *number;
   }
 
-  /// The dimension that the call is about, of a tensor.
+  /// Returns the dimension of a tensor that the call's `dim` names.
   [[nodiscard]] std::size_t dimension(const Slot& tensor) const {
     const auto rank = static_cast<std::int64_t>(tensor.sizes.size());
     const std::int64_t dim = number_named("dim", 0);

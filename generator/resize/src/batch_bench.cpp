@@ -12,16 +12,17 @@
 namespace understudy::generator {
 namespace {
 
-/// Whether a tensor of the call has another size.
+/// Returns true if a tensor of the call changed its size.
 bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {
   return std::ranges::any_of(et_schema::all_slots_of(instruction), [&](SlotId slot) {
     return recorded.slots[slot].sizes != scaled.slots[slot].sizes;
   });
 }
 
-/// Slots that no instruction names, in memory whose other slots have another size. A part that has
-/// values (as lookups ask for them) is the same part of the larger memory: the batch is in front,
-/// so places in it are proportional to it, but for what the last sample lacks. Others have no use.
+/// Resizes slots that no instruction names, in memory whose other slots are resized. A part with
+/// values (such as those of lookups) becomes the same part of the larger memory. Because the batch
+/// is the first dimension, offsets scale with it, except for the distance from the end within the
+/// last sample. Slots without values are not needed.
 class UnusedSlots {
  public:
   UnusedSlots(const Program& recorded, Program& scaled, const BatchSize& batch, int rank)
@@ -64,7 +65,7 @@ class UnusedSlots {
     slot.sizes[0] = std::max<std::int64_t>(place(end, all) - slot.offset, 0);
   }
 
-  /// Of an element of `all`, in the memory of the new size.
+  /// Returns the new position of an element of `all` elements in the resized memory.
   [[nodiscard]] std::int64_t place(std::int64_t element, std::int64_t all) const {
     const std::int64_t sample = std::max<std::int64_t>(all / batch_.from, 1);
     const std::int64_t now = scaled_number(all, batch_, rank_, "elements of memory");

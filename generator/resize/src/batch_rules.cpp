@@ -15,7 +15,7 @@ namespace {
 
 using Rule = std::vector<Dims> (*)(const BatchCall&);
 
-/// Results are as large as the arguments together, each aligned at its last dimension.
+/// Broadcasts the arguments, aligned at their last dimension, to the result.
 Dims broadcast_to(const BatchCall& call, const BatchTensor& result) {
   Dims dims = none(result);
   const auto at_each = [&](auto&& visit) {
@@ -48,7 +48,7 @@ std::vector<Dims> broadcast(const BatchCall& call) {
   return each_result(call, [&](const BatchTensor& out) { return broadcast_to(call, out); });
 }
 
-/// A sum or a mean over everything, or one loss for each sample.
+/// A sum or mean over all elements, or one loss for each sample.
 std::vector<Dims> loss(const BatchCall& call) {
   const bool is_one =
       std::ranges::all_of(call.outputs, [](const BatchTensor& out) { return out.sizes.empty(); });
@@ -61,7 +61,7 @@ void check_contraction(bool left, bool right) {
   }
 }
 
-/// The last two dimensions of factors a and b of equal rank, those before as they are.
+/// Matrix products of `a` and `b` of equal rank in their last two dimensions; others are batches.
 Dims product_of(const BatchCall& call, const BatchTensor& a, const BatchTensor& b) {
   const std::size_t rank = a.sizes.size();
   if (rank < 2 || b.sizes.size() != rank) {
@@ -84,7 +84,7 @@ Dims product_of(const BatchCall& call, const BatchTensor& a, const BatchTensor& 
 std::vector<Dims> product(const BatchCall& call) {
   const BatchTensor& a = input(call, 0);
   const BatchTensor& b = input(call, 1);
-  if (b.sizes.size() == 2 && a.sizes.size() > 2) {  // matmul by a matrix
+  if (b.sizes.size() == 2 && a.sizes.size() > 2) {  // matmul with a matrix
     check_contraction(a.dims.back(), b.dims[0]);
     if (b.dims[1]) {
       refuse("a matrix that is no batch", text_of(b));
@@ -140,7 +140,7 @@ std::vector<Dims> reduce(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Any dimension of a result that is as long as one that grows.
+/// Marks every dimension of a result that has the size of a growing dimension.
 std::vector<Dims> as_long(const BatchCall& call) {
   std::set<std::int64_t> lengths;
   for (const BatchTensor& in : call.inputs) {
@@ -159,7 +159,7 @@ std::vector<Dims> as_long(const BatchCall& call) {
   });
 }
 
-/// Sample by sample: the batch is in front of arguments and results.
+/// Works sample by sample: the batch is the first dimension of arguments and results.
 std::vector<Dims> leading(const BatchCall& call) {
   if (call.batch.anywhere) {
     return as_long(call);
@@ -176,7 +176,7 @@ std::vector<Dims> leading(const BatchCall& call) {
   return each_result(call, [&](const BatchTensor& out) { return made(out, rows); });
 }
 
-/// Each result as the input of that number; those behind them do not grow.
+/// The i-th result grows as the input `inputs[i]`; further results do not grow.
 std::vector<Dims> like(const BatchCall& call, const std::vector<int>& inputs) {
   std::vector<Dims> results;
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -204,7 +204,7 @@ std::vector<Dims> embedding(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Rows of what does not grow, as many as the index asks for.
+/// Selects rows of a tensor that does not grow, as many as the index has.
 std::vector<Dims> selected_rows(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const std::vector<std::int64_t> at = numbers_at(call, 1);
@@ -218,7 +218,7 @@ std::vector<Dims> selected_rows(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Sums over bags of looked-up rows: a batch of bags is one of look-ups, too.
+/// Embedding bags: indices, offsets and results grow with the batch; the table must not.
 std::vector<Dims> bags(const BatchCall& call) {
   if (grows(input(call, 0).dims) || !grows(input(call, 1).dims)) {
     refuse("indices that grow with their bags", text_of(input(call, 1)) + ", which do not");
@@ -234,7 +234,7 @@ std::vector<Dims> bags(const BatchCall& call) {
   });
 }
 
-/// Of a sparse tensor that holds more, by the batch: each element has a column of indices.
+/// Indices of a sparse tensor: if it has more elements in a larger batch, each has a column.
 std::vector<Dims> sparse_indices(const BatchCall& call) {
   return input(call, 0).holds_more ? all_of(call, {false, true}) : no_batch(call);
 }

@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kTooLarge = "the benchmark would be too large";
 
-/// What a slot needs of its storage. Sizes come from files and from flags: together they may be no
-/// number.
+/// Returns the bytes of its storage that a slot needs. Sizes come from files and options, so
+/// products may overflow.
 std::int64_t needed_bytes(const Slot& slot, int rank, std::string_view flag) {
   std::int64_t last = slot.offset;
   std::int64_t elements = 1;
@@ -44,7 +44,7 @@ std::int64_t needed_bytes(const Slot& slot, int rank, std::string_view flag) {
   return bytes;
 }
 
-/// By storage; sparse tensors have none.
+/// Returns the needed bytes by storage; sparse tensors need none.
 std::vector<std::int64_t> needed_of_storages(const Program& program, int rank,
                                              std::string_view flag) {
   std::vector<std::int64_t> needed(program.storages.size());

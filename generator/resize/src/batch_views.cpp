@@ -14,7 +14,7 @@ namespace understudy::generator::batch {
 
 namespace {
 
-/// Adds the integers that an argument is or lists.
+/// Adds the integers of an argument: a single one or a list.
 void add_numbers(const et_schema::Argument& argument, std::vector<std::int64_t>& numbers) {
   if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
     numbers.push_back(*number);
@@ -73,7 +73,7 @@ Dims made(const BatchTensor& out, std::int64_t batch) {
 
 namespace {
 
-/// From nothing, in front or anywhere.
+/// As made(), but with BatchSize::anywhere in any dimension.
 Dims made_of(const BatchCall& call, const BatchTensor& out) {
   Dims dims = made(out, call.batch.from);
   for (std::size_t d = 0; d < dims.size() && call.batch.anywhere; ++d) {
@@ -82,7 +82,7 @@ Dims made_of(const BatchCall& call, const BatchTensor& out) {
   return dims;
 }
 
-/// A dimension's number among the arguments; counted from the end where it is below 0.
+/// Returns the dimension that an argument names; negative numbers count from the end.
 std::size_t dimension_at(const BatchCall& call, std::size_t argument, std::size_t rank,
                          std::int64_t standard) {
   const auto& args = call.instruction.args;
@@ -99,8 +99,8 @@ std::size_t dimension_at(const BatchCall& call, std::size_t argument, std::size_
   return static_cast<std::size_t>(dim);
 }
 
-/// Which of a result's dimensions grows, of those that one which grows is taken apart into: the
-/// first that holds the batch.
+/// Returns the first of the dimensions [first, last) that can hold the batch, when a growing
+/// dimension is split into them.
 std::size_t grown_part(const BatchTensor& out, std::size_t first, std::size_t last,
                        std::int64_t batch) {
   for (std::size_t to = first; to < last; ++to) {
@@ -111,7 +111,7 @@ std::size_t grown_part(const BatchTensor& out, std::size_t first, std::size_t la
   refuse(fmt::format("a part with the recorded {}", batch), text_of(out));
 }
 
-/// Neighbouring dimensions are joined or taken apart.
+/// Joins or splits adjacent dimensions.
 Dims reshaped(const BatchTensor& in, const BatchTensor& out, std::int64_t batch) {
   Dims dims = none(out);
   if (elements(in) != elements(out)) {
@@ -144,8 +144,8 @@ Dims reshaped(const BatchTensor& in, const BatchTensor& out, std::int64_t batch)
   return dims;
 }
 
-/// A part along a dimension, which is left out where the results have one less. Of what grows all
-/// parts grow, where it is taken apart into batches; `are_equal_parts` says so.
+/// A slice along `dim`. If the results have one dimension fewer, `dim` is removed. A growing
+/// dimension may only be split into whole batches, which all grow; `are_equal_parts` says so.
 std::vector<Dims> part_along(const BatchCall& call, std::size_t argument, bool are_equal_parts) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
@@ -212,7 +212,7 @@ std::vector<Dims> expand(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Recorded as a layout of the same memory: dimensions are told by their strides.
+/// Recorded as a layout of the same memory, so dimensions are identified by their strides.
 std::vector<Dims> alias(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
@@ -245,8 +245,8 @@ std::vector<Dims> concatenate(const BatchCall& call) {
   return all_of(call, first.dims);
 }
 
-/// x[:, i, j]: neighbouring dimensions become those of the indices. Indices that grow look rows up
-/// in what does not.
+/// x[:, i, j]: adjacent dimensions are replaced by those of the indices. Growing indices look up
+/// rows of a tensor that does not grow.
 std::vector<Dims> index(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
@@ -272,7 +272,7 @@ std::vector<Dims> index(const BatchCall& call) {
     for (std::size_t d = 0; fit && d < one.sizes.size(); ++d) {
       const std::size_t to = of_indices - one.sizes.size() + d;
       const std::int64_t size = are_neighbours ? out.sizes[indexed.front() + to] : 0;
-      fit = one.sizes[d] == size || one.sizes[d] == 1;  // not so of a mask
+      fit = one.sizes[d] == size || one.sizes[d] == 1;  // false for a mask
       of_index[to] = of_index[to] || one.dims[d];
     }
   }

@@ -9,25 +9,25 @@
 
 namespace understudy::generator::batch {
 
-/// What rules are made of.
+/// Helpers for rules.
 [[noreturn]] void refuse(const std::string& wanted, const std::string& got);
 [[nodiscard]] std::string text_of(const BatchTensor& tensor);
 [[nodiscard]] Dims none(const BatchTensor& tensor);
 [[nodiscard]] std::int64_t elements(const BatchTensor& tensor);
-/// The same for each result.
+/// Returns `dims` for each result.
 [[nodiscard]] std::vector<Dims> all_of(const BatchCall& call, const Dims& dims);
-/// dims_of(result) for each result.
+/// Returns dims_of(result) for each result.
 template <typename DimsOf>
 [[nodiscard]] std::vector<Dims> each_result(const BatchCall& call, const DimsOf& dims_of) {
   std::vector<Dims> results;
   std::ranges::transform(call.outputs, std::back_inserter(results), dims_of);
   return results;
 }
-/// The tensor at a place among the arguments; refuses where there are fewer.
+/// Returns the tensor at a position among the arguments; refuses if there are fewer.
 [[nodiscard]] const BatchTensor& input(const BatchCall& call, std::size_t at);
-/// Numbers that an argument lists, or is.
+/// Returns the numbers of an argument: a list or a single number.
 [[nodiscard]] std::vector<std::int64_t> numbers_at(const BatchCall& call, std::size_t argument);
-/// From nothing: what is as large as the batch in front is one.
+/// For results without inputs: the first dimension grows if it has the batch's size.
 [[nodiscard]] Dims made(const BatchTensor& out, std::int64_t batch);
 
 /// Rules of operators that make no new values.

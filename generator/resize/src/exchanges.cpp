@@ -14,19 +14,19 @@
 namespace understudy::generator {
 namespace {
 
-/// What a recorded rank sends to and receives from each rank of its group, in rows.
+/// The rows that a recorded rank sends to each rank of its group, and receives from all.
 struct RecordedExchange {
   std::size_t position = 0;        ///< in the recorded group
   std::vector<std::int64_t> sent;  ///< by position
-  std::int64_t received = 0;       ///< in sum
+  std::int64_t received = 0;       ///< in total
 };
 
 std::int64_t sum_of(const std::vector<std::int64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
 }
 
-/// Whole shares of `part`; which of them are one more differs from row to row, so that columns are
-/// as even as rows.
+/// Divides `part` into whole shares. Which shares get the remainder depends on `turn`, so that
+/// columns are as even as rows.
 void deal(std::int64_t part, const std::vector<std::size_t>& takers, std::size_t turn,
           std::vector<std::int64_t>& row) {
   const auto count = static_cast<std::int64_t>(takers.size());
@@ -44,7 +44,7 @@ std::int64_t sum_of_column(const RowMatrix& matrix, std::size_t column) {
   return sum;
 }
 
-/// Moves rows of the matrix from columns with too much to those with too little.
+/// Moves rows of the matrix from columns with too many to columns with too few.
 void even_columns(const std::vector<RecordedExchange>& ranks, RowMatrix& matrix) {
   std::vector<std::int64_t> excess(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -67,7 +67,7 @@ void even_columns(const std::vector<RecordedExchange>& ranks, RowMatrix& matrix)
   }
 }
 
-/// `ranks`: whom each of the new ranks does as.
+/// `ranks`: by new rank, the exchange of the recorded rank that it copies.
 RowMatrix dealt_exchange(const std::vector<RecordedExchange>& ranks) {
   const std::size_t count = ranks.size();
   const std::size_t recorded = ranks.front().sent.size();
@@ -110,7 +110,7 @@ bool meets(const Program& program, const Instruction& instruction, StorageId sto
 
 }  // namespace
 
-/// A program's exchanges in the row of the grid that the recorded group is to it, in order.
+/// Returns a program's exchanges, in order, in its own group along the axes of the recorded group.
 std::vector<const Instruction*> Exchanges::calls_like(std::size_t program,
                                                       et_schema::GroupId recorded) const {
   std::vector<const Instruction*> calls;
@@ -181,7 +181,7 @@ bool Exchanges::change(std::int64_t rank, et_schema::GroupId group, et_schema::G
          receive(received, rank, recorded, call, program);
 }
 
-/// Gives the call an output of so many rows, where nothing but its allocation meets it.
+/// Resizes the call's output to `rows` rows, if only its allocation uses it.
 bool Exchanges::receive(std::int64_t rows, std::int64_t rank, et_schema::GroupId recorded,
                         const Instruction& call, Program& program) const {
   const SlotId output = et_schema::slots_in({call.args[1]}).front();

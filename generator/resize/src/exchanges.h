@@ -10,21 +10,21 @@
 
 namespace understudy::generator {
 
-/// What each rank of a group sends to each, in rows.
+/// By sending and by receiving rank: the number of rows sent.
 using RowMatrix = std::vector<std::vector<std::int64_t>>;
 
-/// All-to-alls in groups that grow or shrink. Each rank sends as much as recorded: the part for a
-/// rank goes to those that do as it did, in equal shares, or, where none does, to the rank that
-/// takes its turn. Each receives as much as recorded where that is possible, which it is where all
-/// receive together what all send.
+/// All-to-alls in resized groups. Each rank sends as much as recorded. The rows for a recorded rank
+/// are shared equally among the ranks that copy it, or, if none does, are sent to the rank that
+/// takes its place. If possible, each rank receives as much as recorded; it is possible if all
+/// ranks together receive as much as all send.
 class Exchanges {
  public:
-  /// `plan` must outlive it.
+  /// `plan` must outlive this.
   explicit Exchanges(const WorldPlan& plan) : plan_(plan) {}
 
-  /// Gives the n-th exchange of a recorded group in a new rank's program its splits. `group`: the
-  /// new one. Returns whether an operator has another shape. Throws Error (bad input) where ranks
-  /// do not exchange alike; WorldDoesNotFit where what is received is used in another size.
+  /// Sets the splits of the n-th exchange of a recorded group in a new rank's program. `group`: the
+  /// new group. Returns true if the shape of an operator's tensor changes. Throws Error (bad input)
+  /// if the ranks' exchanges differ; WorldDoesNotFit if the received rows are used in another size.
   [[nodiscard]] bool change(std::int64_t rank, et_schema::GroupId group,
                             et_schema::GroupId recorded, std::size_t number,
                             et_schema::Instruction& call, et_schema::Program& program);

@@ -26,8 +26,8 @@ using et_schema::SlotId;
 constexpr et_schema::EnumNames<GroupKind::kPipeline> kKindNames("data", "sharded", "expert",
                                                                 "tensor", "pipeline");
 
-/// Words of descriptions that PyTorch's meshes, torchtitan, Megatron and others give. Those that
-/// say more come first: "dp_shard" is sharded.
+/// Words in group descriptions of PyTorch's meshes, torchtitan, Megatron and others. More specific
+/// words come first: "dp_shard" is sharded.
 struct Word {
   std::string_view word;
   GroupKind kind;
@@ -58,17 +58,17 @@ std::set<std::string> words_of(std::string_view text) {
   return words;
 }
 
-/// What a group's calls show.
+/// Properties of a group's calls.
 struct CallFacts {
   bool has_calls = false;
   bool has_messages = false;
   bool has_exchanges = false;
-  bool gathers = false;   ///< whole tensors of equal parts
-  bool scatters = false;  ///< likewise
+  bool gathers = false;   ///< whole tensors from equal parts
+  bool scatters = false;  ///< whole tensors into equal parts
   bool are_parts_flat = true;
-  std::string shards;                    ///< what shows that parameters are sharded
+  std::string shards;                    ///< the evidence that parameters are sharded
   std::int64_t summed_bytes = 0;         ///< of all-reduces
-  std::int64_t summed_layers_bytes = 0;  ///< of those whose sum layers compute on
+  std::int64_t summed_layers_bytes = 0;  ///< of all-reduces whose sums are inputs of layers
 };
 
 bool computes_layers(std::string_view op) {
@@ -77,13 +77,13 @@ bool computes_layers(std::string_view op) {
   return kLayers.contains(et_schema::op_class(op));
 }
 
-/// Which sums of a program its layers compute on: of activations, not of gradients, which nothing
-/// but optimizers meets.
+/// Finds all-reduces whose sums are inputs of layers: sums of activations. Sums of gradients are
+/// inputs of optimizers only.
 class SummedInLayers {
  public:
   explicit SummedInLayers(const Program& program) : program_(program) {}
 
-  /// Adds the bytes of all-reduces to the facts of their groups.
+  /// Adds the bytes of all-reduces to their groups' facts.
   void add(std::vector<CallFacts>& facts) {
     for (const Instruction& instruction : program_.instructions) {
       follow(instruction);
@@ -121,7 +121,7 @@ class SummedInLayers {
     for (const std::size_t sum : met) {
       sums_[sum].is_in_layers = sums_[sum].is_in_layers || computes_layers(instruction.name);
     }
-    // Parameters and an optimizer's state are updated for the next step.
+    // Externals (parameters, optimizer states) are updated for the next step: no sum is passed on.
     et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
       const et_schema::StorageId storage = program_.slots[slot].storage;
       if (!program_.storages[storage].external) {
@@ -168,7 +168,7 @@ void add_call(const Program& program, const Instruction& call, CallFacts& facts)
   }
 }
 
-/// FSDP2's own operators beside gathers and scatters.
+/// Finds FSDP2's own operators beside gathers and scatters.
 void find_shard_operators(const Program& program, std::vector<CallFacts>& facts) {
   const auto named = std::ranges::find_if(
       program.instructions, [](const Instruction& one) { return one.name.starts_with("fsdp::"); });
@@ -297,7 +297,7 @@ DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said)
     kinds[i] = kind_said(group, said);
     if (!kinds[i]) {
       kinds[i] = kind_described(group);
-      // What shards its parameters over them has data-parallel ranks, too.
+      // Ranks that share sharded parameters are also data-parallel, and may be described as such.
       if (kinds[i] && kinds[i]->kind == GroupKind::kData && !facts[i].shards.empty()) {
         kinds[i] = {GroupKind::kSharded, facts[i].shards};
       }

@@ -12,20 +12,20 @@ namespace understudy::generator {
 
 inline constexpr const char* kNoOtherWorld = "the job cannot be scaled to another number of ranks";
 
-/// What a group's ranks divide, and how that is known.
+/// What a group's ranks divide, and the reason for that decision.
 struct DecidedKind {
   GroupKind kind = GroupKind::kData;
   std::string why;
 };
-/// By group; nothing of groups that do not communicate.
+/// By group; unset for groups that do not communicate.
 using DecidedKinds = std::vector<std::optional<DecidedKind>>;
 
-/// What the user says counts first, then the group's description, then its calls. Throws Error: bad
-/// input, where a group only gathers or only scatters, which says nothing of what; usage, where the
-/// user names a group that is not there.
+/// Decides by the user's choice, else by the group's description, else by its calls. Throws Error
+/// (bad input) if a group only gathers or only scatters, which does not show what it divides; Error
+/// (usage) if the user names an unknown group.
 [[nodiscard]] DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said);
 
-/// Calls visit(instruction) for each communication, waits included, those in bodies too.
+/// Calls visit(instruction) for each communication, including waits and those in bodies.
 template <typename Instructions, typename Visit>
 void each_communication(Instructions& instructions, const Visit& visit) {
   et_schema::for_each_instruction(instructions, [&](auto& instruction) {
@@ -35,7 +35,7 @@ void each_communication(Instructions& instructions, const Visit& visit) {
   });
 }
 
-/// Whether a call exchanges parts for each rank.
+/// Returns true if a call exchanges parts for each rank.
 [[nodiscard]] bool is_exchange(const et_schema::Instruction& call);
 
 }  // namespace understudy::generator

@@ -21,7 +21,7 @@ using et_schema::GroupId;
                                              .hint = std::move(hint)});
 }
 
-/// The distance of a group's ranks, where it is one.
+/// Returns the distance between neighbouring ranks of a group; empty if it varies.
 std::optional<std::int64_t> stride_of(const std::vector<std::int64_t>& ranks) {
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     if (ranks[i] - ranks[i - 1] != ranks[1] - ranks[0] || ranks[i] <= ranks[i - 1]) {
@@ -31,7 +31,7 @@ std::optional<std::int64_t> stride_of(const std::vector<std::int64_t>& ranks) {
   return ranks.size() < 2 ? 0 : ranks[1] - ranks[0];
 }
 
-/// Whether no group communicates.
+/// Returns true if no group communicates.
 bool is_silent(const DecidedKinds& kinds) {
   return std::ranges::none_of(kinds, [](const auto& kind) { return kind.has_value(); });
 }
@@ -128,7 +128,7 @@ void Mesh::fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_
     }
     add({next, axis.stride / next, kind_of_gaps});
     if (i + 1 < found.size() && found[i + 1].stride < axis.stride * axis.size) {
-      // It lies along the next axis, too.
+      // The group is along the next axis too.
       if (found[i + 1].stride % axis.stride != 0) {
         refuse(found[i + 1].stride);
       }
@@ -143,8 +143,8 @@ void Mesh::fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_
   add({next, world_size_ / next, kind_of_gaps});
 }
 
-/// Groups of one rank have no place in the grid: their axis is the outermost, as in PyTorch's
-/// meshes. One with the whole model on each rank is there beside others that divide the batch.
+/// Groups of one rank have no place in the grid, so their axis becomes the outermost, as in
+/// PyTorch's meshes. One with the whole model on each rank is added if others divide the batch.
 void Mesh::add_lone_axis(const DecidedKinds& kinds) {
   const auto has_axis = [this](const auto& is_meant) {
     return std::ranges::any_of(

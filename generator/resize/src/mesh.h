@@ -9,43 +9,43 @@
 
 namespace understudy::generator {
 
-/// Thrown where other numbers of ranks would do.
+/// Thrown if another number of ranks may work.
 struct WorldDoesNotFit {
   et_schema::ErrorContext context;
 };
 
-/// Ranks in a row: those that differ in one coordinate alone.
+/// One axis of the grid: ranks that differ in one coordinate only.
 struct MeshAxis {
   std::int64_t stride = 1;
   std::int64_t size = 1;
-  std::optional<GroupKind> kind = {};  ///< none: no group is along it
+  std::optional<GroupKind> kind = {};  ///< unset: no group is along it
 };
 
-/// The ranks of a job as a grid, whose axes are told by the groups that communicate.
+/// The ranks of a job as a grid whose axes follow from the groups that communicate.
 class Mesh {
  public:
   using Coordinates = std::vector<std::int64_t>;
 
-  /// Throws Error (bad input), by name, where a group's ranks are no part of a grid.
+  /// Throws Error (bad input) with the group's name if its ranks do not form part of a grid.
   Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds);
 
   [[nodiscard]] std::int64_t world_size() const { return world_size_; }
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
-  /// Which axes a group's ranks lie along.
+  /// Returns by axis whether a group's ranks are along it.
   [[nodiscard]] const std::vector<bool>& along(et_schema::GroupId group) const {
     return along_[group];
   }
-  /// A group's ranks, the whole world's too.
+  /// Returns the ranks of a group, or of the whole world.
   [[nodiscard]] std::vector<std::int64_t> ranks_of(et_schema::GroupId group) const;
   [[nodiscard]] Coordinates place_of(std::int64_t rank) const;
   [[nodiscard]] std::int64_t rank_at(const Coordinates& place) const;
-  /// The same grid with another number of ranks along an axis; groups are not known of it.
+  /// Returns the grid with another number of ranks along an axis. Its groups are unknown.
   [[nodiscard]] Mesh with_size(std::size_t axis, std::int64_t size) const;
-  /// The ranks along some axes from one of them, ascending.
+  /// Returns the ranks along some axes from one place, ascending.
   [[nodiscard]] std::vector<std::int64_t> ranks_along(const std::vector<bool>& axes,
                                                       Coordinates from) const;
-  /// The axis that another number of ranks changes: of those along which the batch is divided the
-  /// one with the whole model on each rank, where there are several. Throws Error (bad input).
+  /// Returns the axis that grows or shrinks: one along which the batch is divided. If there are
+  /// several, returns the one with the whole model on each rank. Throws Error (bad input).
   [[nodiscard]] std::size_t growing_axis(const DecidedKinds& kinds) const;
 
  private:

@@ -24,8 +24,8 @@ namespace {
 
 using Slots = std::vector<SlotId>;
 
-/// What an operator works on side by side: its single tensors in front, which meet each of the
-/// others, then the i-th of each of its lists.
+/// Returns the tensors that an operator processes together: first its single tensors, which combine
+/// with all others, then the i-th tensors of each of its lists.
 std::vector<Slots> columns_of(const Instruction& instruction) {
   std::vector<Slots> columns(1);
   for (const auto* side : {&instruction.args, &instruction.results}) {
@@ -45,17 +45,18 @@ std::vector<Slots> columns_of(const Instruction& instruction) {
   return columns;
 }
 
-/// What an instruction does with parts of sharded parameters.
+/// How an instruction uses parts of sharded parameters.
 enum class PartUse : std::uint8_t {
   kUnknown,
-  kNothing,    ///< it asks, waits, or sums to numbers
-  kByElement,  ///< tensors side by side have the same role
-  kPieces,     ///< of a part, along the dimension that is divided; or out of a table
-  kJoins,      ///< the other way
-  kTables,     ///< all ranks' parts: out of a gathered whole, or into one to be scattered
-  kCopiesIn,   ///< a part to where all are gathered
-  kView,       ///< the same part, or the same of other memory
-  kMakesLike   ///< memory of the first tensor's sizes
+  kNothing,    ///< queries, waits, or reduces to numbers
+  kByElement,  ///< tensors of a column have the same role
+  kPieces,     ///< divides a part along its divided dimension, or a table
+  kJoins,      ///< the reverse of kPieces
+  /// All ranks' parts: divides a gathered tensor, or joins them to be scattered.
+  kTables,
+  kCopiesIn,  ///< copies a part into the buffer for the all-gather
+  kView,      ///< a view of the part, or of other memory
+  kMakesLike  ///< allocates memory with the first tensor's sizes
 };
 
 PartUse use_in_call(const et_schema::CommInfo& comm, const std::set<et_schema::GroupId>& groups) {
@@ -99,7 +100,7 @@ PartUse use_in_operator(const Program& program, const Instruction& instruction) 
   if (kPieces.contains(op) || op == "cat") {
     return op == "cat" ? PartUse::kJoins : PartUse::kPieces;
   }
-  // New memory has the sizes that its numbers say.
+  // New memory has the sizes of its arguments.
   if (et_schema::asks_about_tensors(instruction.name) || op.starts_with("new_")) {
     return PartUse::kNothing;
   }
@@ -119,8 +120,8 @@ PartUse use_in_operator(const Program& program, const Instruction& instruction) 
   return sums ? PartUse::kNothing : PartUse::kUnknown;
 }
 
-/// `groups`: whose ranks share the parameters. Operators that ATen does not have and no rule names
-/// are unknown: their names do not tell what they do.
+/// `groups`: groups whose ranks share the parameters. Operators outside of ATen that no rule names
+/// are unknown, because their names do not show what they do.
 PartUse part_use(const Program& program, const Instruction& instruction,
                  const std::set<et_schema::GroupId>& groups) {
   switch (instruction.kind) {
@@ -207,7 +208,7 @@ void Shards::carry_on() {
   }
 }
 
-/// The same memory in another shape.
+/// Carries roles to other shapes of the same memory.
 bool Shards::carry_by_memory() {
   std::set<std::tuple<StorageId, std::int64_t, std::int64_t>> parts;
   const auto place_of = [this](SlotId id) {
@@ -283,7 +284,7 @@ bool Shards::carry_pieces(const Instruction& instruction) {
   if (role == ShardRole::kPart || (role == ShardRole::kTable && !is_joined)) {
     return set_all(pieces, role);
   }
-  // A part may be a piece of a tensor that is none, where the pieces are not all of it.
+  // A part may be a piece of a tensor that is not a part, if the pieces do not cover that tensor.
   std::int64_t elements = 0;
   for (const SlotId piece : pieces) {
     elements += element_count(program_.slots[piece]);
@@ -310,7 +311,7 @@ bool Shards::concern(const Instruction& instruction) const {
                              [this](SlotId slot) { return role_of(slot) != ShardRole::kOther; });
 }
 
-/// Of a view: the same part, or the same of other memory.
+/// Returns true if a view's input and result are both parts, or neither is.
 bool Shards::keeps_parts(const Instruction& instruction) const {
   const Slots in = et_schema::slots_in(instruction.args);
   const Slots out = et_schema::slots_in(instruction.results);
@@ -330,8 +331,8 @@ bool Shards::leaves_part(const Instruction& alias) const {
          role_of(in.front()) == ShardRole::kPart && role_of(out.front()) != ShardRole::kPart;
 }
 
-/// Memory for which a gathered whole is taken apart, which has nothing to do with a part that lay
-/// there.
+/// Returns true for memory into which a gathered whole is split. A part that was in it before is
+/// unrelated.
 bool Shards::is_memory_of_wholes(StorageId storage) const {
   bool is_whole = false;
   for (SlotId id = 0; id < roles_.size(); ++id) {
@@ -341,7 +342,7 @@ bool Shards::is_memory_of_wholes(StorageId storage) const {
   return is_whole && !in_place_.contains(storage);
 }
 
-/// A tensor that meets a part element by element and is none.
+/// Returns a tensor that is combined with a part element by element but is not a part itself.
 const Slot* Shards::foreign(const Instruction& instruction) const {
   const std::vector<Slots> columns = columns_of(instruction);
   const auto is_part = [this](SlotId slot) { return roles_[slot] == ShardRole::kPart; };
@@ -359,7 +360,7 @@ const Slot* Shards::foreign(const Instruction& instruction) const {
   return nullptr;
 }
 
-/// A piece that is no stretch of the part, so that its place does not tell its size.
+/// Returns a piece that is not contiguous in the part, so that its offset does not show its size.
 const Slot* Shards::scattered(const Instruction& instruction) const {
   for (const SlotId slot : et_schema::slots_in(instruction.results)) {
     if (roles_[slot] == ShardRole::kPart && !is_contiguous(program_.slots[slot])) {

@@ -15,7 +15,7 @@
 namespace understudy::generator {
 namespace {
 
-/// A tensor like another one, made before the step, in place of the first argument.
+/// Replaces the first argument by an external tensor with the given layout.
 void read_from_outside(Slot tensor, Instruction& instruction, Program& program) {
   tensor.external = true;
   instruction.args.front().value = Argument::SlotRef{static_cast<SlotId>(program.slots.size())};
@@ -85,7 +85,7 @@ std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
   return dropped_bodies;
 }
 
-/// A part may have been made in the sizes of a piece of a whole.
+/// Replaces templates: a part may have been allocated with the sizes of a piece of a whole.
 void Shards::give_templates(Program& program) const {
   for (Instruction& instruction : program.instructions) {
     if (!concern(instruction) || !makes_like_other(instruction)) {
@@ -101,8 +101,8 @@ void Shards::give_templates(Program& program) const {
   }
 }
 
-/// Memory where a part lay, freed, may have been given to a whole, of which the trace shows one
-/// storage. The whole gets one of its own, since the part's is of another size now.
+/// Separates memory that a part and, after it was freed, a whole used, and that the trace shows as
+/// one storage. The whole gets its own storage, since the part's size changes.
 void Shards::separate_memory(Program& program) const {
   std::map<StorageId, StorageId> own;
   for (Instruction& instruction : program.instructions) {
@@ -122,7 +122,7 @@ void Shards::separate_memory(Program& program) const {
   }
 }
 
-/// Gives all but the parts that lie in a storage another one. Returns how many bytes they need.
+/// Moves all tensors of a storage except parts to another one. Returns how many bytes they need.
 std::int64_t Shards::move_wholes(StorageId from, StorageId to, Program& program) const {
   std::int64_t bytes = 0;
   for (SlotId id = 0; id < roles_.size(); ++id) {
@@ -143,7 +143,7 @@ std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Progr
       continue;
     }
     scale_arguments(program_, scaled, instruction, RankPart{to_, position});
-    // Of FSDP's operators what is recorded below is what a target runs.
+    // The bodies of FSDP's operators are what a target runs.
     if (from_ == to_ || instruction.name.starts_with("fsdp::")) {
       dropped_bodies += change(instruction.body, scaled, position);
     } else {

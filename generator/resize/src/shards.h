@@ -12,30 +12,30 @@ namespace understudy::generator {
 /// What a tensor holds of parameters that are sharded over ranks (FSDP, ZeRO).
 enum class ShardRole : std::uint8_t {
   kOther,
-  kPart,  ///< one rank's: the first dimension is divided
-  kTable  ///< a whole as [ranks, parts]
+  kPart,  ///< one rank's part: the first dimension is divided
+  kTable  ///< all parts, as [ranks, part]
 };
 
-/// A rank's part of parameters that are sharded over ranks (FSDP, ZeRO) becomes one of another
-/// number of ranks. What is gathered keeps its size.
+/// Resizes a rank's part of parameters that are sharded over ranks (FSDP, ZeRO) for another number
+/// of ranks. Gathered tensors keep their size.
 class Shards {
  public:
-  /// `groups`: of the ranks that share parameters, `from` of them, `to` in the other job. The
-  /// program must outlive this. Throws Error (bad input), by operator, where no rule says what it
-  /// does with a part.
+  /// `groups`: groups of the ranks that share parameters, `from` ranks as recorded, `to` in the new
+  /// job. The program must outlive this. Throws Error (bad input) with the operator's name if no
+  /// rule covers its use of a part.
   Shards(const et_schema::Program& program, const std::set<et_schema::GroupId>& groups,
          std::int64_t from, std::int64_t to, int rank);
 
-  /// Gives the program's tensors and the numbers among its arguments their new sizes.
-  /// `position`: in the group, of the recorded rank and of the new one. Returns how many operators
-  /// lost what was recorded below them, whose sizes no rule tells. Throws WorldDoesNotFit where
-  /// ranks cannot share a part evenly.
+  /// Sets the new sizes of the program's tensors and of the numbers among its arguments.
+  /// `recorded_position` and `position`: place in the group of the recorded and the new rank.
+  /// Returns how many operators lost their recorded body, for whose sizes there is no rule. Throws
+  /// WorldDoesNotFit if ranks cannot share a part evenly.
   std::uint64_t apply(et_schema::Program& program, std::int64_t recorded_position,
                       std::int64_t position) const;
 
  private:
-  /// The roles of the program's tensors: carried from what is gathered and scattered to all memory
-  /// and all operators that hold a part, against the data flow too (shard_roles.cpp).
+  /// Finds the roles of the program's tensors. Roles propagate from gathered and scattered tensors
+  /// to all memory and operators that hold a part, also against the data flow (shard_roles.cpp).
   void find_roles();
   void begin();
   void carry_on();
@@ -52,15 +52,15 @@ class Shards {
   [[nodiscard]] const et_schema::Slot* foreign(const et_schema::Instruction& instruction) const;
   [[nodiscard]] const et_schema::Slot* scattered(const et_schema::Instruction& instruction) const;
 
-  /// A slot that the recorded program lacks has none.
+  /// Slots that the recorded program lacks have kOther.
   [[nodiscard]] ShardRole role_of(et_schema::SlotId slot) const {
     return slot < roles_.size() ? roles_[slot] : ShardRole::kOther;
   }
-  /// Whether a tensor of the instruction has one.
+  /// Returns true if a tensor of the instruction has a role other than kOther.
   [[nodiscard]] bool concern(const et_schema::Instruction& instruction) const;
-  /// Of an alias: whether it sees the memory of a part as something else.
+  /// Returns true if an alias views the memory of a part as something else.
   [[nodiscard]] bool leaves_part(const et_schema::Instruction& alias) const;
-  /// Whether it makes memory in the sizes of a tensor that is no part.
+  /// Returns true if the instruction allocates memory of the sizes of a tensor that is not a part.
   [[nodiscard]] bool makes_like_other(const et_schema::Instruction& instruction) const;
 
   [[nodiscard]] std::int64_t part_of(std::int64_t number, et_schema::SlotId slot) const;
@@ -79,7 +79,7 @@ class Shards {
   std::int64_t to_;
   int rank_;
   std::vector<ShardRole> roles_;                           ///< by slot
-  std::map<et_schema::StorageId, std::int64_t> in_place_;  ///< elements of a part gathered there
+  std::map<et_schema::StorageId, std::int64_t> in_place_;  ///< elements of a part gathered in place
 };
 
 }  // namespace understudy::generator

@@ -34,7 +34,7 @@ bool is_of_parts(const Instruction& call) {
   return sizes_of(call) == CommSizes::kOutputOfAll || sizes_of(call) == CommSizes::kInputOfAll;
 }
 
-/// Whether tensors are lists with one for each rank.
+/// Returns true if tensors are lists with one for each rank.
 bool has_tensor_per_rank(const Instruction& call) {
   using enum CommSizes;
   static const std::set<CommSizes> kPerRank = {kOutputPerRank, kInputPerRank, kOutputsOfRoot,
@@ -84,14 +84,14 @@ std::string rule_text(const WorldPlan& plan, GroupId id, const et_schema::Scaled
   return "sums and broadcasts keep their size";
 }
 
-/// What the user is told of each recorded group: its rule, and the bytes of the first rank that has
-/// it.
+/// Records for the user how each recorded group was scaled: its rule, and the bytes of the first
+/// rank in it.
 class WorldRules {
  public:
-  /// `plan` must outlive it.
+  /// `plan` must outlive this.
   explicit WorldRules(const WorldPlan& plan) : plan_(plan), groups_(plan.bench().groups.size()) {}
 
-  /// A recorded program, and what became of it.
+  /// Records a recorded program and the program made from it.
   void note(const Program& recorded, const Program& program) {
     const std::vector<const Instruction*> before = calls_of(recorded);
     const std::vector<const Instruction*> after = calls_of(program);
@@ -135,7 +135,7 @@ class WorldRules {
   std::vector<et_schema::ScaledGroup> groups_;  ///< by recorded group
 };
 
-/// The new job, rank by rank.
+/// Builds the new job, rank by rank.
 class Scaling {
  public:
   explicit Scaling(const WorldPlan& plan)
@@ -157,7 +157,7 @@ class Scaling {
     ProcessGroup group = bench_.groups[recorded];
     group.size = static_cast<std::int64_t>(ranks.size());
     for (const std::string base = group.name; !names_.insert(group.name).second;) {
-      // Of groups with the same first rank the second and later ones have a number.
+      // Among groups with the same first rank, the second and later ones are numbered.
       const std::size_t number = numbers_[{base, ranks.front()}]++;
       group.name =
           fmt::format("{}@{}{}", base, ranks.front(), number > 0 ? fmt::format(".{}", number) : "");
@@ -168,8 +168,8 @@ class Scaling {
     return static_cast<GroupId>(world_.groups.size() - 1);
   }
 
-  /// The new job's group of what a recorded one is to a rank. Of groups with the same ranks the
-  /// n-th stays the n-th.
+  /// Returns the new group of a rank for a recorded group. Among groups with the same ranks, the
+  /// n-th remains the n-th.
   GroupId new_group(GroupId recorded, std::int64_t rank, std::size_t number) {
     std::vector<std::int64_t> ranks = plan_.ranks_after(recorded, rank);
     if (recorded == 0 && static_cast<std::int64_t>(ranks.size()) == plan_.after().world_size()) {
@@ -209,7 +209,7 @@ class Scaling {
     }
   }
 
-  /// Exchanges and parts differ from rank to rank.
+  /// Returns true if exchanges or parts differ by rank.
   [[nodiscard]] bool has_own_program(std::size_t program) const {
     bool is_own = false;
     if (plan_.shares_programs()) {
@@ -257,7 +257,7 @@ class Scaling {
     }
   }
 
-  /// Roots are ranks of the group, and so are peers.
+  /// Converts roots and peers, which are ranks of the group.
   void move_root(std::int64_t rank, Instruction& call) const {
     et_schema::CommInfo& comm = *call.comm;
     const Mesh& was = plan_.before();
@@ -285,7 +285,7 @@ class Scaling {
     comm.root_or_peer = plan_.position_after(comm.group, plan_.after().rank_at(place));
   }
 
-  /// Parts of sharded parameters.
+  /// Divides sharded parameters anew.
   void divide_parts(std::int64_t rank, Program& program) {
     const WorldSource& source = plan_.source(rank);
     const Program& recorded = bench_.programs[source.program];
@@ -325,7 +325,7 @@ class Scaling {
   std::map<std::size_t, Shards> shards_;  ///< by recorded program
 };
 
-/// Leaves out the recorded times that do not hold any more, and notes what was asked for.
+/// Removes recorded times that are no longer valid, and records the user's options.
 void finish_program(const ScaledWorld& world, const WorldSize& size, Program& program) {
   if (world.has_other_shapes) {
     forget_times(program);
@@ -340,7 +340,7 @@ void finish_program(const ScaledWorld& world, const WorldSize& size, Program& pr
       }
     });
   }
-  // Others stand for those that are missing.
+  // Copies replace the missing ranks.
   program.losses.add(et_schema::Loss::kMissingRanks,
                      0 - program.losses[et_schema::Loss::kMissingRanks]);
   program.selection.filters.push_back(fmt::format("--world-size {}", world.program_of.size()));
@@ -349,7 +349,7 @@ void finish_program(const ScaledWorld& world, const WorldSize& size, Program& pr
   }
 }
 
-/// Those of `sizes` that work, as tried.
+/// Returns the sizes among `sizes` that work, by trying each.
 std::string those_that_work(const Bench& bench, WorldSize size, const std::vector<int>& sizes) {
   std::vector<int> work;
   for (const int ranks : sizes) {

@@ -90,7 +90,7 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
   check_alike();
 }
 
-/// How many ranks there are along the axis that grows or shrinks.
+/// Returns the number of ranks along the axis that grows or shrinks.
 std::int64_t WorldPlan::ranks_along(const WorldSize& size) const {
   const std::int64_t others = before_.world_size() / size_before();
   const std::int64_t ranks =
@@ -148,7 +148,7 @@ std::vector<int> WorldPlan::others() const {
   return {others.begin(), others.end()};
 }
 
-/// The program of a recorded rank, or of one that stands for it.
+/// Returns the program of a recorded rank, or of a rank that stands for it.
 std::size_t WorldPlan::program_as(std::int64_t rank) const {
   std::optional<std::size_t> other;
   for (std::size_t i = 0; i < bench_.programs.size(); ++i) {
@@ -169,7 +169,7 @@ std::size_t WorldPlan::program_as(std::int64_t rank) const {
                       .got = fmt::format("ranks {}", fmt::join(bench_.partial->ranks, ", "))});
 }
 
-/// Ranks that differ along no axis of a pipeline call the same operators.
+/// Ranks with the same pipeline coordinates call the same operators.
 bool WorldPlan::is_like(std::int64_t a, std::int64_t b) const {
   const Mesh::Coordinates at = before_.place_of(a);
   const Mesh::Coordinates bt = before_.place_of(b);
@@ -181,7 +181,7 @@ bool WorldPlan::is_like(std::int64_t a, std::int64_t b) const {
   return true;
 }
 
-/// Ranks along the axis call the same operators in the same order.
+/// Checks that ranks along the axis call the same operators in the same order.
 void WorldPlan::check_alike() const {
   for (std::size_t program = 1; program < bench_.programs.size(); ++program) {
     const std::int64_t rank = bench_.recorded_rank(program);

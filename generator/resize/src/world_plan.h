@@ -11,17 +11,17 @@
 
 namespace understudy::generator {
 
-/// Whom a new rank does as.
+/// The recorded rank that a new rank copies.
 struct WorldSource {
   std::int64_t rank = 0;    ///< in the recorded job
   std::size_t program = 0;  ///< in the benchmark
 };
 
-/// The recorded ranks and the new ones, and who does as whom.
+/// The recorded ranks, the new ranks, and which new rank copies which recorded one.
 class WorldPlan {
  public:
-  /// `bench` must outlive it. Throws Error (bad input), by name, where groups are no grid, the size
-  /// fits none of its axes, or ranks along the axis do not call the same operators.
+  /// `bench` must outlive this. Throws Error (bad input) with names if groups form no grid, the
+  /// size fits none of its axes, or ranks along the axis do not call the same operators.
   WorldPlan(const et_schema::Bench& bench, const WorldSize& size);
 
   [[nodiscard]] const et_schema::Bench& bench() const { return bench_; }
@@ -30,26 +30,26 @@ class WorldPlan {
   [[nodiscard]] const Mesh& after() const { return after_; }
   /// WorldSize::shares_programs.
   [[nodiscard]] bool shares_programs() const { return shares_programs_; }
-  /// The one that grows or shrinks.
+  /// The axis that grows or shrinks.
   [[nodiscard]] std::size_t axis() const { return axis_; }
   [[nodiscard]] std::int64_t size_before() const { return before_.axes()[axis_].size; }
   [[nodiscard]] std::int64_t size_after() const { return after_.axes()[axis_].size; }
   [[nodiscard]] const WorldSource& source(std::int64_t rank) const {
     return sources_[static_cast<std::size_t>(rank)];
   }
-  /// Whether a recorded group has another number of ranks in the new job.
+  /// Returns true if a recorded group has another number of ranks in the new job.
   [[nodiscard]] bool grows(et_schema::GroupId group) const {
     return kinds_[group] && before_.along(group)[axis_];
   }
-  /// The ranks of what a recorded group is to a new rank; all of them where nothing is known of it.
+  /// Returns the ranks of a new rank's group for a recorded group; all if its kind is unknown.
   [[nodiscard]] std::vector<std::int64_t> ranks_after(et_schema::GroupId group,
                                                       std::int64_t rank) const;
-  /// How many those are.
+  /// Returns the number of those ranks.
   [[nodiscard]] std::int64_t count_after(et_schema::GroupId group) const;
-  /// A rank's place among the ranks of a row of the recorded grid, or of the new one.
+  /// Returns a rank's position in its group, in the recorded or the new grid.
   [[nodiscard]] std::int64_t position_before(et_schema::GroupId group, std::int64_t rank) const;
   [[nodiscard]] std::int64_t position_after(et_schema::GroupId group, std::int64_t rank) const;
-  /// Numbers of ranks that may do where this one does not.
+  /// Returns other numbers of ranks that may work if the requested one does not.
   [[nodiscard]] std::vector<int> others() const;
 
  private:
@@ -67,10 +67,10 @@ class WorldPlan {
   std::vector<WorldSource> sources_;  ///< by new rank
 };
 
-/// "allreduce in group 'dp'".
+/// Returns "allreduce in group 'dp'".
 [[nodiscard]] std::string call_text(const WorldPlan& plan, et_schema::GroupId group,
                                     const et_schema::Instruction& call);
-/// Throws Error (bad input) about the call that a new rank takes over in a recorded group.
+/// Throws Error (bad input) about a call of a recorded group that a new rank copies.
 [[noreturn]] void refuse_call(const WorldPlan& plan, std::int64_t rank, et_schema::GroupId group,
                               const et_schema::Instruction& call, std::string expected,
                               std::string got,

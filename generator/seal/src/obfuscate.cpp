@@ -34,7 +34,7 @@ class Obfuscator {
   Obfuscated run() {
     result_.bench.sources.clear();
     result_.bench.origins.clear();
-    result_.bench.op_maps.clear();  // nothing is called as their rows say
+    result_.bench.op_maps.clear();  // the operators in their rows are renamed
     result_.bench.tool_version = et_schema::kToolVersion;
     if (result_.bench.scaled) {
       result_.bench.scaled->groups.clear();
@@ -46,7 +46,7 @@ class Obfuscator {
   }
 
  private:
-  /// The same replacement for the same original, in order of first occurrence.
+  /// Returns the same replacement for equal originals, numbered by first occurrence.
   std::string hide(const std::string& kind, const std::string& original,
                    std::string_view prefix = {}) {
     if (original.empty()) {
@@ -157,9 +157,9 @@ class Obfuscator {
     if (is_operator && is_public_operator(instruction.name)) {
       hide_numbers(program, instruction);
     } else if (is_operator || (is_kernel && !has_code)) {
-      clear_numbers(instruction.args);  // nothing calls it
+      clear_numbers(instruction.args);  // nothing calls it, so its numbers are not needed
     }
-    clear_numbers(instruction.results);  // whoever runs it computes them
+    clear_numbers(instruction.results);  // they are computed at run time
     switch (instruction.kind) {
       case InstructionKind::kOp:
         instruction.name = hide_operator(instruction.name);
@@ -184,7 +184,7 @@ class Obfuscator {
         break;
     }
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
-      // The roles of a kernel's arguments stand before the name of its file, or its launch.
+      // A kernel's roles precede its last argument: the name of its file, or its launch.
       if (!(has_code && i + 1 == instruction.args.size())) {
         hide_argument(instruction.args[i], is_kernel && i + 2 == instruction.args.size());
       }
@@ -240,7 +240,7 @@ class Obfuscator {
       auto* integer = std::get_if<std::int64_t>(&instruction.args[i].value);
       const bool is_seed = name.find("seed") != std::string_view::npos;
       if (integer != nullptr && (is_seed || name == "iter")) {
-        // Of an optimizer's steps the first has divisors that are not zero.
+        // An optimizer's step count must be at least 1, or its bias corrections divide by zero.
         clear(*integer, std::int64_t{is_seed ? 0 : 1});
       }
       if (!tells_size(instruction.name, name)) {
@@ -322,8 +322,8 @@ class Obfuscator {
     }
   }
 
-  /// Integers decide what they index; `why` is "aten::embedding.indices", of which the operator
-  /// stays, or a sentence.
+  /// Keeps integers, which decide what they index. `why` is either "aten::embedding.indices", of
+  /// which the operator is kept, or a sentence.
   void hide_rule(et_schema::ValueRule& rule, bool is_integral) {
     const auto* constant = rule.as<et_schema::ValueRule::Constant>();
     if (!is_integral || constant == nullptr) {

@@ -52,7 +52,7 @@ bool is_word(char c) {
          c == '.';
 }
 
-/// A name follows its type and a blank.
+/// Returns true if a type and a blank precede: then the next word is a name.
 bool is_name(std::string_view before) {
   constexpr std::string_view kBeforeTypes = "(,>";
   const std::size_t last = before.find_last_not_of(' ');
@@ -60,7 +60,7 @@ bool is_name(std::string_view before) {
          kBeforeTypes.find(before[last]) == std::string_view::npos;
 }
 
-/// The types of "(Tensor(a!) result, Table[2] rows)": "(Tensor(a!), Object[])".
+/// Returns the types of "(Tensor(a!) result, Table[2] rows)": "(Tensor(a!), Object[])".
 std::string public_types(std::string_view text) {
   constexpr std::string_view kSigns = " ()[],?!*->|";
   std::string types;

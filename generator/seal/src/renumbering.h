@@ -5,7 +5,7 @@
 
 namespace understudy::generator {
 
-/// Numbers in ascending order get 1, 2, …; 0 is none, and stays.
+/// Renumbers numbers as 1, 2, … in ascending order. 0 means none, and stays.
 template <typename Number>
 class Renumbering {
  public:

@@ -13,20 +13,20 @@
 namespace understudy::generator {
 namespace {
 
-/// These belong to PyTorch too, though they are written in Python: they put a gradient into a
-/// DTensor or take it out of one. What they compute shows as operators.
+/// Python functions that belong to PyTorch: they wrap a gradient as a DTensor or unwrap it. Their
+/// computations show as operators.
 constexpr std::array<std::string_view, 3> kOfDTensor = {
     "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
 
-/// Whether the label is torch::autograd::CppNode<F>, or a Python function's "NameBackward";
-/// PyTorch's own labels are "NameBackward0".
+/// Returns true for torch::autograd::CppNode<F> and Python functions' "NameBackward"; PyTorch's own
+/// labels are "NameBackward0".
 bool is_custom_backward(const Node& node) {
   return node.op_schema.empty() && std::ranges::find(kOfDTensor, node.name) == kOfDTensor.end() &&
          node.scope == et_schema::Scope::kBackwardFunction &&
          (node.name.starts_with("torch::autograd::CppNode<") || node.name.ends_with("Backward"));
 }
 
-/// Whether the label lies around a compiled graph's forward; its backward is a Python function's.
+/// Returns true for a compiled graph's forward; its backward is a Python function's.
 bool is_compiled_forward(const Node& node) {
   return node.op_schema.empty() && node.name == "CompiledFunction";
 }
@@ -38,9 +38,9 @@ bool takes_a_tensor(const Node& node) {
   return takes;
 }
 
-/// The forward of a custom function. It ran before its autograd node drew sequence number `seq`: it
-/// is the last operator of a library other than PyTorch that started before an operator with a
-/// later number.
+/// Returns the forward of a custom function. It ran before its autograd node drew sequence number
+/// `seq`: it is the last operator of a library other than PyTorch that started before an operator
+/// with a later number.
 NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node& label) {
   NodeIndex forward = kNoNode;
   for (NodeIndex index : selected.operators) {
@@ -59,8 +59,8 @@ NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node&
   return forward;
 }
 
-/// The backward of a Python function that does nothing takes tens of microseconds, the cost of its
-/// Python code. A backward that works on its gradient in place, without operators, takes longer.
+/// Bound of an idle backward. A Python function's backward that does nothing takes tens of µs of
+/// Python code; one that changes its gradient in place, without operators, takes longer.
 constexpr std::int64_t kMostIdleNs = 100'000;
 
 bool has_memory_of(const Tensor& tensor, const Tensor& other) {
@@ -73,7 +73,7 @@ bool has_layout_of(const Tensor& tensor, const Tensor& other) {
          std::ranges::equal(tensor.strides, other.strides);
 }
 
-/// The first tensor among the values in the memory of `wanted`; null for none.
+/// Returns the first tensor among the values in the memory of `wanted`; null if there is none.
 template <typename Values>
 const Tensor* find_memory(const Values& values, const Tensor& wanted) {
   const Tensor* found = nullptr;
@@ -83,8 +83,8 @@ const Tensor* find_memory(const Values& values, const Tensor& wanted) {
   return found;
 }
 
-/// Whether the next node that takes the gradient's memory, after the label, takes this very
-/// gradient. The gradient was held while the label ran, so nothing that the label made lies there.
+/// Returns true if the first node after the label that uses the gradient's memory receives this
+/// very gradient. The gradient was alive while the label ran, so the label's results are elsewhere.
 bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const Tensor& gradient) {
   for (NodeIndex index = trace.nodes[label].last_descendant + 1; index < trace.nodes.size();
        ++index) {
@@ -102,8 +102,8 @@ bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const 
   return false;
 }
 
-/// The shortest own time of the labels of each custom backward: in another call Python may have
-/// done more (hooks that fetch parameters), or the thread may have been put aside.
+/// Returns the shortest own time of each custom backward. In longer calls Python may have run hooks
+/// (that fetch parameters), or the thread was preempted.
 std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, const Link* link) {
   std::map<std::string_view, std::int64_t> shortest;
   for (NodeIndex index = 0; link != nullptr && index < trace.nodes.size(); ++index) {
@@ -117,9 +117,9 @@ std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, 
   return shortest;
 }
 
-/// Whether a Python function's backward only passes its gradients on: the next nodes take each of
-/// them as it was, and the shortest of its labels took no longer than a call does. Flow alone does
-/// not show this, since a gradient may go to several functions.
+/// Returns true if a Python function's backward only passes its gradients on: later nodes receive
+/// each gradient unchanged, and its shortest label took no longer than a bare call. Flow alone
+/// cannot show this, since a gradient may go to several functions.
 bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link,
                    const std::map<std::string_view, std::int64_t>& shortest_own_ns) {
   const Node& node = trace.nodes[label];
@@ -144,9 +144,8 @@ bool has_below(const Trace& trace, NodeIndex root, const auto& wanted) {
                     [&](NodeIndex below) { return wanted(below) ? Walk::kStop : Walk::kInto; });
 }
 
-/// Whether a compiled graph has kernels that the trace does not show. If the trace shows the
-/// kernels of other graphs, a graph that shows only operators has no kernels: its own time is
-/// Python's.
+/// Returns true if a compiled graph has kernels that the trace does not show. If the trace shows
+/// other graphs' kernels, a graph with only operators has no kernels: its own time is Python code.
 bool hides_kernels(const Trace& trace, const Flow& flow, NodeIndex graph, bool kernels_are_shown,
                    const Link* link) {
   if (link != nullptr && link->nodes[graph] && link->nodes[graph]->self_ns == 0) {
@@ -159,12 +158,12 @@ bool hides_kernels(const Trace& trace, const Flow& flow, NodeIndex graph, bool k
   return !has_below(trace, graph, is_shown);
 }
 
-/// A label whose work no node below it shows, and what was allocated below it.
+/// Returns a label with the tensors allocated below it; empty if a node below shows its work.
 std::optional<WorkingLabel> find_unshown(const Trace& trace, const Flow& flow, NodeIndex index) {
   WorkingLabel label{index, index, kNoNode, {}};
   const bool is_shown = walk_below(trace, index, [&](NodeIndex below) {
     if (is_graph_call(trace.nodes[below].name)) {
-      return Walk::kStop;  // it is examined by itself
+      return Walk::kStop;  // examined separately
     }
     if (!flow.is_operator[below]) {
       return Walk::kInto;

@@ -49,8 +49,8 @@ class Selector {
   }
 
  private:
-  /// Operators that reach other ranks through operators below them: by node. Called as a whole,
-  /// none could, since a replay has none of the groups that it would ask for.
+  /// Returns by node the operators that communicate through operators below them. They cannot be
+  /// called as a whole, since a replay does not have the process groups that they name.
   [[nodiscard]] std::vector<bool> find_communicating() const {
     std::vector<bool> is_above(trace_.nodes.size());
     std::vector<bool> communicates(trace_.nodes.size());
@@ -65,8 +65,8 @@ class Selector {
     return communicates;
   }
 
-  /// Takes the highest operators that are not open. Parents come before their children; an open
-  /// operator that computes by itself comes after them.
+  /// Selects the highest operators that are not open. Parents precede their children; an open
+  /// operator that computes by itself follows them.
   void walk() {
     selected_.operators.clear();
     selected_.owner.assign(trace_.nodes.size(), kNoNode);
@@ -86,13 +86,13 @@ class Selector {
     }
   }
 
-  /// Whether the node stands for its children. A communication does not: asynchronous Gloo work
-  /// leaves other, unrelated calls there.
+  /// Returns true if the node includes its children. A communication does not: asynchronous Gloo
+  /// work leaves unrelated calls below it.
   [[nodiscard]] bool owns_children(NodeIndex node) const {
     return !selected_.is_open[node] && !flow_.is_communication[node];
   }
 
-  /// Takes the waiting operators whose last descendant is `node`, inner ones first.
+  /// Adds the waiting operators whose last descendant is `node`, inner ones first.
   void release(std::vector<NodeIndex>& waiting, NodeIndex node) {
     for (std::size_t i = waiting.size(); i-- > 0;) {
       if (trace_.nodes[waiting[i]].last_descendant == node) {
@@ -102,22 +102,22 @@ class Selector {
     }
   }
 
-  /// Whether the node takes a complex number as a Scalar; a number that was made a tensor has a
-  /// slot, and a value by rule. If no operator below computes its results, it runs by itself all
-  /// the same, or is dropped with its reason.
+  /// Returns true if the node receives a complex number as a Scalar, which the trace does not hold.
+  /// (A number that was made a tensor has a slot and a value rule.) If no operator below computes
+  /// its results, the operator runs by itself nevertheless, or is dropped with its reason.
   [[nodiscard]] static bool takes_complex_number(const et_schema::Node& node) {
     return std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
       return value.is(et_schema::ValueKind::kOpaque) && value.text() == "ComplexDouble";
     });
   }
 
-  /// Whether no operator below computed any of its results or, if it has no results, changed any of
-  /// its inputs.
+  /// Returns true if no operator below computed any of its results or, if it has no results,
+  /// changed any of its inputs.
   [[nodiscard]] bool computes_by_itself(NodeIndex node) const {
     const std::vector<LifetimeId>& made =
         flow_.writes[node].empty() ? flow_.reads[node] : flow_.writes[node];
     return !walk_below(trace_, node, [&](NodeIndex below) {
-      // What a communication writes counts as read.
+      // A communication's outputs count as read.
       const std::vector<LifetimeId>& written =
           flow_.is_communication[below] ? flow_.reads[below] : flow_.writes[below];
       const bool computes_it =
@@ -144,8 +144,8 @@ class Selector {
     return opened;
   }
 
-  /// The selected operators in which a lifetime began that other operators use and that is not one
-  /// of their inputs or outputs.
+  /// Returns the selected operators in which a lifetime began that other operators use and that is
+  /// not one of their inputs or outputs.
   [[nodiscard]] std::vector<NodeIndex> escaping_operators() const {
     std::vector<NodeIndex> home(flow_.lifetimes.size(),
                                 kNoNode);  // by lifetime: the operator in which it began, hidden
@@ -188,9 +188,9 @@ class Selector {
     });
   }
 
-  /// Whether attention ran without a fused kernel though nothing is dropped: because a mask wants a
-  /// gradient, or because the program asked for it. A replay, which has neither, would take a fused
-  /// kernel.
+  /// Returns true if attention ran without a fused kernel although nothing is dropped, because a
+  /// mask needs a gradient or the program demanded it. A replay has neither condition and would use
+  /// a fused kernel.
   [[nodiscard]] bool chose_plain_attention(NodeIndex node) const {
     constexpr std::size_t kDropout = 4;
     const et_schema::Node& call = trace_.nodes[node];
@@ -266,8 +266,8 @@ void mark_tree(const Trace& trace, NodeIndex root, std::vector<bool>& inside) {
   });
 }
 
-/// Takes labels whose `cause` is inside. A backward pass can have its own backward pass
-/// (create_graph), so this repeats until nothing is new.
+/// Marks labels whose cause is inside. A backward pass can have its own backward pass
+/// (create_graph), so this repeats until nothing changes.
 void mark_caused(const Trace& trace, const std::vector<NodeIndex>& causes,
                  std::vector<bool>& inside) {
   bool is_new = true;
@@ -282,10 +282,10 @@ void mark_caused(const Trace& trace, const std::vector<NodeIndex>& causes,
   }
 }
 
-/// For each node, whether it is, or runs below, a node whose name holds one of `texts`. With
-/// `with_backward` also what autograd ran for these: the labels of the backward pass that belong to
-/// them by sequence number, and those that add their gradients to parameters. Throws Error (usage)
-/// for a text that no node's name holds.
+/// Returns by node whether its own name, or that of a node above it, contains one of `texts`. With
+/// `with_backward`, includes the labels of the backward pass that belong to these nodes by sequence
+/// number, and those that add their gradients to parameters. Throws Error (usage) for a text that
+/// no node's name contains.
 std::vector<bool> find_subgraph(const Trace& trace, const std::vector<std::string>& texts,
                                 bool with_backward) {
   std::vector<bool> inside(trace.nodes.size());

@@ -16,14 +16,14 @@ namespace {
 
 enum class Use { kReads, kWrites, kPassesOn };
 
-/// Operators that look at sizes and types of their arguments alone, or give the same memory another
-/// layout in place.
+/// Returns true for operators that only read the sizes and types of their arguments, or change the
+/// layout of the same memory in place.
 bool reads_no_content(std::string_view op) {
   return et_schema::asks_about_tensors(op) || op.ends_with("_like") ||
          op.starts_with("aten::new_") || (op.ends_with('_') && et_schema::op_class(op) == "view");
 }
 
-/// Operators in place that write the elements which an index or a mask names.
+/// Returns true for in-place operators that write the elements selected by an index or a mask.
 bool writes_named_elements(std::string_view op) {
   return op.ends_with('_') &&
          std::ranges::any_of(operator_facts(op).arguments, [](const ArgumentFact& row) {
@@ -47,8 +47,8 @@ class Uses {
     }
   }
 
-  /// Whether the first instruction behind `allocation` that does more than to pass its memory on
-  /// reads it.
+  /// Returns true if the first instruction after `allocation` that does more than pass the memory
+  /// on reads it.
   [[nodiscard]] bool is_read_unwritten(std::size_t allocation, StorageId storage) const {
     const std::vector<std::size_t>& uses = by_storage_[storage];
     for (auto use = std::ranges::upper_bound(uses, allocation); use != uses.end(); ++use) {
@@ -65,7 +65,7 @@ class Uses {
   }
 
  private:
-  /// A reduction in place reads what it writes.
+  /// An in-place reduction reads the memory that it writes.
   [[nodiscard]] static bool adds_up(const Instruction& instruction) {
     if (!instruction.comm) {
       return false;
@@ -80,17 +80,17 @@ class Uses {
       return instruction.kind == InstructionKind::kAlias ? Use::kPassesOn : Use::kWrites;
     }
     if (instruction.kind != InstructionKind::kOp || !instruction.schema) {
-      // A communication: its outputs stand in the second list.
+      // The second list of a communication's arguments has its outputs.
       const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage) &&
                              !adds_up(instruction);
-      return is_output ? Use::kWrites : Use::kReads;  // of a kernel no replay has the values
+      return is_output ? Use::kWrites : Use::kReads;  // no replay has a kernel's values
     }
     const std::string_view op = without_overload(instruction.name);
     if (reads_no_content(op) || is_template(instruction, storage)) {
       return Use::kPassesOn;
     }
     if (op == "aten::lift_fresh") {
-      return Use::kReads;  // torch.tensor has filled it, though it may be that nobody looks at it
+      return Use::kReads;  // torch.tensor has filled it, even if no operator reads it
     }
     const std::string_view schema = program_.schemas[*instruction.schema];
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
@@ -101,7 +101,7 @@ class Uses {
     return holds(instruction.results, storage) ? Use::kPassesOn : Use::kReads;
   }
 
-  /// Whether all that an operator looks at of the memory are sizes and types.
+  /// Returns true if the operator only reads sizes and types of this memory.
   [[nodiscard]] bool is_template(const Instruction& instruction, StorageId storage) const {
     std::ptrdiff_t templates = 0;
     for (const ArgumentFact& row : operator_facts(instruction.name).arguments) {
@@ -116,8 +116,8 @@ class Uses {
            });
   }
 
-  /// What the recorded masks selected may together have been all elements (the clusters of an
-  /// adaptive softmax are); of made masks some elements are in none.
+  /// Returns true if an operator may leave elements unwritten. The recorded masks together may have
+  /// selected all elements (as the clusters of an adaptive softmax do); made masks may miss some.
   [[nodiscard]] bool leaves_elements(const Instruction& instruction, StorageId written) const {
     return writes_named_elements(without_overload(instruction.name)) &&
            std::ranges::any_of(et_schema::slots_in(instruction.args), [&](SlotId id) {
@@ -133,7 +133,7 @@ class Uses {
   }
 
   const Program& program_;
-  std::vector<std::vector<std::size_t>> by_storage_;  ///< instructions, in order
+  std::vector<std::vector<std::size_t>> by_storage_;  ///< indices of instructions, in order
   std::vector<bool> selected_;
 };
 
@@ -163,7 +163,7 @@ std::vector<bool> find_known(const et_schema::Program& program) {
   for (const Instruction& instruction : program.instructions) {
     bool is_known = !instruction.comm && !operator_facts(instruction.name).draws &&
                     !et_schema::allocates_memory(instruction.name);
-    if (instruction.comm) {  // what others send is written into its arguments
+    if (instruction.comm) {  // other ranks' data is written into its arguments
       et_schema::for_each_slot(instruction.args,
                                [&](SlotId id) { known[program.slots[id].storage] = false; });
     }

@@ -6,22 +6,22 @@
 
 namespace understudy::generator {
 
-/// By instruction: whether it only allocates memory whose content is read before any instruction
-/// writes it. Such content came from outside of the dispatcher: torch.tensor([…]) shows as `empty`
-/// and nothing more.
+/// Returns by instruction whether it only allocates memory that is read before any instruction
+/// writes it. The content came from outside of the dispatcher: torch.tensor([…]) appears only as
+/// `empty`.
 [[nodiscard]] std::vector<bool> find_unwritten_allocations(const et_schema::Program& program);
 
-/// By storage: whether its content follows from the program's text alone: what operators without
-/// tensors make (arange, full; no random numbers and no fresh memory), and what is computed of
-/// nothing else. A replay computes the very numbers of the original.
+/// Returns by storage whether its content follows from the program's text alone: results of
+/// operators without tensors (arange, full; neither random numbers nor uninitialised memory), and
+/// everything computed only from those. A replay computes the original's exact numbers.
 [[nodiscard]] std::vector<bool> find_known(const et_schema::Program& program);
 
-/// By storage: whether its integers are what a made mask (masks.h) selected, or follow from that.
-/// The recorded mask selected those that fit what is computed of them (the classes of one cluster,
-/// say), the made one selects any.
+/// Returns by storage whether its integers are what a made mask (masks.h) selected, or follow from
+/// that. The recorded mask selected integers that fit later computations (the classes of one
+/// cluster, say); a made mask selects arbitrary ones.
 [[nodiscard]] std::vector<bool> find_selected(const et_schema::Program& program);
 
-/// Whether a tensor is a made mask, or by `selected` integers that follow from one.
+/// Returns true if a tensor is a made mask or, by `selected`, holds integers that follow from one.
 [[nodiscard]] bool follows_made_mask(const et_schema::Slot& slot,
                                      const std::vector<bool>& selected);
 

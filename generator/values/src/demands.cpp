@@ -19,7 +19,7 @@ using Offsets = ValueRule::Offsets;
 using ReusedIntegers = ValueRule::ReusedIntegers;
 using Targets = ValueRule::Targets;
 
-/// A range that reaches down to the ignored class says that some targets are ignored, not how many.
+/// A range that includes the ignored class shows that some targets are ignored, but not how many.
 ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured) {
   constexpr double kAssumedIgnoredShare = 0.1;
   Targets& targets = std::get<Targets>(rule.kind);
@@ -32,7 +32,7 @@ ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured
   return rule;
 }
 
-/// Keeps of a range what another one has, too; all of it if they exclude each other.
+/// Intersects a range with another one; keeps it if they are disjoint.
 void narrow(Integers& range, const Integers& other) {
   const std::int64_t low = std::max(range.low, other.low);
   const std::int64_t high = std::min(range.high, other.high);
@@ -42,23 +42,23 @@ void narrow(Integers& range, const Integers& other) {
   }
 }
 
-/// What two ranges have in common. If they exclude each other they cannot both be of this memory:
-/// then the one that the operator asks for keeps it running.
+/// Intersects two ranges. If they are disjoint, they cannot both describe this memory; the
+/// operator's own range is kept, since it keeps the operator running.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   ValueRule both = a.why == kCapturedRange ? b : a;
   const ValueRule& other = a.why == kCapturedRange ? a : b;
   Integers& range = std::get<Integers>(both.kind);
   const Integers& other_range = std::get<Integers>(other.kind);
   if (is_any_positive(range) && other.why == kCapturedRange && other_range.low > 0) {
-    return other;  // what was seen goes before a guess
+    return other;  // an observation takes precedence over a guess
   }
   narrow(range, other_range);
   range.distinct = std::max(range.distinct, other_range.distinct);
   return both;
 }
 
-/// Only some operators on offsets say whether the last one is the end (embedding_bag's backward
-/// does not): where one has it so, all do.
+/// Only some operators on offsets record whether the last one is the end (embedding_bag's backward
+/// does not). If one of them includes the end, all do.
 ValueRule join_offsets(const ValueRule& known, const ValueRule& asked) {
   const Offsets& of_known = std::get<Offsets>(known.kind);
   const Offsets& of_asked = std::get<Offsets>(asked.kind);
@@ -78,7 +78,7 @@ ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t 
   if (known.is<ReusedIntegers>() && asked_range != nullptr) {
     return narrow_reuse(known, asked, count);
   }
-  // What is drawn near zero runs everywhere: any other demand is stricter.
+  // A normal distribution is only a preference: any other demand is stricter.
   if (known.is<ValueRule::Normal>() || asked.is<ValueRule::Normal>()) {
     return known.is<ValueRule::Normal>() ? asked : known;
   }
@@ -104,7 +104,7 @@ ValueRule stricter(const ValueRule& known, const ValueRule& asked, std::int64_t 
   return is_order_free(known) && !is_order_free(asked) ? asked : known;
 }
 
-/// What a rule says of a slot's elements, said of the `count` elements of storage that it has.
+/// Adapts a rule about a slot's elements to the `count` elements of storage that the slot spans.
 void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
   if (auto* mask = rule.as<ValueRule::Mask>()) {
     const std::int64_t left_out = element_count(slot) - mask->count;
@@ -122,14 +122,14 @@ void fit_to_layout(ValueRule& rule, const Slot& slot, std::int64_t count) {
   }
 }
 
-/// Whether one demand is on all elements that another is on.
+/// Returns true if a demand includes all elements of another one.
 bool covers(const Demand& demand, const Demand& other) {
   return demand.dtype == other.dtype && demand.offset <= other.offset &&
          other.offset + other.count <= demand.offset + demand.count;
 }
 
-/// What is asked of the first `count` of `all` elements, said of all of them; none where it cannot
-/// be.
+/// Extends a demand on the first `count` of `all` elements to all of them; empty if that is
+/// impossible.
 std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64_t all) {
   if (auto* lengths = rule.as<Lengths>()) {
     if (count < all) {
@@ -141,14 +141,14 @@ std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64
   if (offsets == nullptr || (offsets->include_last && count < all)) {
     return std::nullopt;
   }
-  // The end is what was left out.
+  // The end is the only further element.
   offsets->include_last = offsets->include_last || count + 1 == all;
   return rule;
 }
 
-/// Lengths that are asked of parts, and zeros between them; none where nobody asks for such.
+/// Joins lengths demanded of parts, with zeros between them; empty if there is no such demand.
 std::optional<ValueRule> lengths_of_parts(const std::vector<Demand>& demands, const Slot& slot) {
-  std::map<std::int64_t, const Demand*> parts;  // by offset, of each the largest
+  std::map<std::int64_t, const Demand*> parts;  // by offset; the largest part of each
   for (const Demand& demand : demands) {
     if (demand.rule.is<Lengths>() && demand.dtype == slot.dtype) {
       const Demand*& part = parts[demand.offset];
@@ -181,7 +181,7 @@ std::optional<ValueRule> lengths_of_parts(const std::vector<Demand>& demands, co
   return whole;
 }
 
-/// A range of some elements says less than the reuse recorded of all of them.
+/// Returns true if a reuse recorded for all elements implies a range of some of them.
 bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand) {
   const auto* range = demand.rule.as<Integers>();
   return range != nullptr && range->distinct == 0 &&
@@ -193,7 +193,7 @@ bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand)
          });
 }
 
-/// A range of some elements, within those that are asked of more elements, they among them.
+/// Narrows a range of some elements by the ranges of demands that include these elements.
 ValueRule range_of_part(const std::vector<Demand>& demands, const Demand& demand) {
   ValueRule rule = demand.rule;
   Integers& range = std::get<Integers>(rule.kind);

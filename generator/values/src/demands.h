@@ -9,21 +9,21 @@
 
 namespace understudy::generator {
 
-/// What is asked of a run of elements of a storage.
+/// A requirement on a range of elements of a storage.
 struct Demand {
   std::int64_t offset = 0;  ///< in elements of dtype
   std::int64_t count = 0;
   et_schema::DType dtype = et_schema::DType::kUndefined;
   et_schema::ValueRule rule;
-  bool through_arithmetic = true;  ///< what must be positive may be asked of summands and factors
+  bool through_arithmetic = true;  ///< positivity may be required of summands and factors instead
 };
 
-/// Value of ValueRule::why where the trace itself tells a range.
+/// Value of ValueRule::why if the trace records the range.
 inline constexpr const char* kCapturedRange = "captured range";
-/// The same where the reuse of index values was recorded.
+/// Value of ValueRule::why if the reuse of index values was recorded.
 inline constexpr const char* kCapturedReuse = "captured reuse";
 
-/// True of rules that say nothing about order: they hold for any selection of the elements.
+/// Returns true for rules independent of order, which hold for any selection of the elements.
 [[nodiscard]] bool is_order_free(const et_schema::ValueRule& rule);
 
 /// The demands on the content of a program's storages.
@@ -31,27 +31,27 @@ class Demands {
  public:
   explicit Demands(et_schema::Program& program);
 
-  /// Asks for the elements of a slot; Python scalars are left as they are. What is asked of a
-  /// sparse tensor only passes through it.
+  /// Adds a demand on the elements of a slot. Python scalars are ignored. A demand on a sparse
+  /// tensor is only passed on to its origin.
   void ask(et_schema::SlotId id, et_schema::ValueRule rule, bool through_arithmetic = true);
-  /// The same for each tensor of an argument.
+  /// Adds the demand for each tensor of an argument.
   void ask(const et_schema::Argument& argument, const et_schema::ValueRule& rule,
            bool through_arithmetic = true);
-  /// Of two demands on the same elements the stricter holds; one on order is stricter than one on a
-  /// range.
+  /// Adds a demand. Of two demands on the same elements the stricter one applies; a demand on order
+  /// is stricter than one on a range.
   void add(et_schema::StorageId storage, const Demand& demand);
   [[nodiscard]] const std::vector<Demand>& on(et_schema::StorageId storage) const {
     return by_storage_[storage];
   }
-  /// The demand on the most elements; of several the last one. Null where nothing is asked.
+  /// Returns the demand on the most elements, the last of equal ones; null if there is none.
   [[nodiscard]] const Demand* widest(et_schema::StorageId storage) const;
-  /// One rule for all of a tensor's elements: offsets or lengths that are asked of its first ones,
-  /// as long as the others can be had with them, else the widest demand, or lengths of its parts.
+  /// Returns one rule for all of a tensor's elements: offsets or lengths demanded of its first
+  /// elements, if the others can satisfy them too, else the widest demand, or lengths of its parts.
   [[nodiscard]] std::optional<et_schema::ValueRule> rule_of_all(const et_schema::Slot& slot) const;
 
-  /// Writes the demands on external storages into their external slots, indices spread as the user
-  /// wants where nothing is known of them. One on elements that are no slot of their own becomes a
-  /// new slot, behind the others.
+  /// Sets the value rules of external slots from the demands on their storages. Unconstrained
+  /// indices follow `spread`. A demand on elements without a slot of their own adds a new slot
+  /// after the others.
   void write(const IndexSpread& spread);
 
  private:

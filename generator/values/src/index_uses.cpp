@@ -24,7 +24,7 @@ std::vector<const Tensor*> flat_inputs(const Node& node) {
   return tensors;
 }
 
-/// The flat index of the k-th tensor that is defined: the recorder counts only these.
+/// Returns the index of the k-th defined tensor; the recorder counts only defined ones.
 std::size_t flat_index(const std::vector<const Tensor*>& tensors, std::size_t defined) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i]->defined() && defined-- == 0) {
@@ -34,8 +34,8 @@ std::size_t flat_index(const std::vector<const Tensor*>& tensors, std::size_t de
   return tensors.size();
 }
 
-/// Autograd calls other forms of an operator while a recorder is on: the functional one in place of
-/// the in-place one, and index_put in place of what it is made of.
+/// Returns the form of an operator that a recorder sees. While a recorder is on, autograd calls the
+/// functional form instead of the in-place one, and index_put instead of its parts.
 std::string recorded_form(std::string_view name) {
   if (name == "aten::_index_put_impl_") {
     return "aten::index_put";
@@ -75,7 +75,7 @@ class Joiner {
   }
 
  private:
-  /// The calls that the recorder would have seen, by operator, in order.
+  /// Collects the calls that the recorder would have seen, by operator, in order.
   void find_calls(const Flow& flow) {
     const auto& seen = trace_.index_uses.calls;
     std::vector<bool> below_seen(trace_.nodes.size());
@@ -115,9 +115,9 @@ class Joiner {
     return index < tensors.size() && std::ranges::equal(tensors[index]->sizes, use.sizes);
   }
 
-  /// Calls set(node, flat index) for the tensor's call and what stands above it. False if there is
-  /// no such call, or if it has no such tensor. Batches may differ in size from step to step, not
-  /// in kind.
+  /// Calls set(node, flat index) for the tensor's call and the operators above it. Returns false if
+  /// there is no such call, or if the call has no such tensor. Sizes may differ from step to step,
+  /// but not the kind of dtype and the rank.
   template <typename Set>
   bool attach(const RecordedTensor& use, bool (*is_kind)(et_schema::DType), Set&& set) {
     const NodeIndex call = find_call(use);

@@ -49,8 +49,8 @@ class MaskMaker {
     }
   }
 
-  /// A mask smaller than what it selects from is repeated: each of its true elements selects
-  /// several.
+  /// Returns the number of true elements of a mask before broadcasting. A smaller mask is repeated,
+  /// so each of its true elements selects several.
   [[nodiscard]] std::int64_t unbroadcast(const Instruction& instruction, const Argument& mask,
                                          std::int64_t count) const {
     const std::optional<SlotId> selected = slot_named(program_, instruction, "self");
@@ -78,9 +78,9 @@ class MaskMaker {
     }
   }
 
-  /// The size that the mask's dimensions collapse to, in the result of index or in the values of
-  /// index_put. Values without that dimension, or of one element along it, are broadcast: then any
-  /// number does.
+  /// Returns the size to which the mask's dimensions collapse, in the result of index or in the
+  /// values of index_put. Empty if the values lack that dimension or have size 1 along it: they are
+  /// broadcast, so any number is valid.
   [[nodiscard]] std::optional<std::int64_t> selected_count(const Instruction& instruction,
                                                            const Argument::List& list,
                                                            std::size_t position) const {
@@ -100,8 +100,8 @@ class MaskMaker {
     return sizes[position - left_out];
   }
 
-  /// The dimensions of what a mask, and numbers of one dimension beside it, select: theirs become
-  /// one.
+  /// Returns the rank of a selection by masks and one-dimensional indices: the indexed dimensions
+  /// become one.
   [[nodiscard]] std::size_t selected_rank(const Instruction& instruction,
                                           const Argument::List& list) const {
     const std::optional<SlotId> self = slot_at(instruction.args, 0);
@@ -115,7 +115,8 @@ class MaskMaker {
     return rank;
   }
 
-  /// How many elements numbers beside a mask name: as many as it selects, unless it is one.
+  /// Returns the number of elements that indices beside a mask select, which equals the mask's;
+  /// empty if there is no index with more than one element.
   [[nodiscard]] std::optional<std::int64_t> count_of_others(const Argument::List& list) const {
     for (const Argument& item : list) {
       const std::optional<SlotId> index = slot_of(&item);
@@ -130,7 +131,7 @@ class MaskMaker {
     return std::nullopt;
   }
 
-  /// By a mask of which `count` elements are true.
+  /// Replaces an argument by a mask with `count` true elements.
   void replace(Argument& argument, std::int64_t count, const std::string& why) {
     auto* reference = std::get_if<Argument::SlotRef>(&argument.value);
     if (reference == nullptr || program_.slots[reference->id].sparse ||

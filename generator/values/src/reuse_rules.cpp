@@ -16,10 +16,10 @@ namespace {
 using et_schema::Repeat;
 using et_schema::ReuseBin;
 
-/// Draws of zipf_reuse; more than that have the same proportions.
+/// Most draws of zipf_reuse; more draws would have the same proportions.
 constexpr std::int64_t kMostSampledDraws = std::int64_t{1} << 20U;
 constexpr std::int64_t kMostBins = 32;
-/// Numbers that occur less often are scaled by their number, others by how often they occur.
+/// If a number occurs less often, the count of numbers is scaled; otherwise its occurrences are.
 constexpr std::int64_t kRareTimes = 4;
 
 std::int64_t numbers_in(const ReuseBin& bin) {
@@ -30,7 +30,7 @@ std::int64_t numbers_in(const ReuseBin& bin) {
   return numbers;
 }
 
-/// Sorted by falling times, each once, none empty.
+/// Sorts by falling `times`, merges equal ones, and removes empty ones.
 std::vector<Repeat> tidy(const std::vector<Repeat>& repeats) {
   std::map<std::int64_t, std::int64_t, std::greater<>> numbers_of;
   for (const Repeat& repeat : repeats) {
@@ -53,7 +53,7 @@ Reuse tidy(Reuse reuse) {
   return reuse;
 }
 
-/// Gives `draws` draws to `numbers` numbers as evenly as can be.
+/// Distributes `draws` draws over `numbers` numbers as evenly as possible.
 void add_evenly(std::vector<Repeat>& repeats, std::int64_t numbers, std::int64_t draws) {
   if (numbers > 0) {
     repeats.push_back({draws / numbers + 1, draws % numbers});
@@ -61,7 +61,7 @@ void add_evenly(std::vector<Repeat>& repeats, std::int64_t numbers, std::int64_t
   }
 }
 
-/// `draws` draws in place of those of a repeat, of at most `most` numbers.
+/// Replaces the draws of a repeat by `draws` draws, of at most `most` numbers.
 void add_scaled(std::vector<Repeat>& repeats, const Repeat& repeat, std::int64_t draws,
                 std::int64_t most) {
   const std::int64_t numbers =
@@ -69,7 +69,7 @@ void add_scaled(std::vector<Repeat>& repeats, const Repeat& repeat, std::int64_t
   add_evenly(repeats, std::min({numbers, draws, most}), draws);
 }
 
-/// Takes single draws from numbers that occur `repeat.times` times; returns how many it took.
+/// Splits single draws off numbers of `repeat.times` draws. Returns how many numbers are new.
 std::int64_t split(std::vector<Repeat>& repeats, std::size_t index, std::int64_t wanted) {
   const Repeat whole = repeats[index];
   const std::int64_t most_each = whole.times - 1;
@@ -87,7 +87,7 @@ void make_more(Reuse& reuse, std::int64_t wanted) {
     for (ReuseBin& bin : reuse.bins) {
       std::int64_t room = bin.high - bin.low - numbers_in(bin);
       bin.repeats = tidy(bin.repeats);
-      // The rarest first: what is frequent stays frequent.
+      // The rarest first, so that frequent numbers stay frequent.
       for (std::size_t i = bin.repeats.size(); i-- > 0 && std::min(wanted, room) > 0;) {
         if (bin.repeats[i].times > 1) {
           const std::int64_t made = split(bin.repeats, i, std::min(wanted, room));
@@ -100,7 +100,7 @@ void make_more(Reuse& reuse, std::int64_t wanted) {
   }
 }
 
-/// Takes the rarest numbers out; returns their draws.
+/// Removes the rarest numbers, at most `excess`. Returns their draws.
 std::int64_t take_rarest(Reuse& reuse, std::int64_t& excess) {
   std::int64_t times = 0;
   for (const ReuseBin& bin : reuse.bins) {
@@ -122,7 +122,7 @@ std::int64_t take_rarest(Reuse& reuse, std::int64_t& excess) {
   return draws;
 }
 
-/// Gives draws to the rarest numbers that there are.
+/// Adds draws to the rarest numbers.
 void give_to_rarest(Reuse& reuse, std::int64_t draws) {
   ReuseBin* rarest = nullptr;
   for (ReuseBin& bin : reuse.bins) {
@@ -146,7 +146,7 @@ void make_fewer(Reuse& reuse, std::int64_t excess) {
   }
 }
 
-/// Numbers as they come, in bins of about equally many draws.
+/// Counts draws, in bins of about equally many.
 Reuse count_draws(std::vector<std::int64_t> numbers) {
   std::ranges::sort(numbers);
   Reuse reuse;
@@ -171,7 +171,7 @@ Reuse count_draws(std::vector<std::int64_t> numbers) {
   return tidy(std::move(reuse));
 }
 
-/// Hörmann and Derflinger's names: h is the weight, H its integral.
+/// Names as in Hörmann and Derflinger: h is the weight, H its integral.
 class ZipfSampler {
  public:
   ZipfSampler(std::int64_t count, double alpha, std::uint64_t seed)
@@ -181,7 +181,7 @@ class ZipfSampler {
     squeeze_ = 2 - inverse(H(2.5) - h(2));
   }
 
-  /// From 1 to count.
+  /// Returns a number from 1 to count.
   double draw() {
     while (true) {
       const double u = h_last_ + uniform() * (h_first_ - h_last_);
@@ -217,7 +217,7 @@ class ZipfSampler {
   double squeeze_ = 0;
 };
 
-/// These repeats' draws, made of at most `width` numbers.
+/// Returns the same draws, with at most `width` numbers.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {
   std::int64_t numbers = 0;
   std::int64_t draws = 0;
@@ -286,7 +286,7 @@ Reuse with_draws(const Reuse& reuse, std::int64_t count) {
       }
     }
   }
-  if (given < count) {  // the last bin was full: its last numbers take what is left
+  if (given < count) {  // the last bin was full: its last numbers get the remaining draws
     scaled = tidy(std::move(scaled));
     give_to_rarest(scaled, count - given);
   }
@@ -338,7 +338,7 @@ ValueRule narrow_reuse(const ValueRule& reuse, const ValueRule& integers, std::i
                      : clipped(reused.reuse, range.low, range.high);
   const std::int64_t distinct = std::max(reused.distinct, range.distinct);
   if (distinct > 0) {
-    // So many numbers are there in all only where each draw is taken.
+    // An exact number of distinct values needs every draw to be used.
     std::optional<Reuse> exact = with_distinct(with_draws(fitted, count), distinct);
     if (!exact) {
       return integers;

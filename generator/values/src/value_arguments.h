@@ -10,7 +10,7 @@
 
 namespace understudy::generator {
 
-/// The arguments of one instruction as rules look at them.
+/// The arguments of one instruction, as value rules access them.
 class CallView {
  public:
   CallView(const et_schema::Program& program, const et_schema::Instruction& instruction)
@@ -20,19 +20,19 @@ class CallView {
   [[nodiscard]] std::string_view overload() const;
   [[nodiscard]] std::size_t argument_count() const { return instruction_.args.size(); }
 
-  /// The tensor, or the first of a list of tensors; null if there is none. Of names "a|b", of which
-  /// an operator has one or leaves one undefined, the first that there is.
+  /// Returns the tensor, or the first of a list; null if there is none. For "a|b", returns the
+  /// first that exists: an operator may have only one, or leave one undefined.
   [[nodiscard]] const et_schema::Slot* tensor(std::string_view name) const;
   [[nodiscard]] const et_schema::Slot* first_argument() const;
   [[nodiscard]] const et_schema::Slot* first_result() const { return result(0); }
-  /// The tensor of this number among the results; null if there are fewer.
+  /// Returns the result tensor with this index; null if there are fewer.
   [[nodiscard]] const et_schema::Slot* result(std::size_t number) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name) const;
-  /// An integer or a double.
+  /// Accepts an integer or a double.
   [[nodiscard]] std::optional<double> number(std::string_view name) const;
   [[nodiscard]] std::optional<bool> flag(std::string_view name) const;
-  /// What a row's `of` and `dim` say: a size of a tensor (of the first result where `of` is empty),
-  /// a number, or an entry of a list of numbers.
+  /// Returns the bound that a row's `of` and `dim` describe: a size of a tensor (of the first
+  /// result if `of` is empty), a number, or an entry of a list of numbers.
   [[nodiscard]] std::optional<std::int64_t> bound(const ArgumentFact& row) const;
 
  private:
@@ -43,20 +43,20 @@ class CallView {
   const et_schema::Instruction& instruction_;
 };
 
-/// Size of a dimension, negative ones from the end; 1 of a tensor without dimensions.
+/// Returns a dimension's size; negative ones count from the end. 1 for a zero-dimensional tensor.
 [[nodiscard]] std::optional<std::int64_t> size_at(const et_schema::Slot* slot, std::int64_t dim);
 
-/// What a row asks of data of several lengths in one tensor, and of fbgemm's tables; none where the
-/// row's meaning is another, or the call does not tell it.
+/// Returns the value rule of a row about data of several lengths in one tensor, or about fbgemm's
+/// tables; empty if the row has another meaning, or if the call does not determine the rule.
 [[nodiscard]] std::optional<et_schema::ValueRule> make_jagged_rule(const ArgumentFact& row,
                                                                    const CallView& call);
-/// The same for masks.
+/// Like make_jagged_rule(), for masks.
 [[nodiscard]] std::optional<et_schema::ValueRule> make_mask_rule(const ArgumentFact& row,
                                                                  const CallView& call);
-/// The same for numbers, by the argument's dtype.
+/// Like make_jagged_rule(), for numbers, by the argument's dtype.
 [[nodiscard]] std::optional<et_schema::ValueRule> make_number_rule(const ArgumentFact& row,
                                                                    const CallView& call);
-/// Rows of each of the tables that share one weights tensor, taken as equal: an fbgemm lookup
+/// Returns the rows of each table in a shared weights tensor, assumed equal: an fbgemm lookup
 /// records only their sum.
 [[nodiscard]] std::int64_t rows_per_table(const CallView& call, const et_schema::Slot& weights);
 

@@ -15,7 +15,7 @@ namespace {
 using et_schema::extent_elements;
 using et_schema::MovedOrder;
 
-/// Whether one holds each element of the other, in the same order of memory.
+/// Returns true if both slots have the same number of elements and no gaps in memory.
 bool is_whole(const Slot& target, const Slot& source) {
   const std::int64_t count = element_count(target);
   return count == element_count(source) && extent_elements(target) == count &&
@@ -57,7 +57,7 @@ void ValueCarrier::visit(const Instruction& instruction) {
   }
 }
 
-/// Carries a mask's demand through negations and unions: where a mask must not hide a whole row,
+/// Propagates a mask's demand through negations and unions: if a mask must not hide a whole row,
 /// none of its parts may.
 void ValueCarrier::carry_mask(const Instruction& instruction, const OperatorFacts& facts) {
   const std::optional<SlotId> result = slot_at(instruction.results, 0);
@@ -118,7 +118,7 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   const std::int64_t count = element_count(target);
   const bool whole = is_whole(target, source);
   const bool in_order = whole && order == MovedOrder::kSame;
-  // What comes out in order may have gone in so.
+  // Sorted results may come from inputs that were sorted already.
   const auto keeps = [&](const ValueRule& rule) {
     return in_order || (whole && order == MovedOrder::kSorted && rule.is<ValueRule::Lengths>());
   };
@@ -126,7 +126,8 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   for (Demand demand : demands) {
     const bool inside =
         demand.offset >= target.offset && demand.offset + demand.count <= target.offset + count;
-    // Near zero is a preference: it is not asked of all of the source for the sake of a part.
+    // A normal distribution is only a preference. If it is demanded for a part of the target, it
+    // must not be extended to the whole source.
     const bool is_preference_of_a_part =
         demand.rule.is<ValueRule::Normal>() &&
         (demand.offset > target.offset || demand.count < extent_elements(target));
@@ -136,7 +137,7 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
       demands_.add(source.storage, demand);
     } else if (is_order_free(demand.rule) && !is_preference_of_a_part) {
       if (auto* reused = demand.rule.as<ValueRule::ReusedIntegers>()) {
-        reused->reuse.run = 1;  // of another order
+        reused->reuse.run = 1;  // the order differs
         reused->reuse.sorted = false;
       }
       demand.offset = source.offset;
@@ -151,8 +152,8 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   }
 }
 
-/// addcmul can subtract a square (centered RMSprop): its first argument is then taken from far
-/// above.
+/// Propagates positivity. addcmul can subtract a square (centered RMSprop), so its first argument
+/// gets a range far above it.
 void ValueCarrier::carry_positive(const Instruction& instruction, const OperatorFacts& facts) {
   if (!facts.keeps_positive) {
     return;
@@ -169,7 +170,7 @@ void ValueCarrier::carry_positive(const Instruction& instruction, const Operator
   if (!positive) {
     return;
   }
-  // What an operator in place writes has its demand.
+  // Arguments that an in-place operator writes already have the demand.
   const auto is_a_result = [&](const Argument& argument) {
     const std::optional<SlotId> slot = slot_of(&argument);
     return slot && std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
@@ -185,7 +186,7 @@ void ValueCarrier::carry_positive(const Instruction& instruction, const Operator
       demands_.ask(*argument, *positive);
     }
   }
-  // A sum, of products too, is above zero where both parts are.
+  // A sum, including one of products, is positive if both parts are.
   const Argument* other = find_argument(program_, instruction, "other");
   if (other != nullptr && (facts.name == "aten::add" || facts.name == "aten::matmul")) {
     demands_.ask(*other, *positive);

@@ -11,32 +11,32 @@
 
 namespace understudy::generator {
 
-/// Carries demands against the flow of data: from an operator's results to its arguments, where it
-/// moves values without changing them, or where what is asked of the result follows from what is
-/// asked of them.
+/// Propagates demands against the data flow, from an operator's results to its arguments, if it
+/// moves values without changing them, or if a demand on the arguments implies the one on the
+/// result.
 class ValueCarrier {
  public:
   ValueCarrier(const et_schema::Program& program, Demands& demands)
       : program_(program), demands_(demands) {}
 
-  /// Looks at one operator; operators come in reverse order.
+  /// Visits one operator. Operators must be visited in reverse order.
   void visit(const et_schema::Instruction& instruction);
-  /// Looks at one communication, between the operators.
+  /// Visits one communication, in order with the operators.
   void visit_collective(const et_schema::Instruction& instruction);
-  /// Whether lengths, or offsets, that are asked of an operator's result are met once its argument
-  /// meets what is then asked of it.
+  /// Returns true if the lengths or offsets demanded of an operator's result follow from the
+  /// demands that are then made on its argument.
   [[nodiscard]] bool keeps_structure(const et_schema::Instruction& instruction,
                                      const et_schema::ValueRule& rule) const;
 
  private:
   /// Rows that one storage sends to each rank, for lengths that must agree with the values sent
-  /// beside them.
+  /// with them.
   struct SentParts {
     std::int64_t offset = 0;
     std::vector<std::int64_t> splits;
   };
 
-  /// A later exchange of values, whose parts are as long as counts that are exchanged before say.
+  /// A later exchange of values. An earlier exchange of counts has sent its parts' lengths.
   struct Exchange {
     et_schema::GroupId group = 0;
     std::vector<std::int64_t> in_splits;

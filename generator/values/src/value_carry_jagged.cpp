@@ -1,4 +1,4 @@
-// What is asked of lengths, offsets and counts, carried to what they are computed or heard from.
+// Propagates demands on lengths, offsets and counts to the tensors that determine them.
 
 #include <algorithm>
 #include <cstddef>
@@ -23,9 +23,9 @@ std::int64_t sum_of(const ValueRule::Lengths& lengths) {
   return sum;
 }
 
-/// The tensor among a communication's inputs (side 0) or outputs (1), where it is one.
+/// Returns the only tensor among a communication's inputs (side 0) or outputs (1); empty otherwise.
 std::optional<SlotId> lone_slot(const Instruction& call, std::size_t side) {
-  const auto* list = side < call.args.size()  // a barrier has none
+  const auto* list = side < call.args.size()  // a barrier has no arguments
                          ? std::get_if<Argument::List>(&call.args[side].value)
                          : nullptr;
   return list != nullptr && list->size() == 1 ? slot_of(&list->front()) : std::nullopt;
@@ -49,8 +49,9 @@ void ValueCarrier::visit_collective(const Instruction& instruction) {
                         std::accumulate(out.begin(), out.end(), std::int64_t{0})});
 }
 
-/// How many values go to each rank is told to it before, by experts, tables or one number: what is
-/// told adds up to the part that is then sent, so what is heard adds up to what then comes.
+/// Ranks exchange the counts of values (per expert, per table or in total) before the values
+/// themselves. So the counts sent to a rank must add up to the part that is sent later, and the
+/// counts received to the values received later.
 void ValueCarrier::counts_of_exchange(const Instruction& instruction, SlotId sent) {
   const std::optional<SlotId> heard = lone_slot(instruction, 1);
   if (!heard || instruction.comm->kind != et_schema::CommKind::kAllToAll) {
@@ -75,7 +76,7 @@ void ValueCarrier::counts_of_exchange(const Instruction& instruction, SlotId sen
   }
 }
 
-/// The lengths that a running sum is made of: a vector of integers. None where it is another.
+/// Returns the lengths that a running sum adds up: a vector of integers. Empty for other operands.
 std::optional<SlotId> ValueCarrier::summed_up(const Instruction& sum) const {
   const std::optional<SlotId> slot = slot_named(program_, sum, "self");
   const bool is_vector = slot && program_.slots[*slot].sizes.size() == 1 &&
@@ -83,7 +84,7 @@ std::optional<SlotId> ValueCarrier::summed_up(const Instruction& sum) const {
   return is_vector ? slot : std::nullopt;
 }
 
-/// Ends of groups are running sums of their lengths.
+/// Ends of groups are running sums of the groups' lengths.
 void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
   const std::optional<SlotId> source = summed_up(instruction);
   const std::optional<SlotId> result = slot_at(instruction.results, 0);
@@ -99,7 +100,7 @@ void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
   }
 }
 
-/// Offsets that end at N are running sums of lengths that add up to N.
+/// Offsets that end at N are running sums of lengths whose sum is N.
 void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
   const std::optional<SlotId> result = slot_at(instruction.results, 0);
   const std::optional<SlotId> source = slot_named(program_, instruction, "t_in");
@@ -114,9 +115,9 @@ void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
   }
 }
 
-/// The permutation is made as the identity, as far as it is none of more places than rows, so what
-/// is asked of the permuted lengths holds for the lengths: parts sent to each rank add up to the
-/// values sent beside them, and all of them to the number of values.
+/// The permutation is generated as the identity unless it has more places than rows. So a demand on
+/// the permuted lengths applies to the lengths themselves: the parts sent to each rank add up to
+/// the values sent with them, and all parts to the number of values.
 void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   const std::optional<SlotId> source = slot_named(program_, instruction, "lengths");
   const std::optional<SlotId> permuted = slot_at(instruction.results, 0);
@@ -127,7 +128,7 @@ void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   const Slot& of = program_.slots[*source];
   const std::int64_t rows = of.sizes.empty() ? 0 : of.sizes.front();
   const std::int64_t again = size_at(&program_.slots[*permuted], 0).value_or(0) - rows;
-  if (rows > 0 && again > 0 && again <= rows) {  // the first rows are there twice
+  if (rows > 0 && again > 0 && again <= rows) {  // the first rows occur twice
     const std::optional<SlotId> from = slot_named(program_, instruction, "values");
     const std::int64_t all = from ? element_count(program_.slots[*from]) : 0;
     const std::int64_t twice = element_count(program_.slots[*values]) - all;

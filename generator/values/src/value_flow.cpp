@@ -21,14 +21,14 @@
 namespace understudy::generator {
 namespace {
 
-/// How many different rows a sparse gradient has decides shapes once it is coalesced. This carries
-/// the recorded number against the flow to the indices that the gradient was made of, which are
-/// then drawn with as many different values.
+/// Carries the number of distinct rows of a coalesced sparse gradient against the data flow, to the
+/// indices from which the gradient was made. That number decides shapes, so the indices are drawn
+/// with as many distinct values.
 class SparseCounts {
  public:
   explicit SparseCounts(const Program& program) : program_(program) {}
 
-  /// Looks at one operator; operators come in reverse order.
+  /// Visits one operator. Operators must be visited in reverse order.
   void visit(const Instruction& instruction, Demands& demands) {
     const std::optional<SlotId> result = slot_at(instruction.results, 0);
     const std::optional<SlotId> self = slot_named(program_, instruction, "self");
@@ -77,7 +77,7 @@ class SparseCounts {
 
   const Program& program_;
   std::map<StorageId, std::int64_t> rows_;       ///< of coalesced tensors
-  std::map<StorageId, std::int64_t> different_;  ///< of tensors that are coalesced later
+  std::map<StorageId, std::int64_t> different_;  ///< of tensors that later operators coalesce
 };
 
 class ValueAssigner {
@@ -110,7 +110,7 @@ class ValueAssigner {
       return;
     }
     if (instruction.kind == InstructionKind::kKernel) {
-      keep_demands_on_results(instruction);  // a stub makes them
+      keep_demands_on_results(instruction);  // a stub makes the results
     }
     if (instruction.kind != InstructionKind::kOp) {
       return;
@@ -123,11 +123,11 @@ class ValueAssigner {
     if (is_own || facts.counts || makes_structure(instruction, facts)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
-      // How many elements it gives is data: where that differs in a replay, they are pinned there.
+      // The number of elements is data. If it differs in a replay, the replay pins the results.
       keep_demands_on_results(instruction);
     }
     sparse_counts_.visit(instruction, demands_);
-    if (!is_own) {  // asked of the elements that are selected, not of all
+    if (!is_own) {  // otherwise the demand is only on the selected elements
       carrier_.visit(instruction);
     }
     for (const ArgumentFact& row : facts.arguments) {
@@ -139,9 +139,9 @@ class ValueAssigner {
     use_captured_sparse(instruction);
   }
 
-  /// Sparse tensors of which nothing is recorded get a number of elements that a matrix might have.
+  /// Sets a plausible number of elements of sparse tensors without recorded content.
   void assume_unknown_sparse() {
-    std::map<SlotId, bool> unknown;  // by slot, whether an operator reads it that refuses others
+    std::map<SlotId, bool> unknown;  // by slot: read by an operator that needs coalesced ones
     for (const Instruction& instruction : program_.instructions) {
       const std::string_view op = without_overload(instruction.name);
       const bool is_coalesced = op == "aten::indices" || op == "aten::values";
@@ -169,7 +169,7 @@ class ValueAssigner {
     return content;
   }
 
-  /// Calls visit(slot, captured) for what was captured of the instruction's tensors.
+  /// Calls visit(slot, captured) for each captured fact about the instruction's tensors.
   template <typename Captured, typename Visit>
   static void for_each_captured(
       const std::unordered_map<std::uint64_t, std::vector<Captured>>& by_node,
@@ -186,8 +186,8 @@ class ValueAssigner {
     }
   }
 
-  /// Externals get them; what the program itself computes has the zeros that it computes. That it
-  /// takes a logarithm of such is kept, since its infinities are then no error of a replay.
+  /// Sets the recorded zeros of externals; computed tensors have their own. Zeros of a logarithm's
+  /// input are kept too, since its infinities are then no error of a replay.
   void use_captured_zeros(const Instruction& instruction) {
     const bool is_logarithm = operator_facts(instruction.name).is_logarithm;
     for_each_captured(
@@ -199,7 +199,7 @@ class ValueAssigner {
         });
   }
 
-  /// The recorded tensor may have other sizes than the traced one, being of another batch.
+  /// The recorded tensor may have other sizes than the traced one, since it is of another batch.
   void use_captured_sparse(const Instruction& instruction) {
     for_each_captured(captured_.reuses.sparse_by_node, instruction,
                       [&](SlotId id, const CapturedSparse& captured) {
@@ -229,7 +229,7 @@ class ValueAssigner {
                       });
   }
 
-  /// How large the groups of rows were decides how long an operator on them takes.
+  /// Uses the captured sizes of the groups of rows, which decide the operator's time.
   void use_captured_ends(const Instruction& instruction, const Argument& argument,
                          ValueRule& rule) const {
     const std::int64_t rows = std::get<ValueRule::Lengths>(rule.kind).segments.back().sum;
@@ -241,11 +241,11 @@ class ValueAssigner {
         });
   }
 
-  /// A captured range narrows a demand on integers. Offsets and lengths say more than a range does;
-  /// of targets it tells whether some are ignored.
+  /// Narrows demands on integers by captured ranges. Offsets and lengths are stricter than ranges;
+  /// for targets, the range shows whether some are ignored.
   void use_captured_ranges(const Instruction& instruction) {
-    // The range is taken before the operator runs: of memory that it is about to overwrite it tells
-    // nothing.
+    // The range is recorded before the operator runs, so it is meaningless for memory that the
+    // operator overwrites.
     const std::vector<SlotId> overwritten = et_schema::slots_in(instruction.results);
     for_each_captured(captured_.ranges, instruction, [&](SlotId id, const CapturedRange& range) {
       Slot& slot = program_.slots[id];
@@ -259,7 +259,7 @@ class ValueAssigner {
     });
   }
 
-  /// By flat tensor index; nothing for an undefined tensor.
+  /// By flat tensor index; empty for an undefined tensor.
   [[nodiscard]] static std::vector<std::optional<SlotId>> flat_tensors(
       const std::vector<Argument>& arguments) {
     std::vector<std::optional<SlotId>> tensors;
@@ -300,7 +300,7 @@ class ValueAssigner {
     demands_.ask(*argument, *rule, row.meaning != Meaning::kDivisor);
   }
 
-  /// Element i of the list indexes dimension i; a mask takes as many dimensions as it has.
+  /// Element i of the list indexes dimension i; a mask covers as many dimensions as it has.
   void ask_index_list(const Instruction& instruction, const Argument& argument,
                       const std::string& why) {
     const auto* list = std::get_if<Argument::List>(&argument.value);
@@ -325,9 +325,9 @@ class ValueAssigner {
                                [this](SlotId id) { return program_.slots[id].sparse; });
   }
 
-  /// Lengths and offsets decide shapes. Those that the program computes, of what it draws or finds
-  /// in a batch, are made as the recorded shapes want them, by the operator nearest to where they
-  /// come from that the demand gets to.
+  /// Returns true if an operator's results must be generated because lengths and offsets decide
+  /// shapes. Those that the program computes from random numbers or from a batch are set to fit the
+  /// recorded shapes, at the operator closest to their origin.
   [[nodiscard]] bool makes_structure(const Instruction& instruction,
                                      const OperatorFacts& facts) const {
     if (follows_structure(facts)) {
@@ -345,8 +345,8 @@ class ValueAssigner {
     });
   }
 
-  /// Whether an operator's results follow from lengths or offsets among its arguments, which fit:
-  /// the batch sizes of packed sequences, the bag of each index.
+  /// Returns true if an operator's results follow from lengths or offsets among its arguments,
+  /// which already fit: the batch sizes of packed sequences, the bag of each index.
   [[nodiscard]] static bool follows_structure(const OperatorFacts& facts) {
     return std::ranges::any_of(facts.arguments, [](const ArgumentFact& row) {
       return row.meaning == Meaning::kOffsets || row.meaning == Meaning::kMonotone ||
@@ -364,7 +364,7 @@ class ValueAssigner {
            });
   }
 
-  /// Indices that follow from what a made mask selected need not fit: they are made as asked.
+  /// Returns true for indices that follow from a made mask, which may be out of range.
   [[nodiscard]] bool computes_selected_indices(const Instruction& instruction) const {
     return std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
       const Slot& slot = program_.slots[id];
@@ -373,8 +373,8 @@ class ValueAssigner {
     });
   }
 
-  /// Nor need those that are computed of numbers of which nothing was captured, as of a profile
-  /// alone: which part of a vocabulary a rank holds is such a number.
+  /// Returns true for indices computed from numbers without captured values, which may be out of
+  /// range too. A profile alone lacks such a number: the part of a vocabulary that a rank holds.
   [[nodiscard]] bool computes_unknown_indices(const Instruction& instruction) const {
     if (!captured_.ranges.empty() || !captured_.reuses.by_node.empty()) {
       return false;
@@ -408,8 +408,8 @@ class ValueAssigner {
     });
   }
 
-  /// Integers of which nothing is asked are zero, which is valid everywhere; other numbers as by
-  /// default.
+  /// Pins the results. Integers without a demand are zero, which is valid everywhere; other numbers
+  /// have their default.
   void pin_results(Instruction& instruction) {
     instruction.pinned = true;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
@@ -423,7 +423,7 @@ class ValueAssigner {
     });
   }
 
-  /// Rows as the lookup has them, which uses the same indices later.
+  /// Demands the number of rows that the later lookup with the same indices has.
   void ask_rows_per_table(const Instruction& instruction) {
     const Argument* rows = find_argument(program_, instruction, "rows_per_table");
     const std::optional<SlotId> indices = slot_named(program_, instruction, "indices");

@@ -10,7 +10,7 @@
 
 namespace understudy::generator {
 
-// Value rules by what they say.
+// Constructors of value rules, by kind.
 
 [[nodiscard]] inline et_schema::ValueRule integers(std::int64_t low, std::int64_t high,
                                                    std::string why = {}) {
@@ -18,7 +18,7 @@ namespace understudy::generator {
           std::move(why)};
 }
 
-/// Integers of which no more is asked than to be above zero: how large they are is a guess.
+/// Integers that need only be positive. Their range is a guess.
 [[nodiscard]] inline et_schema::ValueRule any_positive() {
   constexpr std::int64_t kFewIntegers = 8;
   return integers(1, kFewIntegers);
@@ -44,7 +44,7 @@ namespace understudy::generator {
   return {et_schema::ValueRule::Arange{.start = start, .step = step}};
 }
 
-/// Monotone from 0 to `end`, which the last element is if `include_last`.
+/// Monotone from 0 to `end`. The last element is `end` if `include_last`.
 [[nodiscard]] inline et_schema::ValueRule offsets(std::int64_t end, bool include_last,
                                                   std::int64_t longest = 0) {
   return {et_schema::ValueRule::Offsets{

@@ -19,7 +19,7 @@ std::optional<ValueRule> index_rule(const ArgumentFact& row, const CallView& cal
   return bound && *bound > 0 ? std::optional(integers(0, *bound)) : std::nullopt;
 }
 
-/// Positions in the last `dim` dimensions together, all of them where a tensor has no more.
+/// Positions in the last `dim` dimensions together, or in all if the tensor has fewer.
 std::optional<ValueRule> plane_index_rule(const ArgumentFact& row, const CallView& call) {
   const Slot* of = row.of.empty() ? call.first_result() : call.tensor(row.of);
   if (of == nullptr) {
@@ -38,7 +38,7 @@ std::optional<ValueRule> class_rule(const ArgumentFact& row, const CallView& cal
   const Slot* scores = call.tensor(row.of);
   const Slot* target = call.tensor(row.name);
   if (scores == nullptr || target == nullptr || !et_schema::is_integral(target->dtype)) {
-    return std::nullopt;  // class probabilities
+    return std::nullopt;  // targets are class probabilities
   }
   return ValueRule{
       ValueRule::Targets{.classes = size_at(scores, scores->sizes.size() > 1 ? 1 : 0).value_or(1),
@@ -61,7 +61,7 @@ std::optional<ValueRule> make_rule(const ArgumentFact& row, const Program& progr
     case Meaning::kPlaneIndex:
       return plane_index_rule(row, call);
     case Meaning::kIndexList:
-      return std::nullopt;  // a list: value_flow asks for each of its elements
+      return std::nullopt;  // value_flow handles each element of the list
     case Meaning::kClass:
       return class_rule(row, call);
     case Meaning::kLabel:

@@ -10,9 +10,9 @@
 namespace understudy::generator {
 namespace {
 
-constexpr std::int64_t kMostNumbers = 1 << 20;  // each is an entry of the program
+constexpr std::int64_t kMostNumbers = 1 << 20;  // each number is an entry of the program
 
-/// `count` numbers that never rise: the first is `first`, the others as equal as their sum allows.
+/// Returns `count` numbers that do not rise: `first`, then others as equal as the sum allows.
 std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::int64_t sum) {
   if (count < 1 || count > kMostNumbers || sum < first) {
     return std::nullopt;
@@ -27,14 +27,14 @@ std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::in
   return lengths(std::move(parts));
 }
 
-/// Lengths of padded sequences: the result has a batch size for each step of the first.
+/// Lengths of padded sequences: result 1 has a batch size for each step of the longest one.
 std::optional<ValueRule> sorted_lengths(const CallView& call, const Slot& self) {
   const std::optional<std::int64_t> longest = size_at(call.result(1), 0);
   const std::optional<std::int64_t> sum = size_at(call.first_result(), 0);
   return longest && sum ? falling(element_count(self), *longest, *sum) : std::nullopt;
 }
 
-/// How many sequences are as long as each step of packed data.
+/// Returns the number of sequences that reach each step of packed data.
 std::optional<ValueRule> batch_sizes(const ArgumentFact& row, const CallView& call,
                                      const Slot& self) {
   const bool batch_first = call.flag("batch_first").value_or(false);
@@ -45,21 +45,21 @@ std::optional<ValueRule> batch_sizes(const ArgumentFact& row, const CallView& ca
   return batch && rows ? falling(element_count(self), *batch, *rows) : std::nullopt;
 }
 
-/// PyTorch's embedding bags leave the end out unless they are asked to hold it; all others have it.
+/// PyTorch's embedding bags omit the end unless requested; all other operators include it.
 bool holds_end(const CallView& call) {
   const bool is_bag = call.op().find("embedding_bag") != std::string_view::npos;
   return call.flag("include_last_offset").value_or(!is_bag || call.op().starts_with("fbgemm::"));
 }
 
-/// Offsets, no two of which are further apart than a row of the dense tensor is long.
+/// Returns offsets whose distances are at most the row length of the dense tensor.
 std::optional<ValueRule> row_offsets(const CallView& call, std::int64_t end) {
   const bool is_padded = call.op() == "aten::_padded_dense_to_jagged_forward";
   return offsets(end, holds_end(call),
                  is_padded ? size_at(call.tensor("dense"), 1).value_or(0) : 0);
 }
 
-/// The rows that _grouped_mm divides: of what is two-dimensional, the first dimension but where
-/// groups are summed up.
+/// Returns the size of the dimension that _grouped_mm divides into groups: the columns of `mat2` if
+/// `self` is 3-D, the columns of `self` if both are 2-D (groups are summed), else its rows.
 std::optional<std::int64_t> grouped_rows(const CallView& call) {
   const Slot* left = call.tensor("self");
   const Slot* right = call.tensor("mat2");
@@ -73,7 +73,7 @@ std::optional<std::int64_t> grouped_rows(const CallView& call) {
   return size_at(left, right->sizes.size() == kMatrix ? 1 : 0);
 }
 
-/// The numbers, in order, as far as they are told: those of a bin lie evenly in its range.
+/// Returns the recorded numbers, ascending. Those of a bin are spaced evenly in its range.
 std::vector<std::int64_t> numbers_of(const et_schema::Reuse& reuse) {
   std::vector<std::int64_t> numbers;
   for (const et_schema::ReuseBin& bin : reuse.bins) {
@@ -92,8 +92,8 @@ std::vector<std::int64_t> numbers_of(const et_schema::Reuse& reuse) {
   return numbers;
 }
 
-/// Whether these are the offsets of a row-wise optimizer's state ("momentum1_offsets"): fewer
-/// elements than weights.
+/// Returns true for the offsets of a row-wise optimizer's state ("momentum1_offsets"), which has
+/// fewer elements than the weights.
 bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, const Slot& weights) {
   const std::string name = std::string(offsets_name.substr(0, offsets_name.find('_'))) + "_dev";
   const Slot* state = call.tensor(name);
@@ -101,7 +101,7 @@ bool has_one_state_a_row(std::string_view offsets_name, const CallView& call, co
          element_count(*state) < element_count(weights);
 }
 
-/// Where each table, or its optimizer's state, starts in the memory that all of them share.
+/// Returns where each table, or its optimizer's state, starts in the memory that all tables share.
 std::optional<ValueRule> table_offsets(const ArgumentFact& row, const CallView& call,
                                        const Slot& weights) {
   const Slot* starts = call.tensor(row.name);
@@ -117,7 +117,7 @@ std::optional<ValueRule> table_offsets(const ArgumentFact& row, const CallView& 
 }
 
 std::optional<ValueRule> table_columns(const ArgumentFact& row, const CallView& call) {
-  // One offset a table, and the end.
+  // One offset per table, and the end.
   const Slot* self = call.tensor(row.name);
   const std::int64_t tables =
       self == nullptr ? 1 : std::max<std::int64_t>(element_count(*self) - 1, 1);
@@ -125,8 +125,8 @@ std::optional<ValueRule> table_columns(const ArgumentFact& row, const CallView& 
   return columns ? std::optional(arange(0, *columns / tables)) : std::nullopt;
 }
 
-/// The identity; of more places than there are segments (a table whose columns are divided has its
-/// feature twice), the first ones again.
+/// Returns the identity. If there are more places than segments (a table with divided columns has
+/// its feature twice), the first segments repeat.
 std::optional<ValueRule> permutation(std::int64_t places, std::optional<std::int64_t> segments) {
   if (!segments || places <= *segments) {
     return arange(0, 1);
@@ -152,7 +152,7 @@ ValueRule group_ends(std::int64_t groups, std::int64_t rows, const et_schema::Re
   if (!is_captured || ends.back() < 1) {
     std::iota(ends.begin(), ends.end(), 1);
   }
-  // The captured step is another one: it may have had other rows.
+  // The captured step may have had another number of rows.
   const double scale = static_cast<double>(rows) / static_cast<double>(ends.back());
   std::vector<ValueRule::Segment> parts;
   for (const std::int64_t end : ends) {

@@ -8,20 +8,22 @@
 namespace understudy::generator {
 namespace {
 
-/// Hidden elements of a mask: a quarter, but never all of a row, whose softmax would be nothing.
+/// Hidden elements of a mask: a quarter, but never a whole row, whose softmax would be NaN.
 std::int64_t hidden_elements(const Slot& mask) {
   const bool repeats = !mask.strides.empty() && mask.strides.back() == 0;
   const std::int64_t row = repeats ? 1 : size_at(&mask, -1).value_or(1);
   return std::max<std::int64_t>(std::min(element_count(mask) / 4, row - 1), 0);
 }
 
-/// True in as many places as the first result has rows.
+/// Returns a mask with as many true elements as the first result has rows.
 std::optional<ValueRule> selecting_mask(const CallView& call) {
   const Slot* result = call.first_result();
   return result == nullptr ? std::nullopt : std::optional(mask(size_at(result, 0).value_or(0)));
 }
 
-/// True hides, where the value behind it is a number, and shows otherwise, as all true does.
+/// Returns a rule for the condition of where(). If the value chosen by true is a number
+/// (where.ScalarSelf), true hides an element: few are true. Otherwise true keeps the element, and
+/// nothing is returned.
 std::optional<ValueRule> choosing_mask(const CallView& call, const Slot& condition) {
   return call.overload() == "ScalarSelf" ? std::optional(mask(hidden_elements(condition)))
                                          : std::nullopt;
@@ -33,7 +35,7 @@ std::optional<ValueRule> keep_mask(const CallView& call) {
   return bernoulli(scale && *scale >= 1 ? 1 / *scale : kUsualShare);
 }
 
-/// A whole power from 0 on takes any base.
+/// Any base is valid for a non-negative integral exponent.
 bool takes_any_base(const CallView& call) {
   const std::optional<double> exponent = call.number("exponent");
   return exponent && *exponent >= 0 && *exponent == std::floor(*exponent);
@@ -120,7 +122,7 @@ std::optional<ValueRule> make_number_rule(const ArgumentFact& row, const CallVie
   switch (row.meaning) {
     case Meaning::kAscending: {
       const std::int64_t count = size_at(self, -1).value_or(1);
-      return arange(is_real ? -(count / 2) : 0, 1);  // numbers lie around zero
+      return arange(is_real ? -(count / 2) : 0, 1);  // real numbers are centred at zero
     }
     case Meaning::kZero:
       return constant(0);

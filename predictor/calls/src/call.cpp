@@ -44,7 +44,7 @@ std::int64_t element_count(const TensorLayout& tensor) {
   for (const std::int64_t size : tensor.sizes) {
     count *= static_cast<double>(size);
   }
-  // Sizes come from files: their product may be no number that a tensor can have.
+  // Sizes come from files: their product can overflow 64 bits.
   constexpr double kMost = 9e18;
   return static_cast<std::int64_t>(std::min(count, kMost));
 }
@@ -161,7 +161,7 @@ std::optional<TensorLayout> parse_tensor_layout(std::string_view text) {
   }
   const std::optional<DType> dtype = et_schema::dtype_from_string(text.substr(0, open));
   std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  // Sizes, strides, the count of a sparse tensor.
+  // Sizes, strides, and the number of stored elements.
   std::array<std::optional<std::vector<std::int64_t>>, 3> parts;
   for (auto& part : parts) {
     const std::size_t semicolon = std::min(inside.find(';'), inside.size());

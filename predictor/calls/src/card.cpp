@@ -17,7 +17,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// One figure, its key in a file, and what the file's unit is in ours.
+/// A figure: its key in a file, and the factor from the file's unit to ours.
 struct Figure {
   const char* key;
   double Card::*value;
@@ -153,7 +153,7 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-/// "32768K" → bytes; 0: not told.
+/// Returns the bytes of "32768K"; 0 if unknown.
 double cache_bytes(const std::string& text) {
   const double number = std::strtod(text.c_str(), nullptr);
   return number * (text.ends_with('M') ? kKibi * kKibi : text.ends_with('K') ? kKibi : 1);
@@ -176,7 +176,7 @@ double usable_cores() {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/// The value in a "key : value" of /proc/cpuinfo or /proc/meminfo; empty: not told.
+/// Returns the value of a "key : value" line in /proc/cpuinfo or /proc/meminfo; empty if missing.
 std::string value_of(const char* path, const std::string& key) {
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {

@@ -23,7 +23,7 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  /// False at the end of the text.
+  /// Reads the next record. Returns false at the end of the text.
   bool next(CsvRecord& record) {
     while (at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r')) {
       line_ += text_[at_] == '\n' ? 1U : 0U;

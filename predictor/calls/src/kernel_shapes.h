@@ -9,8 +9,7 @@
 
 namespace understudy::predictor {
 
-/// How a kernel table writes one operator: its short name, and the columns of its shape in the
-/// order in which `call` takes their values.
+/// An operator in kernel tables: its short name, and its shape columns in the order of `values`.
 struct KernelShape {
   std::string_view name;
   std::span<const std::string_view> columns;
@@ -19,7 +18,7 @@ struct KernelShape {
   std::string_view overload;  ///< "Tensor"
 };
 
-/// Null: no kernel table has that name.
+/// Returns null if no kernel table uses the name.
 [[nodiscard]] const KernelShape* find_kernel_shape(std::string_view name);
 
 }  // namespace understudy::predictor

@@ -16,16 +16,16 @@ namespace {
 
 using enum et_schema::DType;
 
-/// One card in the units of data sheets, dense: GiB, GB/s, MiB, MHz, and GFLOP/s by element type;
-/// 0: the sheet gives none.
+/// A card in the units of data sheets, without sparsity: GiB, GB/s, MiB, MHz, and GFLOP/s by
+/// element type. 0: not in the sheet.
 struct Sheet {
   const char* name;
   double memory, bandwidth, processors, l2, clock, cores;
   double float32, tf32, float64, float16, bfloat16, float8, int8;
-  const char* short_name = "";  ///< that means this one of several
+  const char* short_name = "";  ///< selects this card if several match
 };
 
-/// The makers' data sheets. Of an MI250X one of its two dies, which is a device of its own.
+/// From the vendors' data sheets. MI250X is one of its two dies, each of which is a device.
 constexpr Sheet kSheets[] = {
     {"AMD Instinct MI210", 64, 1638, 104, 8, 1700, 64, 22600, 0, 22600, 181000, 181000, 0, 181000},
     {"AMD Instinct MI250X", 64, 1638, 110, 8, 1700, 64, 23950, 0, 23950, 191500, 191500, 0, 191500},
@@ -102,7 +102,7 @@ Card card_of(const Sheet& sheet) {
   return card;
 }
 
-/// Letters and digits in a row, in lower case.
+/// Returns runs of letters and digits, in lower case.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char letter : name) {
@@ -125,7 +125,7 @@ bool holds_all(const std::vector<std::string>& words, const std::vector<std::str
   });
 }
 
-/// Of "MI300" that of the MI300X; of "" all.
+/// Returns the cards whose names contain `part`: MI300X for "MI300", all for "".
 std::vector<std::string> names_that_hold(std::string_view part) {
   const auto letters_of = [](std::string_view name) {
     return fmt::format("{}", fmt::join(words_of(name), ""));

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
 
-/// A calibration's cold rows count: in a step something else ran since an operator last met its
-/// tensors.
+/// Returns true for rows that ran with realistic caches. Of a calibration only cold rows count,
+/// because in a step other operators run between two uses of a tensor.
 bool is_measured(const et_schema::InstructionTime& row) {
   const bool ran =
       row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;
@@ -28,7 +28,7 @@ bool is_measured(const et_schema::InstructionTime& row) {
   return ran && !is_warm && (row.device ? *row.device : row.host).median_ns > 0;
 }
 
-/// A file itself, or the tables of a folder.
+/// Returns the file itself, or the tables of a folder.
 std::vector<std::string> tables_of(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
@@ -52,7 +52,7 @@ constexpr const char* kInputsHint =
        .hint = hint});
 }
 
-/// Else a first word of prose would be taken for the only column of a table.
+/// Refuses text without commas, whose first word would otherwise be read as a table's only column.
 void refuse_text_without_columns(const et_schema::InputFile& file) {
   const std::string_view text = file.data;
   const std::string_view first = text.substr(0, text.find('\n'));

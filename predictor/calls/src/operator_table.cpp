@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-/// How a title may tell the unit of its times: "Latency (us)", "latency_us"; without one
-/// milliseconds, as the published tables have them.
+/// The unit of times in a title: "Latency (us)", "latency_us". Titles without a unit are in
+/// milliseconds, as in the published tables.
 struct TimeUnit {
   std::string_view name;
   std::string_view text;
@@ -44,7 +44,7 @@ constexpr const char* kSummary = "the table of operators cannot be read";
                                         .hint = std::move(hint)});
 }
 
-/// Small letters, without blanks, underscores and brackets.
+/// Returns the title in lower case without blanks, underscores, hyphens and brackets.
 std::string plain(std::string_view title) {
   std::string text;
   for (const char c : title) {
@@ -78,7 +78,7 @@ constexpr auto kTitles = std::to_array<std::string_view>({"OPName",
                                                           "Input_Channel",
                                                           "Output_Channel"});
 
-/// Where a table has our columns, however their titles are written.
+/// Finds the expected columns in a table, however their titles are spelled.
 class Columns {
  public:
   explicit Columns(const CsvTable& table) : table_(table) {
@@ -94,7 +94,7 @@ class Columns {
       }
     }
   }
-  /// Nothing where there is none. The title itself goes before other spellings of it.
+  /// Returns the column, or nothing. The exact title takes precedence over other spellings.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view title) const {
     if (table_.has(title)) {
       return table_.find(title);
@@ -133,7 +133,7 @@ class Columns {
   }
 
   const CsvTable& table_;
-  std::map<std::string_view, Place> others_;  ///< of titles that are spelled in another way
+  std::map<std::string_view, Place> others_;  ///< titles with another spelling
 };
 
 /// The cells of one record by title.
@@ -154,7 +154,8 @@ class Row {
     }
     return record_.cells[*place];
   }
-  /// What there is in place of a title: often the same with a blank, a unit or small letters.
+  /// Lists the table's titles for the message about a missing one. Often the title is there, but
+  /// with a blank, a unit or lower-case letters.
   [[nodiscard]] std::string titles() const {
     constexpr std::size_t kMost = 12;
     std::string list = "none among";
@@ -183,7 +184,7 @@ class Row {
     }
     return value;
   }
-  /// In the title's unit in the file, nanoseconds here.
+  /// Returns a time in nanoseconds, converted from the title's unit.
   [[nodiscard]] double time_ns(std::string_view column, bool may_be_zero) const {
     const TimeUnit& unit = columns_.unit(column);
     const std::string expected =
@@ -221,7 +222,7 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
     if (!tensor) {
       row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", text);
     }
-    // Others may be empty: what a lookup's sums leave behind for another mode.
+    // Later tensors may be empty: embedding bags return outputs that only other modes use.
     for (const std::int64_t size : tensor->sizes) {
       if (size < 1 && all.empty()) {
         row.refuse(column, "sizes of 1 or more", text);
@@ -246,7 +247,7 @@ DType dtype_of(const Row& row) {
 OperatorCall kernel_call(const Row& row, const KernelShape& shape) {
   std::vector<std::int64_t> values;
   for (const std::string_view column : shape.columns) {
-    // The published tables misspell this one.
+    // The published tables misspell this title.
     const bool is_misspelt = column == "Kernel_Size" && row.has("Kernel_Szie");
     values.push_back(row.size(is_misspelt ? "Kernel_Szie" : column));
   }
@@ -273,7 +274,7 @@ OperatorCall general_call(const Row& row) {
   return call;
 }
 
-/// Work and bytes are counted in 64 bits.
+/// Refuses tensors whose work or bytes would overflow 64 bits.
 void check_sizes(const Row& row, std::string_view column, const OperatorCall& call) {
   constexpr double kMost = 0x1p62;
   for (const std::vector<TensorLayout>* tensors : {&call.inputs, &call.outputs}) {

@@ -14,13 +14,13 @@
 namespace understudy::predictor {
 namespace {
 
-// Widths, |ln|, of what no row tells. Assumed: no table has several kinds, types or places.
+// Widths, |ln|, of substitutions. Assumed: no table has several kinds, types or places.
 constexpr double kOtherKind = 0.4;
 constexpr double kOtherDtype = 0.2;
-constexpr double kOtherPlace = 0.7;  ///< GPUs' links for hosts', or the other way round
-constexpr double kNoNetwork = 2.3;   ///< nodes between which nothing is known: ten times
+constexpr double kOtherPlace = 0.7;  ///< links of GPUs for hosts, or vice versa
+constexpr double kNoNetwork = 2.3;   ///< unknown network between nodes: a factor of ten
 constexpr double kOtherNodes = 0.3;
-constexpr double kNear = 4;  ///< times a size that was measured, or a fourth of it
+constexpr double kNear = 4;  ///< factor around the measured sizes
 
 bool is_free(CommKind kind) {
   return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;
@@ -28,7 +28,7 @@ bool is_free(CommKind kind) {
 
 void widen(Estimate& estimate, double width) {
   if (!(estimate.low_ns > 0)) {
-    estimate.high_ns *= std::exp(width);  // no lower bound to lower
+    estimate.high_ns *= std::exp(width);  // a lower bound of 0 stays 0
     return;
   }
   const double low = std::log(estimate.ns / estimate.low_ns);
@@ -37,7 +37,7 @@ void widen(Estimate& estimate, double width) {
   estimate.high_ns = estimate.ns * std::exp(std::hypot(high, width));
 }
 
-/// What nothing of the kind was measured for.
+/// Marks an estimate that no rows of the kind support.
 void guess(Estimate& estimate, double width) {
   estimate.extrapolated = true;
   estimate.modelled = false;
@@ -102,7 +102,7 @@ CollectiveModels::Platform fit_platform(bool on_device, const std::vector<Collec
   return platform;
 }
 
-/// Sizes of a series, from the smallest to the largest of any number of ranks.
+/// Range of a series' sizes over all numbers of ranks.
 struct Sizes {
   double least_bytes = 0;
   double most_bytes = 0;
@@ -117,8 +117,8 @@ Sizes sizes_of(const Series& series) {
   return {std::exp(least), std::exp(most)};
 }
 
-/// The kind's own series: near whose sizes the call lies, of those of the element type asked for,
-/// else of float32, else any.
+/// Returns the kind's own series. Series with sizes near the call's come first, then those of its
+/// element type, then float32.
 const Series* find_series(const CollectiveModels& models, const SeriesKey& key, double bytes) {
   const Series* found = nullptr;
   const auto rank = [&key, bytes](const Series& series) {
@@ -144,7 +144,7 @@ const CollectiveModels::Platform& platform_of(const CollectiveModels& models, bo
   return found == models.platforms.end() ? models.platforms.front() : *found;
 }
 
-/// As the series tells. Beyond sizes that do not tell what a byte takes, more bytes move at the
+/// Evaluates the series. If its sizes do not determine the time per byte, additional bytes take the
 /// rate that all kinds have in common.
 Estimate answer_of(const CollectiveModels& models, const Series& series, double bytes, int ranks) {
   const auto [least_bytes, most_bytes] = sizes_of(series);
@@ -176,7 +176,7 @@ Estimate own(const CollectiveModels& models, const Series& series, const SeriesK
   return answer;
 }
 
-/// By the traffic of a kind that has rows; nothing where none has.
+/// Derives the time from another kind's rows by traffic. Returns nothing if there are none.
 std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey& key, double bytes,
                                 int ranks) {
   for (const CommKind other : similar_kinds(key.kind)) {
@@ -199,7 +199,7 @@ std::optional<Estimate> derived(const CollectiveModels& models, const SeriesKey&
   return std::nullopt;
 }
 
-/// The time on as many nodes as rows were measured on; nothing where no row of any kind was.
+/// Returns the time if rows of any kind have this number of nodes, otherwise nothing.
 std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey& key, double bytes,
                                  int ranks) {
   if (const Series* series = find_series(models, key, bytes)) {
@@ -208,7 +208,7 @@ std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey
   return derived(models, key, bytes, ranks);
 }
 
-/// On one node, or where nodes do not matter.
+/// Returns the time on one node, or independently of nodes.
 Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, int ranks) {
   key.nodes = 1;
   if (auto answer = measured(models, key, bytes, ranks)) {
@@ -219,7 +219,7 @@ Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, 
     guess(*answer, kOtherPlace);
     return *answer;
   }
-  // All rows are of several nodes: what they have in common as if it were one.
+  // All rows are from several nodes: use their common model as for one node.
   Estimate answer =
       known(common_ns(models.platforms.front().common, key.kind, bytes, ranks), "alpha_beta_gamma");
   guess(answer, kOtherPlace);
@@ -236,12 +236,12 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
     Estimate inside = inside_ns(models, key, bytes, ranks);
     inside.model = "one node: " + inside.model;
     guess(inside, kNoNetwork);
-    inside.low_ns = inside.ns;  // a slower network makes nothing faster
+    inside.low_ns = inside.ns;  // a slower network cannot shorten the time
     return inside;
   }
   Estimate slower = known(between_ns(*network, key.kind, bytes, ranks, key.nodes), "");
   widen(slower, std::hypot(network->width, kOtherNodes));
-  // Both levels move at once. A model of one node is asked for as many ranks as a node has.
+  // Both levels transfer at once. The model of one node is queried for the ranks of a node.
   const NodeLevel level = node_level(key.kind, bytes, ranks, key.nodes);
   if (level.ranks > 1) {
     Estimate inside = inside_ns(models, key, level.bytes, level.ranks);
@@ -299,7 +299,7 @@ Estimate estimate(const CollectiveModels& models, const CommCall& call) {
       key = equal;
     }
   }
-  // A group of one sends nothing, but calls all the same: the latency of one step at most.
+  // A group of one rank sends nothing but still calls: at most the latency of one step.
   const int ranks = std::max(call.ranks, 2);
   Estimate answer = call.nodes > 1 ? across_nodes(models, key, bytes, ranks)
                                    : inside_ns(models, key, bytes, ranks);

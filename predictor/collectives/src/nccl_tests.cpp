@@ -16,7 +16,7 @@ namespace {
 
 using et_schema::JsonField;
 
-/// What was measured out of place, or else in place.
+/// Returns the out-of-place result, otherwise the in-place one.
 std::optional<JsonField> body_of(const JsonField& result) {
   for (const char* place : {"out_of_place", "in_place"}) {
     if (const auto body = result.find(place); body && !body->is_null()) {
@@ -31,7 +31,7 @@ bool is_wrong(const JsonField& body) {
   return wrong && !wrong->is_null() && wrong->as_double() != 0;
 }
 
-/// The kind by the command line, else by the experiment's own name, else by the file's.
+/// Returns the kind named by the command line, otherwise by the experiment, otherwise by the file.
 std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& file) {
   std::vector<std::string> names;
   if (const auto arguments = root.find("args")) {
@@ -51,15 +51,14 @@ std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& f
   return std::nullopt;
 }
 
-/// Ranks of a call and the hosts that they are on.
+/// The ranks of a call, and their hosts.
 struct Group {
   int ranks = 0;
   std::set<std::string> hosts;
 };
 
-/// A process with several GPUs lists only the first, whichever MPI started it: as many ranks as
-/// the configuration says stand behind each entry, unless the numbers of the entries leave no room.
-/// Where ranks were split into groups, each call has those of one group.
+/// Returns the ranks of the largest group. A process with several GPUs is listed with the first one
+/// only, so the entries are multiplied by threads and GPUs, unless their rank numbers are complete.
 Group group_of(const JsonField& config) {
   const auto number = [](const JsonField& of, const char* key) {
     const auto field = of.find(key);
@@ -106,7 +105,7 @@ std::optional<CollectiveRow> row_of(const JsonField& result, ReadCollectives& re
     ++read.left_out["sizes of 0"];
   } else {
     row.dtype = *dtype;
-    // "cpu_time" where the calls were timed on the host.
+    // The key is "cpu_time" if calls were timed on the host.
     const auto time = body->find("time");
     row.median_ns = (time ? *time : body->at("cpu_time")).as_double() * kNsPerUs;
     return row;
@@ -136,7 +135,7 @@ ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& 
     refuse_rows(file, "args", "a program of nccl-tests: all_reduce_perf", "none");
   }
   const Group group = group_of(root.at("config"));
-  const auto on_device = root.find("on_device");  // of `replay --sweep`, which has CPUs, too
+  const auto on_device = root.find("on_device");  // `replay --sweep`, also on CPUs
   ReadCollectives read;
   for (const JsonField& result : root.at("results").items()) {
     if (auto row = row_of(result, read)) {

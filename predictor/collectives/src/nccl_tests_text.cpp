@@ -1,6 +1,6 @@
-// Format: what nccl-tests print, of all versions: up to 2.10 each program has columns of its own
-// (all_gather neither redop nor root) and tells the largest error, since then the number of wrong
-// elements; 2.17 names the program, 2.18 has a time of day, 2.20 four columns for each iteration.
+// Format: the text of nccl-tests, all versions. Up to 2.10 each program has its own columns
+// (all_gather has neither redop nor root) and prints the largest error; later versions print the
+// number of wrong elements. 2.17 names the program, 2.18 adds a time of day, 2.20 four columns.
 
 #include <fmt/format.h>
 
@@ -26,13 +26,13 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-/// Where the columns stand, counted from the right: those of the left may be blank.
+/// Positions of columns, counted from the right, because columns on the left can be blank.
 struct Columns {
-  std::size_t time = 0;   ///< of the first time
-  std::size_t wrong = 0;  ///< of the count, or the largest error, after it
+  std::size_t time = 0;   ///< position of the first time
+  std::size_t wrong = 0;  ///< position of the error count, or of the largest error
   std::size_t count = 0;
   bool has_timestamp = false;
-  bool has_errors = false;  ///< up to 2.10: no count
+  bool has_errors = false;  ///< up to 2.10: the largest error instead of a count
 };
 
 std::optional<Columns> columns_of(const std::vector<std::string_view>& header) {
@@ -56,7 +56,7 @@ std::optional<Columns> columns_of(const std::vector<std::string_view>& header) {
   return columns;
 }
 
-/// Up to 2.10 a result was wrong above these errors (DeltaMaxValue).
+/// Returns the error above which a result was wrong, up to 2.10 (DeltaMaxValue).
 double most_error(DType dtype) {
   constexpr double kHalf = 1e-2;
   constexpr double kFloat = 1e-5;
@@ -74,7 +74,7 @@ double most_error(DType dtype) {
   }
 }
 
-/// What stands before the first table's header in its line; nothing where there is no table.
+/// Returns the text before the first table's header in its line, or nothing if there is no table.
 std::optional<std::string_view> tag_of_header(std::string_view text) {
   for (std::size_t at = text.find("algbw"); at != std::string_view::npos;
        at = text.find("algbw", at + 1)) {
@@ -88,8 +88,8 @@ std::optional<std::string_view> tag_of_header(std::string_view text) {
   return std::nullopt;
 }
 
-/// What a launcher puts before each line: "[1,0]<stdout>:" of mpirun --tag-output, "0: " of
-/// srun --label. `of_header`: what stood before the table's header.
+/// Removes the tag that a launcher puts before each line: "[1,0]<stdout>:" (mpirun --tag-output),
+/// "0: " (srun --label), or `of_header`, the text before the table's header.
 std::string_view without_tag(std::string_view line, std::string_view of_header) {
   constexpr std::string_view kStdout = "<stdout>:";
   if (const std::size_t tag = line.find(kStdout); tag != std::string_view::npos) {
@@ -103,16 +103,16 @@ std::string_view without_tag(std::string_view line, std::string_view of_header) 
   return !of_header.empty() && line.starts_with(of_header) ? line.substr(of_header.size()) : line;
 }
 
-/// One run of a program: what stands before its table, and the table.
+/// One run of a program: the lines before its table, and the table.
 struct Run {
   std::optional<CommKind> kind;
-  std::map<std::string, std::set<std::string>> ranks;  ///< their numbers by group
+  std::map<std::string, std::set<std::string>> ranks;  ///< rank numbers by group
   std::map<std::string, std::set<std::string>> hosts;  ///< by group
   std::optional<Columns> columns;
   std::vector<CollectiveRow> rows;
-  std::vector<std::size_t> lines;  ///< of the rows
-  double bus_factor = 0;           ///< by the row that tells it best
-  double best_algbw = 1;           ///< smaller ones are too coarse
+  std::vector<std::size_t> lines;  ///< line numbers of the rows
+  double bus_factor = 0;           ///< from the row with the largest bandwidth
+  double best_algbw = 1;           ///< smaller bandwidths are too coarse
 };
 
 class TextReader {
@@ -215,7 +215,8 @@ class TextReader {
     }
   }
 
-  /// What the lines around the table say of all rows.
+  /// Ends a run: sets the collective, the ranks and the nodes of its rows, which the lines around
+  /// the table name once for all rows.
   void finish() {
     Run run = std::exchange(run_, {});
     if (run.rows.empty()) {
@@ -244,7 +245,7 @@ class TextReader {
     }
   }
 
-  /// 0: they do not tell.
+  /// Infers the ranks from bandwidths. Returns 0 if that is impossible.
   static int ranks_by_bandwidths(CommKind kind, double bus_factor) {
     switch (et_schema::traits(kind).bus) {
       case et_schema::BusFactor::kTwoRings:

@@ -18,7 +18,8 @@ namespace {
 
 using et_schema::KinetoComm;
 
-/// nccl-tests' size; of splits the larger side. Nothing where the profile does not tell.
+/// Returns nccl-tests' size; for splits that of the larger side. Returns nothing if the profile
+/// does not record the elements.
 std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
                                      std::int64_t item_bytes) {
   std::int64_t in_bytes = 0;

@@ -28,7 +28,7 @@ std::int64_t multiplied(const JsonField& field, std::int64_t a, std::int64_t b) 
   return product;
 }
 
-/// nccl-tests' size of a call that a rank's own elements are known of.
+/// Returns nccl-tests' size of a call, computed from one rank's elements.
 std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int64_t item_bytes) {
   const auto in = call.find("in_msg_size");
   const auto out = call.find("out_msg_size");
@@ -113,8 +113,8 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   return cells;
 }
 
-/// A row of size(B), count, type, time(ns), busbw(GB/s) out of place, the last two again in place:
-/// read by position, since names come twice. `factor` becomes bandwidth x time / size.
+/// Reads a row of size(B), count, type, then time(ns) and busbw(GB/s) out of place and in place, by
+/// position, because names occur twice. Sets `factor` to bandwidth x time / size.
 CollectiveRow size_table_row(const std::vector<std::string_view>& cells, const std::string& file,
                              const std::string& where, double& factor) {
   constexpr std::size_t kCells = 7;
@@ -184,7 +184,7 @@ RowFormat format_of(std::string_view text) {
     return has(text, "\"nccl_version\"") && has(text, "\"results\"") ? RowFormat::kNcclJson
                                                                      : RowFormat::kNone;
   }
-  // The latency may stand behind the many splits of a large group's first call.
+  // Search the whole text: the splits of a large group's first call can precede its latency.
   if (first == '[' && has(text, "\"comms\"") && has(text, "\"latency_us\"")) {
     return RowFormat::kCommReplay;
   }
@@ -238,7 +238,7 @@ bool is_collective_rows(std::string_view text) {
 }
 
 ReadCollectives parse_collective_rows(std::string_view text, const std::string& file) {
-  // A path says nothing about a measurement, and is another one on each machine.
+  // Only the file's name: paths differ between machines.
   const std::string name = std::filesystem::path(file).filename();
   ReadCollectives read;
   switch (format_of(text)) {

@@ -12,27 +12,28 @@ namespace understudy::predictor {
 
 inline constexpr double kNsPerUs = 1e3;
 
-/// A file that cannot be read: what was expected of which part, and what is there.
+/// Throws Error (bad input): a file cannot be read because `field` is not as expected.
 [[noreturn]] void refuse_rows(const std::string& file, std::string field, std::string expected,
                               std::string got);
 
-/// "all_reduce", "allreduce", "AllReduce", "_allgather_base", "alltoallv": letters alone count.
+/// Returns the kind of a name in any tool's spelling ("all_reduce", "AllReduce", "_allgather_base",
+/// "alltoallv"). Only letters are compared.
 [[nodiscard]] std::optional<CommKind> kind_of_tool_name(std::string_view name);
 
-/// The whole text as a number.
+/// Parses the whole text as a number.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
 
-/// The number of ranks by an all-reduce's own bandwidths, 2 (n - 1) / n = bus / algorithm; nothing
-/// where no whole number fits to one in a hundred.
+/// Returns the number of ranks n of an all-reduce with bus / algorithm bandwidth = 2 (n - 1) / n =
+/// `factor`. Returns nothing unless a whole number matches within 1 %.
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
 
-/// "build/all_reduce_perf": the kind of a program of nccl-tests, where the text names one.
+/// Returns the kind of an nccl-tests program that the text names ("build/all_reduce_perf").
 [[nodiscard]] std::optional<CommKind> kind_of_program(std::string_view line);
 
-/// What a rank sends its neighbour another one receives: each message counts as both.
+/// Adds a receive for each send: every message from a rank is received by another.
 void add_receives(ReadCollectives& read);
 
-/// True of a text with a header of nccl-tests' tables.
+/// Returns true if the text contains the header of an nccl-tests table.
 [[nodiscard]] bool is_nccl_tests_text(std::string_view text);
 [[nodiscard]] ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file);
 [[nodiscard]] ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& file);

@@ -14,9 +14,9 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kBeyond = 2;         ///< widens what was calibrated inside, beyond it
-constexpr double kLeastWidth = 0.01;  ///< what two sweeps of one machine differ by at least
-// Steps where the rows are too few to tell: about those of all-reduce on 2 to 8 A100.
+constexpr double kBeyond = 2;         ///< factor on widths outside of the calibrated range
+constexpr double kLeastWidth = 0.01;  ///< minimum difference of two sweeps on one machine
+// Steps if there are too few rows: similar to all-reduce on 2 to 8 A100.
 constexpr double kAssumedSizeStep = 0.15;
 constexpr double kAssumedRankStep = 0.25;
 
@@ -30,14 +30,14 @@ struct AlphaBeta {
 };
 
 double time_ns(const AlphaBeta& base, CommKind kind, double bytes, int ranks) {
-  // Where no latency was found, no bytes take this: never 0, since shares of it are taken.
+  // Time of no bytes if no latency was found. Never 0, because it is a divisor.
   constexpr double kLeastNs = 1e-6;
   const Traffic traffic = traffic_of(kind, bytes, ranks);
   return std::max(kLeastNs,
                   base.alpha_ns * traffic.steps + base.beta_ns_per_byte * traffic.link_bytes);
 }
 
-/// One size on one number of ranks, equal rows as one.
+/// A size on one number of ranks; equal rows are merged.
 struct Point {
   double bytes = 0;
   double ns = 0;
@@ -94,7 +94,7 @@ SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta
   return curve;
 }
 
-/// What a point's own curve tells of it without it.
+/// Predictions of points by their own curve without them.
 struct LeftOut {
   std::vector<double> scores;  ///< |ln error| / the walk's deviation
   std::vector<double> predicted, measured;
@@ -113,8 +113,7 @@ void leave_out_sizes(CommKind kind, const SizeCurve& curve, const Sweep& sweep,
   }
 }
 
-/// Leaves the two sizes of one end out and predicts them from the rest: |ln error| per
-/// sqrt(ln size).
+/// Predicts the two sizes at one end from the others. Adds |ln error| per sqrt(ln size).
 void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
                    std::vector<double>& scores) {
   constexpr std::ptrdiff_t kLeftOut = 2;
@@ -135,7 +134,7 @@ void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
   }
 }
 
-/// What leaving out each number of ranks between two others would have missed by.
+/// Returns the errors if each inner number of ranks is left out.
 std::vector<double> rank_scores(const std::vector<SizeCurve>& curves) {
   std::vector<double> scores;
   for (std::size_t c = 1; c + 1 < curves.size(); ++c) {
@@ -153,7 +152,7 @@ std::vector<double> rank_scores(const std::vector<SizeCurve>& curves) {
   return scores;
 }
 
-/// A curve's answer at a size.
+/// A curve's value at a size.
 struct CurveAnswer {
   double efficiency = 1;
   double width = 0;  ///< |ln|, 90 %
@@ -203,7 +202,7 @@ Estimate estimate(const Series& series, double bytes, int ranks) {
     ln_ranks.push_back(std::log(curve.ranks));
   }
   const Place place = find_place(ln_ranks, std::log(ranks));
-  // Where the sizes tell no latency, a smaller call takes as long as the smallest, or less.
+  // If the sizes determine no latency, a smaller call takes at most the time of the smallest.
   const double least_bytes = std::exp(series.curves[place.below].ln_bytes.front());
   const bool is_least = series.alpha_ns <= 0 && bytes < least_bytes;
   bytes = is_least ? least_bytes : bytes;

@@ -20,7 +20,7 @@ Pattern pattern_of(CommKind kind) {
   return et_schema::traits(kind).pattern;
 }
 
-/// The patterns by likeness to each; those with more in common of steps and links first.
+/// For each pattern, all patterns by decreasing similarity of steps and links.
 constexpr std::array<std::array<Pattern, kPatterns>, kPatterns> kLikest = {{
     {Pattern::kRing, Pattern::kTwoRings, Pattern::kTree, Pattern::kExchange, Pattern::kMessage,
      Pattern::kNothing},
@@ -44,7 +44,7 @@ bool has_bytes(CommKind kind) {
   return pattern_of(kind) != Pattern::kNothing;
 }
 
-/// Sum of what rank `of` sends to others, or gets from them.
+/// Returns the bytes that rank `of` sends to others, or receives from them.
 double exchanged(const std::vector<std::int64_t>& sent_bytes, int ranks, int of, bool is_sent) {
   double sum = 0;
   for (int other = 0; other < ranks; ++other) {
@@ -91,7 +91,7 @@ double node_bytes(CommKind kind, double bytes, int ranks, int nodes) {
   if (pattern_of(kind) != Pattern::kExchange) {
     return traffic_of(kind, bytes, ranks).link_bytes;
   }
-  // Gather and scatter have one root: its node alone is busy, with one rank's worth.
+  // Gather and scatter have one root: only its node is busy, with one rank's data.
   const bool has_root = et_schema::traits(kind).has_root;
   const double per_node = static_cast<double>(ranks) / nodes;
   return bytes * (1 - 1.0 / nodes) * (has_root ? 1 : per_node);
@@ -121,7 +121,7 @@ std::vector<CommKind> similar_kinds(CommKind kind) {
         kinds.push_back(other);
       }
     }
-    // Variants of one collective stand beside each other in CommKind.
+    // Variants of one collective are neighbours in CommKind.
     std::stable_sort(kinds.begin() + first, kinds.end(),
                      [&](CommKind a, CommKind b) { return distance(a) < distance(b); });
   }

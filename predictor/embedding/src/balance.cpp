@@ -9,10 +9,10 @@
 namespace understudy::predictor {
 namespace {
 
-/// Smaller gains are rounding.
+/// Smaller gains are rounding errors.
 constexpr double kLeastGain = 1e-9;
 
-/// The state of a search: shards on ranks, and a step's time, kept as shards move.
+/// State of a search: the assignment of shards, and the step's time, updated as shards move.
 class Balance {
  public:
   Balance(const Placement& on, const std::vector<ShardLoad>& loads, std::vector<int> rank_of)
@@ -26,8 +26,9 @@ class Balance {
 
   Balanced take() { return {std::move(rank_of_), ns_}; }
 
-  /// Moves one shard, or makes two change places, so that the step is shorter; false if no such
-  /// change does that. Tries shards of the ranks that a phase waits for, and takes each one's best.
+  /// Moves or swaps one shard so that the step becomes shorter; returns false if that is
+  /// impossible. Considers shards of ranks that a phase waits for; takes the best change of the
+  /// first that has one.
   bool improve() {
     const double limit = ns_ * (1 - kLeastGain);
     for (const int busy : busiest_ranks()) {
@@ -60,17 +61,17 @@ class Balance {
   struct Change {
     std::size_t shard = 0;
     int to = 0;
-    std::size_t with = 0;  ///< the shard that comes back; `shard` itself: none
+    std::size_t with = 0;  ///< the shard swapped for `shard`; equal to `shard`: none
     double ns = 0;
   };
-  /// What a step waits for.
+  /// Maximum loads, which a step waits for.
   struct Maxima {
     double forward = 0;
     double backward = 0;
     double link_bytes = 0;
-    double index_bytes = 0;  ///< likewise, of the indices
+    double index_bytes = 0;  ///< of the index exchange
   };
-  /// The ranks with the most of a load, or the least: three, since a change touches two.
+  /// The three ranks with the largest or smallest load. A change affects two, so three suffice.
   using Outermost = std::vector<int>;
 
   std::vector<int> busiest_ranks() const {
@@ -94,7 +95,7 @@ class Balance {
   }
 
   Maxima maxima_of(int from, const RankLoad& from_load, int to, const RankLoad& to_load) const {
-    /// The outermost of the two and of the ranks beside them.
+    /// Returns the extreme load of the two changed ranks and all others.
     const auto extreme = [&](const Outermost& ranks, double RankLoad::*load, double sign) {
       double value = sign * std::max(sign * (from_load.*load), sign * (to_load.*load));
       for (const int rank : ranks) {
@@ -129,7 +130,7 @@ class Balance {
            costs_.embedding.time(maxima.backward, Direction::kBackward).ns;
   }
 
-  /// Adds up from scratch: differences of sums would drift.
+  /// Recomputes all sums, because incremental updates accumulate rounding errors.
   void refresh() {
     std::ranges::fill(ranks_, RankLoad{});
     for (std::size_t i = 0; i < loads_.size(); ++i) {
@@ -164,7 +165,7 @@ class Balance {
       return;
     }
     const Maxima maxima = maxima_of(from, from_load, change.to, to_load);
-    // Times are dear to ask for, and none falls where no maximum does.
+    // Querying times is expensive. A time can only decrease if a maximum does.
     const bool may_be_shorter = maxima.forward < now_.forward || maxima.backward < now_.backward ||
                                 maxima.link_bytes < now_.link_bytes ||
                                 maxima.index_bytes < now_.index_bytes;

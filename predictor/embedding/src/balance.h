@@ -15,11 +15,11 @@ struct Balanced {
   double ns = 0;
 };
 
-/// Moves shards, or makes two change places, as long as that makes the step shorter.
+/// Moves or swaps shards between ranks as long as that shortens the step.
 [[nodiscard]] Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads,
                                std::vector<int> rank_of);
 
-/// Numbers of the items, from 0 on, by falling value; equal ones in their order.
+/// Returns the items' indices by decreasing value; equal items keep their order.
 template <typename Item, typename Value = std::identity>
 [[nodiscard]] std::vector<std::size_t> by_falling(const std::vector<Item>& items,
                                                   Value value = {}) {
@@ -30,7 +30,7 @@ template <typename Item, typename Value = std::identity>
   return order;
 }
 
-/// Adds (or, with -1, takes away) a shard's part.
+/// Adds a shard's load to its rank, or subtracts it if `sign` is -1.
 void add(RankLoad& rank, const ShardLoad& shard, double sign);
 
 }  // namespace understudy::predictor

@@ -23,14 +23,14 @@ double hits_of(const EmbeddingTable& table, double batch, double cache_bytes) {
     return lookups;
   }
   const ReuseShares shares = shares_of(table, batch);
-  // Not more rows than the table has: of fewer, each is met more often.
+  // A table limits the number of distinct rows. If it has fewer, each row is read more often.
   const double met = std::min(lookups / mean_reuse(shares), static_cast<double>(table.rows));
   const double times = met > 0 ? lookups / (met * mean_reuse(shares)) : 1;
   double left = cache_bytes / table_bytes(table) * static_cast<double>(table.rows);
   double hits = 0;
   for (std::size_t bin = kReuseBins; bin-- > 0 && left > 0;) {
     const double kept = std::min(left, met * shares[bin]);
-    hits += kept * (times * bin_times(bin) - 1);  // the first meeting brings the row in
+    hits += kept * (times * bin_times(bin) - 1);  // the first read misses
     left -= kept;
   }
   return std::min(hits, lookups);
@@ -54,9 +54,9 @@ double dot(const auto& a, const auto& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Least squares of errors as shares of what is predicted, from a fit of shares of what was
-/// measured, which by itself leans to short times. The tenth that fits worst does not count: a
-/// neighbour on the machine makes single rows many times as long.
+/// Minimizes errors relative to predictions. The start is a fit relative to measurements, which
+/// alone is biased to short times. Drops the worst tenth of rows, because other load on the machine
+/// makes single rows many times longer.
 std::vector<double> trimmed_fit(const DesignMatrix& design, const std::vector<double>& times) {
   constexpr int kRounds = 3;
   std::vector<double> ns = relative_least_squares(design, times);
@@ -90,10 +90,10 @@ double mean_score(const DesignMatrix& design, const std::vector<double>& times,
   return sum / static_cast<double>(times.size());
 }
 
-/// With the cache size that fits best.
+/// Fits the coefficients with the best cache size.
 EmbeddingFit fit_calls(const Calls& calls) {
-  constexpr int kSmallest = 15;  // 32 KiB, a core's first cache
-  constexpr int kLargest = 30;   // 1 GiB, more than any has
+  constexpr int kSmallest = 15;  // 32 KiB, a core's L1 cache
+  constexpr int kLargest = 30;   // 1 GiB, larger than any cache
   std::vector<double> times;
   for (const EmbeddingRow* call : calls) {
     times.push_back(call->median_ns);
@@ -117,7 +117,7 @@ EmbeddingFit fit_calls(const Calls& calls) {
   return best;
 }
 
-/// Predicts each fifth from the others; every fifth row, so that sweeps are spread over the folds.
+/// Predicts each fifth of the rows from the others, interleaved so that sweeps spread over folds.
 void leave_out(const Calls& calls, EmbeddingFit& fit) {
   std::vector<double> predicted;
   std::vector<double> measured;

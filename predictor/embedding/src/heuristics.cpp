@@ -39,7 +39,7 @@ Numbers norm_lookup_costs(const ShardTask& task) {
   return lookups;
 }
 
-/// The rank with the least cost that has room; where none has, the one with the least bytes.
+/// Returns the cheapest rank that has room, otherwise the one with the fewest bytes.
 std::size_t best_rank(const Numbers& cost_sums, const Numbers& byte_sums, double bytes,
                       double memory_bytes) {
   std::size_t best = cost_sums.size();

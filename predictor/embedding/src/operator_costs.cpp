@@ -13,7 +13,7 @@ constexpr const char* kGradient = "aten::_embedding_bag_backward";
 constexpr const char* kSparseGradient = "aten::_embedding_bag_backward (sparse)";
 constexpr const char* kUpdate = "aten::index_add_";
 
-/// Only the size of an element matters; no integer, which would count as indices.
+/// Returns a floating-point type of that size, because integers count as indices.
 DType type_of(std::int64_t item_bytes) {
   switch (item_bytes) {
     case 1:
@@ -27,7 +27,7 @@ DType type_of(std::int64_t item_bytes) {
   }
 }
 
-/// A call's sizes: at least one lookup, which no model is without.
+/// Sizes of a call, with at least one lookup, which the models require.
 struct Sizes {
   std::int64_t bags = 1;
   std::int64_t lookups = 1;
@@ -59,7 +59,7 @@ OperatorCall gradient_call(const EmbeddingTable& table, const Sizes& sizes) {
           {gradient}};
 }
 
-/// As the simulator takes the sum of a table and a sparse gradient.
+/// Returns the call that the simulator uses for the sum of a table and a sparse gradient.
 OperatorCall update_call(const EmbeddingTable& table, const Sizes& sizes) {
   const DType dtype = type_of(table.item_bytes);
   const TensorLayout whole{dtype, {table.rows, table.dim}};
@@ -104,7 +104,7 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
     }
     return sum;
   };
-  // The width is a usual table's: tables of one step err together.
+  // The width is that of a usual table, because errors of one step's tables are correlated.
   const auto width_of = [&predict](Direction direction) {
     constexpr double kBatch = 2048;
     const Estimate usual = predict({.rows = 100'000, .dim = 64, .pooling = 10}, kBatch, direction);

@@ -21,7 +21,7 @@ EmbeddingTable table_of(const ShardTask& task, const Shard& shard) {
   if (shard.split == Split::kColumns) {
     table.dim = part;
   } else if (shard.split == Split::kRows) {
-    // Lookups are divided among the parts by rows. How often a row repeats stays the same.
+    // Parts by rows share the lookups. The reuse of each row does not change.
     table.pooling *= static_cast<double>(part) / static_cast<double>(table.rows);
     table.rows = part;
   }
@@ -30,7 +30,7 @@ EmbeddingTable table_of(const ShardTask& task, const Shard& shard) {
 
 ShardLoad load_of(const Placement& on, const Shard& shard) {
   const EmbeddingTable table = table_of(on.task, shard);
-  constexpr double kIndexBytes = 8;  // int64, lookups and the bags' offsets
+  constexpr double kIndexBytes = 8;  // int64, for lookups and offsets of bags
   const auto batch = static_cast<double>(on.task.batch);
   return {.forward = on.costs.embedding.load(table, batch * on.ranks, Direction::kForward),
           .backward = on.costs.embedding.load(table, batch * on.ranks, Direction::kBackward),

@@ -13,10 +13,10 @@ double in_sectors(double bytes) {
   return std::ceil(bytes / kSector) * kSector;
 }
 
-/// Index pointers and the like that a warp reads for its bag.
+/// Bytes of index pointers and offsets that a warp reads for its bag.
 constexpr double kOffsetsBytes = 32 + 64;
 
-/// Numbers may have any size; the formulas were published for four bytes each.
+/// Elements may have any size; the formulas were published for four bytes.
 double row_bytes(const EmbeddingTable& table) {
   return in_sectors(static_cast<double>(table.item_bytes * table.dim));
 }
@@ -55,7 +55,8 @@ EmbeddingCosts published_embedding_costs(const PublishedCard& card) {
     if (direction == Direction::kForward) {
       return published_forward_bytes(table, batch);
     }
-    // Arithmetic as the bytes that take as long, where it takes longer.
+    // If arithmetic takes longer than memory traffic, the load is the bytes that DRAM moves in the
+    // time of the arithmetic.
     const double flops = batch * table.pooling * static_cast<double>(table.dim);
     return std::max(published_backward_bytes(table, batch),
                     flops / card.peak_gflops * card.dram_gb_per_s);
@@ -64,7 +65,7 @@ EmbeddingCosts published_embedding_costs(const PublishedCard& card) {
     if (!(load > 0)) {
       return {};
     }
-    // Published for lookups of FBGEMM on a V100 by these formulas: 43 % mean error over all tables.
+    // Published for FBGEMM's lookups on a V100: 43 % mean error over all tables.
     constexpr double kNsPerUs = 1e3;
     constexpr double kLow = 0.6;
     constexpr double kHigh = 1.8;

@@ -25,8 +25,8 @@ double work_of(const ShardLoad& load) {
   return load.forward + load.backward;
 }
 
-/// By falling load each where the step then is shortest, the least loaded rank where that is equal.
-/// Nothing where one finds no room.
+/// Places shards by decreasing load where the step becomes shortest, on ties on the least loaded
+/// rank. Returns nothing if a shard finds no room.
 std::optional<std::vector<int>> greedy_by_time(const Placement& on,
                                                const std::vector<ShardLoad>& loads) {
   std::vector<RankLoad> sums(static_cast<std::size_t>(on.ranks));
@@ -55,7 +55,7 @@ std::optional<std::vector<int>> greedy_by_time(const Placement& on,
   return rank_of;
 }
 
-/// The largest first, each where most room is left: fits where anything of the kind does.
+/// Places the largest shard first, each on the emptiest rank. Returns nothing if one does not fit.
 std::optional<std::vector<int>> by_room(const Placement& on, const std::vector<ShardLoad>& loads) {
   std::vector<double> used(static_cast<std::size_t>(on.ranks));
   std::vector<int> rank_of(loads.size());
@@ -70,7 +70,7 @@ std::optional<std::vector<int>> by_room(const Placement& on, const std::vector<S
   return rank_of;
 }
 
-/// Where to start from: assignments of the shards to ranks that fit.
+/// Returns the starts of the search: assignments of shards to ranks that fit.
 std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<ShardLoad>& loads,
                                         const std::vector<Plan>& plans,
                                         const std::vector<Shard>& shards) {
@@ -89,7 +89,7 @@ std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<S
   return starts;
 }
 
-/// Moves shards from each start as long as that shortens the step. Nothing where none fits.
+/// Improves each start by moving shards; returns the best plan. Returns nothing if no start fits.
 std::optional<Plan> best_plan(const Placement& on, const std::vector<Shard>& shards,
                               const std::vector<Plan>& plans, const SearchOptions& options) {
   const std::vector<ShardLoad> loads = loads_of(on, shards);
@@ -113,7 +113,7 @@ std::optional<Plan> best_plan(const Placement& on, const std::vector<Shard>& sha
   return plan;
 }
 
-/// The shards with one of them cut in two; nothing where that cannot be cut.
+/// Returns the shards with shard `at` split in two, or nothing if it cannot be split.
 std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector<Shard> shards,
                                               std::size_t at, bool by_rows) {
   const auto halves = halves_of(task, shards[at], by_rows);
@@ -125,7 +125,7 @@ std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector
   return shards;
 }
 
-/// The shards with the one of most work cut in two by its columns; nothing where it is too narrow.
+/// Returns the shards with the most expensive one split by columns, or nothing if it is too narrow.
 std::optional<std::vector<Shard>> halve_largest(const Placement& on, const Plan& plan) {
   const std::vector<ShardLoad> loads = loads_of(on, plan.shards);
   const auto largest = std::ranges::max_element(loads, {}, work_of);
@@ -133,10 +133,9 @@ std::optional<std::vector<Shard>> halve_largest(const Placement& on, const Plan&
                      false);
 }
 
-/// Parts that find room together: of those that do not, the one of most bytes is halved, as often
-/// as it takes. Nothing where they cannot be cut any further.
+/// Halves the largest shard until all fit together. Returns nothing if it cannot be halved.
 std::optional<std::vector<Shard>> cut_for_room(const Placement& on, std::vector<Shard> shards) {
-  constexpr std::size_t kMostCuts = 32;  // a rank: by then the parts are as small as what is left
+  constexpr std::size_t kMostCuts = 32;  // per rank; further cuts would gain nothing
   const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(on.ranks);
   while (shards.size() < most) {
     const std::vector<ShardLoad> loads = loads_of(on, shards);
@@ -154,8 +153,8 @@ std::optional<std::vector<Shard>> cut_for_room(const Placement& on, std::vector<
   return std::nullopt;
 }
 
-/// Cuts as long as a cut shortens the step by a hundredth. Several parts may delay the others
-/// alike: it ends after as many cuts without a gain as there are ranks.
+/// Splits shards as long as the step becomes 1 % shorter. Several shards can be equally slow, so it
+/// stops only after as many splits without a gain as there are ranks.
 Plan with_cuts(const Placement& on, Plan plan, const SearchOptions& options) {
   constexpr double kWorth = 0.99;
   Plan best = plan;

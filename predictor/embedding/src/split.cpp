@@ -26,7 +26,7 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
                                 .hint = "more ranks, more memory, or a smaller element type"});
 }
 
-/// Cuts [0, size) in so many parts, each but the last a multiple of `unit`.
+/// Cuts [0, size) into `parts` parts. All except the last are multiples of `unit`.
 void cut(std::vector<Shard>& shards, std::size_t table, Split split, std::int64_t size,
          std::int64_t parts, std::int64_t unit) {
   const std::int64_t step = ((size + parts - 1) / parts + unit - 1) / unit * unit;
@@ -35,7 +35,7 @@ void cut(std::vector<Shard>& shards, std::size_t table, Split split, std::int64_
   }
 }
 
-/// Columns as far as they go, all of them in rows where that is not enough.
+/// Splits by columns as far as possible, and if that is not enough, the column parts by rows.
 void split_table(std::vector<Shard>& shards, const ShardTask& task, std::size_t index,
                  double memory_bytes) {
   const EmbeddingTable& table = task.tables[index].table;

@@ -15,7 +15,7 @@ namespace {
 using et_schema::DType;
 using et_schema::JsonField;
 
-/// Only the size matters to a table: one type of each, by which a size is written.
+/// Only an element's size matters to a table: one type for each size, used to write it.
 constexpr std::array<std::pair<std::int64_t, DType>, 5> kTypes = {{{1, DType::kInt8},
                                                                    {2, DType::kFloat16},
                                                                    {4, DType::kFloat32},
@@ -59,7 +59,7 @@ ReuseShares read_shares(const JsonField& field) {
   return normalized(shares);
 }
 
-/// Programs that reckon in floating point write whole numbers as "100000.0".
+/// Programs that compute in floating point write whole numbers as "100000.0".
 std::int64_t positive(const JsonField& field) {
   constexpr double kExact = 9e15;
   const double number = field.as_double();
@@ -105,13 +105,13 @@ double mean_reuse(const ReuseShares& shares) {
 }
 
 ReuseShares uniform_shares(double lookups, double rows) {
-  // How often a row is met follows Poisson's law. Above kMostMean all rows count as met alike.
+  // Reads per row follow a Poisson distribution. Above kMostMean all rows count as read equally.
   constexpr double kMostMean = 1000;
   constexpr int kWidth = 12;
   const double mean = lookups / rows;
   ReuseShares shares{};
   if (!(mean > 0)) {
-    shares[0] = 1;  // none is met: any share of nothing
+    shares[0] = 1;  // no row is read, any shares are valid
     return shares;
   }
   if (mean > kMostMean) {

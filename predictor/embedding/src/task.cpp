@@ -75,11 +75,11 @@ ShardTask parse_tables(std::string_view text, const std::string& file) {
 
 namespace {
 
-/// facebookresearch/dlrm_datasets, embedding_bag of 2022: share of the rows met, by reuse_bin().
+/// facebookresearch/dlrm_datasets, embedding_bag of 2022: share of the rows read, by reuse_bin().
 constexpr ReuseShares kDatasetShares = {.342, .144, .149, .138, .112, .068, .029, .010, .004,
                                         .002, .001, .001, 0,    0,    0,    0,    0};
 
-/// Numbers that are the same with every C++ library, unlike <random>'s distributions.
+/// Draws numbers that are equal with all C++ libraries, unlike <random>'s distributions.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : engine_(seed) {}
@@ -96,7 +96,7 @@ class Draws {
   std::mt19937_64 engine_;
 };
 
-/// The dataset's shares, tilted towards few or many meetings.
+/// Returns the dataset's shares, tilted towards low or high reuse.
 ReuseShares tilted_shares(double tilt) {
   ReuseShares shares = kDatasetShares;
   double sum = 0;
@@ -126,7 +126,7 @@ EmbeddingTable draw_table(Draws& draws, const DrawOptions& options, double sampl
                                           : draws.log_uniform(1, kHeavyLookups);
   table.pooling = std::round(lookups * kTenths) / kTenths;
   const ReuseShares shares = tilted_shares(draws.uniform(-kTilt, kTilt));
-  // A small table's rows are met more often than that; then its draws are taken as uniform.
+  // Rows of a small table are read more often than these shares allow: it uses uniform draws.
   if (samples * table.pooling / mean_reuse(shares) < static_cast<double>(table.rows)) {
     table.reuse = shares;
   }

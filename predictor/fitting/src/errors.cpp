@@ -11,7 +11,7 @@ namespace {
 /// `share_of(i)` is predicted / measured - 1.
 template <typename ShareOf>
 Errors errors_over(std::size_t count, ShareOf&& share_of) {
-  // Keeps the logarithm of an exact prediction finite, as the source of the measure does.
+  // Keeps the logarithm of an exact prediction finite, as in the measure's source.
   constexpr double kLeast = 4e-4;
   Errors errors;
   errors.n = count;

@@ -14,8 +14,8 @@ namespace {
 
 using Matrix = std::vector<std::vector<double>>;
 
-/// Solves the symmetric positive definite system by Cholesky's decomposition; nothing where columns
-/// make each other up.
+/// Solves the symmetric positive definite system by Cholesky decomposition. Returns nothing if
+/// columns are linearly dependent.
 std::optional<std::vector<double>> solve(Matrix a, std::vector<double> b) {
   constexpr double kDependent = 1e-12;
   const std::size_t n = b.size();
@@ -93,7 +93,7 @@ std::vector<std::size_t> members_of(std::uint32_t set, std::size_t n) {
   return members;
 }
 
-/// The solution with only these columns; nothing where one of them would be below 0.
+/// Returns the solution with these columns only, or nothing if a coefficient would be negative.
 std::optional<std::vector<double>> solve_with(const NormalEquations& equations,
                                               const std::vector<std::size_t>& members) {
   Matrix gram(members.size(), std::vector<double>(members.size()));
@@ -127,7 +127,7 @@ std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
     if (!solution) {
       continue;
     }
-    // By how much these columns lower the sum of squares.
+    // Reduction of the sum of squares by these columns.
     double gain = 0;
     for (std::size_t i = 0; i < members.size(); ++i) {
       gain += (*solution)[i] * equations.right[members[i]];

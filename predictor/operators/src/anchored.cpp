@@ -11,16 +11,16 @@
 namespace understudy::predictor {
 namespace {
 
-/// What no specification tells of a card, by its maker (docs/prediction.md, "From a profile", says
-/// what each figure comes from).
+/// Properties of a vendor's cards that are in no specification (docs/prediction.md, "From a
+/// profile").
 struct Maker {
   std::string_view name;
-  double floor_ns;           ///< the shortest hundredth of kernels in profiles of its cards
-  double attention_latency;  ///< of a block, relative to NVIDIA's
+  double floor_ns;           ///< 1st percentile of kernels in profiles of its cards
+  double attention_latency;  ///< of a block, relative to NVIDIA
   double product_latency;
   double other_latency;
-  TwoClock usual;  ///< the shares of the peaks that its libraries' kernels reach
-  /// Of products with unaligned rows: FLOPs a clock and processor (no bound: infinite), and the
+  TwoClock usual;  ///< shares of the peaks that its libraries reach
+  /// Products with unaligned rows: FLOPs per clock and processor (infinite: no bound), and the
   /// share of the bandwidth.
   double unaligned_flops, unaligned_memory_share;
 };
@@ -28,7 +28,7 @@ struct Maker {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr Maker kNvidia = {"NVIDIA", 1500, 1, 1, 1, {0, 0, 0.7, 0.7}, 290, 0.7};
 constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}, kUnbounded, 0.39};
-/// PyTorch's softmax of long unaligned rows has one source for all makers.
+/// PyTorch's softmax of long unaligned rows has the same source for all vendors.
 constexpr double kUnalignedSoftmaxShare = 0.2;
 
 const Maker& maker_of(const Card& card) {
@@ -37,14 +37,14 @@ const Maker& maker_of(const Card& card) {
   return is_amd ? kAmd : kNvidia;
 }
 
-/// No block of a kernel that has hardly any work lives longer than some ten dependent accesses of
-/// 0.3 µs; what a kernel takes beyond that is work done badly.
+/// Upper limit of a block's latency in a kernel with little work: about ten dependent accesses of
+/// 0.3 µs. Any further time is inefficient work.
 constexpr double kLongestLatencyNs = 3000;
 
-/// By TimePart: half the width of the 90 % interval, as a share. They are choices.
+/// By TimePart: half the width of the 90 % interval, as a share. Chosen, not measured.
 constexpr std::array<double, kTimeParts> kWidths = {0.25, 0.4, 0.4, 0.25, 0.7, 0.1};
 
-/// Classes whose kernels are those of a maker's own libraries.
+/// Returns true for classes whose kernels are in a vendor's own libraries.
 bool is_library_class(std::string_view kernel_class) {
   return kernel_class == "matmul" || kernel_class == "convolution";
 }
@@ -53,10 +53,10 @@ bool is_product_class(std::string_view kernel_class) {
   return is_library_class(kernel_class) || kernel_class == "attention";
 }
 
-/// A kernel is better or worse than usual. This share of it (in ln) holds on another card: all
-/// where only the memory is another (H100, H200), some on other chips, less where the library is
-/// another, too. PyTorch's own kernels are of one source for all makers, and FlashAttention of one
-/// algorithm; products and convolutions are the makers' libraries'.
+/// Returns how much of a kernel's deviation from the usual time (in ln) carries over to another
+/// card. All of it if only the memory differs (H100, H200), less on other chips, least if the
+/// library also differs. PyTorch's own kernels have one source for all vendors, and FlashAttention
+/// one algorithm; products and convolutions use vendors' libraries.
 double shared_part(std::string_view of_class, const Card& here, const Card& there) {
   constexpr double kOfOneSource = 0.75;
   constexpr double kOfLibraries = 0.5;
@@ -67,16 +67,16 @@ double shared_part(std::string_view of_class, const Card& here, const Card& ther
   return is_one_maker || !is_library_class(of_class) ? kOfOneSource : kOfLibraries;
 }
 
-/// Whether rows begin at all multiples of an element's size, not only at those of so many bytes.
+/// Returns true if a row's bytes are not a multiple of `bytes`.
 bool is_unaligned(double row_length, DType dtype, double bytes) {
   return std::fmod(row_length * static_cast<double>(et_schema::item_size(dtype)), bytes) != 0;
 }
 
-/// The shares of the card's peaks that such a call usually reaches.
+/// Returns the usual shares of the card's peaks for a call.
 TwoClock usual_shares(const OperatorCall& call, const Card& card) {
-  constexpr double kVectorBytes = 16;   // what PyTorch's softmax loads at once,
-  constexpr double kRowOfAWarp = 1024;  // of rows that are longer than this
-  constexpr double kCopyBytes = 4;      // the least that cp.async copies
+  constexpr double kVectorBytes = 16;   // vector load of PyTorch's softmax,
+  constexpr double kRowOfAWarp = 1024;  // for rows longer than this
+  constexpr double kCopyBytes = 4;      // smallest copy of cp.async
   const Maker& maker = maker_of(card);
   const Work work = work_of(call);
   const DType dtype = compute_dtype(call);
@@ -99,7 +99,7 @@ TwoClock usual_shares(const OperatorCall& call, const Card& card) {
   return usual;
 }
 
-/// What the call's kernels take at usual shares of the peaks; 0: it tells no work.
+/// Returns the kernels' time at the usual shares of the peaks; 0 if the work is unknown.
 double usual_ns(const OperatorCall& call, const Card& card) {
   if (call.inputs.empty() && call.outputs.empty()) {
     return 0;
@@ -108,13 +108,13 @@ double usual_ns(const OperatorCall& call, const Card& card) {
   return kernel_ns(usual_shares(call, card), load.compute_ns, load.memory_ns);
 }
 
-/// An operator's own class, else that of its kernels.
+/// Returns the operator's class, or the kernels' class if there is no operator.
 std::string_view work_class(const RecordedKernels& recorded) {
   return recorded.call.name.empty() ? recorded.kernel_class
                                     : to_string(family_of(recorded.call.name));
 }
 
-/// Half of a latency is instructions, which the clock shortens; half is memory.
+/// Half of the latency is instructions, which scale with the clock; the other half is memory.
 double latency_ratio(std::string_view of_class, const Card& here, const Card& there) {
   const bool have_clocks = here.clock_hz > 0 && there.clock_hz > 0;
   const double clocks = have_clocks ? std::sqrt(here.clock_hz / there.clock_hz) : 1;
@@ -128,7 +128,7 @@ double peak_ratio(std::string_view kernel_class, const Card& here, const Card& t
   if (!is_product_class(kernel_class)) {
     return here.bandwidth_bytes_per_s / there.bandwidth_bytes_per_s;
   }
-  constexpr auto kType = DType::kBFloat16;  // what products of today are in
+  constexpr auto kType = DType::kBFloat16;  // the usual type of products
   return has_peak(here, kType) && has_peak(there, kType)
              ? peak_flops(here, kType) / peak_flops(there, kType)
              : here.flops / there.flops;
@@ -180,8 +180,9 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
     parts[TimePart::kUnknown] = rest_ns * peak_ratio(of_class, here, there);
     return parts;
   }
-  // Nothing is faster than the peaks: a kernel that was does less on every card than its arguments
-  // say (of a layer's experts it reads those that were chosen).
+  // A kernel cannot exceed the card's peak. If the recorded time says it did, the kernel did less
+  // work than its arguments suggest (a mixture-of-experts layer reads only the selected experts),
+  // and it does so on every card.
   const bool does_less = rest_ns < roofline_bound_ns(recorded.call, here);
   const double part = does_less ? 1 : shared_part(of_class, here, there);
   const double least_ns =

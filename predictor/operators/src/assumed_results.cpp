@@ -17,7 +17,7 @@ bool is_indices(const TensorLayout& tensor) {
   return et_schema::is_integral(tensor.dtype);
 }
 
-/// The arguments from the `first` on, as gradients of them.
+/// Adds results shaped like the arguments from `first` on: their gradients.
 void add_like(OperatorCall& call, std::size_t first, std::size_t count) {
   for (std::size_t i = first; i < std::min(first + count, call.inputs.size()); ++i) {
     call.outputs.push_back({call.inputs[i].dtype, call.inputs[i].sizes});
@@ -28,7 +28,7 @@ void add_sizes(OperatorCall& call, Sizes sizes) {
   call.outputs.push_back({compute_dtype(call), std::move(sizes)});
 }
 
-/// Where arguments do not fit each other, the sizes are the largest one's.
+/// Returns the broadcast sizes; if arguments do not match, the largest.
 Sizes broadcast(const std::vector<TensorLayout>& inputs) {
   Sizes sizes;
   for (const TensorLayout& input : inputs) {
@@ -70,8 +70,9 @@ std::int64_t at_or(const Sizes& list, std::size_t i, std::int64_t otherwise) {
   return list.empty() ? otherwise : list[std::min(i, list.size() - 1)];
 }
 
-/// Input, weight, bias, then stride, padding, dilation; the libraries' own have padding first.
-/// Padding that is a text ("same") leaves two lists, and as many results as strides.
+/// Arguments: input, weight, bias, then the lists stride, padding, dilation; vendors' operators put
+/// padding first. If padding is a text ("same"), only two lists remain, and the result has the
+/// input's sizes divided by the strides.
 void add_convolution(OperatorCall& call, Lists lists) {
   if (has_part(call, "backward")) {
     add_like(call, 1, 2);
@@ -100,7 +101,7 @@ void add_convolution(OperatorCall& call, Lists lists) {
   add_sizes(call, std::move(sizes));
 }
 
-/// Kernel, stride; adaptive ones have the result's sizes.
+/// The lists are kernel and stride; of adaptive pooling the result's sizes.
 void add_pooling(OperatorCall& call, const Lists& lists) {
   Sizes sizes = call.inputs[0].sizes;
   const bool is_adaptive = has_part(call, "adaptive");
@@ -113,7 +114,7 @@ void add_pooling(OperatorCall& call, const Lists& lists) {
   add_sizes(call, std::move(sizes));
 }
 
-/// Over the dimensions of the first list, else the last one.
+/// Reduces the dimensions of the first list, otherwise the last one.
 void add_reduction(OperatorCall& call, const Lists& lists) {
   Sizes sizes = call.inputs[0].sizes;
   const auto rank = static_cast<std::int64_t>(sizes.size());
@@ -127,7 +128,7 @@ void add_reduction(OperatorCall& call, const Lists& lists) {
   add_sizes(call, std::move(sizes));
 }
 
-/// A row of the first tensor for each index.
+/// Adds a result with a row of the first tensor for each index.
 void add_rows(OperatorCall& call) {
   const auto indices = std::ranges::find_if(call.inputs, is_indices);
   const bool writes_first = call.name.ends_with('_') || has_part(call, "scatter") ||
@@ -182,7 +183,7 @@ void add_assumed_results(OperatorCall& call, const std::vector<std::vector<std::
     case Family::kCopy:
       return add_copy(call);
     case Family::kOptimizer:
-      return;  // work_of() knows what a list of parameters writes
+      return;  // work_of() handles writes of parameter lists
     case Family::kView:
     case Family::kAllocation:
     case Family::kNormalization:

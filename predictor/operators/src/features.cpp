@@ -10,7 +10,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// Fills the features in the order in which they are listed.
+/// Writes features in their order.
 class Writer {
  public:
   explicit Writer(Features& x) : x_(x) {}
@@ -27,7 +27,7 @@ class Writer {
   std::size_t index_ = 0;
 };
 
-/// How often 2 divides it, at most 7 times.
+/// Returns the exponent of 2 in `size`, at most 7.
 double alignment(double size) {
   constexpr double kMost = 7;
   const auto whole = static_cast<std::uint64_t>(std::clamp(size, 1.0, 9e15));
@@ -66,7 +66,7 @@ void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
 constexpr std::array<Tile, 5> kFeatureTiles = {
     {{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
 
-/// Tiles are handed to the processors in waves; a part of a wave takes as long as a whole one.
+/// Processors run tiles in waves. A partial wave takes as long as a full one.
 void add_tiles(const Product& p, const Card& card, Writer& out) {
   for (const Tile& tile : kFeatureTiles) {
     const double across = std::ceil(p.m / tile.m);
@@ -96,7 +96,7 @@ void add_convolution(const OperatorCall& call, const Card& card, Writer& out) {
   const TensorLayout& input = call.inputs[0];
   const TensorLayout& weight = call.inputs[1];
   const TensorLayout& result = call.outputs.empty() ? input : call.outputs[0];
-  // Winograd's algorithm works on squares of four results.
+  // Winograd's algorithm computes squares of four results per side.
   constexpr double kSquare = 4;
   const double rows = std::ceil(size_at(result, 2) / kSquare);
   const double columns = std::ceil(size_at(result, 3) / kSquare);
@@ -115,7 +115,7 @@ void add_convolution(const OperatorCall& call, const Card& card, Writer& out) {
 }
 
 void add_rows(const Work& work, const Card& card, Writer& out) {
-  constexpr double kOneBlock = 1024;  // the most threads of a block
+  constexpr double kOneBlock = 1024;  // maximum threads of a block
   out.add_ln(work.rows / card.processors);
   out.add(work.row_length / next_power_of_two(work.row_length));
   out.add(work.row_length > kOneBlock ? 1 : 0);
@@ -163,8 +163,8 @@ std::uint64_t shape_hash(const OperatorCall& call) {
 
 constexpr const char* kSparseResult = " (sparse)";
 
-/// The share of its products that a convolution needs at least: Winograd's way makes squares of
-/// four results of 36 in place of 144, Fourier's as few of larger filters.
+/// Returns the minimum share of products that a convolution needs. Winograd's algorithm computes a
+/// square of results with 36 products instead of 144; Fourier's needs as few for larger filters.
 double fewest_products(const OperatorCall& call, const Work& work) {
   constexpr double kWinograd = 0.25;
   const std::size_t weight_at = has_part(call, "backward") ? 2 : 1;
@@ -233,7 +233,7 @@ Point point_of(const OperatorCall& call, const Card& card) {
   out.at(kRowsAt);
   add_rows(work, card, out);
   add_layout(call, out);
-  // Elsewhere they are what is among the features already.
+  // For other operators these equal earlier features.
   if (work.is_product) {
     out.at(kKernelsFeature);
     out.add_ln(point.kernels.compute_ns);

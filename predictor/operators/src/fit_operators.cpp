@@ -12,12 +12,12 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::size_t kFewestOfSharedCard = 300;  // rows that a card adds something with
+constexpr std::size_t kFewestOfSharedCard = 300;  // minimum rows of a card to contribute
 constexpr std::size_t kMostOfSharedCard = 1500;
-constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // below, other cards help
-constexpr std::size_t kFewestOfOperator = 60;                    // for a model beside its family's
+constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // otherwise other cards help
+constexpr std::size_t kFewestOfOperator = 60;  // minimum for a model besides the family's
 
-/// The calls of one device as samples, by operator.
+/// Samples of one device, by operator and family.
 struct DeviceSamples {
   Card card;
   std::vector<Sample> samples;
@@ -25,7 +25,7 @@ struct DeviceSamples {
   std::map<std::string, Samples> by_family;
 };
 
-/// Drawn without regard to order, the same each time.
+/// Returns at most `most` samples, drawn with a fixed seed.
 Samples drawn(Samples samples, std::size_t most) {
   if (samples.size() <= most) {
     return samples;
@@ -74,7 +74,7 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
   return devices;
 }
 
-/// All but one card's, numbered by card.
+/// Pools the samples of all cards except one, with consecutive card numbers.
 Samples pooled(const std::vector<CardSamples>& cards, std::optional<std::size_t> left_out,
                std::vector<Sample>& storage) {
   storage.clear();
@@ -134,7 +134,7 @@ class Fitter {
     ++done_;
   }
 
-  /// Groups that several cards have enough rows of.
+  /// Returns the groups for which several cards have enough rows.
   [[nodiscard]] std::map<std::string, std::vector<CardSamples>> shared_groups() const {
     std::map<std::string, std::vector<CardSamples>> groups;
     for (const auto& [key, device] : devices_) {
@@ -191,7 +191,7 @@ class Fitter {
     }
     for (const auto& [name, samples] : device.by_family) {
       if (fitted.by_operator.contains(samples.front()->point.op) && is_one_operator(samples)) {
-        ++done_;  // its model is the family's
+        ++done_;  // the operator's model serves the family
         continue;
       }
       fitted.by_family.emplace(name, fit_group(key, name, samples, models));
@@ -213,7 +213,7 @@ double SharedFit::width_at(const Point& point) const {
 }
 
 SharedFit fit_shared_cards(const std::vector<CardSamples>& cards, const TreeOptions& trees) {
-  constexpr double kLeastWidth = 0.1;  // of a card that nobody has tried
+  constexpr double kLeastWidth = 0.1;  // for an untested card
   constexpr double kOtherKind = 1.5;
   SharedFit fit;
   std::vector<Sample> storage;

@@ -13,9 +13,9 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kTolerance = 0.2;  // ln: a fifth outside is not another range yet
+constexpr double kTolerance = 0.2;  // ln: up to 20 % outside counts as inside
 constexpr double kBlockedFactor = 1.5;
-constexpr std::size_t kFewest = 40;  // rows that a largest tenth can be taken from
+constexpr std::size_t kFewest = 40;  // minimum rows to hold out the largest tenth
 
 std::array<float, kSizes + 1> place_of(const Point& point) {
   std::array<float, kSizes + 1> place{};
@@ -29,7 +29,7 @@ struct Trial {
   std::vector<double> residuals;
 };
 
-/// What predictions miss by, which are never below the least that a call takes.
+/// Returns the errors of predictions, which are clipped to the minimum time of a call.
 std::vector<double> misses_of(const Samples& samples, const FitOptions& options,
                               const std::function<double(const Point&)>& ln_ns) {
   const double least =
@@ -60,7 +60,7 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
   std::vector<Candidate> candidates;
   constexpr std::size_t kFewestForTrees = 25;
   if (shapes < 2) {
-    // One shape gives nothing to choose by.
+    // One shape cannot compare candidates.
     return {options.shared ? Candidate::kTransferred : Candidate::kTwoClock};
   }
   for (const Candidate candidate : options.candidates) {
@@ -86,14 +86,14 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
 
 CallModel fit_larger_half(Candidate candidate, const Samples& by_size, const FitOptions& options) {
   const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
-  TreeOptions trees = options.trees;  // half of the rows, and only for what lies outside
+  TreeOptions trees = options.trees;  // half the rows, only for calls above the range
   trees.trees /= 2;
   trees.rate *= 2;
   return fit_beyond(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
                     trees);
 }
 
-/// What a fit to the smaller nine tenths misses the largest tenth by.
+/// Returns the width of errors on the largest tenth, predicted by a fit to the rest.
 double blocked_width(Candidate candidate, const Samples& by_size, const FitOptions& options) {
   const auto cut = static_cast<std::ptrdiff_t>(by_size.size() - by_size.size() / 10);
   const Samples known(by_size.begin(), by_size.begin() + cut);
@@ -106,15 +106,15 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
   return kBlockedFactor * conformal_width(std::move(misses));
 }
 
-/// One shape tells nothing of how far a model misses another: within a factor of e.
+/// With one shape the error on others is unknown: assume a factor of e.
 constexpr double kUnknownWidth = 1;
-/// No measurement repeats better, whatever few rows say.
+/// No measurement repeats better, even if few rows suggest so.
 constexpr double kLeastWidth = 0.01;
-/// Nor do few rows tell how they go on.
+/// The same for extrapolation.
 constexpr double kLeastWidthBeyond = 0.3;
 
-/// Few rows of one size cannot tell how a model of their own goes on at others: it has to be
-/// clearly better than what other cards say.
+/// Prefers transferred models. Few rows of one size cannot show how an own model extrapolates, so
+/// it must be clearly better than the models of other cards.
 void prefer_transferred(std::vector<Trial>& trials, std::size_t rows) {
   constexpr double kClearly = 0.8;
   constexpr double kClearlyShare = 0.01;

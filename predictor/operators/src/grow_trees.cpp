@@ -26,7 +26,7 @@ struct Free {
 using Matrix = std::unique_ptr<void, Free<XGDMatrixFree>>;
 using Booster = std::unique_ptr<void, Free<XGBoosterFree>>;
 
-/// Columns that differ somewhere: others only dilute what is drawn for a tree.
+/// Returns the columns that vary. Constant ones would waste the random choice of columns.
 std::vector<std::size_t> varying_columns(std::span<const float> rows, std::size_t width) {
   std::vector<std::size_t> columns;
   for (std::size_t column = 0; column < width; ++column) {
@@ -86,14 +86,14 @@ Booster make_booster(const Matrix& matrix, const TreeOptions& options) {
   return booster;
 }
 
-/// A leaf keeps four digits behind the point, of a logarithm: a ten-thousandth of the time. So
-/// files are short, and what is read back from one is what was fitted.
+/// Rounds a leaf to four decimals (of a logarithm, so 0.01 % of the time). This keeps files short,
+/// and models that are read back equal the fitted ones.
 float rounded(float value) {
   constexpr float kSteps = 1e4F;
-  return std::round(value * kSteps) / kSteps + 0.0F;  // and no zero below zero
+  return std::round(value * kSteps) / kSteps + 0.0F;  // avoids negative zero
 }
 
-/// XGBoost's tree as parent, left subtree, right subtree.
+/// Converts XGBoost's tree to pre-order: parent, left subtree, right subtree.
 void append_tree(const nlohmann::json& tree, const std::vector<std::size_t>& columns,
                  std::vector<std::int16_t>& features, std::vector<float>& values) {
   const auto& left = tree.at("left_children");
@@ -106,7 +106,7 @@ void append_tree(const nlohmann::json& tree, const std::vector<std::size_t>& col
     open.pop_back();
     const int left_child = left[at].get<int>();
     const auto value = condition[at].get<float>();
-    // A condition lies between rows that may differ by little: rounded it would part others.
+    // Thresholds are not rounded: rows on both sides can differ by little.
     values.push_back(left_child < 0 ? rounded(value) : value);
     if (left_child < 0) {
       features.push_back(Trees::kLeaf);

@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// The last two multiply a matrix by a vector.
+/// Tile sizes. The last two multiply a matrix by a vector.
 constexpr std::array<Tile, 9> kTiles = {{{128, 128},
                                          {128, 64},
                                          {64, 128},
@@ -18,19 +18,19 @@ constexpr std::array<Tile, 9> kTiles = {{{128, 128},
                                          {1, 128},
                                          {128, 1}}};
 
-/// The share of the peak that a tile can reach beside the largest: what it loads serves
-/// m n / (m + n) multiplications.
+/// Returns the share of the peak that a tile reaches relative to the largest tile. Each loaded
+/// element is used for m n / (m + n) multiplications.
 double share_of(const Tile& tile) {
   constexpr double kLargest = 64;
   constexpr double kPower = 0.4;
   return std::pow(tile.m * tile.n / (tile.m + tile.n) / kLargest, kPower);
 }
 
-/// FLOPs that the processors are busy for: padded tiles, handed out in whole waves, with the tile
-/// that takes least. Where `splits`, up to eight tiles share one place and add up their parts.
+/// Returns the FLOPs for which processors are busy, with the best tile. Tiles are padded and run in
+/// full waves. If `splits` is set, up to eight blocks share a tile and add their parts.
 double tiled_flops(const Product& p, double processors, bool splits) {
-  constexpr double kStep = 8;      // of the inner dimension
-  constexpr double kAddingUp = 8;  // of a part, in the same unit
+  constexpr double kStep = 8;      // step of the inner dimension
+  constexpr double kAddingUp = 8;  // cost of adding a part, in the same unit
   static const std::array<double, kTiles.size()> kShares = [] {
     std::array<double, kTiles.size()> shares{};
     std::ranges::transform(kTiles, shares.begin(), share_of);
@@ -50,7 +50,7 @@ double tiled_flops(const Product& p, double processors, bool splits) {
   return least;
 }
 
-/// float32, 3x3, stride 1, one group: what cuDNN has Winograd's kernels for.
+/// Returns true if cuDNN has Winograd kernels: float32, 3x3, stride 1, one group.
 bool has_winograd(const OperatorCall& call) {
   if (call.inputs.size() < 2 || call.outputs.empty() || has_part(call, "backward")) {
     return false;
@@ -64,8 +64,8 @@ bool has_winograd(const OperatorCall& call) {
          result.sizes[3] >= input.sizes[3] - 2;
 }
 
-/// Squares of four results a side as 36 products; what is transformed goes through memory in
-/// kernels of their own, or stays in one kernel that multiplies more slowly.
+/// Returns the smallest load with Winograd's algorithm, which computes 4 x 4 results with 36
+/// products. The transforms are kernels that write to memory, or fused into a slower product.
 KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flops,
                           const KernelLoad& plain, const KernelLoad& least) {
   constexpr double kSide = 4;
@@ -79,7 +79,7 @@ KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flo
   const double compute_ns =
       tiled_flops({kProducts, out, squares, in}, card.processors, false) / flops * kNsPerS;
   const auto moved_ns = [&](double elements) {
-    const double bytes = 2 * kProducts * elements * 4;  // written and read, float32
+    const double bytes = 2 * kProducts * elements * 4;  // write and read, float32
     return plain.memory_ns + bytes / card.bandwidth_bytes_per_s * kNsPerS;
   };
   const KernelLoad apart{compute_ns, moved_ns(in * out + squares * (in + out))};
@@ -102,7 +102,7 @@ KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& c
   }
   KernelLoad load = plain;
   const double tiled = tiled_flops(p, card.processors, work.family == Family::kMatmul);
-  // Backward passes are several products of the same size.
+  // Backward passes consist of several products of the same size.
   load.compute_ns =
       std::max(plain.compute_ns, tiled * work.flops / product_flops / flops * kNsPerS);
   return work.family == Family::kConvolution && has_winograd(call)

@@ -10,23 +10,23 @@ namespace understudy::predictor {
 
 inline constexpr double kNsPerS = 1e9;
 
-/// A part of a product's result that one block of threads makes.
+/// The part of a product's result that one thread block computes.
 struct Tile {
   double m, n;
 };
 
-/// 1 where the tensor has no such dimension.
+/// Returns the size of a dimension, or 1 if the tensor does not have it.
 [[nodiscard]] inline double size_at(const TensorLayout& tensor, std::size_t index) {
   return index < tensor.sizes.size() ? static_cast<double>(tensor.sizes[index]) : 1;
 }
 
-/// Whether the operator's name has that part.
+/// Returns true if the operator's name contains `part`.
 [[nodiscard]] inline bool has_part(const OperatorCall& call, std::string_view part) {
   return call.name.find(part) != std::string::npos;
 }
 
-/// What a card's kernels do for a call (docs/prediction.md, "Kernels"). `plain` is the time of its
-/// FLOPs and bytes at the card's peaks, `flops` the peak of its element type, a second.
+/// Returns the kernels' load for a call on a card (docs/prediction.md, "Kernels"). `plain` is the
+/// time of FLOPs and bytes at the card's peaks, `flops` the element type's peak per second.
 [[nodiscard]] KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& card,
                                      double flops, const KernelLoad& plain);
 

@@ -135,7 +135,7 @@ static void check_record(const JsonField& field, CallModel& model) {
   }
 }
 
-/// Sets what transferred models build on.
+/// Sets the shared model of transferred models.
 static void set_shared(const JsonField& field, const SharedModelPtr& shared, CallModel& model) {
   if (is_transferred(model.kind) && !shared) {
     field.at("model").fail("a model shared by several cards that it builds on", "none");
@@ -156,7 +156,7 @@ void members(auto& json, SameAs<CandidateErrors> auto& candidate) {
   json("errors", candidate.errors);
 }
 
-/// Models that are read do not know yet what they build on.
+/// FittedModel's shared model is not set by reading; see set_shared().
 void members(auto& json, SameAs<FittedModel> auto& fitted) {
   constexpr et_schema::NumberRange kShare = {"a share above 0, of at most 1",
                                              [](double share) { return share > 0 && share <= 1; }};

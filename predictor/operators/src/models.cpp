@@ -19,7 +19,7 @@ double ln_bound(const Point& point) {
   return std::log(std::max(bound_ns(point), 1.0));
 }
 
-/// Slope of the line of least absolute deviations, by least squares reweighed.
+/// Returns the slope with least absolute deviations, by iteratively reweighted least squares.
 double steepness(const std::vector<std::pair<double, double>>& points) {
   constexpr int kRounds = 20;
   constexpr double kLeastDeviation = 0.02;
@@ -37,7 +37,7 @@ double steepness(const std::vector<std::pair<double, double>>& points) {
     }
     const double spread = w * xx - x * x;
     if (spread <= 1e-9 * w * xx) {
-      return 0;  // all of one size
+      return 0;  // all sizes are equal
     }
     slope = (w * xy - x * y) / spread;
     const double offset = (y - slope * x) / w;
@@ -49,7 +49,7 @@ double steepness(const std::vector<std::pair<double, double>>& points) {
   return slope;
 }
 
-/// Few rows cannot fill 300 trees of 64 leaves; many fill larger ones.
+/// Adapts the trees to the rows: few cannot fill 300 trees of 64 leaves, many can fill larger ones.
 TreeOptions fitting(TreeOptions options, std::size_t rows) {
   constexpr std::size_t kMany = 3000;
   if (rows >= kMany) {
@@ -71,14 +71,14 @@ TreeOptions fitting(TreeOptions options, std::size_t rows) {
   return options;
 }
 
-/// Trees on what the model leaves.
+/// Adds trees fitted to the model's residuals.
 void add_trees(const Samples& samples, const std::vector<double>& residuals,
                const TreeOptions& options, CallModel& model) {
   model.codes = codes_of(samples, residuals);
   model.trees = grow(samples, residuals, model.codes, options);
 }
 
-/// The slope of the larger half's residuals, least absolute deviations; none of few samples.
+/// Returns the trend of the larger half's residuals; none for few samples.
 Trend trend_of(const Samples& samples, const std::vector<double>& residuals) {
   constexpr std::size_t kFewest = 60;
   if (samples.size() < kFewest) {
@@ -113,7 +113,7 @@ double mean_error(const Samples& samples, const CallModel& model) {
   return sum / static_cast<double>(samples.size());
 }
 
-/// The base fitted to what the shared trees leave, which count `trust` times.
+/// Fits the base to the residuals of the shared trees, which are multiplied by `trust`.
 CallModel with_trust(const Samples& samples, const std::shared_ptr<const SharedModel>& shared,
                      double trust) {
   constexpr double kPull = 0.05;
@@ -128,8 +128,8 @@ CallModel with_trust(const Samples& samples, const std::shared_ptr<const SharedM
           .shared = shared};
 }
 
-/// How far the shared trees are trusted: by what each quarter of the samples is missed by, fitted
-/// to the others. Of fewer than two shapes a quarter nothing tells, and they count once.
+/// Returns the factor for the shared trees with the smallest error in cross-validation over
+/// quarters. Returns 1 if there are fewer than two shapes per quarter.
 double best_trust(const Samples& samples, const std::shared_ptr<const SharedModel>& shared) {
   constexpr std::size_t kQuarters = 4;
   if (folds_of(samples, 2 * kQuarters).size() < 2 * kQuarters) {
@@ -177,7 +177,7 @@ bool is_transferred(Candidate candidate) {
 }
 
 OperatorCodes codes_of(const Samples& samples, const std::vector<double>& residuals) {
-  constexpr double kPrior = 5;  // rows that an operator of none would have
+  constexpr double kPrior = 5;  // pseudo-rows that shrink an operator's code to 0
   std::map<std::string, std::pair<double, double>> sums;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     auto& [sum, count] = sums[samples[i]->point.op];

@@ -4,37 +4,37 @@
 
 namespace understudy::predictor {
 
-/// Whether its card has less than 10 GB/s of memory bandwidth a processor (SharedModel::narrow).
+/// Returns true for less than 10 GB/s of memory bandwidth per processor (SharedModel::narrow).
 [[nodiscard]] bool is_narrow(const Point& point);
-/// ln of nanoseconds.
+/// Returns ln of nanoseconds.
 [[nodiscard]] double base_ln(const TwoClock& base, const Point& point);
-/// What the base is fitted to: what kernels do.
+/// Returns the kernels' loads, which the base is fitted to.
 [[nodiscard]] std::vector<BaseSample> base_samples(const Samples& samples);
-/// The same for the roofline, which is fitted to FLOPs and bytes alone.
+/// Fit and evaluate the roofline, which uses FLOPs and bytes instead of kernel loads.
 [[nodiscard]] double roofline_ln(const TwoClock& roofline, const Point& point);
 [[nodiscard]] TwoClock roofline_of(const Samples& samples);
-/// Features as trees see them: the operator's code filled in, the card's own left out.
+/// Returns the features for trees: with the operator's code, without the card's own features.
 [[nodiscard]] Features tree_features(const Point& point, const OperatorCodes& codes);
 [[nodiscard]] Trees grow(const Samples& samples, const std::vector<double>& residuals,
                          const OperatorCodes& codes, TreeOptions options);
-/// ln t - ln base.
+/// Returns ln t - ln base for each sample.
 [[nodiscard]] std::vector<double> residuals_of(const Samples& samples, const CallModel& model);
 
-/// Samples of equal shapes are in one fold; folds are of equal size.
+/// Divides samples into folds of equal size. Samples of equal shape are in one fold.
 [[nodiscard]] std::vector<Samples> folds_of(const Samples& samples, std::size_t count);
 [[nodiscard]] Samples without(const Samples& samples, const Samples& left_out);
-/// In order of names.
+/// Returns the operators, ordered by name.
 [[nodiscard]] std::vector<std::string> operators_of(const Samples& samples);
 
-/// Codes made of the base's residuals; few rows of an operator count less.
+/// Computes codes from the base's residuals, shrunk for operators with few rows.
 [[nodiscard]] OperatorCodes codes_of(const Samples& samples, const std::vector<double>& residuals);
 
-/// As fit_model(), for calls above the samples: trees cannot go on, the trend of residuals does.
+/// Fits a model for calls above the samples: trees cannot extrapolate, the residuals' trend can.
 [[nodiscard]] CallModel fit_beyond(Candidate candidate, const Samples& samples,
                                    const std::shared_ptr<const SharedModel>& shared,
                                    const TreeOptions& options);
 
-/// The nearest measured sizes' residual, weighed by nearness.
+/// Returns the mean residual of the nearest measured sizes, weighted by proximity.
 [[nodiscard]] double nearest_residual(const std::vector<Neighbour>& neighbours, const Point& point);
 [[nodiscard]] CallModel fit_nearest(const Samples& samples);
 

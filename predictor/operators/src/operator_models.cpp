@@ -11,11 +11,12 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kUnmodelledFactor = 10;  // of the roofline's bound: what a poor kernel may take
+constexpr double kUnmodelledFactor = 10;  // factor on the roofline's bound, as for a poor kernel
 constexpr double kUnmodelledCallNs = 5000;
-constexpr double kCacheFactor = 8;  // how much faster a cache is than memory, at most
+constexpr double kCacheFactor = 8;  // maximum speed of a cache relative to memory
 
-/// In-place and functional forms, and overloads, share what was measured of one of them.
+/// Returns the operator's name and those of its in-place and functional forms and overloads, whose
+/// measurements can stand in.
 std::vector<std::string> names_to_try(const std::string& op) {
   std::vector<std::string> names = {op};
   const std::string name(et_schema::without_overload(op));
@@ -34,7 +35,8 @@ std::vector<std::string> names_to_try(const std::string& op) {
   return names;
 }
 
-/// Libraries of others name their operators as they like: what these do is a guess.
+/// Returns true for PyTorch's operators. The work of other libraries' operators is a guess, because
+/// their names are arbitrary.
 bool is_of_torch(const Point& point) {
   return point.op.starts_with("aten::") || point.op.find("::") == std::string::npos;
 }
@@ -62,10 +64,11 @@ Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point,
   return prediction;
 }
 
-/// An operator of a family that was measured, but not it itself: no one knows how it compares.
+/// Added width if only other operators of the family were measured.
 constexpr double kOtherOperatorWidth = 0.7;
 
-/// What is lifted keeps its interval's upper side: a model that promised too much knows no better.
+/// Raises a prediction to the lower bound and keeps the ratio of its upper side, because an
+/// optimistic model has no better knowledge of it.
 Prediction clipped(Prediction prediction, double least) {
   if (prediction.ns < least) {
     prediction.high_ns *= least / prediction.ns;
@@ -77,7 +80,7 @@ Prediction clipped(Prediction prediction, double least) {
   return prediction;
 }
 
-/// `least_ns` by the specification; where the model's own rows were faster, as they were.
+/// `least_ns` is the specification's bound. Faster rows of the model lower it.
 Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, double least_ns) {
   const double width = fitted.width_at(point);
   const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
@@ -100,8 +103,8 @@ Prediction bound_only(const Point& point, double least_ns) {
   return prediction;
 }
 
-/// Where a specification leaves out the type's peak, the arithmetic is counted at float32's, of
-/// which tensor cores do many times: where it decides, the time is an upper bound of sorts.
+/// Marks a prediction whose type has no peak in the specification. Its arithmetic is counted at
+/// float32's peak, which tensor cores exceed many times, so the time is rather an upper bound.
 Prediction without_peak(Prediction prediction, DType dtype, double least_ns) {
   prediction.low_ns = std::min(prediction.low_ns, least_ns);
   prediction.model += fmt::format(", no peak of {}", to_string(dtype));
@@ -127,7 +130,7 @@ double least_call_ns(TimedAs timed) {
 }
 
 double least_ns(const Point& point, const Card& card, TimedAs timed) {
-  // Memory does not decide where the bytes fit in the cache.
+  // Memory bandwidth is no limit if the bytes fit into the cache.
   const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
   const double memory_ns = bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor;
   return std::max({point.least_compute_ns, memory_ns, least_call_ns(timed)});
@@ -178,7 +181,7 @@ std::optional<Prediction> OperatorModels::measured(const Point& point, Family fa
   }
   const auto found = device.by_family.find(std::string(to_string(family)));
   if (found == device.by_family.end()) {
-    // Where a family's only measured operator has a model, the family has none of its own.
+    // If a family has only one measured operator, only that operator has a model.
     const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
       return family_of(et_schema::without_overload(entry.first)) == family;
     });
@@ -248,7 +251,7 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   }
   Prediction answer = *std::move(prediction);
   if (key.timed == TimedAs::kDevice) {
-    // No host was in these times: what does not get shorter is the device's, too.
+    // Device times include no host, so the fixed part is the device's, too.
     answer.device_ns = answer.ns;
     answer.host_ns = 0;
   }

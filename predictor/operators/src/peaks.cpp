@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMebi = 1024.0 * 1024.0;
 
-/// The rate that one in a hundred exceeds: one row that was timed too short decides nothing.
+/// Returns the 99th percentile: a single row with too short a time must not decide.
 double fast_rate(std::vector<double> rates, double otherwise) {
   constexpr double kShare = 0.99;
   std::ranges::sort(rates);
@@ -25,7 +25,7 @@ double fast_rate(std::vector<double> rates, double otherwise) {
 
 Card with_measured_peaks(Card card, const std::vector<const MeasuredCall*>& calls) {
   constexpr double kUnknownCacheBytes = 32 * kMebi;
-  constexpr double kFlopsPerClock = 16;  // two products of eight floats, where nothing was measured
+  constexpr double kFlopsPerClock = 16;  // two products of eight floats, if nothing was measured
   constexpr double kBytesPerFlop = 0.1;
   std::vector<std::string> found;
   if (card.l2_bytes <= 0) {

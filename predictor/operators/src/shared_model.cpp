@@ -8,7 +8,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// A card's own, where shares that its samples leave open stay near usual ones.
+/// Fits a card's own base. Shares that its samples do not determine stay near usual values.
 TwoClock pulled_base(const Samples& own) {
   constexpr double kPull = 8;
   constexpr double kUsualCompute = 0.6;
@@ -35,13 +35,13 @@ std::vector<double> values_of(const std::vector<CardBase>& cards, Parameter para
   return values;
 }
 
-/// The lower one of two in the middle, since hosts are slow in more ways than fast.
+/// Returns the (lower) median, because hosts are more often slow than fast.
 double low_median(const std::vector<CardBase>& cards, Parameter parameter) {
   const std::vector<double> values = values_of(cards, parameter);
   return values[(values.size() - 1) / 2];
 }
 
-/// The geometric mean of the cards of a kind and of `prior` cards as all cards are in the middle.
+/// Returns the geometric mean of a kind's cards and of `prior` cards with the median of all cards.
 double share_of(const std::vector<CardBase>& cards, Parameter parameter, bool is_narrow,
                 double prior) {
   const std::vector<double> values = values_of(cards, parameter);
@@ -60,7 +60,7 @@ double share_of(const std::vector<CardBase>& cards, Parameter parameter, bool is
 }
 
 TwoClock base_for(const std::vector<CardBase>& cards, bool is_narrow) {
-  // What a board's power limits is its arithmetic; its memory hardly.
+  // A board's power limits arithmetic but hardly memory.
   constexpr double kComputePrior = 0.5;
   constexpr double kMemoryPrior = 10;
   return {low_median(cards, &TwoClock::floor_ns), low_median(cards, &TwoClock::fixed_ns),
@@ -68,8 +68,8 @@ TwoClock base_for(const std::vector<CardBase>& cards, bool is_narrow) {
           share_of(cards, &TwoClock::memory_share, is_narrow, kMemoryPrior)};
 }
 
-/// How much of what a card's base leaves the trees of the other cards tell: the slope of the one
-/// over the other, each card left out in turn.
+/// Returns which share of a card's residuals the other cards' trees explain: the regression slope
+/// with each card left out in turn.
 double common_share(const Samples& samples, const std::vector<double>& residuals,
                     const std::vector<Trees>& forests, const OperatorCodes& codes) {
   constexpr double kOfOneCard = 0.5;
@@ -91,7 +91,7 @@ double common_share(const Samples& samples, const std::vector<double>& residuals
 }  // namespace
 
 bool is_narrow(const Point& point) {
-  constexpr double kNarrowest = 10e9;  // bytes a second and processor
+  constexpr double kNarrowest = 10e9;  // bytes per second and processor
   return point.x[kBandwidthFeature] < static_cast<float>(std::log(kNarrowest));
 }
 
@@ -143,8 +143,8 @@ std::shared_ptr<const SharedModel> fit_shared(const Samples& samples, std::size_
   for (const Samples& own : by_card) {
     forests.push_back(grow(own, left_of(own), shared->codes, of_one));
   }
-  // Half from trees of all cards together, half from the mean of each card's own: what one card
-  // has alone counts less in the latter.
+  // Half the weight is for trees of all cards together, half for the mean of each card's own trees,
+  // in which a single card's peculiarities count less.
   const double common = common_share(samples, residuals, forests, shared->codes);
   shared->trees.add(grow(samples, residuals, shared->codes, options), common / 2);
   for (const Trees& forest : forests) {

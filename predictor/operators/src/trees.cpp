@@ -6,10 +6,10 @@
 namespace understudy::predictor {
 namespace {
 
-/// Checks one tree from `root` on, fills in where right children are, and returns its end.
+/// Checks the tree at `root`, sets the offsets of right children, and returns its end.
 std::size_t read_tree(std::vector<Trees::Node>& nodes, std::size_t root,
                       std::size_t feature_count) {
-  // The nodes whose left subtree is being read.
+  // Nodes whose left subtree is being read.
   std::vector<std::size_t> open;
   for (std::size_t at = root; at < nodes.size(); ++at) {
     const int feature = nodes[at].feature;
@@ -20,7 +20,7 @@ std::size_t read_tree(std::vector<Trees::Node>& nodes, std::size_t root,
       open.push_back(at);
       continue;
     }
-    // A leaf ends all right subtrees that it is the last node of.
+    // A leaf completes all right subtrees that end with it.
     while (!open.empty() && nodes[open.back()].right != 0) {
       open.pop_back();
     }
@@ -53,7 +53,7 @@ Trees::Trees(std::span<const std::int16_t> features, std::span<const float> valu
 }
 
 void Trees::add(const Trees& other, double factor) {
-  // Five digits behind the point: files stay short, and what is read back is what was fitted.
+  // Rounds to five decimals: files stay short, and models that are read back equal the fitted ones.
   constexpr double kSteps = 1e5;
   const auto begin = static_cast<std::uint32_t>(nodes_.size());
   for (Node node : other.nodes_) {

@@ -16,9 +16,9 @@ using Parameters = std::array<double, 4>;
 using Time = double (*)(const TwoClock&, double, double);
 
 constexpr double kLeastNs = 1e-3;
-constexpr double kLossScale = 0.1;  // residuals above it count linearly
+constexpr double kLossScale = 0.1;  // larger residuals count linearly
 constexpr double kLeastShare = 1e-4;
-constexpr double kMostShare = 20;  // caches are that much faster than memory
+constexpr double kMostShare = 20;  // caches exceed the memory bandwidth
 
 TwoClock base_of(const Parameters& p) {
   return {std::exp(p[0]), std::exp(p[1]), std::exp(p[2]), std::exp(p[3])};
@@ -71,7 +71,7 @@ Parameters between(const Parameters& from, const Parameters& to, double share) {
   return p;
 }
 
-/// Nelder and Mead's simplex: no derivative, which the floor's kink has not.
+/// Nelder-Mead simplex: needs no derivative, which does not exist at the floor's kink.
 Vertex minimise(const Problem& problem, const Parameters& start) {
   constexpr int kSteps = 220;
   constexpr double kEdge = 0.4;
@@ -118,8 +118,8 @@ Vertex minimise(const Problem& problem, const Parameters& start) {
   return *std::ranges::min_element(simplex, {}, &Vertex::loss);
 }
 
-/// Evenly spaced in order of time, so that each size keeps its weight and large families stay
-/// quick.
+/// Returns evenly spaced samples in order of time: sizes keep their weight, large families fit
+/// fast.
 std::vector<BaseSample> thinned(std::span<const BaseSample> samples) {
   constexpr std::size_t kMost = 400;
   std::vector<BaseSample> sorted(samples.begin(), samples.end());
@@ -162,8 +162,8 @@ TwoClock fit(std::span<const BaseSample> all, Time time, const TwoClock* around,
   return base_of(best.at);
 }
 
-/// What few samples are held near: the floor is what the shortest call took beyond its work. Where
-/// that explains all of it nothing is known of the floor but that it is a small part.
+/// Returns the base that few samples are pulled to. The floor is the shortest call's time minus its
+/// work. If its work explains all of its time, the floor is assumed to be small.
 TwoClock usual_base(std::span<const BaseSample> samples) {
   constexpr double kSmallPart = 0.01;
   const BaseSample& shortest = *std::ranges::min_element(samples, {}, &BaseSample::ln_ns);
@@ -196,7 +196,7 @@ double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns) {
 TwoClock fit_two_clock(std::span<const BaseSample> samples, const TwoClock* around, double pull) {
   constexpr std::size_t kFew = 30;
   if (around == nullptr && samples.size() < kFew) {
-    // Few samples leave shares open: they stay near usual ones.
+    // Few samples do not determine the shares: pull them to usual values.
     UNDERSTUDY_ASSERT(!samples.empty());
     constexpr double kPull = 0.02;
     const TwoClock usual = usual_base(samples);

@@ -46,7 +46,7 @@ double first_dimension(const TensorLayout& tensor) {
   return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes[0]);
 }
 
-/// Floating-point inputs of two dimensions or more, in order: the factors of a product.
+/// Returns the factors of a product: floating-point inputs of two dimensions or more, in order.
 std::vector<const TensorLayout*> matrices(const OperatorCall& call) {
   std::vector<const TensorLayout*> found;
   for (const TensorLayout& input : call.inputs) {
@@ -57,7 +57,7 @@ std::vector<const TensorLayout*> matrices(const OperatorCall& call) {
   return found;
 }
 
-/// addmm and its kin begin with what is added to the product.
+/// Returns true if the first argument is added to the product, as for addmm.
 bool begins_with_addend(const OperatorCall& call) {
   return has_part(call, "addmm") || has_part(call, "baddbmm") || has_part(call, "addbmm");
 }
@@ -69,7 +69,7 @@ void set_product(const OperatorCall& call, Work& work) {
   }
   const TensorLayout* const out = call.outputs.empty() ? nullptr : &call.outputs[0];
   if (factors.size() < 2) {
-    // A vector or less on one side: each element is met once.
+    // One side is a vector or scalar: each element is used once.
     work.flops = 2 * most_elements(call.inputs);
     return;
   }
@@ -84,15 +84,16 @@ void set_product(const OperatorCall& call, Work& work) {
   product.batch = is_batched ? left / std::max(product.m * product.k, 1.0) : 1;
   double flops = 2 * product.batch * product.m * product.n * product.k;
   if (has_part(call, "einsum") && out != nullptr) {
-    // Which dimensions contract is not told; of one product, |a||b||out| = batch (batch m n k)^2.
+    // The equation is unknown, so the contracted dimensions are, too. For a single product,
+    // |a||b||out| = batch (batch m n k)^2.
     flops = 2 * std::sqrt(left * right * count(*out) / product.batch);
   }
   work.is_product = true;
   work.flops = has_part(call, "backward") ? 2 * flops : flops;
 }
 
-/// Up to two second gradients stand before the gradient, the weight and the input. Each of them is
-/// worth two convolutions: its part of the result's gradient, and the other operand's gradient.
+/// Up to two second gradients precede the gradient, the weight and the input. Each requires two
+/// convolutions: for its part of the result's gradient, and for the other operand's gradient.
 void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& work) {
   constexpr std::size_t kOthers = 3;
   if (tensors.size() <= kOthers) {
@@ -130,8 +131,8 @@ void set_convolution(const OperatorCall& call, Work& work) {
   work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;
 }
 
-/// The length of a sequence: the kernels below the scaled dot product take (batch, length, heads,
-/// width), or all sequences in one dimension, with the places where they start.
+/// Returns a sequence's length. The kernels below scaled dot product attention use (batch, length,
+/// heads, width), or concatenate all sequences in one dimension and add their offsets.
 double sequence_length(const OperatorCall& call, const TensorLayout& tensor) {
   if (!has_part(call, "::_flash_attention") && !has_part(call, "::_efficient_attention")) {
     return dimension(tensor, 2);
@@ -150,10 +151,10 @@ void set_attention(const OperatorCall& call, Work& work) {
     return;
   }
   const bool is_backward = has_part(call, "backward");
-  // A backward pass has the gradient first, shaped as the query is.
+  // Arguments of a backward pass start with the gradient, which has the query's shape.
   const TensorLayout& query = *tensors[0];
   const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
-  constexpr double kBackwardProducts = 2.5;  // five products where the forward pass has two
+  constexpr double kBackwardProducts = 2.5;  // five products instead of the forward pass's two
   const double queries = sequence_length(call, query);
   const double keys = sequence_length(call, key);
   work.flops = 4 * count(query) * keys * (is_backward ? kBackwardProducts : 1);
@@ -162,8 +163,8 @@ void set_attention(const OperatorCall& call, Work& work) {
   work.product = {count(query) / rows, queries, keys, dimension(query, 1)};
 }
 
-/// A decomposition, or a solution with it, meets each element of a matrix once for each of its
-/// rows or columns, the fewer.
+/// Returns the FLOPs of a decomposition, or a solution by it: each element of a matrix is used once
+/// for each row or column, whichever are fewer.
 double decomposition_flops(const OperatorCall& call) {
   double most = 0;
   for (const TensorLayout* matrix : matrices(call)) {
@@ -173,7 +174,7 @@ double decomposition_flops(const OperatorCall& call) {
   return most;
 }
 
-/// Rows that a sparse gradient of a table holds.
+/// Returns the number of rows in a table's sparse gradient.
 double held_rows(const TensorLayout& sparse) {
   TensorLayout whole = sparse;
   whole.stored.reset();
@@ -181,7 +182,7 @@ double held_rows(const TensorLayout& sparse) {
   return count(sparse) / std::max(row_length, 1.0);
 }
 
-/// Numbers of rows: all integers among the arguments, and those of sparse ones.
+/// Returns the number of row indices: all integer arguments, and the rows of sparse ones.
 double index_count(const OperatorCall& call) {
   return sum_of(call.inputs, [](const TensorLayout& input) {
     return (et_schema::is_integral(input.dtype) ? count(input) : 0) +
@@ -189,7 +190,7 @@ double index_count(const OperatorCall& call) {
   });
 }
 
-/// A table counts only as far as its rows can be met.
+/// Returns a table's bytes, limited to the rows that the indices can select.
 double met_bytes(const TensorLayout& table, double indices) {
   if (table.stored) {
     return stored_bytes(table);
@@ -198,7 +199,7 @@ double met_bytes(const TensorLayout& table, double indices) {
   return indices > 0 ? std::min(stored_bytes(table), indices * row_bytes) : stored_bytes(table);
 }
 
-/// Rows that are read by number.
+/// Returns the bytes of gathered rows and their indices.
 double gathered_bytes(const OperatorCall& call) {
   const double indices = index_count(call);
   return sum_of(call.inputs, [indices](const TensorLayout& input) {
@@ -206,12 +207,12 @@ double gathered_bytes(const OperatorCall& call) {
   });
 }
 
-/// "aten::index_add_": of its result only the rows that are met are written.
+/// Returns true for operators that write only selected rows, such as "aten::index_add_".
 bool writes_rows_in_place(const OperatorCall& call, Family family) {
   return family == Family::kIndex && call.name.ends_with('_') && !call.name.ends_with("__");
 }
 
-/// Each index gives a row of the gradient.
+/// Returns the bytes of a sparse gradient, which has a row for each index.
 double sparse_rows_bytes(const OperatorCall& call) {
   double indices = 0;
   for (const TensorLayout& input : call.inputs) {
@@ -237,13 +238,13 @@ void set_bytes(const OperatorCall& call, Work& work) {
   if (has_sparse_result(call) && !call.outputs.front().stored) {
     work.write_bytes += sparse_rows_bytes(call);
   }
-  // foreach and fused optimizers return nothing: they write about one list of those that they read.
+  // foreach and fused optimizers return nothing. They write about half of what they read.
   if (call.outputs.empty() && !call.inputs.empty()) {
     work.write_bytes = work.read_bytes / 2;
   }
 }
 
-/// Operations on an element, where there is no product.
+/// FLOPs per element of operators without a product.
 double flops_per_element(Family family) {
   switch (family) {
     case Family::kNormalization:
@@ -322,11 +323,11 @@ Work work_of(const OperatorCall& call) {
       work.flops = decomposition_flops(call);
       break;
     case Family::kFft:
-      // Which dimensions are transformed is not told: the last one is, hardly ever the batch.
+      // The transformed dimensions are unknown: assume the last one, which is rarely the batch.
       work.flops = 5 * elements * std::log2(std::max(work.row_length, 2.0));
       break;
     case Family::kRecurrent:
-      // Each step of the sequence meets all weights.
+      // Each step of the sequence uses all weights.
       work.flops = sum_of(call.inputs, [&](const TensorLayout& input) {
         return 2 * count(input) * (input.sizes.size() == 2 ? work.rows : 0);
       });

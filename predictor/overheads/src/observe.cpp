@@ -13,7 +13,7 @@ using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
-/// Longer gaps belong to the program: data, printing, a wait.
+/// Longer gaps belong to the program: data loading, printing, waits.
 constexpr double kMostGapNs = 200e3;
 
 using Nested = std::vector<et_schema::NestedEvent>;
@@ -32,10 +32,9 @@ std::int64_t end_ns(const et_schema::NestedEvent& nested) {
   return stretch_of(*nested.event).end_ns;
 }
 
-/// The cost of recording an event, before its start and after its end. It is the mean of the
-/// cheapest fifth of the times between an event's start and that of the first event in it, and
-/// between their ends (docs/metrics.md, "Recorded times"); at most 3 and 4 us, and nothing with
-/// fewer than 32 samples.
+/// Cost of recording an event, before its start and after its end: the mean of the cheapest fifth
+/// of the times between an event's start and its first inner event's, or its end and its last one's
+/// (docs/metrics.md, "Recorded times"). At most 3 and 4 us; 0 with fewer than 32 samples.
 struct ObserverCost {
   double before_ns = 0;
   double after_ns = 0;
@@ -106,7 +105,7 @@ class Observer {
   }
 
  private:
-  /// Whether no other operator is around it.
+  /// Returns true if no operator encloses it.
   [[nodiscard]] bool is_outermost(std::size_t i) const {
     if (events_[i].event->category != KinetoCategory::kCpuOp) {
       return false;
@@ -119,8 +118,8 @@ class Observer {
     return true;
   }
 
-  /// The time from `begin_ns` to `end_ns` without the cost of recording `events` events in between,
-  /// and without the halves of the events at its edges.
+  /// Returns the time from `begin_ns` to `end_ns` minus the cost of recording `events` events in
+  /// between, and minus `edges_ns` for the events at the edges.
   [[nodiscard]] double net(std::int64_t begin_ns, std::int64_t end_ns, std::size_t events,
                            double edges_ns) const {
     const double observed = static_cast<double>(events) * cost_.total_ns() + edges_ns;

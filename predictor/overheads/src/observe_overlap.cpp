@@ -47,15 +47,13 @@ void add_pair(const BothWays& times, std::int64_t clock_ns, const std::string& w
   pair.calls += count;
 }
 
-/// When a device's communication moved data, as far as that is known, and when there was any
-/// communication.
+/// When a device's communication moved data, if known, and when any communication ran.
 struct Moving {
   Stretches data;
   Stretches all;
 };
 
-/// The shortest of equal calls: it waited least. No call moves data for longer, and all end when
-/// the data is there.
+/// The shortest of equal calls. No call moves data for longer, and all end when the data is there.
 using LeastTimes = std::map<std::string, std::pair<std::size_t, std::int64_t>>;
 
 LeastTimes least_times(const std::vector<ProfiledDevice>& devices) {
@@ -127,8 +125,7 @@ void add_kernels_of(const ProfiledDevice& device, const LeastTimes& least, Pairs
   }
 }
 
-/// A group's calls by rank, in the order of time; if a rank has several files, those of all of
-/// them.
+/// A group's calls by rank, ordered by time. Several files of a rank are combined.
 struct RanksOfGroup {
   std::size_t ranks_in_group = 0;
   std::int64_t clock_ns = 1;
@@ -159,7 +156,8 @@ std::map<std::string, RanksOfGroup> groups_of(const std::vector<ProfiledDevice>&
   return groups;
 }
 
-/// The share of a call's moving time that other kernels cover, on the rank where it is largest.
+/// Returns the share of a call's moving time that other kernels cover, for the rank where it is
+/// largest.
 double share_beside(const std::vector<const ProfiledComm*>& sides, std::int64_t ns) {
   double most = 0;
   for (const ProfiledComm* side : sides) {
@@ -169,8 +167,8 @@ double share_beside(const std::vector<const ProfiledComm*>& sides, std::int64_t 
   return most / static_cast<double>(ns);
 }
 
-/// Adds calls that all ranks of a group show in the same order. Moving the data took as long as the
-/// call on the rank that came last.
+/// Adds calls that all ranks of a group show in the same order. The data took as long as the
+/// shortest of the ranks' calls.
 void add_calls_of(const RanksOfGroup& group, Pairs& pairs, Counts& not_used) {
   const auto& first = group.calls.begin()->second;
   const bool are_alike =
@@ -181,7 +179,7 @@ void add_calls_of(const RanksOfGroup& group, Pairs& pairs, Counts& not_used) {
             [](const ProfiledComm* a, const ProfiledComm* b) { return a->kind == b->kind; });
       });
   if (!are_alike) {
-    return;  // these calls are counted where communication's own times are read
+    return;  // counted where communication's own times are read
   }
   std::map<std::string, BothWays> times;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -205,7 +203,7 @@ void add_calls_of(const RanksOfGroup& group, Pairs& pairs, Counts& not_used) {
   }
 }
 
-/// A device's factor, if its calls are enough for one.
+/// Returns a device's factor, or nothing if its calls do not suffice.
 std::optional<OverlapFactor> factor_of(const std::string& device, const char* name,
                                        const std::string& what, const Pairs& pairs,
                                        ObservedOverlap& observed) {

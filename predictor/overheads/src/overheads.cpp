@@ -13,7 +13,7 @@ namespace {
 constexpr double kLow = 0.05;
 constexpr double kHalf = 0.5;
 constexpr double kHigh = 0.95;
-/// The 95th percentile of a normal distribution is this many deviations from the mean.
+/// Distance of a normal distribution's 95th percentile from its mean, in deviations.
 constexpr double kDeviations = 1.645;
 
 void append(std::vector<double>& into, const std::vector<double>& from) {
@@ -47,7 +47,7 @@ Estimate estimate_of(const Distribution& distribution, const char* model) {
           .model = model};
 }
 
-/// Distribution of a launch; for a kind that was never launched, the mean over the known kinds.
+/// Returns the distribution of a launch. An unknown kind gets the mean over the known kinds.
 Distribution launch_of(const HostOverheads& host, const std::string& kind) {
   const auto found = host.t4.find(kind);
   if (found != host.t4.end()) {
@@ -61,7 +61,7 @@ Distribution launch_of(const HostOverheads& host, const std::string& kind) {
   return mean;
 }
 
-/// Estimate for a call like most calls that were seen, or as similar as is known.
+/// Returns the estimate for a call like most recorded calls, or the most similar known case.
 Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std::size_t launches) {
   if (launches == 0 && known.unlaunched.n > 0) {
     return estimate_of(known.unlaunched, "host overheads");
@@ -77,7 +77,7 @@ Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std
   sum.add(known.t3);
   const std::size_t count = std::max<std::size_t>(launches, 1);
   sum.add(known.t5, static_cast<double>(count - 1));
-  // With another number of launches, each takes the mean of those that were seen.
+  // With another number of launches, each gets the mean of the recorded ones.
   const double times = static_cast<double>(count) / static_cast<double>(known.launches.size());
   for (const std::string& kind : known.launches) {
     sum.add(launch_of(host, kind), times);
@@ -85,7 +85,7 @@ Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std
   return sum.estimate("host overheads");
 }
 
-/// The launches of most calls; if any call launched something, calls without launches do not count.
+/// Returns the launches of most calls. Calls without launches count only if there are no others.
 std::vector<std::string> usual_launches(const OverheadSamples::OfOperator& of_operator) {
   const auto rank = [](const auto& entry) { return entry.first.empty() ? 0 : entry.second; };
   const auto most = std::ranges::max_element(of_operator.launches, {}, rank);

@@ -49,7 +49,7 @@ PooledFactor pool(const std::vector<OverlapPair>& pairs) {
     return pooled;
   }
   const Sums sums = sums_of(pairs);
-  // The number of calls if all take equal time; about 1 if one call takes nearly all of it.
+  // Effective number of calls: their number if all take equal time, about 1 if one call dominates.
   const double groups = sums.alone * sums.alone / sums.alone_squares;
   // For equal times this is a whole number, apart from rounding.
   constexpr double kRounding = 1e-9;

@@ -22,16 +22,16 @@ using et_schema::KinetoComm;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 
-/// The name of a kernel of communication that does not name its collective.
+/// Part of the name of communication kernels, for those that do not name their collective.
 constexpr std::string_view kCommKernel = "nccl";
 
-/// Finds out which kernels are the same call.
+/// Determines which kernels are the same call.
 class CallNames {
  public:
   CallNames(const Profile& profile, const DeviceTimeline& timeline)
       : profile_(profile), timeline_(timeline) {}
 
-  /// Text for what is known of a kernel, apart from its place in the step.
+  /// Returns a text for everything known of a kernel except its position in the step.
   [[nodiscard]] std::string kind_of(const DeviceEvent& kernel) const {
     const KinetoEvent& event = profile_.events[kernel.source];
     const KinetoEvent* op = launcher_of(kernel);
@@ -39,20 +39,20 @@ class CallNames {
                        op != nullptr ? op->name : "", op != nullptr ? op->shape : "");
   }
 
-  /// The number of the call of each kernel; all of them are of one kind. kUnknownCall: not known.
+  /// Returns the call number of each kernel, or kUnknownCall. All kernels must be of one kind.
   [[nodiscard]] std::vector<std::size_t> calls_of(
       const std::vector<const DeviceEvent*>& kernels) const {
     return has_sizes(*kernels.front()) ? std::vector<std::size_t>(kernels.size(), 0)
                                        : places_of(kernels);
   }
 
-  /// Text for the call of a communication that does not name its collective.
+  /// Returns a text for the call of a communication that does not name its collective.
   [[nodiscard]] std::string comm_call_of(const DeviceEvent& kernel) const {
     return has_sizes(kernel) ? kind_of(kernel) : "";
   }
 
  private:
-  /// The innermost operator that launched it; may be null.
+  /// Returns the innermost operator that launched the kernel; may be null.
   [[nodiscard]] const KinetoEvent* launcher_of(const DeviceEvent& kernel) const {
     return kernel.launcher == et_schema::kUnknownEvent ? nullptr
                                                        : &profile_.events[kernel.launcher];
@@ -61,9 +61,8 @@ class CallNames {
     return launcher_of(kernel) != nullptr && !launcher_of(kernel)->shape.empty();
   }
 
-  /// The number of each kernel among those that its step launched. It is not known for a kernel
-  /// that no step launched, and for none of them unless there are two steps or more that launched
-  /// equally many.
+  /// Returns each kernel's position among those that its step launched. It is unknown for kernels
+  /// outside of steps, and for all kernels unless two steps or more launched equally many.
   [[nodiscard]] std::vector<std::size_t> places_of(
       const std::vector<const DeviceEvent*>& kernels) const {
     std::vector<std::size_t> places(kernels.size(), kUnknownCall);
@@ -94,9 +93,9 @@ class CallNames {
   const DeviceTimeline& timeline_;
 };
 
-/// The time when two or more streams work, as separate stretches in order.
+/// Returns the time when two or more streams work, as disjoint, ordered stretches.
 Stretches several_streams(const std::map<std::uint32_t, Stretches>& work) {
-  std::vector<std::pair<std::int64_t, int>> edges;  // a stretch ends before one that starts then
+  std::vector<std::pair<std::int64_t, int>> edges;  // ends sort before starts at the same time
   for (const auto& [stream, stretches] : work) {
     for (const Stretch& one : merged_stretches(stretches)) {
       edges.emplace_back(one.start_ns, 1);
@@ -146,7 +145,7 @@ std::map<std::int64_t, DeviceEvents> events_by_device(const Profile& profile,
   return devices;
 }
 
-/// The clock's unit: older profiles have whole microseconds.
+/// Returns the clock's resolution: older profiles have whole microseconds.
 std::int64_t clock_of(const DeviceEvents& events) {
   constexpr std::int64_t kMicrosecond = 1000;
   const auto is_whole = [](const DeviceEvent* event) {
@@ -176,7 +175,7 @@ ProfiledComm comm_of(const DeviceEvent& event, const KinetoComm* named, const Ca
   return comm;
 }
 
-/// Adds the kernels of each kind of which one ran beside something, separated by call.
+/// Adds all kernels of those kinds of which at least one ran beside something, grouped by call.
 void add_kernels(const DeviceEvents& events, const CallNames& names, const Stretches& comms,
                  const Stretches& several, ProfiledDevice& device) {
   const auto beside_ns = [&](const DeviceEvent* kernel) {
@@ -194,7 +193,7 @@ void add_kernels(const DeviceEvents& events, const CallNames& names, const Stret
       continue;
     }
     const std::vector<std::size_t> calls = names.calls_of(kernels);
-    std::map<std::size_t, std::size_t> numbers;  // numbers of the calls that ran beside something
+    std::map<std::size_t, std::size_t> numbers;  // numbers of calls that ran beside something
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (is_alone(kernels[i])) {
         continue;

@@ -12,7 +12,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// The section as `read` reads it; nothing where the platform has none.
+/// Returns the section as parsed by `read`, or null if the platform does not have it.
 template <typename Model>
 std::shared_ptr<const Model> section_of(const Platform& platform, const char* name,
                                         Model (*read)(const et_schema::JsonField&)) {

@@ -90,7 +90,7 @@ void fit(const ObservedOverlap& observed, FittedSections& sections) {
   }
 }
 
-/// Whether the file, or all of an archive, holds rows of a section.
+/// Reads a file or archive. Returns true if all of it holds rows of sections.
 bool take_file(const std::string& path, SectionRows& rows, const SeeProfile& see_profile) {
   std::size_t taken = 0;
   std::size_t left = 0;
@@ -107,8 +107,8 @@ bool take_file(const std::string& path, SectionRows& rows, const SeeProfile& see
   return taken > 0;
 }
 
-/// All files below: those of sections are taken, tables of operators go to `others`, what is
-/// neither is counted. A folder without a section's file goes there as a whole.
+/// Reads the section files below a folder. Operator tables are added to `others`, unknown files are
+/// counted. A folder without section files is added to `others` as a whole.
 void take_folder(const std::string& path, SectionRows& rows, const SeeProfile& see_profile,
                  std::vector<std::string>& others) {
   std::vector<std::string> tables;

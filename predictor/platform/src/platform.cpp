@@ -38,7 +38,7 @@ constexpr std::array<std::string_view, 5> kSections = {"collectives", "embedding
                              {.file = file, .expected = expected, .got = got, .hint = kHint});
 }
 
-/// What rows have in common is written once for all of them.
+/// Key of a group of rows; its fields are written once per group.
 auto key_of_rows(const MeasuredCall& row) {
   return std::tie(row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload);
 }
@@ -124,7 +124,7 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   return rows;
 }
 
-/// What `read` makes of the fields of a platform file of this version.
+/// Parses a platform file of this version; returns the result of `read` for its fields.
 template <typename Read>
 auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
@@ -134,8 +134,7 @@ auto with_root(std::string_view text, const std::string& file, Read&& read) {
   return read(root, document);
 }
 
-/// The machine that a platform's CPU rows are of. Its peaks are those of these rows: they are found
-/// anew.
+/// Returns the host of the platform's CPU rows, with peaks to be measured from these rows again.
 std::optional<Card> read_host(const JsonField& operators) {
   const std::optional<JsonField> devices = operators.find("devices");
   for (const JsonField& device : devices ? devices->items() : std::vector<JsonField>()) {
@@ -182,13 +181,13 @@ void add(PlatformContent&& more, PlatformContent& content) {
   }
 }
 
-/// By its first line.
+/// Returns true if the first line names the format.
 bool is_platform(std::string_view text) {
   constexpr std::size_t kFirstLine = 100;
   return text.substr(0, kFirstLine).find(fmt::format("\"{}\"", kFormat)) != std::string_view::npos;
 }
 
-/// What a file holds that is a platform, or an archive of them; null of others and of folders.
+/// Returns the content of a platform file or an archive of them; null for other files and folders.
 std::optional<PlatformContent> content_of(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
@@ -277,7 +276,7 @@ std::vector<std::string> take_platform_files(const std::vector<std::string>& pat
 
 std::vector<DeviceOverlap> read_overlap(const std::string& section, const std::string& file) {
   const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
-  // So that errors say where in the file it stands.
+  // Wrapped, so that errors name the section's place in the file.
   const nlohmann::json document = {
       {"sections", {{kOverlapSection, et_schema::parse_json(section, source)}}}};
   const et_schema::JsonField root(document, source);

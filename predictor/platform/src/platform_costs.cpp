@@ -21,9 +21,9 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kUnknownFactor = 10;  // up and down, where a bound stands in
+constexpr double kUnknownFactor = 10;  // up and down, if a bound is used
 constexpr double kUnknownGapNs = 2000;
-constexpr double kLatencyNs = 10'000;  // of any network, for each doubling of the group
+constexpr double kLatencyNs = 10'000;  // assumed for any network, per doubling of the group
 constexpr double kNetworkBytesPerNs = 10;
 
 Estimate unmodelled(double ns, std::string model) {
@@ -45,7 +45,7 @@ std::vector<TensorLayout> layouts(const Program& program,
   return layouts_of(et_schema::timed_tensors(program, arguments));
 }
 
-/// An operator of another library counts as the operator of ATen that does about the same work.
+/// Replaces another library's operator by the ATen operator that does about the same work.
 void count_as_mapped(const Program& program, const Instruction& instruction, OperatorCall& call) {
   if (!instruction.schema || call.name.starts_with("aten::")) {
     return;
@@ -73,7 +73,7 @@ void count_as_mapped(const Program& program, const Instruction& instruction, Ope
   if (call.outputs.empty()) {
     call.outputs = layouts(program, written);
   }
-  // A cache of keys has pages, of which a call reads those that its content names.
+  // A key cache is paged: a call reads only the pages that its content selects.
   const auto is_cache = [&](const TensorLayout& layout) {
     return layout.sizes.size() > call.inputs.front().sizes.size();
   };
@@ -90,8 +90,7 @@ std::optional<et_schema::SlotId> slot_of(const Instruction& instruction, std::si
   return slot == nullptr ? std::nullopt : std::optional(slot->id);
 }
 
-/// How many rows a tensor that is sparse by its rows alone has, each counted once. Null: another
-/// tensor.
+/// Returns the number of distinct rows in a row-sparse tensor; null for other tensors.
 std::optional<std::int64_t> distinct_rows(const Program& program, const Instruction& instruction,
                                           std::size_t argument) {
   const std::optional<et_schema::SlotId> slot = slot_of(instruction, argument);
@@ -108,7 +107,7 @@ std::optional<std::int64_t> distinct_rows(const Program& program, const Instruct
                            : rows_met(program.slots[*slot].sizes.front(), rows->elements);
 }
 
-/// As --device and a table's column Device take them.
+/// Lists the devices as --device and the column Device of tables accept them.
 std::string known_devices(const OperatorModels& models) {
   std::set<std::string> names;
   for (const auto& [key, unused] : models.devices()) {
@@ -130,7 +129,8 @@ std::string known_devices(const OperatorModels& models) {
                "describe a card: --card card.json"});
 }
 
-/// Device times tell more than timed calls; of a host those of the nearest number of threads.
+/// Returns true if `a` is the better key: device times are preferred to timed calls, on a host the
+/// nearest number of threads.
 bool is_better(const DeviceKey& a, const DeviceKey& b, int threads) {
   if (a.timed != b.timed) {
     return a.timed != TimedAs::kTimedCall;
@@ -194,8 +194,8 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
   if (communicates(instruction)) {
-    // Its tensors are no work of the host's: what moves them is of_communication(). Measured calls
-    // are timed from a host's, whose part is in them.
+    // Moving the tensors is of_communication()'s part, not the host's. Measured host calls already
+    // include the host's part.
     OperatorCost cost;
     cost.host = key_.timed == TimedAs::kHost ? known(0, "within the communication")
                                              : of_host(program, instruction, {});

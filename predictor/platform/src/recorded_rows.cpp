@@ -11,7 +11,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// 0: not told.
+/// Returns OMP_NUM_THREADS; 0 if unknown.
 int threads_of(const et_schema::RecordedProfile& profile) {
   const auto found = profile.variables.find("OMP_NUM_THREADS");
   if (found == profile.variables.end()) {
@@ -33,7 +33,7 @@ void add_calls(const Program& program, const std::string& source,
     }
     const std::int64_t ns = on_device ? instruction.timing->device_ns : instruction.timing->host_ns;
     if (ns <= 0) {
-      continue;  // of a device's program what only its host does
+      continue;  // on a device, host-only operators do not count
     }
     MeasuredCall& call = calls.emplace_back();
     call.call = call_of(program, instruction);

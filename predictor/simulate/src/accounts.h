@@ -7,24 +7,24 @@
 
 namespace understudy::predictor {
 
-/// What a rank does at one moment, for its breakdown.
+/// The activity of a rank at a moment, for its breakdown.
 struct Doing {
   std::uint32_t operators = 0;  ///< number of operators on streams
-  /// Number of communications on streams, those that wait for other ranks included.
+  /// Number of communications on streams, including those waiting for other ranks.
   std::uint32_t communications = 0;
   std::uint32_t hosts = 0;  ///< number of threads that are not waiting
-  /// The share of the time with operators on streams in which all of them wait for launches.
+  /// Share of the time with operators on streams in which all of them wait for launches.
   double unlaunched_share = 0;
 };
 
 /// Adds up a rank's time.
 class Accounts {
  public:
-  /// For a rank on a device: adds the time since the last call. To be called before each change of
+  /// For a rank on a device: adds the time since the last call. Must precede each change of
   /// `doing`.
   void pass(const Doing& doing, std::int64_t now_ns);
 
-  /// For a rank on a CPU: adds an operator of its step's own thread.
+  /// For a rank on a CPU: adds an operator of the step's own thread.
   void operate(std::int64_t gap_ns, std::int64_t host_ns) {
     sums_.host_bound_ns += static_cast<double>(gap_ns);
     sums_.compute_ns += static_cast<double>(host_ns);
@@ -33,11 +33,11 @@ class Accounts {
     (for_communication ? sums_.exposed_communication_ns : sums_.idle_ns) += static_cast<double>(ns);
   }
 
-  /// To be called before all else.
+  /// Must be called first.
   void start(std::int64_t now_ns) { last_ns_ = now_ns; }
-  /// From now on time counts.
+  /// Starts the time that counts.
   void begin() { begin_ = sums_; }
-  /// The mean since begin(), over `iterations` iterations.
+  /// Returns the mean over `iterations` iterations since begin().
   [[nodiscard]] Breakdown mean(double iterations) const;
 
  private:
@@ -46,7 +46,7 @@ class Accounts {
   std::int64_t last_ns_ = 0;
 };
 
-/// From the span that ended last, by `end_ns`, over what each began behind, back to `begin_ns`.
+/// Follows causes from the last span that ends by `end_ns` back to `begin_ns`.
 [[nodiscard]] std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes,
                                                    std::int64_t begin_ns, std::int64_t end_ns);
 

@@ -18,7 +18,7 @@ std::int64_t bytes_of(const Slot& slot) {
   return element_count(slot) * et_schema::item_size(slot.dtype);
 }
 
-/// Bytes of all tensors of an argument.
+/// Returns the bytes of all tensors of an argument.
 std::int64_t bytes_of(const Program& program, const Instruction& instruction,
                       std::size_t argument) {
   std::int64_t bytes = 0;
@@ -29,7 +29,7 @@ std::int64_t bytes_of(const Program& program, const Instruction& instruction,
   return bytes;
 }
 
-/// The size of a rank's recorded call as nccl-tests counts it.
+/// Returns the size of a rank's recorded call by nccl-tests' definition.
 std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
   return et_schema::size_of_call(instruction.comm->kind, bytes_of(program, instruction, 0),
                                  bytes_of(program, instruction, 1),
@@ -44,7 +44,7 @@ void describe_tensors(const Program& program, const Instruction& instruction, Co
   });
 }
 
-/// What a rank sends to each other rank, in bytes. Its splits are rows, elements, or equal parts.
+/// Returns the bytes that a rank sends to each other. Splits are rows, elements, or equal parts.
 std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
                                       std::size_t ranks) {
   const std::int64_t all = bytes_of(program, instruction, 0);
@@ -84,7 +84,7 @@ CommCall comm_call(const Job& job, const std::vector<int>& ranks,
   }
   if (et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
-      // Ranks without a program in a partial job send as the one that has a program.
+      // In a partial job, ranks without a program send as the rank with one.
       const std::size_t side = std::min(i, sides.size() - 1);
       const auto splits = split_bytes(*programs[side], *sides[side], ranks.size());
       call.sent_bytes.insert(call.sent_bytes.end(), splits.begin(), splits.end());

@@ -44,8 +44,8 @@ class ChannelFinder {
   }
 
  private:
-  /// Group, sender and receiver as world ranks; collectives have neither. If ranks are alone, also
-  /// the class.
+  /// Group, sender and receiver (world ranks; unset for collectives), and the class if ranks are
+  /// simulated alone.
   using Key = std::tuple<GroupId, int, int, std::uint32_t>;
 
   /// The calls of a class in a channel, in order.
@@ -153,7 +153,7 @@ class ChannelFinder {
 
   [[nodiscard]] const Side* side_of(const std::vector<Side>& sides, int rank) const {
     const std::uint32_t c = class_of_[static_cast<std::size_t>(rank)];
-    // The sides are in order of classes.
+    // Sides are ordered by class.
     const auto found = std::ranges::lower_bound(sides, c, {}, &Side::rank_class);
     return found != sides.end() && found->rank_class == c ? &*found : &sides.front();
   }

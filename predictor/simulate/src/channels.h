@@ -8,14 +8,14 @@
 
 namespace understudy::predictor {
 
-/// The channel of a call of a class of ranks, and the call's number in it.
+/// The channel of a call of a rank class, and the call's number in it.
 struct ChannelCall {
   std::uint32_t channel = 0;
   std::uint32_t number = 0;  ///< in one iteration
-  bool is_detached = false;  ///< it is a send whose data is kept apart: its rank need not wait
+  bool is_detached = false;  ///< a send whose data is kept apart: its rank need not wait
 };
 
-/// The ranks that meet in calls of one group, or a sender and its receiver.
+/// The ranks that take part in the calls of one group, or a sender and its receiver.
 struct Channel {
   et_schema::GroupId group = 0;
   std::vector<std::uint32_t> members;      ///< classes
@@ -27,15 +27,13 @@ struct Channels {
   std::vector<std::vector<ChannelCall>> calls;  ///< by class and call
 };
 
-/// Finds which ranks meet in which calls, and asks `costs` once for each meeting; the answers also
-/// go to the `played` costs of the programs. Throws Error (bad input): members that make different
-/// numbers of calls.
+/// Finds which ranks take part in which calls. Queries `costs` once for each call and stores the
+/// results in `played`. Throws Error (bad input) if members make different numbers of calls.
 [[nodiscard]] Channels find_channels(const Job& job, const std::vector<RankClass>& classes,
                                      const std::vector<ProgramPlan>& plans, const Costs& costs,
                                      std::vector<std::vector<PlayedCost>>& played);
 
-/// The question to `costs` about calls that ranks of a group make together; `sides` are in group
-/// order.
+/// Returns the query to `costs` for a call of several ranks; `sides` must be in group order.
 [[nodiscard]] CommCall comm_call(const Job& job, const std::vector<int>& ranks,
                                  const std::vector<const Program*>& programs,
                                  std::vector<const Instruction*> sides);

@@ -43,9 +43,9 @@ std::uint64_t Engine::run() {
     queue_.pop();
     RankState& rank = ranks_[c];
     if (rank.next_ns != time_ns) {
-      continue;  // its time has changed since
+      continue;  // outdated: its time has changed since
     }
-    // It continues as long as no other class comes first.
+    // The class continues as long as no other one comes first.
     while (unfinished_ > 0 && rank.next_ns != kNever &&
            (queue_.empty() || rank.next_ns <= queue_.top().first)) {
       step(c, rank.next_ns);

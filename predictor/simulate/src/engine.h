@@ -47,17 +47,17 @@ struct StreamState {
   std::int64_t work_end_ns = 0;  ///< end of an operator's work if all of it were launched
   std::int64_t tail_end_ns = 0;  ///< end of the work that its last launch started
   double busy_share = 1;  ///< share of an operator's time on the stream in which its kernels run
-  std::int64_t since_ns = 0;  ///< start of its present state
+  std::int64_t since_ns = 0;  ///< start of its current state
   std::int64_t free_ns = 0;   ///< end of its last item
-  SpanId cause = {};          ///< cause of its present state
+  SpanId cause = {};          ///< cause of its current state
   SpanId last = {};
   std::uint32_t arrival_span = kNoIndex;
 
-  /// Items with a later number that were done earlier; several threads can issue to the stream.
+  /// Later items that are already done. Several threads can issue to the stream.
   std::set<std::uint64_t> done_ahead;
 
   [[nodiscard]] bool is_empty() const { return head == queue.size(); }
-  /// Whether its first item is on the device already.
+  /// Returns true if its first item is already on the device.
   [[nodiscard]] bool has_begun() const {
     return does == StreamDoes::kOperates || does == StreamDoes::kWaitsForRanks ||
            does == StreamDoes::kMoves;
@@ -93,26 +93,26 @@ struct RankState {
   std::vector<HostState> hosts;
   std::vector<StreamState> streams;
   std::int64_t next_ns = kNever;
-  double slowdown = 1;  ///< factor on operators on its streams at present
+  double slowdown = 1;  ///< current factor on the times of operators on its streams
   std::uint32_t moving = 0;
   Doing doing;
   Accounts accounts;
   std::vector<std::int64_t> host_ends_ns;  ///< by iteration
-  std::vector<std::int64_t> ends_ns;       ///< by iteration: when its host and its streams are done
+  std::vector<std::int64_t> ends_ns;       ///< by iteration: when its host and streams are done
   std::vector<Span> spans;
 };
 
-/// Simulates all classes in the order of time.
+/// Simulates all classes in order of time.
 class Engine {
  public:
   Engine(const Job& job, const SimulateOptions& options, const std::vector<ProgramPlan>& plans,
          const Channels& channels, std::vector<RankClass>& classes);
-  /// Fills in the results of the classes. Returns the number of events.
+  /// Fills in the results of the classes and returns the number of events.
   std::uint64_t run();
-  /// When all ranks were done with an iteration; `before` counts back from the last iteration that
-  /// counts. Before the first iteration: when the first rank began.
+  /// Returns the time at which all ranks finished an iteration; `before` counts back from the last
+  /// one. Before the first iteration it is the start of the first rank.
   [[nodiscard]] std::int64_t last_end_ns(std::uint32_t before) const;
-  /// The mean of the iterations that count.
+  /// Returns the mean of the iterations that count.
   [[nodiscard]] double iteration_ns() const;
 
  private:
@@ -120,13 +120,13 @@ class Engine {
     std::uint32_t rank_class;
     std::uint32_t stream;
   };
-  /// A call of a channel that is under way.
+  /// A call of a channel in progress.
   struct Meeting {
-    std::uint32_t count = 0;  ///< members that have come, including those that continued at once
+    std::uint32_t count = 0;  ///< members that have arrived, including those that continued at once
     std::vector<Arrival> waiting;
   };
   struct Meetings {
-    std::uint64_t first = 0;  ///< number of calls before the oldest one under way
+    std::uint64_t first = 0;  ///< number of calls before the oldest one in progress
     std::deque<Meeting> open;
   };
 
@@ -152,12 +152,12 @@ class Engine {
   void begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   void end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
   void arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns);
-  /// `current` is the class whose step this is part of.
+  /// `current` is the class whose step() runs.
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
                     const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
   void rescale(RankState& rank, std::int64_t now_ns);
   static void note_busy(RankState& rank);
-  /// Continues what waited for something of the class that has ended.
+  /// Continues everything that waited for the ended work of the class.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
   void note_end(std::uint32_t c, std::int64_t now_ns);
   SpanId add_span(std::uint32_t c, std::uint32_t iteration, const Span& span);
@@ -169,7 +169,7 @@ class Engine {
   const SimulateOptions& options_;
   const Channels& channels_;
   std::vector<RankClass>& classes_;
-  std::uint32_t iterations_;  ///< those that count and those before them
+  std::uint32_t iterations_;  ///< warmup and counted iterations
   std::vector<RankState> ranks_;
   std::vector<Meetings> meetings_;  ///< by channel
   std::size_t unfinished_;

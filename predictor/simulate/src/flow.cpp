@@ -102,7 +102,7 @@ class FlowBuilder {
     }
   }
 
-  /// The host's own waits are on the CPU; on a device the current stream waits instead.
+  /// A host waits itself for CPU communication. On a device the current stream waits instead.
   void join(std::uint32_t at, const std::vector<std::uint32_t>& calls) {
     for (const std::uint32_t call : calls) {
       if (is_on_device(program_.instructions[call])) {
@@ -121,7 +121,7 @@ class FlowBuilder {
     InstructionFlow& flow = flow_.instructions[at];
     flow.stream = communication_stream(instruction);
     if (is_on_device(instruction)) {
-      // It starts behind what was issued to the current stream so far, and what that waits for.
+      // It starts after all work issued to the current stream, and after that stream's own waits.
       flow.stream_joins = pending_[current_];
       if (const auto last = last_operators_.find(current_); last != last_operators_.end()) {
         flow.after_streams.push_back({current_, last->second});
@@ -144,7 +144,7 @@ class FlowBuilder {
     }
   }
 
-  /// An operator without a recorded stream stays where the one before was, as in the replayer.
+  /// An operator without a recorded stream uses the previous operator's, as in the replayer.
   std::uint32_t operator_stream(const Instruction& instruction) {
     if (instruction.timing && instruction.timing->stream) {
       const auto found = std::ranges::find_if(flow_.streams, [&](const Stream& stream) {
@@ -177,9 +177,9 @@ class FlowBuilder {
   LastTouches streams_;
   LastTouches hosts_;
   std::map<std::uint32_t, std::vector<StreamPoint>>
-      pending_;                                            ///< by stream: what it waits for next
+      pending_;  ///< by stream: the next item waits for these
   std::map<std::uint32_t, std::uint32_t> last_operators_;  ///< by stream
-  std::uint32_t current_ = 0;  ///< that of the operator before, where none is recorded
+  std::uint32_t current_ = 0;  ///< the previous operator's, if none is recorded
 };
 
 }  // namespace

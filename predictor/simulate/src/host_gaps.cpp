@@ -10,7 +10,7 @@ namespace {
 
 using et_schema::DeviceWait;
 
-/// One timeline's recorded time that is in none of its instructions.
+/// Recorded time of one timeline that is in none of its instructions.
 class Gaps {
  public:
   Gaps() = default;
@@ -20,7 +20,7 @@ class Gaps {
     HostGap gap;
     std::int64_t before_ns = 0;
     while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
-      waits_ = waits_.subspan(1);  // a part of an instruction
+      waits_ = waits_.subspan(1);  // within an instruction
     }
     for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
       const DeviceWait& wait = waits_.front();
@@ -51,8 +51,9 @@ class Gaps {
   std::int64_t last_end_ns_ = 0;
 };
 
-/// A compiled graph that does not show its kernels is an instruction of their time, behind its
-/// operators. Most of that time lies between these, in their gaps: it counts once.
+/// Subtracts compiled graphs from the gaps. A graph without kernels in the profile is an
+/// instruction after its operators. Most of its time is in the gaps between them and would count
+/// twice.
 void take_out_graphs(const Program& program, const Flow& flow, HostGaps& gaps) {
   std::vector<std::int64_t> next_ns(flow.timelines.size(), program.profile->step_ns);
   std::vector<std::int64_t> left_ns(program.instructions.size());
@@ -99,7 +100,7 @@ HostGaps host_gaps(const Program& program, const Flow& flow) {
   if (!program.profile) {
     return result;
   }
-  // The profile does not say what others than the step's own thread waited for.
+  // The profile records waits of the step's own thread only.
   std::vector<Gaps> gaps(flow.timelines.size());
   const std::vector<DeviceWait> waits = et_schema::waits_between(*program.profile);
   gaps.front() = Gaps(waits);

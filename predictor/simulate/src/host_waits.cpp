@@ -17,7 +17,8 @@ Device device_of(const Program& program, SlotId slot) {
   return program.storages[program.slots[slot].storage].device;
 }
 
-/// A mask is turned into numbers, which needs their count; an index on the host is copied first.
+/// Returns true if an index makes the host wait: a mask is converted to indices, which needs their
+/// number; an index on the host is copied first.
 bool has_waiting_index(const Program& program, const Instruction& instruction) {
   for (std::size_t i = 1; i < instruction.args.size(); ++i) {
     const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
@@ -35,7 +36,7 @@ bool has_waiting_index(const Program& program, const Instruction& instruction) {
   return false;
 }
 
-/// The argument of that name, as far as a schema and the call have it.
+/// Returns the argument of that name, or null if the schema or the call does not have it.
 template <typename Value>
 const Value* argument_of(const Program& program, const Instruction& instruction,
                          std::string_view name) {
@@ -48,7 +49,7 @@ const Value* argument_of(const Program& program, const Instruction& instruction,
              : std::get_if<Value>(&instruction.args[place].value);
 }
 
-/// Repeats in a tensor are added up for the size of the result, unless the caller says it.
+/// Returns true if the result's size is a sum of repeats that the caller did not pass.
 bool counts_repeats(const Program& program, const Instruction& instruction) {
   return instruction.schema && et_schema::overload_of(instruction.name) != "self_int" &&
          argument_of<std::int64_t>(program, instruction, "output_size") == nullptr;
@@ -59,7 +60,7 @@ bool is_non_blocking(const Program& program, const Instruction& instruction) {
   return flag != nullptr && *flag;
 }
 
-/// Between a device and the host, either way.
+/// Returns true for copies between a device and the host.
 bool crosses(const Program& program, const Instruction& instruction) {
   bool device = false;
   bool host = false;

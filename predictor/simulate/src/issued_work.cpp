@@ -6,7 +6,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// Profiles' clocks of device events step by less.
+/// Upper limit of a profile's clock resolution for device events.
 constexpr std::int64_t kClockStepNs = 1'000;
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::min();
 
@@ -31,14 +31,14 @@ IssuedWork::IssuedWork(const Program& program, std::size_t streams)
   find_typical_turn();
 }
 
-/// How soon work begins that finds its stream idle, and work that does not.
+/// Finds the median delays: on an idle stream after the launch, otherwise after the previous work.
 void IssuedWork::find_typical_turn() {
   std::map<std::int64_t, std::int64_t> ends_ns;  // by stream
   std::vector<std::int64_t> latencies_ns;
   std::vector<std::int64_t> turns_ns;
   for (const et_schema::DeviceWork& work : program_.device_work) {
     const auto [end_ns, is_first] = ends_ns.try_emplace(work.stream, kNoEnd);
-    // What was launched by nobody known, and what the step before may have held up, tells nothing.
+    // Work of an unknown launch, or that the previous step may have delayed, is not typical.
     if (work.thread != 0 && !(is_first && program_.profile->host_runs_ahead)) {
       const bool is_idle = end_ns->second <= work.start_ns - work.lag_ns;
       (is_idle ? latencies_ns : turns_ns)
@@ -85,7 +85,7 @@ RecordedTurn IssuedWork::turn_of(std::uint32_t number, std::uint32_t stream,
   }
   const std::int64_t short_ns = std::min(work.lag_ns, typical_.latency_ns);
   if (ready_ns == kNoEnd) {
-    // The step before may have held it up.
+    // The previous step may have delayed it.
     return {program_.profile->host_runs_ahead ? short_ns : work.lag_ns, typical_.turn_ns};
   }
   const std::int64_t turn_ns = work.start_ns - ready_ns;

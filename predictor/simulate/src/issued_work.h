@@ -9,22 +9,22 @@
 
 namespace understudy::predictor {
 
-/// The recorded device work of a program as its streams' items.
+/// A program's recorded device work, as items of its streams.
 class IssuedWork {
  public:
   IssuedWork(const Program& program, std::size_t streams);
 
-  /// Positions in Program::device_work, in order of launches.
+  /// Returns indices in Program::device_work, ordered by launch.
   [[nodiscard]] const std::vector<std::uint32_t>& of_instruction(std::uint32_t at) const {
     return of_instruction_[at];
   }
-  /// The next item of the stream is this work; kNoIndex: none that was recorded.
+  /// Adds the next item of the stream: this work, or kNoIndex if it was not recorded.
   void issue(std::uint32_t stream, std::uint32_t work);
-  /// As many of the items as the recording shows to have ended by then.
+  /// Returns the dependency reduced to the items that had ended by `time_ns` in the recording.
   [[nodiscard]] StreamDep ended_by(StreamDep dep, std::int64_t time_ns) const;
-  /// Work that was launched late began so long after its launch; other work so long after what it
-  /// waited for: its recorded stream, `stream` on which it is played, and `after`. What the
-  /// recording does not show of it is typical.
+  /// Returns when recorded work begins: relative to its launch if it was launched late, otherwise
+  /// relative to the end of what it waited for (its recorded stream, `stream` on which it is
+  /// simulated, and `after`). Unknown values are typical ones.
   [[nodiscard]] RecordedTurn turn_of(std::uint32_t work, std::uint32_t stream,
                                      std::span<const StreamDep> after) const;
 
@@ -34,7 +34,7 @@ class IssuedWork {
   const Program& program_;
   std::vector<std::vector<std::uint32_t>> of_instruction_;
   std::vector<std::vector<std::uint32_t>> items_;  ///< by stream
-  /// By stream and by recorded stream that is played on it: the end of the latest one.
+  /// By stream and by the recorded stream that is simulated on it: its latest end.
   std::vector<std::map<std::int64_t, std::int64_t>> ends_ns_;
   RecordedTurn typical_;
 };

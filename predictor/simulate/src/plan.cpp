@@ -61,8 +61,7 @@ class Planner : PlanBuilder {
     note_returned(at);
   }
 
-  /// Adds a recorded wait for the device as a task of its own; returns the gap that is left after
-  /// it.
+  /// Adds a recorded wait for the device as a task and returns the remaining gap.
   std::int64_t add_wait(const HostGap& gap, std::uint32_t timeline, std::int64_t gap_ns) {
     if (!gap.wait || !flow_.on_device) {
       return gap_ns;
@@ -74,9 +73,9 @@ class Planner : PlanBuilder {
     return gap_ns - before_ns;
   }
 
-  /// What a recorded wait waited for. The profile names neither streams nor events. By the recorded
-  /// times it is the item that ended when the wait did; for a stream's wait, one of the streams'
-  /// last items. A wait that met its event already completed waited at the latest for the last item
+  /// Returns the items that a recorded wait waited for. The profile names neither streams nor
+  /// events. By the recorded times it is the item that ended with the wait; for a stream's wait,
+  /// one of the streams' last items. If the wait found its event completed, it is the last item
   /// that had ended by then.
   PlanRange waited_for(const DeviceWait& wait) {
     if (wait.waits_for == DeviceWait::For::kDevice) {
@@ -107,8 +106,7 @@ class Planner : PlanBuilder {
     return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
   }
 
-  /// Splits an operator that waits: half of its time, with its launches, lies before its wait, and
-  /// half after it.
+  /// Splits an operator that waits: half of its time and all launches are before the wait.
   void push_waiting(Task task, const InstructionFlow& flow) {
     Task rest{.host_ns = task.host_ns - task.host_ns / 2, .instruction = task.instruction};
     task.host_ns /= 2;

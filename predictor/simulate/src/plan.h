@@ -26,8 +26,8 @@ struct HostDep {
   std::uint32_t tasks = 0;
 };
 
-/// When recorded work begins: `latency_ns` after its launch, and `turn_ns` after all that it waits
-/// for on the device has ended; before that, if it was launched to begin early.
+/// When recorded work begins: `latency_ns` after its launch, and `turn_ns` after the end of all
+/// that it waits for on the device. Work that was launched early has a smaller latency.
 struct RecordedTurn {
   std::int64_t latency_ns = 0;
   std::int64_t turn_ns = 0;
@@ -40,15 +40,15 @@ struct Task {
   std::int64_t device_ns = 0;
   std::uint32_t launches = 0;
   std::uint32_t instruction = kNoIndex;
-  std::uint32_t item_instruction = kNoIndex;  ///< whose work its item is; mostly `instruction`
-  /// Its item is this piece of Program::device_work, and issued at the task's start.
+  std::uint32_t item_instruction = kNoIndex;  ///< mostly `instruction`
+  /// Index in Program::device_work of its item, which is then issued at the task's start.
   std::uint32_t work = kNoIndex;
-  RecordedTurn turn = {};           ///< of such an item
+  RecordedTurn turn = {};           ///< only for an item with `work`
   std::uint32_t stream = kNoIndex;  ///< stream of its item, if it has one
   std::uint32_t item = 0;           ///< its number on the stream, counted from 1
   std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program
-  bool on_host = false;             ///< for a communication: it starts when its host's call returns
-  PlanRange before = {};            ///< streams that its host waits for first
+  bool on_host = false;             ///< communication: starts when its host's call returns
+  PlanRange before = {};            ///< streams that its host waits for before it starts
   PlanRange after_hosts = {};
   PlanRange item_after = {};  ///< streams that its item waits for
   PlanRange behind = {};      ///< streams that its host waits for at the end
@@ -65,7 +65,7 @@ struct ProgramPlan {
   bool on_device = false;
 };
 
-/// Asks `costs` once for each instruction; the answers go to `played`.
+/// Queries `costs` once for each instruction and stores the results in `played`.
 [[nodiscard]] ProgramPlan plan_of(const Program& program, const Flow& flow, const Costs& costs,
                                   std::vector<PlayedCost>& played);
 

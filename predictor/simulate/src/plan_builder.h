@@ -14,7 +14,7 @@ namespace understudy::predictor {
   return std::max<std::int64_t>(std::llround(ns), 0);
 }
 
-/// Instructions as tasks and items: what all costs have in common.
+/// Builds tasks and items from instructions: the part that all costs share.
 class PlanBuilder {
  public:
   PlanBuilder(const Program& program, const Flow& flow, const Costs& costs,
@@ -37,7 +37,7 @@ class PlanBuilder {
  protected:
   ~PlanBuilder() = default;
 
-  /// Asks what an instruction costs.
+  /// Queries the costs of an instruction.
   void ask(std::uint32_t at) {
     const Instruction& instruction = program_.instructions[at];
     PlayedCost& cost = played_[at];
@@ -67,7 +67,7 @@ class PlanBuilder {
     task.launches = task.on_host ? 0 : 1;
   }
 
-  /// A barrier holds the host wherever it runs.
+  /// A barrier blocks the host on any device.
   static bool holds_host(const Instruction& instruction, const InstructionFlow& flow) {
     return is_communication(instruction) &&
            (flow.is_blocking || instruction.comm->kind == CommKind::kBarrier);
@@ -80,7 +80,7 @@ class PlanBuilder {
     task.launches = std::max(task.launches, task.device_ns > 0 ? 1U : 0U);
   }
 
-  /// What a stream has joined applies to its next item, whichever instruction issues it.
+  /// A stream's joins apply to its next item, whichever instruction issues it.
   void carry(const InstructionFlow& flow) {
     if (flow.stream != kNoStream) {
       std::vector<StreamPoint>& carried = carried_[flow.stream];
@@ -88,7 +88,7 @@ class PlanBuilder {
     }
   }
 
-  /// Puts the task's item on the stream. `at`: the instruction that is being added.
+  /// Issues the task's item to the stream. `at` is the current instruction.
   void issue(Task& task, const InstructionFlow& flow, std::uint32_t at) {
     std::vector<StreamPoint> after = flow.after_streams;
     after.insert(after.end(), carried_[flow.stream].begin(), carried_[flow.stream].end());
@@ -100,8 +100,8 @@ class PlanBuilder {
     issued_[flow.stream].push_back(at);
   }
 
-  /// The latest point of each stream as dependencies; none on `own`, which keeps its order by
-  /// itself.
+  /// Returns the latest point of each stream except `own`, which is ordered anyway, as
+  /// dependencies.
   PlanRange points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (const StreamPoint& point : points) {
@@ -145,8 +145,8 @@ class PlanBuilder {
         static_cast<std::uint32_t>(plan_.timelines[flow_.instructions[at].timeline].size());
   }
 
-  /// At the end the host waits for CPU communication that nothing else waits for, or for all; the
-  /// first stream of a device waits for all others, as when the replayer ends an iteration.
+  /// Ends the program like an iteration of the replayer. The host waits for CPU communication that
+  /// nothing else waits for, or for all streams; a device's first stream waits for all others.
   void end(bool waits_for_all) {
     Task task;
     std::vector<StreamPoint> on_host = flow_.open;
@@ -169,8 +169,8 @@ class PlanBuilder {
   TimeLimit limit_;
   ProgramPlan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream
-  std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instructions of its items
-  /// By instruction: tasks of its timeline up to and including its own.
+  std::vector<std::vector<std::uint32_t>> issued_;  ///< by stream: instruction of each item
+  /// By instruction: number of tasks on its timeline up to and including its own.
   std::vector<std::uint32_t> returned_;
 };
 

@@ -38,7 +38,7 @@ std::string class_of(const Instruction& instruction) {
                                                : et_schema::op_class(instruction.name));
 }
 
-/// The class that waits least for others, of the longest iteration: all others wait for it.
+/// Returns the class that waits least for others and so determines the iteration.
 const RankClass& slowest(const std::vector<RankClass>& classes) {
   const auto rest_ns = [](const RankClass& rank) {
     return rank.iteration_ns - rank.breakdown.exposed_communication_ns - rank.breakdown.idle_ns;
@@ -61,7 +61,7 @@ PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
           .extrapolated = main.extrapolated};
 }
 
-/// Parts of an operator without a model, its gap apart.
+/// Returns true if a part of the operator, other than its gap, has no model.
 bool is_unmodelled(const Instruction& instruction, const PlayedCost& cost) {
   return !cost.cost.host.modelled || !cost.cost.device.modelled ||
          (is_communication(instruction) && !cost.communication.modelled);
@@ -120,7 +120,7 @@ Where where_of(const Span& span, bool is_gap) {
   return Where::kOutside;
 }
 
-/// Rows by falling time; the time by place.
+/// Adds rows by decreasing time. Returns the time by place.
 TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
                               Prediction& prediction) {
   TimeByPlace sums;
@@ -149,7 +149,7 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
   return sums;
 }
 
-/// Operators of a CPU are its host's; on a device they are what the host issues.
+/// Operators on a CPU are compute; on a device their host time is host time.
 std::string bound_by(TimeByPlace path, bool on_device) {
   const double compute = path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]);
   const double host = path[Where::kGap] + (on_device ? path[Where::kHost] : 0);
@@ -207,7 +207,7 @@ void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction
     et_schema::PredictedRecordedStep step;
     step.recorded_ms =
         static_cast<double>(et_schema::recorded_step_ns(job.program(rank.rank))) * kMsPerNs;
-    // Of steps that overlap, an iteration is as long as from one to the next.
+    // If steps overlap, the step is as long as an iteration.
     step.predicted_ms = profile->host_runs_ahead
                             ? rank.iteration_ms
                             : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
@@ -271,7 +271,7 @@ void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played
 
 namespace {
 
-/// The estimate that a stretch of the path rests on; null for none.
+/// Returns the estimate behind a piece of the path; null if there is none.
 const Estimate* estimate_of(const PlayedCost& cost, const Span& span, bool is_gap) {
   switch (span.kind) {
     case SpanKind::kHost:
@@ -287,7 +287,8 @@ const Estimate* estimate_of(const PlayedCost& cost, const Span& span, bool is_ga
   return nullptr;
 }
 
-/// The half-width on one side: models are independent, within a model a share is common.
+/// Returns the half-width on one side. Models are independent; within a model, a share of the
+/// variance is common.
 double half_width(const std::vector<Contribution>& contributions, double Contribution::*side,
                   double simulator_ns) {
   std::map<std::string, double> sums;
@@ -327,7 +328,7 @@ std::vector<Contribution> contributions_of(const Simulation& simulation) {
       continue;
     }
     Contribution& sum = equal[{estimate->model, estimate->ns, estimate->low_ns, estimate->high_ns}];
-    // A stretch of a part of the estimate takes as large a part of its interval.
+    // A piece of an estimate has the same share of its interval.
     const double part = static_cast<double>(piece.ns) / estimate->ns;
     sum.ns += static_cast<double>(piece.ns);
     sum.below_ns += part * std::max(estimate->ns - estimate->low_ns, 0.0);

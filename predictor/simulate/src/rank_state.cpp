@@ -13,7 +13,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
   if (host.iteration >= iterations_) {
-    host.does = HostDoes::kIsDone;  // nobody needs the host any more
+    host.does = HostDoes::kIsDone;  // the host is no longer needed
     return;
   }
   if (h > 0 && host.task == 0 && rank.hosts[0].iteration < host.iteration) {
@@ -24,7 +24,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   host.begin_ns = now_ns;
   host.cause = host.last;
   ++rank.doing.hosts;
-  // A task that needs nothing of others is one event.
+  // A task without dependencies on others is one event.
   if (task.before.empty() && task.after_hosts.empty() && can_start(rank, host, task)) {
     start_task(c, h, now_ns + task.gap_ns, now_ns);
     return;
@@ -88,7 +88,7 @@ void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std
   if (task.work != kNoIndex) {
     item.first_launch_ns = item.last_launch_ns = host.start_ns + task.turn.latency_ns;
   } else if (task.launches > 0) {
-    // Launches are spread evenly over the call.
+    // Launches are evenly spaced over the call.
     const auto launches = static_cast<std::int64_t>(task.launches);
     const std::int64_t half_ns = task.host_ns / (2 * launches);
     item.first_launch_ns = host.start_ns + half_ns + options_.device.launch_ns;
@@ -97,8 +97,8 @@ void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std
   }
   StreamState& stream = rank.streams[task.stream];
   auto place = stream.queue.end();
-  // The work of one thread keeps its order; that of several threads keeps the order of its
-  // launches.
+  // With one host thread, work is queued in the order of issue. With several, it is queued in the
+  // order of first launches.
   const auto first = stream.queue.begin() +
                      static_cast<std::ptrdiff_t>(stream.head + (stream.has_begun() ? 1 : 0));
   while (rank.hosts.size() > 1 && place != first &&
@@ -203,7 +203,7 @@ void Engine::bring_forward(const RankState& rank, StreamState& stream) const {
   if (rank.hosts.size() < 2 || can_begin(*front)) {
     return;
   }
-  // What comes before it in the program may be what it waits for.
+  // The front may wait for items that precede it in the program, but were queued later.
   const auto place = [](const Item& item) { return std::pair(item.iteration, item.task->item); };
   const auto found = std::find_if(front, stream.queue.end(), [&](const Item& item) {
     return place(item) < place(*front) && can_begin(item);
@@ -324,7 +324,7 @@ void Engine::rescale(RankState& rank, std::int64_t now_ns) {
     if (stream.does != StreamDoes::kOperates || stream.next_ns <= now_ns) {
       continue;
     }
-    // Work is stretched; the time until it is launched is not.
+    // Only work is stretched, not the time until its launch.
     const auto stretch = [&](std::int64_t& end_ns, std::int64_t from_ns) {
       const auto left_ns = static_cast<double>(std::max<std::int64_t>(end_ns - from_ns, 0));
       end_ns = from_ns + std::llround(left_ns * slowdown / rank.slowdown);

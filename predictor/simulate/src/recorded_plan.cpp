@@ -47,7 +47,7 @@ class RecordedPlanner : PlanBuilder {
     carry(flow);
     wait_for_others(fresh(flow.timeline, true), flow);
     play(step_.calls[at], played_[at].cost.host.ns, flow.timeline, true);
-    // What the shown step did not launch in the instruction's call.
+    // Work that the recorded step did not launch within the instruction's call.
     if (is_call && !is_issued_.contains(at)) {
       start_call(flow.timeline);
     } else if (!is_call && flow.stream != kNoStream && work_.of_instruction(at).empty()) {
@@ -64,7 +64,7 @@ class RecordedPlanner : PlanBuilder {
     note_returned(at);
   }
 
-  /// Starts the communication of the instruction that is being added, with all that it launched.
+  /// Starts the current instruction's communication with everything that it launched.
   void start_call(std::uint32_t timeline) {
     is_issued_.insert(at_);
     Task& task = fresh(timeline, true);
@@ -89,7 +89,7 @@ class RecordedPlanner : PlanBuilder {
     work_.issue(flow.stream, task.work);
   }
 
-  /// The timeline's open task, or a new one if that has begun its call already.
+  /// Returns the timeline's open task, or a new one if its call has already begun.
   Task& fresh(std::uint32_t timeline, bool in_call) {
     Task& task = open_[timeline];
     if (task.host_ns > 0 || task.stream != kNoIndex) {
@@ -131,7 +131,7 @@ class RecordedPlanner : PlanBuilder {
   void launch(std::uint32_t number, std::uint32_t timeline, bool in_call) {
     const et_schema::DeviceWork& work = program_.device_work[number];
     if (work.instruction && is_communication(program_.instructions[*work.instruction])) {
-      // A call is played once, with all that it launched.
+      // A communication is issued once, with everything that it launched.
       if (*work.instruction == at_ && in_call && !is_issued_.contains(at_)) {
         start_call(timeline);
       }
@@ -155,9 +155,9 @@ class RecordedPlanner : PlanBuilder {
     task.item_instruction = work.instruction.value_or(kNoIndex);
   }
 
-  /// The part of an instruction's device time that falls to a piece of its work.
+  /// Returns a device work's share of its instruction's device time.
   double share_of(std::uint32_t number, std::uint32_t instruction) {
-    if (instruction > at_) {  // it is launched before its place in the program
+    if (instruction > at_) {  // launched before its place in the program
       played_[instruction].cost = costs_.of_operator(program_, program_.instructions[instruction]);
     }
     const std::vector<std::uint32_t>& all = work_.of_instruction(instruction);
@@ -170,8 +170,8 @@ class RecordedPlanner : PlanBuilder {
                       : ns / static_cast<double>(all.size());
   }
 
-  /// What a wait waited for: a piece of work; for a device all that had ended with it; for the step
-  /// before, all of that.
+  /// Returns the items that a wait waited for: a device work; for a device everything that had
+  /// ended with that work; for the previous step all of its items.
   PlanRange awaited_by(const DeviceWait& wait) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     if (wait.work && wait.waits_for != DeviceWait::For::kDevice) {
@@ -189,8 +189,7 @@ class RecordedPlanner : PlanBuilder {
     return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
   }
 
-  /// Recorded overlap refutes that work waits for other streams, however the memory that it touches
-  /// was told apart.
+  /// Removes dependencies on other streams that the recorded overlap disproves.
   PlanRange refuted(PlanRange after, const et_schema::DeviceWork& work) {
     auto kept = after.begin;
     for (std::uint32_t i = after.begin; i < after.end; ++i) {
@@ -205,10 +204,10 @@ class RecordedPlanner : PlanBuilder {
 
   RecordedStep step_;
   IssuedWork work_;
-  std::uint32_t at_ = 0;               ///< the instruction that is being added
+  std::uint32_t at_ = 0;               ///< the current instruction
   std::vector<Task> open_;             ///< by timeline
-  std::set<std::uint32_t> is_issued_;  ///< communications
-  std::vector<StreamDep> items_;       ///< by piece of recorded work: its item
+  std::set<std::uint32_t> is_issued_;  ///< communications that were issued
+  std::vector<StreamDep> items_;       ///< stream and item number of each recorded device work
 };
 
 }  // namespace

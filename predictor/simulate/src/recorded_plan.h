@@ -7,8 +7,8 @@
 
 namespace understudy::predictor {
 
-/// The plan of the step that was recorded, with each launch and wait at its moment; nothing if the
-/// costs are not that step's, or the profile shows no device.
+/// Returns the plan of the recorded step, with each launch and wait at its recorded moment. Returns
+/// nothing if the costs are not the recorded step's, or if the profile shows no device.
 [[nodiscard]] std::optional<ProgramPlan> recorded_plan(const Program& program, const Flow& flow,
                                                        const Costs& costs,
                                                        std::vector<PlayedCost>& played);

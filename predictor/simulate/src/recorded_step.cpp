@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// One timeline's launches and waits, handed out in order.
+/// One timeline's launches and waits, consumed in order.
 class Moments {
  public:
   void add(std::int64_t at_ns, std::optional<std::uint32_t> wait, std::optional<std::uint32_t> work,
@@ -15,13 +15,13 @@ class Moments {
     all_.push_back({at_ns, wait, work, waits_ns});
   }
   void sort() {
-    // What was launched as a wait began was launched before it.
+    // A launch at the start of a wait precedes the wait.
     std::ranges::stable_sort(all_, {}, [](const Moment& moment) {
       return std::pair(moment.at_ns, moment.wait.has_value());
     });
   }
 
-  /// The part until `end_ns`, and all moments before `until_ns` that no part before has.
+  /// Returns the part until `end_ns`, with all remaining moments before `until_ns`.
   HostPart until(std::int64_t end_ns, std::int64_t until_ns) {
     HostPart part;
     const std::int64_t whole_ns = std::max<std::int64_t>(end_ns - now_ns_, 0);
@@ -49,7 +49,7 @@ class Moments {
     std::int64_t at_ns = 0;
     std::optional<std::uint32_t> wait;
     std::optional<std::uint32_t> work;
-    std::int64_t waits_ns = 0;  ///< for so long the host did nothing
+    std::int64_t waits_ns = 0;  ///< time that the host waited
   };
   std::vector<Moment> all_;
   std::size_t next_ = 0;

@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// One of the last items of a stream: its instruction, and when it ended.
+/// One of a stream's last items: its instruction and its end.
 struct Ended {
   std::uint32_t instruction;
   std::int64_t end_ns;

@@ -12,8 +12,8 @@
 namespace understudy::predictor {
 namespace {
 
-/// Ranks of one program belong to the same groups, so they behave alike, unless they send or
-/// receive, which connects two of them, or begin at different times.
+/// Returns the classes of ranks. Ranks of one program belong to the same groups, so they behave
+/// alike unless they send or receive, which connects two of them, or start at different times.
 std::vector<RankClass> classes_of(const Job& job, bool merge) {
   std::vector<bool> has_messages;
   for (const Program* program : job.programs) {
@@ -36,7 +36,7 @@ std::vector<RankClass> classes_of(const Job& job, bool merge) {
   return classes;
 }
 
-/// Sends and receives keep their own queues; in one queue they could wait for each other for ever.
+/// Moves device work to one stream, except sends and receives, which could deadlock in one queue.
 void put_on_one_stream(Flow& flow) {
   if (!flow.on_device) {
     return;

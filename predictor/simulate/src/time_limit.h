@@ -8,11 +8,11 @@
 
 namespace understudy::predictor {
 
-/// Limits sums of times to what simulated clocks can count: nanoseconds in 64 bits, in the worst
-/// case of all ranks one after the other. Longer times would overflow.
+/// Limits sums of times to the range of simulated clocks (64-bit nanoseconds), even if all ranks
+/// run sequentially. Longer times would overflow.
 class TimeLimit {
  public:
-  /// Throws Error (usage) if the times add up to more than 11 days, or if one is no number.
+  /// Throws Error (usage) if the times add up to more than 11 days, or if one is NaN.
   void add(double ns, const std::string& name) {
     constexpr double kMostNs = 1e15;
     total_ns_ += ns;

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Streams come behind the host's threads.
+/// Threads of streams are numbered after the host's.
 constexpr std::uint32_t kFirstStream = 1000;
 
 bool is_on_stream(const Span& span) {

@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-// Weights of an instruction, by its index.
+// Returns the weight of an instruction, by its index.
 
 double counted(const Program& program, std::size_t instruction) {
   const auto& timing = program.instructions[instruction].timing;
@@ -36,7 +36,7 @@ double sum_of(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
-/// By the first that tells anything.
+/// Spreads faults by the first weight that is known.
 std::vector<double> spread(double faults, const Program& program) {
   std::vector<double> parts(program.instructions.size());
   for (const Weight weight : {&counted, &heap_bytes, &result_bytes}) {

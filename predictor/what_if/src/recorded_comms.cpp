@@ -10,7 +10,7 @@
 namespace understudy::predictor {
 namespace {
 
-/// Is asked about each communication of a job once, and keeps its times. Of one thread alone.
+/// Records the times of a job's communications, each of which is queried once. Not thread-safe.
 class Listener final : public Costs {
  public:
   [[nodiscard]] OperatorCost of_operator(const Program& /*program*/,
@@ -50,7 +50,7 @@ class Listener final : public Costs {
                : static_cast<std::int64_t>(equal_parts_bytes(call.sent_bytes, call.ranks));
   }
 
-  /// Why a call is no measurement; null: it is one.
+  /// Returns why a call is no measurement; null if it is one.
   static const char* why_not(const CommCall& call) {
     if (call.ranks < 2 || bytes_of(call) <= 0) {
       return "communication of one rank or without data";

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kModel = "recorded";
 
-/// What is assumed of a communication of a CPU that no rank was seen to wait for.
+/// Assumed for CPU communication that no rank was seen to wait for.
 constexpr double kAssumedBytesPerNs = 10;
 constexpr double kAssumedLatencyNs = 20'000;
 
@@ -49,7 +49,7 @@ double bytes_of(const Program& program, const Instruction& call) {
   return static_cast<double>(bytes);
 }
 
-/// A sum of known times and so many page faults.
+/// Returns known times plus the time of `faults` page faults.
 Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
   Estimate estimate = known(std::max(ns + faults * fault.ns, 0.0), kModel);
   const double a = std::max(ns + faults * fault.low_ns, 0.0);
@@ -100,7 +100,8 @@ std::optional<Estimate> RecordedCosts::of_end(const Program& program) const {
   return found == ends_.end() ? std::nullopt : std::optional(known(found->second, kModel));
 }
 
-/// The rank that came last waited for nobody: what it took.
+/// Returns the shortest recorded time of all ranks: the rank that joined last did not wait for
+/// others. If no time was recorded, estimates from the bytes.
 Estimate RecordedCosts::of_communication(const CommCall& call) const {
   std::optional<double> least_ns;
   for (const Instruction* side : call.sides) {
@@ -113,7 +114,7 @@ Estimate RecordedCosts::of_communication(const CommCall& call) const {
     return known(*least_ns, kModel);
   }
   if (call.ranks == 1 && call.recorded_ranks == 1) {
-    return known(0, kModel);  // a group of one moves nothing
+    return known(0, kModel);  // a group of one rank moves nothing
   }
   const auto bytes = static_cast<double>(call.bytes);
   if (ns_per_byte_) {
@@ -159,7 +160,7 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
                                      : step               ? step->gaps[at].host_ns
                                                           : gaps.of_instruction[at].host_ns);
     if (!step && is_first && flow.instructions[at].timeline == 0) {
-      // Iterations follow each other: what came behind the last operator is before the first.
+      // Iterations follow each other: time after the last operator counts before the first.
       row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
       is_first = false;
     }
@@ -170,7 +171,7 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
       row.launches = instruction.timing->launches;
     }
   }
-  // Of a rank alone its calls are played with the waits for others that they had.
+  // In a partial job, calls keep their recorded waits for other ranks.
   for (const et_schema::DeviceWork& work : program.device_work) {
     const Instruction* call = work.instruction ? &program.instructions[*work.instruction] : nullptr;
     if (is_partial_ && call != nullptr && is_communication(*call)) {
@@ -197,8 +198,8 @@ void RecordedCosts::note_communication(const Program& program, const Instruction
   }
 }
 
-/// Steps that nothing observed met more or fewer faults than the profiled ones: of each operator
-/// as large a part as it has of the time.
+/// Unobserved steps have more or fewer faults than profiled ones. Spreads the difference over
+/// operators in proportion to their time.
 void RecordedCosts::spread_faults(const Program& program, std::vector<Row>& rows) {
   const et_schema::RecordedProfile& profile = *program.profile;
   if (!profile.minor_faults || !profile.profiled_minor_faults) {

@@ -14,10 +14,10 @@
 namespace understudy::predictor {
 namespace {
 
-/// What a call to the runtime takes its host, of those before the one that waits.
+/// Host time of a runtime call before the one that waits.
 constexpr std::int64_t kRuntimeCallNs = 5'000;
 
-/// Name and shapes.
+/// Returns the name, types and shapes.
 std::string signature(const Program& program, const Instruction& instruction) {
   std::string text = instruction.name;
   et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId id) {
@@ -29,9 +29,10 @@ std::string signature(const Program& program, const Instruction& instruction) {
   return text;
 }
 
-/// Without the wait for what the stream had to do before, and without that for the operator's own
-/// work, which the simulator adds again: it ends launch_ns + device_ns / launches after the last
-/// launch, which is half a launch before the call's middle, where the simulator puts the wait.
+/// Returns the host time without two waits: for the stream's earlier work, and for the operator's
+/// own work, which the simulator adds again. The own work ends launch_ns + device_ns / launches
+/// after the last launch. The last launch is half a launch before the call's middle, where the
+/// simulator waits.
 std::int64_t own_time_ns(const et_schema::Timing& timing, std::optional<std::int64_t> stream_done) {
   const auto launches = static_cast<std::int64_t>(std::max<std::uint64_t>(timing.launches, 1));
   const std::int64_t head_ns = kRuntimeCallNs * (launches + 1);
@@ -79,7 +80,7 @@ std::vector<std::vector<std::int64_t>> host_times_without_waits(
 
 namespace {
 
-/// Whether an operator ran on the timeline between two instructions.
+/// Returns true if no operator ran on the timeline between two instructions.
 bool is_quiet_between(const Program& program, const Flow& flow, std::uint32_t first,
                       std::uint32_t last) {
   for (std::uint32_t at = first + 1; at < last; ++at) {
@@ -121,7 +122,7 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
     if (own.host_joins.empty()) {
       continue;
     }
-    // Where there are several, the last one that was started is waited for longest.
+    // If there are several, the host waits longest for the one started last.
     const std::uint32_t last =
         std::ranges::max(own.host_joins, {}, &StreamPoint::instruction).instruction;
     const bool is_wait = instruction.kind == InstructionKind::kWait;

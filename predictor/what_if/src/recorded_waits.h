@@ -10,19 +10,19 @@
 
 namespace understudy::predictor {
 
-/// By instruction: its recorded host time, waits for the device left out. `programs` are all of the
-/// job's: the same operator on the same shapes waited for least where it was fastest.
+/// Returns the recorded host time of each instruction without waits for the device. `programs` must
+/// be all of the job's: equal operators on equal shapes waited least where they were fastest.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> host_times_without_waits(
     const std::vector<const Program*>& programs, const std::vector<Flow>& flows);
 
-/// What is known of a communication's own time on one rank.
+/// A communication's observed time on one rank.
 struct ObservedComm {
-  std::int64_t ns = 0;    ///< waiting for other ranks included
-  bool is_whole = false;  ///< nothing else ran in the meantime, so it took no longer
+  std::int64_t ns = 0;    ///< includes waits for other ranks
+  bool is_whole = false;  ///< true: nothing else ran meanwhile, so it did not take longer
 };
 
-/// How long the host was seen to wait for a CPU's communications, by instruction; and the gaps and
-/// calls that were such a wait, which then are no time of the host's.
+/// Observed host waits for CPU communication, by instruction, and the gaps and calls that were such
+/// waits and are therefore no host time.
 struct ObservedComms {
   std::vector<std::optional<ObservedComm>> of_instruction;
   std::vector<bool> gap_is_wait;

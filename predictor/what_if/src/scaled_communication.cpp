@@ -36,10 +36,10 @@ Estimate ScaledCommunication::of_communication(const CommCall& call) const {
     const double share = latency_ns / (latency_ns + kAssumedNsPerByte * before.link_bytes);
     return share * longer + (1 - share) * larger;
   };
-  // How much of the recorded time is latency is not recorded: ten times less or more than assumed.
+  // The latency's share of the recorded time is unknown: ten times less or more than assumed.
   const auto [least, most] =
       std::minmax({1.0, factor(kAssumedStepNs / 10), factor(kAssumedStepNs * 10)});
-  // At worst a tree's depth more of everything, as where another node begins.
+  // At worst everything grows with a tree's depth, as with an additional node.
   const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks, 2));
   estimate.ns *= factor(kAssumedStepNs);
   estimate.low_ns *= least;

@@ -11,7 +11,7 @@ namespace {
 
 using et_schema::GroupId;
 
-/// By group: the end of the first collective's kernel, in the rank's own time.
+/// By group: end of the first collective's kernel, in the rank's own time.
 using FirstEnds = std::map<GroupId, std::optional<std::int64_t>>;
 
 FirstEnds first_ends(const Program& program) {

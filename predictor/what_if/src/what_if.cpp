@@ -91,13 +91,13 @@ bool is_about_call(const WhatIf& question, CommKind kind) {
           question.name == et_schema::to_string(kind));
 }
 
-/// On a CPU an operator's time is its host's.
+/// Returns true if the operator runs on a CPU, where its time is the host's.
 bool is_work_of_host(const Program& program, const Instruction& instruction,
                      const OperatorCost& cost) {
   return cost.launches == 0 && cost.device.ns == 0 && !touches_device(program, instruction);
 }
 
-/// The estimates of one instruction that a question is about.
+/// Returns the estimates of an instruction that a question changes.
 std::vector<Estimate*> meant(const WhatIf& question, const Program& program,
                              const Instruction& instruction, PlayedCost& cost) {
   const bool of_host = is_work_of_host(program, instruction, cost.cost);
@@ -113,7 +113,7 @@ std::vector<Estimate*> meant(const WhatIf& question, const Program& program,
   return of_host ? std::vector{&cost.gap} : std::vector{&cost.gap, &cost.cost.host};
 }
 
-/// Answers the question of one instruction, in place.
+/// Applies a question to an instruction's cost.
 void change(const WhatIf& question, const Program& program, const Instruction& instruction,
             PlayedCost& cost) {
   for (Estimate* estimate : meant(question, program, instruction, cost)) {
@@ -121,7 +121,7 @@ void change(const WhatIf& question, const Program& program, const Instruction& i
   }
 }
 
-/// Classes and kinds of communication that are there.
+/// Lists the job's classes and kinds of communication.
 std::string what_is_there(const Job& job) {
   std::set<std::string> names;
   for (const Program* program : job.programs) {

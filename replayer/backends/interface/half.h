@@ -13,7 +13,8 @@ struct Float16 {
     if (magnitude >= 0x7c00U) {  // infinity, NaN
       return std::bit_cast<float>(sign | 0x7f800000U | ((magnitude & 0x3ffU) << 13U));
     }
-    // A multiplication moves the exponent by 112 (127 - 15), which also makes subnormals right.
+    // The multiplication moves the exponent by 112 (127 - 15). It also converts subnormals
+    // correctly.
     const float scaled = std::bit_cast<float>(magnitude << 13U) * kTwoTo112;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) | sign);
   }
@@ -29,7 +30,7 @@ struct Float16 {
       return static_cast<std::uint16_t>(sign | 0x7c00U);
     }
     if (magnitude < kSmallestNormal) {
-      // Adding a number whose last place is that of half's subnormals rounds the sum there.
+      // The rounder's last place is that of half's subnormals, so the sum is rounded there.
       const float sum = std::bit_cast<float>(magnitude) + kSubnormalRounder;
       return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(sum) -
                                                 std::bit_cast<std::uint32_t>(kSubnormalRounder)));

@@ -6,36 +6,36 @@
 
 namespace understudy::backends {
 
-/// How a launcher started this process among others, told by the environment alone.
+/// How a launcher started this process as one of several, according to the environment alone.
 struct Launch {
   /// How the ranks find each other.
   enum class Meeting : std::uint8_t {
-    kMpi,   ///< by MPI: mpirun of Open MPI, MPICH and its kin, srun with PMI
-    kStore  ///< at c10d's store on `address`: torchrun, Kubernetes, srun without PMI
+    kMpi,   ///< through MPI: mpirun of Open MPI, MPICH and its derivatives, srun with PMI
+    kStore  ///< through c10d's store on `address`: torchrun, Kubernetes, srun without PMI
   };
   Meeting meeting = Meeting::kMpi;
-  int world_size = 0;   ///< 0: the launcher does not tell the number (PMIx alone)
-  int rank = 0;         ///< where world_size is known
-  std::string address;  ///< of the store; empty: not told
+  int world_size = 0;   ///< 0: the launcher does not report the number (PMIx alone)
+  int rank = 0;         ///< valid if world_size is known
+  std::string address;  ///< of the store; empty: unknown
   int port = 0;
 };
 
-/// Absent: started by hand.
+/// Returns nothing if the process was started by hand.
 [[nodiscard]] std::optional<Launch> launched();
 
-/// The number of this process among those of its host, as the launcher or torchrun tells it; absent
-/// where none does.
+/// Returns the number of this process among the processes of its host, as reported by the launcher
+/// or torchrun; otherwise nothing.
 [[nodiscard]] std::optional<int> launched_local_rank();
 
-/// How many processes were started on this host, where the launcher tells it.
+/// Returns the number of processes started on this host, if the launcher reports it.
 [[nodiscard]] std::optional<int> launched_local_size();
 
-/// What tells this job from others on its host: PMIx's namespace, Slurm's job and step; absent
-/// where the launcher tells neither.
+/// Returns an id that distinguishes this job from others on its host: PMIx's namespace, or Slurm's
+/// job and step. Returns nothing if the launcher reports neither.
 [[nodiscard]] std::optional<std::string> launched_job();
 
-/// Where the modules of an installed or built program lie: `../lib/understudy` beside the folder of
-/// the running program.
+/// Returns the directory of the modules of an installed or built program: `../lib/understudy`
+/// beside the folder of the running program.
 [[nodiscard]] std::string module_directory();
 
 }  // namespace understudy::backends

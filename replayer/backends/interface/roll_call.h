@@ -7,19 +7,19 @@
 
 namespace understudy::backends {
 
-/// Which ranks have come so far, as their host knows. MPI's set-up waits for all of them and names
-/// none. So each rank takes a name of the job's among the host's sockets before it waits; the name
-/// goes with the process.
+/// Finds out which ranks on this host have reached MPI's set-up. MPI waits for all ranks there and
+/// does not name a missing one. So each rank first binds a socket to a name made of the job and the
+/// rank. The system releases the name when the process ends.
 class RollCall {
  public:
-  /// Takes this rank's name where the launcher tells job and rank.
+  /// Binds this rank's name if the launcher reports job and rank.
   RollCall();
   RollCall(const RollCall&) = delete;
   RollCall& operator=(const RollCall&) = delete;
   ~RollCall();
 
-  /// Who is missing, as far as this host can tell: "rank 2 has not come to it", "of the 4 ranks on
-  /// this host 0, 1, 3 have come to it", "some rank has not come to it".
+  /// Describes the missing ranks, as far as this host knows them: "rank 2 has not come to it", "of
+  /// the 4 ranks on this host 0, 1, 3 have come to it", "some rank has not come to it".
   [[nodiscard]] std::string missing() const;
 
  private:
@@ -27,7 +27,7 @@ class RollCall {
 
   std::optional<Launch> launch_;
   std::optional<std::string> job_;
-  int name_ = -1;  ///< the socket that holds it
+  int name_ = -1;  ///< the socket bound to this rank's name
 };
 
 }  // namespace understudy::backends

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
 
-/// Calls post(data, count) for pieces of `count` numbers of `number_bytes`; once where there are
-/// none.
+/// Calls post(data, count) for pieces of at most kLargestPiece numbers; once if `count` is 0.
 template <typename Post>
 void for_each_piece(void* data, std::int64_t count, std::int64_t number_bytes, Post&& post) {
   std::int64_t at = 0;
@@ -26,15 +25,15 @@ void for_each_piece(void* data, std::int64_t count, std::int64_t number_bytes, P
   } while (at < count);
 }
 
-/// MPI requests that are complete together. Messages and reductions of any size are cut into pieces
+/// MPI requests that complete together. Messages and reductions of any size are cut into pieces
 /// that MPI can count; all ranks cut in the same way.
 class MpiTransfers : public Transfers {
  public:
-  /// `comms`: by channel. Both must outlive the transfers.
+  /// `comms` is indexed by channel. Both arguments must outlive the transfers.
   MpiTransfers(const std::vector<MPI_Comm>& comms, MpiReductions& reductions)
       : comms_(comms), reductions_(reductions) {}
 
-  // A send only reads the data.
+  // Casting away const is safe: a send only reads the data.
   void send(const void* data, std::int64_t bytes, int peer, int tag, Channel channel) override {
     for_each_piece(const_cast<void*>(data), bytes, 1, [&](void* at, int piece) {
       check_mpi(MPI_Isend(at, piece, MPI_BYTE, peer, tag, comms_[channel], add()), "MPI_Isend");
@@ -122,7 +121,7 @@ class MpiTransfers : public Transfers {
   }
 
  private:
-  /// A request that MPI fills at once; the pointer is valid until the next call.
+  /// Adds a request, which must be filled at once: the pointer is valid until the next call.
   [[nodiscard]] MPI_Request* add() {
     requests_.push_back(MPI_REQUEST_NULL);
     expected_bytes_.push_back(kNotReceived);
@@ -151,7 +150,7 @@ class MpiTransfers : public Transfers {
   MpiReductions& reductions_;
   std::vector<MPI_Request> requests_;
   std::vector<MPI_Status> statuses_;
-  std::vector<int> expected_bytes_;  ///< the size for receives, kNotReceived for other requests
+  std::vector<int> expected_bytes_;  ///< size of receives; kNotReceived for other requests
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 namespace understudy::backends {
 
-/// MPI requests that are complete together. `comms`: by channel. Both must outlive the transfers.
+/// Makes MPI requests that complete together. `comms` is indexed by channel. `comms` and
+/// `reductions` must outlive the transfers.
 [[nodiscard]] std::unique_ptr<Transfers> make_mpi_transfers(const std::vector<MPI_Comm>& comms,
                                                             MpiReductions& reductions);
 

@@ -17,7 +17,7 @@ namespace {
 struct MpiType {
   DType dtype;
   MPI_Datatype type;
-  std::int64_t numbers = 1;  ///< in an element, each of `type`
+  std::int64_t numbers = 1;  ///< numbers of `type` in an element
 };
 
 [[nodiscard]] const MpiType& mpi_type(DType dtype) {

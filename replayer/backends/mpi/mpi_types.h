@@ -10,23 +10,24 @@
 
 namespace understudy::backends {
 
-/// The elements of a reduction as MPI sees them.
+/// MPI's type and operation for the elements of a reduction.
 struct ReductionType {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   std::int64_t per_element = 1;  ///< MPI elements in one element of the buffer
 };
 
-/// MPI's reductions, and own ones for the half types, which MPI does not have.
+/// MPI's reductions, and user-defined ones for the half types, which MPI lacks.
 class MpiReductions {
  public:
   MpiReductions() = default;
   MpiReductions(const MpiReductions&) = delete;
   MpiReductions& operator=(const MpiReductions&) = delete;
-  /// Frees the own ones; must run before MPI_Finalize.
+  /// Frees the user-defined reductions; must run before MPI_Finalize.
   ~MpiReductions();
 
-  /// The pair must pass can_reduce(). Of an average it is the sum.
+  /// Returns the type and operation of a reduction; the sum for an average. The pair must pass
+  /// can_reduce().
   [[nodiscard]] ReductionType get(et_schema::DType dtype, ReduceOp op);
 
  private:

@@ -20,7 +20,7 @@ namespace understudy::backends {
 
 namespace {
 
-constexpr int kSmallestTagLimit = 32767;  // the least that the standard promises
+constexpr int kSmallestTagLimit = 32767;  // guaranteed by the standard
 constexpr int kLetterTag = 1;
 
 [[nodiscard]] int tag_limit_of_mpi() {
@@ -31,9 +31,8 @@ constexpr int kLetterTag = 1;
   return is_set != 0 ? *static_cast<int*>(value) : kSmallestTagLimit;
 }
 
-/// While it lives, a call of MPI is under way that waits for other ranks and cannot be given up. If
-/// it lives longer than the time limit, `options.stuck` is told, with who is missing if there is a
-/// roll call.
+/// Scope of an MPI call that waits for other ranks and cannot be cancelled. If it exceeds the time
+/// limit, calls `options.stuck`; a roll call adds which ranks are missing.
 class LimitedCall {
  public:
   LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll = nullptr) {
@@ -91,7 +90,7 @@ MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
   if (is_initialized != 0) {
     check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
   } else {
-    // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would cost
+    // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would slow down
     // every call.
     const LimitedCall limited(options_, "MPI_Init_thread", &roll_);
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
@@ -135,7 +134,7 @@ MpiWire::~MpiWire() {
   MPI_Cancel(&listening_);
   MPI_Wait(&listening_, MPI_STATUS_IGNORE);
   for (Posted& letter : posted_) {
-    MPI_Request_free(&letter.sending);  // the rank may be gone; MPI_Finalize sends what it can
+    MPI_Request_free(&letter.sending);  // the rank may have ended; MPI_Finalize sends what it can
   }
   for (MPI_Comm& comm : comms_) {
     MPI_Comm_free(&comm);

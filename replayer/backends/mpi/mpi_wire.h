@@ -15,8 +15,7 @@
 
 namespace understudy::backends {
 
-/// Calls MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI
-/// itself.
+/// Calls MPI_Init and MPI_Finalize, unless the program that loaded the module has initialised MPI.
 class MpiSession {
  public:
   explicit MpiSession(const BackendOptions& options);
@@ -24,17 +23,17 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
   ~MpiSession();
 
-  /// Skips MPI_Finalize at the end, since other ranks may never come to it. If the process then
-  /// ends with a status other than 0, the launcher ends the job.
+  /// Skips MPI_Finalize at the end, since other ranks may never reach it. If the process then ends
+  /// with a status other than 0, the launcher ends the job.
   void leave_unfinished() { finalize_ = false; }
 
  private:
   BackendOptions options_;
-  RollCall roll_;  ///< kept to the end: others may still be waiting when this rank is through
+  RollCall roll_;  ///< kept until the end: others may still wait when this rank has finished
   bool finalize_ = false;
 };
 
-/// MPI. Letters go through a communicator of their own.
+/// A wire over MPI. Letters have a communicator of their own.
 class MpiWire : public Wire {
  public:
   explicit MpiWire(const BackendOptions& options);
@@ -54,7 +53,7 @@ class MpiWire : public Wire {
   [[nodiscard]] std::unique_ptr<Transfers> make_transfers() override;
   void post(int world_rank, std::span<const std::byte> letter) override;
   [[nodiscard]] std::optional<Letter> next_letter() override;
-  /// The launcher ends the ranks of one that has died.
+  /// Always false: if a rank dies, the launcher ends the job.
   [[nodiscard]] bool is_lost(int /*world_rank*/) const override { return false; }
   void leave_unfinished() override;
   void abort_others(int status) override;
@@ -68,7 +67,7 @@ class MpiWire : public Wire {
     std::vector<std::byte> bytes;
     MPI_Request sending = MPI_REQUEST_NULL;
   };
-  std::deque<Posted> posted_;  ///< letters under way; they outlive MPI_Finalize
+  std::deque<Posted> posted_;  ///< letters in transit; they outlive MPI_Finalize
   BackendOptions options_;
   MpiSession session_;
   bool is_unfinished_ = false;

@@ -8,7 +8,7 @@
 
 namespace understudy::backends {
 
-/// Refuses `library` where it is missing; `source` is a sentence on where to get it.
+/// Returns the refusal for a missing `library`; `source` is a sentence on where to get it.
 inline et_schema::SharedLibrary::Refusal cannot_use(const char* library, const char* source) {
   return [library, source](std::string expected, std::string got) {
     return et_schema::usage_error(

@@ -12,10 +12,10 @@ using CudaContext = struct CUctx_st*;
 using CudaStream = struct CUstream_st*;
 using CudaEvent = struct CUevent_st*;
 
-/// A function of a library that is found at run time; it gives a status.
+/// A function of a library that is resolved at run time and returns a status.
 template <typename... Parameters>
 struct StatusFunction {
-  /// Throws the library's refusal where it has none of this name.
+  /// Throws the library's refusal if the library has no function of this name.
   StatusFunction(const et_schema::SharedLibrary& library, const char* symbol) : name(symbol) {
     library.find(call, symbol);
   }
@@ -23,12 +23,13 @@ struct StatusFunction {
   int (*call)(Parameters...) = nullptr;
 };
 
-/// The functions of CUDA's driver that ordering streams takes. They are found at run time, so that
-/// nothing of CUDA is needed to build, and in the driver, which has one name whatever version of
-/// the runtime LibTorch brought. All throw Error (failed) with the driver's own words.
+/// The functions of CUDA's driver that are needed to order streams. They are resolved at run time,
+/// so that the build does not need CUDA. They are those of the driver because its library has one
+/// name, whatever version of the runtime LibTorch uses. All throw Error (failed) with the driver's
+/// message.
 class CudaDriver {
  public:
-  /// Gives back to the driver what it made; the driver must outlive it.
+  /// Releases streams, events and memory to the driver, which must outlive this object.
   struct Destroy {
     const CudaDriver* cuda = nullptr;
     void operator()(CudaStream stream) const noexcept;
@@ -37,25 +38,25 @@ class CudaDriver {
   };
   using Stream = std::unique_ptr<CUstream_st, Destroy>;
   using Event = std::unique_ptr<CUevent_st, Destroy>;
-  using Block = std::unique_ptr<std::byte, Destroy>;  ///< memory of the device
+  using Block = std::unique_ptr<std::byte, Destroy>;  ///< device memory
 
-  /// Throws Error (usage) where there is no driver, or one without a function that is needed.
+  /// Throws Error (usage) if there is no driver, or the driver lacks a needed function.
   CudaDriver();
 
-  /// The device's context that is current on this thread; null: none.
+  /// Returns the device's context that is current on this thread; null if none is.
   [[nodiscard]] CudaContext current_context() const;
-  /// Makes it current on this thread, unless it is.
+  /// Makes the context current on this thread, unless it already is.
   void use(CudaContext context) const;
 
-  /// A stream that does not wait for the default one.
+  /// Makes a stream that does not synchronize with the default stream.
   [[nodiscard]] Stream make_stream() const;
-  /// Whether all that was issued to it is done.
+  /// Returns true if all work issued to the stream is done.
   [[nodiscard]] bool is_idle(CudaStream stream) const;
   void synchronize(CudaStream stream) const;
 
   [[nodiscard]] Event make_event() const;
   void record(CudaEvent event, CudaStream stream) const;
-  /// What is issued to the stream from here on waits for what the event has recorded.
+  /// Makes work that is issued to the stream from now on wait for the event's last record.
   void wait(CudaStream stream, CudaEvent event) const;
 
   [[nodiscard]] Block allocate(std::size_t bytes) const;
@@ -71,8 +72,8 @@ class CudaDriver {
     check(function.call(arguments...), function.name);
   }
 
-  et_schema::SharedLibrary driver_;  // ahead of the functions, which are found in it
-  // By the documentation of CUDA's driver interface; the names carry its versions of functions.
+  et_schema::SharedLibrary driver_;  // must precede the functions, which are found in it
+  // From the documentation of CUDA's driver interface; the names include the functions' versions.
   StatusFunction<Status, const char**> error_text_{driver_, "cuGetErrorString"};
   StatusFunction<CudaContext*> get_context_{driver_, "cuCtxGetCurrent"};
   StatusFunction<CudaContext> set_context_{driver_, "cuCtxSetCurrent"};

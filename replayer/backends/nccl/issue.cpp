@@ -23,7 +23,8 @@ using Buffers = std::span<const Buffer>;
       buffers, [&](const Buffer& buffer) { return buffer.count == buffers.front().count; });
 }
 
-/// What is issued to a lane in its life goes to the device together, and no abort comes between.
+/// A group of NCCL calls on a lane. Calls issued during its lifetime are launched together, and no
+/// abort interrupts them.
 class NcclGroup {
  public:
   NcclGroup(const NcclLibrary& nccl, LaneWatch& watch, const Lane& lane)
@@ -49,7 +50,7 @@ class NcclGroup {
   void abandon() const noexcept {
     try {
       nccl_.group_end();
-    } catch (const et_schema::Error&) {  // the failure that led here is under way
+    } catch (const et_schema::Error&) {  // the failure that led here is being thrown
     }
   }
 
@@ -92,7 +93,7 @@ class Issue {
     group.end();
   }
 
-  /// Adds a call that can go in a batch to the group that is open.
+  /// Adds a call that can be in a batch to the open group.
   void add() {
     switch (call_.kind) {
       case CommKind::kAllReduce:
@@ -122,7 +123,7 @@ class Issue {
     return lane_.own(*how);
   }
 
-  /// One call of NCCL a buffer.
+  /// Issues one NCCL call per buffer.
   void each_alone() {
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       if (call_.inputs[i].count > 0 || call_.outputs[i].count > 0) {
@@ -216,7 +217,7 @@ class Issue {
     group.end();
   }
 
-  /// A gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
+  /// Issues a gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
   void rooted(const Buffer& own, Buffers parts, bool to_root) {
     const bool is_root = lane_.rank() == call_.root_or_peer;
     const auto pass = [&](const Buffer& buffer, std::size_t peer) {
@@ -246,7 +247,7 @@ class Issue {
     exchange(call_.inputs, call_.outputs);
   }
 
-  /// Part r goes to rank r, and part r comes from it; so does this rank's own.
+  /// Sends part r to rank r and receives part r from it, including this rank's own part.
   void exchange(Buffers inputs, Buffers outputs) {
     for (std::size_t rank = 0; rank < size_; ++rank) {
       send(inputs[rank], rank);

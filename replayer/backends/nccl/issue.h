@@ -8,15 +8,14 @@
 
 namespace understudy::backends {
 
-/// Issues a call that fits its kind (check_call) and that NCCL has a reduction for, as
-/// ProcessGroupNCCL does: lists of equal parts through one flat buffer, lists of others part by
-/// part, all-to-all, gather and scatter as sends and receives in one group. Returns when the device
-/// has all of it. Throws as LaneWatch::check() does.
+/// Issues a call as ProcessGroupNCCL does: lists of equal parts through one flat buffer, other
+/// lists part by part, all-to-all, gather and scatter as a group of sends and receives. The call
+/// must pass check_call() and NCCL must have its reduction. Returns when the device has all of it.
+/// Throws as LaneWatch::check() does.
 void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
            Lane& lane);
 
-/// The same of calls of a group whose path is MessagePath::kBatch: one group of
-/// NCCL's.
+/// Issues calls of a group whose path is MessagePath::kBatch as one NCCL group.
 void issue_batch(std::span<const Call* const> calls, const CudaDriver& cuda,
                  const NcclLibrary& nccl, LaneWatch& watch, Lane& lane);
 

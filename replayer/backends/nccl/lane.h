@@ -17,43 +17,43 @@
 
 namespace understudy::backends {
 
-/// What calls run on, one behind the other: the collectives of a group, or its messages from one
-/// rank to another, or between two: see MessagePath.
+/// Identifies a lane, on which calls run in order: a group's collectives, or its messages from one
+/// rank to another, or between two ranks (see MessagePath).
 struct LaneKey {
   static constexpr int kCollectives = -1;
 
   GroupId group = 0;
   int source = kCollectives;  ///< rank in the group
   int target = kCollectives;
-  bool is_of_both = false;  ///< `source` and `target` are two ranks, the lower one first
+  bool is_of_both = false;  ///< messages of both directions; `source` is the lower rank
   auto operator<=>(const LaneKey&) const = default;
   [[nodiscard]] bool is_of_messages() const { return source != kCollectives; }
 };
 
-/// The lane that a call needs, on the rank `group_rank` of its group.
+/// Returns the lane of a call on rank `group_rank` of its group.
 [[nodiscard]] LaneKey lane_of(const Call& call, int group_rank);
 
-/// Ranks tell each other keys in this form: a line each.
+/// Formats keys for other ranks: one per line.
 [[nodiscard]] std::string to_text(const std::set<LaneKey>& keys);
-/// The reverse of what all ranks sent. Throws Error (failed) on other text.
+/// Parses the keys of all ranks. Throws Error (failed) on other text.
 [[nodiscard]] std::set<LaneKey> parse_lanes(std::span<const std::string> texts);
 
-/// A communicator of NCCL with its stream.
+/// An NCCL communicator with its stream.
 class Lane {
  public:
-  /// `rank` and `size` are of the lane: of two ranks the key's source is 0, its target 1. `name` is
-  /// for errors: "group 'dp'".
+  /// `rank` and `size` are those within the lane. In a lane of two ranks the key's source is rank 0
+  /// and its target rank 1. `name` is for errors: "group 'dp'".
   Lane(const CudaDriver& cuda, const NcclLibrary& nccl, const DeviceOptions& options,
        std::string name, int size, int rank);
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
 
-  /// Begins to meet the other ranks of it.
+  /// Begins to connect to the other ranks of the lane.
   void meet(const NcclId& id) { comm_ = nccl_.begin_comm(id, size_, rank_); }
-  /// The same among the ranks of `parent` that give this color.
+  /// Begins to split the ranks of `parent` with this color off into this lane.
   void split_off(const Lane& parent, int color);
-  /// Whether its communicator is there, and ready for the next call.
+  /// Returns true if the communicator exists and is ready for the next call.
   [[nodiscard]] bool is_ready() const { return comm_ != nullptr && !nccl_.is_in_progress(comm_); }
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -62,23 +62,23 @@ class Lane {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] int rank() const { return rank_; }
 
-  /// What is issued to the lane from here on waits for what `stream` holds.
+  /// Makes calls issued to the lane from now on wait for the current work of `stream`.
   void follow(CudaStream stream);
-  /// The reduction with the operator that it has on this lane.
+  /// Returns the reduction with the operator that it has in this lane's communicator.
   [[nodiscard]] NcclReduction own(const NcclReduction& reduction);
-  /// Memory of the device that the calls of the lane use one after the other.
+  /// Returns device memory that successive calls of the lane share.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
-  /// Tells NCCL of the buffer, unless it knows it.
+  /// Registers the buffer with NCCL, unless it is registered.
   void register_buffer(const Buffer& buffer);
   /// Begins to end the communicator.
   void finalize();
 
-  /// Tells a thread that looks on: how many calls were issued, and the last one's kind.
+  /// Publishes for the watching thread that a call of this kind was issued.
   void note(et_schema::CommKind kind);
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] et_schema::CommKind last_kind() const { return last_kind_; }
-  /// Hands the communicator to a thread that aborts it: nothing can be issued any more. Null where
-  /// there is none, or where it was handed out.
+  /// Releases the communicator to a thread that aborts it; nothing can be issued afterwards.
+  /// Returns null if there is none or it was already released.
   [[nodiscard]] NcclComm give_up() { return is_aborted_.exchange(true) ? nullptr : comm_; }
 
  private:
@@ -90,7 +90,7 @@ class Lane {
   int rank_;
   CudaDriver::Event ready_;
   CudaDriver::Stream stream_;
-  /// The last one is in use; freeing one would wait for the device.
+  /// Calls use the last block. Earlier blocks are kept: freeing one would wait for the device.
   std::vector<std::shared_ptr<void>> blocks_;
   std::size_t block_bytes_ = 0;
   std::map<std::pair<NcclDType, double>, NcclOp> premultiplied_sums_;

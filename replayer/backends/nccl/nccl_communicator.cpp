@@ -37,10 +37,10 @@ class NcclWork : public Work {
 };
 
 constexpr LaneKey kWorldLane{};
-/// As many communicators begin at the same time: each is a thread of NCCL's.
+/// Limit of communicators that are set up at the same time: each is a thread of NCCL.
 constexpr std::size_t kMostBegun = 64;
 
-/// World ranks of a lane, in its order.
+/// Returns the world ranks of a lane, in its order.
 std::vector<int> members_of(const LaneKey& key, const std::vector<int>& group) {
   if (!key.is_of_messages()) {
     return group;
@@ -48,8 +48,8 @@ std::vector<int> members_of(const LaneKey& key, const std::vector<int>& group) {
   return {group[static_cast<std::size_t>(key.source)], group[static_cast<std::size_t>(key.target)]};
 }
 
-/// NCCL beside a backend that the ranks meet by: a communicator and a stream for the collectives
-/// and batches of each group, and for the single messages of each pair of ranks, or of each
+/// NCCL beside a backend through which the ranks connect. The collectives and batches of each group
+/// have a communicator and a stream; so do the single messages of each pair of ranks, or of each
 /// direction.
 class NcclCommunicator : public DeviceCommunicator {
  public:
@@ -69,7 +69,7 @@ class NcclCommunicator : public DeviceCommunicator {
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
   ~NcclCommunicator() override {
     if (std::uncaught_exceptions() > exceptions_at_start_) {
-      watch_.interrupt();  // others may never come to the end
+      watch_.interrupt();  // others may never reach the end
     } else {
       finish();
     }
@@ -79,8 +79,8 @@ class NcclCommunicator : public DeviceCommunicator {
   [[nodiscard]] std::string version() const override { return nccl_.version(); }
   void set_time_limit(double seconds) override { watch_.set_time_limit(seconds); }
 
-  /// In the device's memory: messages to others without a tag, which NCCL does not know, and all
-  /// but the reductions that it lacks.
+  /// Accepts all calls in device memory except messages to this rank, messages with a tag, and
+  /// reductions that NCCL lacks.
   [[nodiscard]] bool takes(const Call& call) const override {
     if (call.memory != DeviceType::kCuda) {
       return host_.takes(call);
@@ -189,7 +189,7 @@ class NcclCommunicator : public DeviceCommunicator {
     cuda_.use(context_);
     cuda_.wait(stream(), mine->done());
     free_events_.push_back(mine->done());
-    return std::nullopt;  // the device has not come there yet
+    return std::nullopt;  // the device may not have completed the call yet
   }
 
   void run(const Call& call) override {
@@ -198,7 +198,7 @@ class NcclCommunicator : public DeviceCommunicator {
       return;
     }
     wait(start(call));
-    if (call.kind == CommKind::kBarrier) {  // the one that hosts wait for, too
+    if (call.kind == CommKind::kBarrier) {  // the only call that hosts wait for, too
       cuda_.synchronize(stream());
       watch_.check();
     }
@@ -210,7 +210,7 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
  private:
-  /// Waits for what is under way, as long as the watch does.
+  /// Waits for the work in progress, as long as the watch allows.
   void finish() noexcept {
     try {
       cuda_.use(context_);
@@ -224,14 +224,15 @@ class NcclCommunicator : public DeviceCommunicator {
       for (const auto& [key, lane] : lanes_) {
         watch_.wait_until_ready(*lane);
       }
-    } catch (const et_schema::Error&) {  // nothing is under way any more: it was aborted, or the
-    }                                    // device is lost
+    } catch (const et_schema::Error&) {  // all work was aborted, or the device is lost
+    }
   }
 
-  /// Many at a time.
+  /// Opens lanes, several at the same time.
   void open_lanes(const std::set<LaneKey>& keys) {
     std::deque<const Lane*> begun;
-    // In the same order everywhere, so that the first that is not open is begun by all its ranks.
+    // All ranks use the same order, so that all ranks of the first lane that is not open have begun
+    // it.
     for (const auto& [key, id] : exchange_ids(keys)) {
       Lane* const lane = make_lane(key);
       if (lane == nullptr) {
@@ -253,14 +254,14 @@ class NcclCommunicator : public DeviceCommunicator {
     }
   }
 
-  /// Of groups, from the communicator of all ranks.
+  /// Opens the lanes of groups by splitting the communicator of all ranks.
   void split_lanes(std::set<LaneKey> keys) {
     if (keys.empty()) {
       return;
     }
     const Lane& world = *lanes_.at(kWorldLane);
     while (!keys.empty()) {
-      // Groups without a common rank are made by one call.
+      // One split makes all groups without a common rank.
       std::set<int> taken;
       Lane* own = nullptr;
       int own_color = 0;
@@ -291,7 +292,7 @@ class NcclCommunicator : public DeviceCommunicator {
     }
   }
 
-  /// The ids of these lanes, which the first rank of each makes.
+  /// Returns the ids of these lanes; the first rank of each lane makes its id.
   [[nodiscard]] std::map<LaneKey, NcclId> exchange_ids(const std::set<LaneKey>& keys) {
     std::string own;
     for (const LaneKey& key : keys) {
@@ -312,7 +313,7 @@ class NcclCommunicator : public DeviceCommunicator {
     return ids;
   }
 
-  /// Null: this rank has no part in it.
+  /// Makes a lane; returns null if this rank is not in it.
   [[nodiscard]] Lane* make_lane(const LaneKey& key) {
     const std::vector<int> members = members_of(key, ranks_.at(key.group));
     const auto self = std::ranges::find(members, host_.rank());
@@ -347,7 +348,7 @@ class NcclCommunicator : public DeviceCommunicator {
     check_call(call, place);
     UNDERSTUDY_ASSERT(takes(call));
     const auto lane = lanes_.find(lane_of(call, place.group_rank));
-    UNDERSTUDY_ASSERT(lane != lanes_.end());  // prepare() was told of it
+    UNDERSTUDY_ASSERT(lane != lanes_.end());  // prepare() has opened it
     return *lane->second;
   }
 
@@ -385,11 +386,11 @@ class NcclCommunicator : public DeviceCommunicator {
   int exceptions_at_start_;
   std::map<GroupId, CallPlace> places_;
   std::map<GroupId, std::vector<int>> ranks_;  ///< world ranks in group order
-  std::set<LaneKey> known_;                    ///< of all ranks
+  std::set<LaneKey> known_;                    ///< keys of all ranks
   std::vector<CudaDriver::Event> events_;
   std::vector<CudaEvent> free_events_;
-  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;  // behind the events that their streams record
-  LaneWatch watch_;                                 // behind the lanes: it ends first
+  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;  // destroyed before the events they record
+  LaneWatch watch_;                                 // destroyed before the lanes
 };
 
 }  // namespace

@@ -22,14 +22,14 @@ constexpr const char* kNcclLibrary = "libnccl.so.2";
 constexpr int kNcclSuccess = 0;
 constexpr int kInProgress = 7;
 
-/// LibTorch may bring NCCL as a library beside its own, or within.
+/// Opens NCCL. LibTorch may contain it, or bring it as a separate library.
 et_schema::SharedLibrary open_library() {
   const auto refusal = cannot_use("NCCL",
                                   "A torch wheel of CUDA brings NCCL; the variable UNDERSTUDY_NCCL "
                                   "names another libnccl.so.");
   const char* const named = std::getenv("UNDERSTUDY_NCCL");
   if (named != nullptr && *named != '\0') {
-    // Its own functions come first for it: LibTorch's are known to the whole process.
+    // The library must prefer its own functions, because LibTorch's are global in the process.
     return {named, RTLD_LOCAL | RTLD_DEEPBIND, refusal};
   }
   if (void* const loaded = dlopen(kNcclLibrary, RTLD_NOW | RTLD_NOLOAD)) {
@@ -41,7 +41,7 @@ et_schema::SharedLibrary open_library() {
   return {kNcclLibrary, RTLD_LOCAL, refusal};
 }
 
-/// What elements are reduced as, and the reductions of numbers.
+/// NCCL's types for the elements of reductions. Complex elements are pairs of numbers.
 constexpr std::array<std::pair<DType, NcclDType>, 14> kReducedAs = {
     {{DType::kInt8, NcclDType::kInt8},
      {DType::kUInt8, NcclDType::kUInt8},
@@ -81,7 +81,7 @@ std::optional<NcclReduction> nccl_reduction(DType dtype, ReduceOp op, double fac
 NcclLibrary::NcclLibrary() : library_(open_library()) {
   library_.find(error_text_, "ncclGetErrorString");
   library_.find(last_error_, "ncclGetLastError");
-  split_ = library_.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // of 2.18
+  split_ = library_.function<std::remove_pointer_t<decltype(split_)>>("ncclCommSplit");  // 2.18 on
   register_ = library_.function<std::remove_pointer_t<decltype(register_)>>("ncclCommRegister");
   deregister_ =
       library_.function<std::remove_pointer_t<decltype(deregister_)>>("ncclCommDeregister");
@@ -104,7 +104,7 @@ void NcclLibrary::check(Status status, const char* function) const {
 std::string NcclLibrary::version() const {
   int code = 0;
   run(get_version_, &code);
-  // Major, minor and patch in decimal digits: 2 · 2 · 2 since 2.9, 1 · 1 · 2 before.
+  // Major, minor and patch in decimal digits: 2 + 2 + 2 since 2.9, 1 + 1 + 2 before.
   constexpr int kNewForm = 10000;
   const int unit = code >= kNewForm ? kNewForm : 1000;
   constexpr int kHundred = 100;
@@ -166,7 +166,7 @@ void NcclLibrary::destroy(NcclComm comm) const noexcept {
 
 NcclOp NcclLibrary::make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const {
   constexpr int kHostImmediate = 1;
-  // The factor in the elements' own type, which NCCL copies.
+  // The factor must have the type of the elements; NCCL copies it.
   auto single = static_cast<float>(how.factor);
   double wide = how.factor;
   std::uint16_t half = BFloat16::from_float(single);

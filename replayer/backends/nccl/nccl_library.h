@@ -14,13 +14,14 @@ namespace understudy::backends {
 using NcclComm = struct ncclComm*;
 
 constexpr std::size_t kNcclIdBytes = 128;
-/// What ranks find each other by: one makes it, all get its bytes. Laid out as ncclUniqueId, which
-/// NCCL's functions take by value.
+/// The id by which ranks find each other: one rank makes it, all receive its bytes. The layout is
+/// that of ncclUniqueId, which NCCL's functions receive by value.
 struct NcclId {
   std::array<char, kNcclIdBytes> bytes{};
 };
 
-/// How a communicator is made: laid out as ncclConfig_t was in 2.14, which later versions take.
+/// Settings of a new communicator. The layout is that of ncclConfig_t in 2.14, which later versions
+/// accept.
 struct NcclConfig {
   static constexpr unsigned kMagic = 0xcafebeef;
   static constexpr unsigned kVersion = 21400;
@@ -30,7 +31,7 @@ struct NcclConfig {
   int blocking = 0;
 };
 
-/// NCCL's numbers of dtypes and reductions.
+/// NCCL's numbers for dtypes and reductions.
 enum class NcclDType : int {
   kInt8 = 0,
   kUInt8 = 1,
@@ -45,59 +46,61 @@ enum class NcclDType : int {
 };
 enum class NcclOp : int { kSum = 0, kProduct = 1, kMax = 2, kMin = 3, kAvg = 4 };
 
-/// A reduction as NCCL does it: complex numbers are two elements each, bool is a byte.
+/// A reduction in NCCL's terms: a complex number is two elements, a bool is a byte.
 struct NcclReduction {
   NcclDType dtype = NcclDType::kUInt8;
   NcclOp op = NcclOp::kSum;
   std::size_t elements_of_one = 1;
-  double factor = 1;  ///< of a sum: it needs an operator of the communicator's own
+  double factor = 1;  ///< of a sum; needs an operator that belongs to the communicator
   bool operator==(const NcclReduction&) const = default;
 };
 
-/// None where NCCL has no such reduction: of 16-bit integers, by bits, of a dtype that is only
-/// moved; nor is there one for premultiplied float16, which no framework asks for.
+/// Returns nothing if NCCL has no such reduction: 16-bit integers, bitwise operations, a dtype that
+/// can only be moved, premultiplied float16 (which no framework uses).
 [[nodiscard]] std::optional<NcclReduction> nccl_reduction(et_schema::DType dtype, ReduceOp op,
                                                           double factor = 1);
 
-/// NCCL, found at run time: what the variable UNDERSTUDY_NCCL names, else the one that LibTorch has
-/// loaded, else the system's. Nothing of it is needed to build. The functions and numbers are those
-/// of nccl.h, which a test holds them against: of 2.14 at least.
+/// NCCL, resolved at run time: the library that the variable UNDERSTUDY_NCCL names, else the one
+/// that LibTorch has loaded, else the system's. The build does not need NCCL. Functions and numbers
+/// are those of nccl.h, 2.14 or later; a test compares them.
 class NcclLibrary {
  public:
-  /// Throws Error (usage) where there is none, or one without a function that is needed.
+  /// Throws Error (usage) if there is no NCCL, or it lacks a needed function.
   NcclLibrary();
 
   /// "2.28.9"
   [[nodiscard]] std::string version() const;
   [[nodiscard]] NcclId make_id() const;
-  // Communicators do not block: what begins, and the first call of each kind, is in progress for a
-  // while, in which nothing else may be called on the communicator.
-  /// Begins to meet the other ranks of `size`.
+  // Communicators do not block: a begun operation, and the first call of each kind, stays in
+  // progress for a while. Until it is done, nothing else may be called on the communicator.
+  /// Begins to connect to the other ranks of `size`.
   [[nodiscard]] NcclComm begin_comm(const NcclId& id, int size, int rank) const;
-  /// Whether NCCL can make communicators of a part of another one's ranks.
+  /// Returns true if NCCL can split communicators (2.18 or later).
   [[nodiscard]] bool can_split() const { return split_ != nullptr; }
-  /// All ranks of `parent` call it: those of one `color` become a communicator, ordered by `key`.
-  /// `made` has it once the parent is in progress no more.
+  /// Begins to split `parent`; all its ranks must call it. The ranks of one `color` form a
+  /// communicator, ordered by `key`. `made` is set once the parent is no longer in progress.
   void begin_split(NcclComm parent, int color, int key, NcclComm& made) const;
-  /// The same for a rank that joins none of them.
+  /// Takes part in the split of `parent` without joining a new communicator.
   void leave_split(NcclComm parent) const;
   [[nodiscard]] bool is_in_progress(NcclComm comm) const;
-  /// What NCCL knows of can go without copies. Throws Error (failed), also where it is older than
-  /// 2.19.
+  /// Registers a buffer, so that NCCL can avoid copies. Throws Error (failed), also if NCCL is
+  /// older than 2.19.
   [[nodiscard]] void* register_buffer(NcclComm comm, void* data, std::size_t bytes) const;
   void deregister_buffer(NcclComm comm, void* handle) const;
-  /// Begins to end a communicator that has no work under way.
+  /// Begins to end a communicator that has no work in progress.
   void finalize(NcclComm comm) const;
   void destroy(NcclComm comm) const noexcept;
-  /// The operator that sums elements times `how.factor`; it lives as long as `comm`.
+  /// Makes the operator that sums elements times `how.factor`; it lives as long as `comm`.
   [[nodiscard]] NcclOp make_premultiplied_sum(const NcclReduction& how, NcclComm comm) const;
-  /// Ends what they have under way and frees them, all together: to free one NCCL waits for the
-  /// device, which may stand still in another one. From any thread, but not beside another call.
+  /// Aborts the communicators' work and frees them, all together: NCCL waits for the device to free
+  /// one, and the device may be blocked in another. May be called from any thread, but not
+  /// concurrently with another call.
   void abort(std::span<const NcclComm> comms) const noexcept;
-  /// What went wrong since; empty: nothing.
+  /// Returns the communicator's asynchronous error; empty if none.
   [[nodiscard]] std::string failure_of(NcclComm comm) const;
 
-  // Counts are elements; the calls return when the stream has them. They throw Error (failed).
+  // `count` is in elements. The calls return when they are enqueued on the stream. They throw Error
+  // (failed).
   void group_start() const;
   void group_end() const;
   void all_reduce(const void* from, void* to, std::size_t count, const NcclReduction& how,
@@ -124,14 +127,14 @@ class NcclLibrary {
     check(function.call(arguments...), function.name);
   }
 
-  et_schema::SharedLibrary library_;  // ahead of the functions, which are found in it
+  et_schema::SharedLibrary library_;  // must precede the functions, which are found in it
   const char* (*error_text_)(Status) = nullptr;
   const char* (*last_error_)(NcclComm) = nullptr;
   StatusFunction<int*> get_version_{library_, "ncclGetVersion"};
   StatusFunction<NcclId*> get_id_{library_, "ncclGetUniqueId"};
   StatusFunction<NcclComm*, int, NcclId, int, NcclConfig*> init_rank_{library_,
                                                                       "ncclCommInitRankConfig"};
-  // Of later versions than 2.14; null where there is none.
+  // From versions after 2.14; null if NCCL lacks them.
   Status (*split_)(NcclComm, int, int, NcclComm*, NcclConfig*) = nullptr;
   Status (*register_)(NcclComm, void*, std::size_t, void**) = nullptr;
   Status (*deregister_)(NcclComm, void*) = nullptr;

@@ -8,11 +8,11 @@
 namespace understudy::backends {
 namespace {
 
-/// How often lanes are looked at; sooner where the limit is short.
+/// Interval of looking at lanes; shorter if the time limit is short.
 constexpr double kLookIntervalS = 0.25;
 constexpr double kLooksWithinLimit = 8;
 constexpr auto kPollInterval = std::chrono::microseconds(50);
-/// Calls take so long only where NCCL or the driver waits for the device in them.
+/// Calls take longer than this only if NCCL or the driver waits for the device.
 constexpr auto kLongestCalls = std::chrono::seconds(1);
 
 }  // namespace
@@ -47,8 +47,8 @@ void LaneWatch::check() const {
   }
 }
 
-// One order holds for this and for fail(): either this sees that something was found, or fail()
-// sees these calls.
+// begin_calls() and fail() each write their own flag before they read the other's. So either
+// begin_calls() sees the failure, or fail() sees the calls.
 void LaneWatch::begin_calls() const {
   is_in_calls_ = true;
   if (has_found_) {
@@ -97,7 +97,7 @@ void LaneWatch::run() {
         if (std::optional<et_schema::Error> error = look(lanes_[i], Clock::now())) {
           fail(std::move(*error));
         }
-      } catch (const et_schema::Error& error) {  // of the driver
+      } catch (const et_schema::Error& error) {  // from the driver
         fail(error);
       }
     }
@@ -142,7 +142,7 @@ std::optional<et_schema::Error> LaneWatch::look(Watched& watched, Clock::time_po
                "one that has died, or waits in another call, never comes"});
 }
 
-// The caller holds the lock.
+// The caller must hold the lock.
 void LaneWatch::fail(et_schema::Error error) {
   if (has_found_) {
     return;

@@ -14,9 +14,9 @@
 
 namespace understudy::backends {
 
-/// Looks after lanes from a thread of its own, because a host that waits for a device cannot: one
-/// that stands still for the time limit, or that NCCL says has failed, is aborted with all others,
-/// which lets the host go on, to the error that it then meets.
+/// Watches lanes from a thread of its own, because a host that waits for a device cannot. If a lane
+/// makes no progress within the time limit, or NCCL reports a failure, all lanes are aborted. The
+/// host then continues and gets the error.
 class LaneWatch {
  public:
   LaneWatch(const CudaDriver& cuda, const NcclLibrary& nccl, int world_rank, double time_limit_s);
@@ -24,13 +24,14 @@ class LaneWatch {
   LaneWatch& operator=(const LaneWatch&) = delete;
   ~LaneWatch();
 
-  /// Looks after `lane` too, which must outlive it.
+  /// Watches `lane`, which must outlive this object.
   void add(Lane& lane);
   void set_time_limit(double seconds) { time_limit_s_ = seconds; }
-  /// Throws Error (failed) once something has been found.
+  /// Throws Error (failed) once a failure was found.
   void check() const;
-  /// Calls of NCCL on lanes, by the thread that issues them: no abort comes between, for NCCL frees
-  /// what it aborts. One of them that itself waits for the device has to be aborted all the same.
+  /// Scope of NCCL calls on lanes by the issuing thread. No abort happens within it, because NCCL
+  /// frees what it aborts. The exception is a call that itself waits for the device for long: only
+  /// an abort can end it.
   class Calls {
    public:
     /// Throws as check() does.
@@ -42,10 +43,10 @@ class LaneWatch {
    private:
     const LaneWatch& watch_;
   };
-  /// Returns when NCCL takes the next call on the lane, and the device has what the last one
-  /// issued. Throws as check() does; what takes longer than the time limit is found.
+  /// Returns when NCCL accepts the next call on the lane, and the device has the work of the last
+  /// one. Throws as check() does, also if this exceeds the time limit.
   void wait_until_ready(const Lane& lane);
-  /// Aborts all lanes, as if something had been found.
+  /// Aborts all lanes, as if a failure had been found.
   void interrupt();
 
  private:
@@ -53,13 +54,13 @@ class LaneWatch {
 
   struct Watched {
     Lane* lane = nullptr;
-    std::uint64_t calls = 0;  ///< when it was last looked at
+    std::uint64_t calls = 0;  ///< at the last look
     std::optional<Clock::time_point> still_since;
   };
 
   void begin_calls() const;
   void run();
-  /// What is wrong with the lane; none: nothing.
+  /// Returns the failure of the lane; nothing if there is none.
   [[nodiscard]] std::optional<et_schema::Error> look(Watched& watched, Clock::time_point now) const;
   void fail(et_schema::Error error);
 

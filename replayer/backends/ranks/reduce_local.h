@@ -4,8 +4,9 @@
 
 namespace understudy::backends {
 
-/// Computes into = into op from, for elements of equal size; an average's sum. The pair must pass
-/// can_reduce(). Integers wrap around; halves are computed as floats and rounded each time.
+/// Computes `into` = `into` `op` `from` for elements of equal size; for an average, the sum. The
+/// pair must pass can_reduce(). Integers wrap around. Half types are computed as floats and rounded
+/// after each operation.
 void reduce_local(const Buffer& into, const void* from, ReduceOp op);
 
 /// Turns a sum over `ranks` into an average; integers are truncated.

@@ -13,31 +13,32 @@
 
 namespace understudy::backends {
 
-/// A space of tags among the ranks of a group: its messages never meet those of another channel.
+/// A space of tags among the ranks of a group: its messages never match those of another channel.
 using Channel = std::uint32_t;
 
-/// Transfers that are complete together. Buffers must live until test() has returned true. Ranks
-/// and roots are those of the channel's group.
+/// Transfers that complete together. Buffers must live until test() has returned true. Ranks and
+/// roots are those of the channel's group.
 class Transfers {
  public:
   virtual ~Transfers() = default;
 
   virtual void send(const void* data, std::int64_t bytes, int peer, int tag, Channel channel) = 0;
-  /// If the message that arrives has another size, test() throws.
+  /// Receives a message. test() throws if the message has another size.
   virtual void receive(void* data, std::int64_t bytes, int peer, int tag, Channel channel) = 0;
 
-  /// True once all are complete; the set is empty then. Throws Error (failed) if one failed, or if
-  /// a message was of another size.
+  /// Returns true once all transfers are complete; the set is then empty. Throws Error (failed) if
+  /// a transfer failed or a message had another size.
   [[nodiscard]] virtual bool test() = 0;
 
-  // Collectives of the transport's own, for wires that have them. Each is in place: `buffer` holds
-  // this rank's part before, and its part of the result afterwards. An average's sum is computed.
+  // The transport's own collectives, for wires that have them. Each is in place: `buffer` holds
+  // this rank's part before, and its part of the result afterwards. For an average, they compute
+  // the sum.
   virtual void all_reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, Channel) { none(); }
   virtual void reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, int /*root*/, Channel) { none(); }
   virtual void broadcast(const Buffer& /*buffer*/, int /*root*/, Channel) { none(); }
-  /// `own_bytes` of each rank, at most kLargestPart.
+  /// Gathers `own_bytes` of each rank, at most kLargestPart.
   virtual void all_gather(const Buffer& /*buffer*/, std::int64_t /*own_bytes*/, Channel) { none(); }
-  /// `part_bytes` for each rank, at most kLargestPart; not in place.
+  /// Exchanges `part_bytes` with each rank, at most kLargestPart; not in place.
   virtual void all_to_all(const Buffer& /*from*/, const Buffer& /*to*/, std::int64_t /*part_bytes*/,
                           Channel) {
     none();
@@ -57,8 +58,8 @@ struct Letter {
 };
 inline constexpr std::size_t kLargestLetter = 256;
 
-/// A transport between the ranks of a job: MPI, sockets. One thread at a time calls it. Failures
-/// throw Error with the transport's own text.
+/// A transport between the ranks of a job: MPI, sockets. Only one thread at a time may call it.
+/// Failures throw Error with the transport's own text.
 class Wire {
  public:
   virtual ~Wire() = default;
@@ -67,32 +68,32 @@ class Wire {
   [[nodiscard]] virtual std::string host() const = 0;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int world_size() const = 0;
-  /// Tags are smaller than this.
+  /// Returns the limit of tags, which must be smaller.
   [[nodiscard]] virtual int tag_limit() const = 0;
-  /// Whether Transfers have collectives; the same on all ranks.
+  /// Returns true if Transfers have collectives; the same on all ranks.
   [[nodiscard]] virtual bool has_collectives() const = 0;
 
-  /// Opens a channel of the world ranks `ranks`, each of which calls it with the same `id`, which
-  /// no other channel has, in the same order.
+  /// Opens a channel between the world ranks `ranks`. Each of these ranks must call it in the same
+  /// order with the same `id`, which must be unique.
   [[nodiscard]] virtual Channel open(std::uint32_t id, std::span<const int> ranks) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfers> make_transfers() = 0;
-  /// Moves what is under way on; called before Transfers are tested.
+  /// Continues transfers in progress; called before Transfers are tested.
   virtual void progress() {}
 
-  /// Sends a letter of at most kLargestLetter bytes; it may be lost if the rank has gone.
+  /// Sends a letter of at most kLargestLetter bytes, which may be lost if the rank has ended.
   virtual void post(int world_rank, std::span<const std::byte> letter) = 0;
   [[nodiscard]] virtual std::optional<Letter> next_letter() = 0;
-  /// Whether the transport itself knows that the rank has ended before the job did.
+  /// Returns true if the transport knows that the rank has ended before the job did.
   [[nodiscard]] virtual bool is_lost(int world_rank) const = 0;
 
-  /// Destroying the wire will not wait for the other ranks, since they may never come to it.
+  /// Makes the destructor not wait for the other ranks, since they may never reach it.
   virtual void leave_unfinished() = 0;
-  /// Asks the launcher, or the other ranks, to end them all with this status.
+  /// Requests that the launcher, or the other ranks, end all ranks with this status.
   virtual void abort_others(int status) = 0;
 };
 
-/// The backend of several ranks over a wire: groups, a thread that moves transfers on while the
-/// program computes, and a watch that names the ranks that a late call waits for.
+/// Makes the backend of several ranks over a wire: groups, a thread that continues transfers while
+/// the program computes, and a watch that names the ranks that a late call waits for.
 [[nodiscard]] std::unique_ptr<Backend> make_ranks_backend(std::unique_ptr<Wire> wire,
                                                           const BackendOptions& options);
 

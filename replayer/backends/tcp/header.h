@@ -12,17 +12,17 @@
 
 namespace understudy::backends {
 
-/// Stands before each message on a connection.
+/// Precedes each message on a connection.
 struct Header {
   enum class Kind : std::uint32_t { kMessage, kLetter, kAbort, kGoodbye };
   Kind kind = Kind::kMessage;
-  std::uint32_t channel = 0;  ///< its id, which all ranks know it by
-  std::int32_t tag = 0;       ///< of kAbort: the status
+  std::uint32_t channel = 0;  ///< the channel's id, the same on all ranks
+  std::int32_t tag = 0;       ///< for kAbort: the status
   std::uint32_t reserved = 0;
-  std::int64_t bytes = 0;  ///< that follow
+  std::int64_t bytes = 0;  ///< bytes that follow the header
 };
 
-/// The error of a header that no rank writes.
+/// Returns an error if no rank writes such a header; otherwise nothing.
 [[nodiscard]] inline std::optional<et_schema::Error> fault_of(const Header& header,
                                                               int world_rank) {
   constexpr std::array<std::int64_t, 4> kMostBytes = {std::int64_t{1} << 60U, kLargestLetter, 0, 0};

@@ -21,17 +21,17 @@
 namespace understudy::backends {
 namespace {
 
-/// As hexadecimal digits.
+/// A 256-bit number as hexadecimal digits.
 using Digits = std::array<char, 64>;
 
-/// What a rank writes first on a connection that it makes.
+/// The first bytes that a rank writes on a connection that it opens.
 struct Hello {
-  std::int64_t rank = 0;  ///< that calls
-  Digits number{};        ///< that nobody can guess
-  Digits proof{};         ///< that it knows the job's key
+  std::int64_t rank = 0;  ///< of the rank that opens the connection
+  Digits number{};        ///< random, so that it cannot be guessed
+  Digits proof{};         ///< proof of knowing the job's key
 };
 
-/// One who has called, and may be a stranger.
+/// An accepted connection, possibly from outside of the job.
 struct Caller {
   Socket socket;
   Deadline patience;
@@ -59,12 +59,12 @@ constexpr std::chrono::seconds kPatience{5};
   return text == nullptr ? "" : text;
 }
 
-/// torchrun's agent holds a store on the address itself, unless it says that it does not.
+/// Returns true if torchrun's agent runs a store on the address.
 [[nodiscard]] bool has_agent_store() {
   return variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
 }
 
-/// c10d's text without the stack that follows it.
+/// Returns c10d's message without the stack trace that follows it.
 [[nodiscard]] std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -93,10 +93,11 @@ class Meeting {
       options.masterListenFd = listen_for_store(address).release();
       options.port = static_cast<std::uint16_t>(address.port);
     }
-    // A store of rank 0 must outlive the others' questions: it stays until the process ends.
+    // Other ranks may query rank 0's store later, so it exists until the process ends.
     static c10::intrusive_ptr<c10d::TCPStore> store;
     store = c10::make_intrusive<c10d::TCPStore>(launch_.address, options);
-    // A script under one torchrun may start several programs, one after the other.
+    // A script under one torchrun may start several programs in succession; the count of starts
+    // separates them.
     run_ = fmt::format("understudy/{}/{}", variable("TORCHELASTIC_RUN_ID"),
                        store->add(fmt::format("understudy/{}/{}/starts",
                                               variable("TORCHELASTIC_RUN_ID"), launch_.rank),
@@ -126,8 +127,9 @@ class Meeting {
   }
 
  private:
-  /// Where the others look for it, and on no other interface. An address that is translated on the
-  /// way (Kubernetes' services) is none of this host's: then on the one that leads there.
+  /// Listens on the address that the other ranks use, and on no other interface. An address that is
+  /// translated on the way (Kubernetes' services) does not belong to this host. In that case
+  /// listens on the interface that leads there.
   [[nodiscard]] Socket listen_for_store(Address& address) const {
     try {
       return listen_on(address);
@@ -137,8 +139,9 @@ class Meeting {
     }
   }
 
-  /// What only who knows the job's key can say, and says of this address alone: the store is open
-  /// to all, and could name that of one who passes on what he hears.
+  /// Returns a digest that only a process with the job's key can compute. It includes the called
+  /// address: the store is open to all, so it may hold the address of a process that forwards
+  /// messages.
   [[nodiscard]] Digits proof(std::string_view word, std::string_view called,
                              const Hello& hello) const {
     const std::string_view number(hello.number.data(), hello.number.size());
@@ -163,8 +166,8 @@ class Meeting {
     return socket;
   }
 
-  /// Takes the calls of the ranks behind this one. Others are hung up: at once for what they say,
-  /// after a while if they say nothing. Nobody waits for them.
+  /// Accepts the connections of the ranks above this one. Other connections are closed: at once if
+  /// they send something else, after a while if they send nothing. They do not delay the ranks.
   void take_callers(const Socket& listener, std::vector<Socket>& peers) const {
     std::vector<Caller> callers;
     for (int missing = launch_.world_size - 1 - launch_.rank; missing > 0;) {
@@ -191,7 +194,8 @@ class Meeting {
     }
   }
 
-  /// Reads what the caller has said by now. False: he has hung up.
+  /// Reads the available bytes of the caller's hello. Returns false if the caller has closed the
+  /// connection.
   [[nodiscard]] static bool hear(Caller& caller) {
     const auto rest = std::as_writable_bytes(std::span(&caller.hello, 1)).subspan(caller.got_bytes);
     const std::optional<std::size_t> got = read_some(caller.socket, rest);
@@ -199,7 +203,7 @@ class Meeting {
     return got.has_value();
   }
 
-  /// Whether it was a rank's call.
+  /// Returns true if the caller is a rank, whose connection is then added to `peers`.
   [[nodiscard]] bool take(Caller& caller, std::vector<Socket>& peers) const {
     const Hello& hello = caller.hello;
     if (hello.rank <= launch_.rank || hello.rank >= launch_.world_size ||
@@ -229,7 +233,7 @@ class Meeting {
   double time_limit_s_;
   Deadline deadline_;
   std::string run_;          ///< the same for all ranks of this start
-  std::string own_address_;  ///< as the store tells it
+  std::string own_address_;  ///< as stored in the store
 };
 
 }  // namespace

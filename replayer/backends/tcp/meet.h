@@ -7,14 +7,15 @@
 
 namespace understudy::backends {
 
-/// The variable with a secret of the job's ranks, which launchers pass on to them. Without it
-/// anybody who reaches the store can call himself a rank.
+/// Environment variable with a secret of the job's ranks, which launchers pass on to them. Without
+/// it, anyone who can reach the store can pose as a rank.
 inline constexpr const char* kJobKey = "UNDERSTUDY_JOB_KEY";
 
-/// A connection to each other rank, by world rank; the own one is closed. The ranks meet at c10d's
-/// store on the launch's address: the one that torchrun holds there, else one that rank 0 makes.
-/// Each two prove to each other that they know the job's key. Throws Error (usage) for a launch
-/// without an address, Error (failed) when a rank does not come within the time limit.
+/// Connects to each other rank. Returns the connections by world rank; this rank's own is closed.
+/// The ranks exchange addresses through c10d's store at the launch's address: torchrun's store, or
+/// one that rank 0 creates. Each pair of ranks proves to each other that it knows the job's key.
+/// Throws Error (usage) if the launch has no address, and Error (failed) if a rank does not connect
+/// within the time limit.
 [[nodiscard]] std::vector<Socket> meet_ranks(const Launch& launch, double time_limit_s);
 
 }  // namespace understudy::backends

@@ -46,7 +46,7 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
   return {found, &freeaddrinfo};
 }
 
-/// The numbers of a socket's own end.
+/// Returns the numeric address of a socket's own end.
 [[nodiscard]] Address own_end(const Socket& socket) {
   sockaddr_storage own{};
   socklen_t length = sizeof(own);
@@ -60,7 +60,7 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
   return {host.data(), std::stoi(port.data())};
 }
 
-/// Whether the socket is ready for `events` before the deadline.
+/// Returns true if the socket becomes ready for `events` before the deadline.
 [[nodiscard]] bool wait_for(const Socket& socket, short events, Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       deadline - std::chrono::steady_clock::now());
@@ -68,8 +68,8 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
   return left.count() > 0 && poll(&ready, 1, static_cast<int>(left.count())) > 0;
 }
 
-/// All bytes by `move`, which is recv() or send(). False: none moved where the socket was ready, or
-/// the deadline has come.
+/// Transfers all bytes by `move`, which is recv() or send(). Returns false if a ready socket
+/// transfers none, or the deadline has passed.
 template <typename Byte, typename Move>
 [[nodiscard]] bool move_all(const Socket& socket, std::span<Byte> bytes, Deadline deadline,
                             short events, int flags, Move move) {
@@ -94,7 +94,7 @@ Socket::~Socket() {
   }
 }
 
-// A datagram socket sends nothing when it connects: the system only chooses the interface.
+// Connecting a datagram socket sends nothing: the system only chooses the interface.
 std::string own_address_towards(const std::string& host, int port) {
   const Addresses addresses = look_up(host, port, SOCK_DGRAM);
   const Socket socket(::socket(addresses->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

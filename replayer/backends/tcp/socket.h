@@ -12,7 +12,7 @@ namespace understudy::backends {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// A file descriptor, closed at the end.
+/// Owns a file descriptor.
 class Socket {
  public:
   Socket() = default;
@@ -25,40 +25,40 @@ class Socket {
   ~Socket();
   [[nodiscard]] int fd() const { return fd_; }
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-  /// Leaves the descriptor to whoever called.
+  /// Releases the descriptor to the caller.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;
 };
 
-/// An address of this host, or of another, as numbers: "10.0.0.7" and 40123.
+/// A numeric address of this host or of another: "10.0.0.7" and 40123.
 struct Address {
   std::string host;
   int port = 0;
 };
 
-// All throw Error (failed) with the system's text.
+// All functions throw Error (failed) with the system's text.
 
-/// The address by which this host reaches `host`, without a port.
+/// Returns the address by which this host reaches `host`, without a port.
 [[nodiscard]] std::string own_address_towards(const std::string& host, int port);
-/// Listens there and on no other interface. Port 0: on one that the system chooses; `address`
-/// becomes it.
+/// Listens on this address and on no other interface. If the port is 0, the system chooses one,
+/// which is stored in `address`.
 [[nodiscard]] Socket listen_on(Address& address);
-/// Connects, and tries again until the deadline where nothing listens yet.
+/// Connects; retries until the deadline if nothing listens yet.
 [[nodiscard]] Socket connect_to(const Address& address, Deadline deadline);
-/// Waits until one of the sockets has something to read, or the deadline has come.
+/// Waits until one of the sockets is readable, or until the deadline.
 void wait_for_any(const std::vector<const Socket*>& sockets, Deadline deadline);
-/// A connection that waits; a closed socket if none does.
+/// Accepts a waiting connection; returns a closed socket if there is none.
 [[nodiscard]] Socket accept_from(const Socket& listener);
-/// Reads what is there; nothing: the other side has closed.
+/// Reads the available bytes; returns nothing if the other side has closed.
 [[nodiscard]] std::optional<std::size_t> read_some(const Socket& socket,
                                                    std::span<std::byte> bytes);
-/// All bytes, or false: the other side has closed, or the deadline has come.
+/// Transfer all bytes. Return false if the other side has closed, or the deadline has passed.
 [[nodiscard]] bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline);
 [[nodiscard]] bool write_all(const Socket& socket, std::span<const std::byte> bytes,
                              Deadline deadline);
-/// From now on calls return at once, and small messages leave at once.
+/// Makes the socket non-blocking, and sends small messages without delay.
 void make_quick(const Socket& socket);
 
 }  // namespace understudy::backends

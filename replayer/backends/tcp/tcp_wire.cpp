@@ -32,21 +32,21 @@
 namespace understudy::backends {
 namespace {
 
-/// How much is read from one rank before the others get their turn.
+/// Most bytes read from one rank before other ranks are read.
 constexpr std::size_t kTurnBytes = std::size_t{4} << 20U;
 constexpr std::size_t kMostEvents = 64;
 
-/// A send or receive that has been asked for.
+/// A posted send or receive.
 struct Transfer {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
   int peer = 0;  ///< rank in the channel's group
   bool is_done = false;
-  std::int64_t arrived_bytes = 0;  ///< of a receive that is done: the message's size
+  std::int64_t arrived_bytes = 0;  ///< of a completed receive: the message's size
 };
 
-/// Sockets between each two ranks, which met at a store. A message goes out as it is asked for; one
-/// that comes before its receive is kept in memory of its own.
+/// Sockets between each pair of ranks, which connect through a store. A message is sent when it is
+/// posted. A message that arrives before its receive is kept in separate memory.
 class TcpWire : public Wire {
  public:
   /// Returns when all ranks are connected. Throws as meet_ranks() does.
@@ -65,13 +65,13 @@ class TcpWire : public Wire {
 
   TcpWire(const TcpWire&) = delete;
   TcpWire& operator=(const TcpWire&) = delete;
-  /// Waits for the other ranks to come to their ends, unless left unfinished.
+  /// Waits for the other ranks to end, unless left unfinished.
   ~TcpWire() override {
     if (!is_unfinished_) {
       try {
         say_goodbye();
       } catch (const et_schema::Error&) {
-        // The job has ended well; who sent nonsense then is not waited for.
+        // The job has succeeded; a rank that sent an invalid message then is not waited for.
       }
     }
   }
@@ -136,8 +136,8 @@ class TcpWire : public Wire {
   void leave_unfinished() override { is_unfinished_ = true; }
   void abort_others(int status) override {
     for (int rank = 0; rank < world_size(); ++rank) {
-      // Behind what is not sent yet nothing can follow: its memory may be gone. Such a rank sees
-      // that the connection ends.
+      // No message can follow one that is not fully sent: its memory may be freed. The rank sees
+      // that the connection is closed instead.
       if (rank != rank_ && peer(rank).outgoing.empty()) {
         put(rank, {.header = {.kind = Header::Kind::kAbort, .tag = status}});
       }
@@ -170,23 +170,23 @@ class TcpWire : public Wire {
     std::uint32_t id = 0;
     std::vector<int> ranks;  ///< world ranks in group order
   };
-  /// A message on its way out. It has memory of its own, or belongs to a transfer.
+  /// An outgoing message. Its content is its own memory, or belongs to a transfer.
   struct Outgoing {
     Header header;
     std::vector<std::byte> own = {};
     std::shared_ptr<Transfer> transfer = nullptr;
-    std::size_t sent_bytes = 0;  ///< header and content
+    std::size_t sent_bytes = 0;  ///< bytes of header and content
     [[nodiscard]] const std::byte* content() const {
       return transfer == nullptr ? own.data() : transfer->data;
     }
   };
-  /// A message on its way in, or one that is kept.
+  /// An incoming message, or one that is kept.
   struct Incoming {
     Header header;
     bool is_own = false;                 ///< no receive of its size is posted: read into `own`
     std::vector<std::byte> own;          ///< grows as bytes arrive, since the header may be wrong
-    std::shared_ptr<Transfer> transfer;  ///< the receive that is posted for it
-    std::size_t got_bytes = 0;           ///< of header and content
+    std::shared_ptr<Transfer> transfer;  ///< the receive posted for it
+    std::size_t got_bytes = 0;           ///< bytes of header and content
     [[nodiscard]] bool is_whole() const {
       return got_bytes == sizeof(Header) + static_cast<std::size_t>(header.bytes);
     }
@@ -195,7 +195,7 @@ class TcpWire : public Wire {
     Socket socket;
     std::deque<Outgoing> outgoing;
     std::shared_ptr<Incoming> incoming;
-    bool waits_for_room = false;  ///< the socket's own memory is full
+    bool waits_for_room = false;  ///< the socket's buffer is full
     bool has_said_goodbye = false;
     bool is_lost = false;
   };
@@ -204,7 +204,7 @@ class TcpWire : public Wire {
   template <typename Item>
   using Queues = std::map<Key, std::deque<std::shared_ptr<Item>>>;
 
-  /// The first of a queue, taken out; null: it has none.
+  /// Removes and returns the first item of a queue; null if it is empty.
   template <typename Item>
   static std::shared_ptr<Item> take_first(Queues<Item>& queues, const Key& key) {
     const auto queue = queues.find(key);
@@ -230,7 +230,7 @@ class TcpWire : public Wire {
       return deliver_here(message);
     }
     if (to.is_lost) {
-      return;  // who waits for it is told by the watch
+      return;  // the watch reports it to ranks that wait
     }
     to.outgoing.push_back(std::move(message));
     if (!to.waits_for_room) {
@@ -312,8 +312,8 @@ class TcpWire : public Wire {
     }
   }
 
-  /// Reads what has arrived of the header's rest or, behind it, of the content. Returns false if
-  /// nothing has arrived.
+  /// Reads available bytes of the header, or of the content after it. Returns false if there are
+  /// none.
   [[nodiscard]] bool read_more(int world_rank, Incoming& incoming) {
     std::byte* into = nullptr;
     std::size_t most = 0;
@@ -323,7 +323,7 @@ class TcpWire : public Wire {
     } else {
       const std::size_t at = incoming.got_bytes - sizeof(Header);
       most = static_cast<std::size_t>(incoming.header.bytes) - at;
-      // A message that began in `own` ends there, even if a receive is posted meanwhile.
+      // A message that began in `own` stays there, even if a receive is posted meanwhile.
       if (incoming.is_own) {
         most = std::min(most, std::max(at, kTurnBytes));
         incoming.own.resize(at + most);
@@ -342,7 +342,7 @@ class TcpWire : public Wire {
     return true;
   }
 
-  /// Finds the place of a message whose header is there.
+  /// Decides where to store a message whose header is complete.
   void begin_content(int world_rank, const std::shared_ptr<Incoming>& incoming) {
     const Header& header = incoming->header;
     if (header.kind == Header::Kind::kMessage) {
@@ -366,7 +366,7 @@ class TcpWire : public Wire {
         letters_.push_back({world_rank, std::move(incoming->own)});
         return;
       case Header::Kind::kAbort: {
-        // As MPI's launcher ends the ranks of a job that one of them has aborted: never as success.
+        // Never exits with success, like MPI's launcher if a rank aborts the job.
         const int status = incoming->header.tag & 0xff;
         std::_Exit(status == 0 ? 1 : status);
       }
@@ -377,7 +377,7 @@ class TcpWire : public Wire {
     UNDERSTUDY_ASSERT(false);
   }
 
-  /// Gives a whole message to the transfer that waits for it.
+  /// Completes the transfer that waits for a whole message.
   static void hand_over(Incoming& incoming) {
     Transfer& transfer = *incoming.transfer;
     transfer.arrived_bytes = incoming.header.bytes;
@@ -398,7 +398,7 @@ class TcpWire : public Wire {
     }
   }
 
-  /// One that has said goodbye has ended as it should.
+  /// Marks a rank as lost. If it said goodbye before, it has ended normally.
   void lose(int world_rank) {
     Peer& gone = peer(world_rank);
     epoll_ctl(events_.fd(), EPOLL_CTL_DEL, gone.socket.fd(), nullptr);
@@ -406,8 +406,8 @@ class TcpWire : public Wire {
     gone.outgoing.clear();
   }
 
-  /// Others may still need what this rank has sent them, so it stays until all have come to the
-  /// end.
+  /// Other ranks may still need data that this rank has sent, so it waits until all have reached
+  /// the end.
   void say_goodbye() {
     for (int rank = 0; rank < world_size(); ++rank) {
       if (rank != rank_) {
@@ -429,7 +429,7 @@ class TcpWire : public Wire {
   int rank_ = 0;
   bool is_unfinished_ = false;
   double time_limit_s_ = 0;
-  std::vector<Peer> peers_;  ///< by world rank; the own one is not connected
+  std::vector<Peer> peers_;  ///< by world rank; this rank's own is not connected
   Socket events_;
   std::vector<OpenChannel> channels_;
   Queues<Transfer> awaited_;
@@ -441,7 +441,7 @@ class TcpTransfers : public Transfers {
  public:
   explicit TcpTransfers(TcpWire& wire) : wire_(wire) {}
 
-  // A send only reads the data.
+  // Casting away const is safe: a send only reads the data.
   void send(const void* data, std::int64_t bytes, int peer, int tag, Channel channel) override {
     auto* const content = static_cast<std::byte*>(const_cast<void*>(data));
     wire_.send(add({content, bytes, peer, false, bytes}), tag, channel);

@@ -66,7 +66,7 @@ class Binder {
   }
 
  private:
-  /// Finds the states that optimizers made in the first step, and where the first of them is read.
+  /// Finds optimizer states made in the first step, and the step that reads the first of them.
   void find_states() {
     for (const SlotId slot : steps_.externals()) {
       if (program_.storages[program_.slots[slot].storage].state) {
@@ -142,7 +142,7 @@ class Binder {
     const Instruction& instruction = *step.source;
     SlotUse use;
     use.reads = slots_in(instruction.args);
-    // The arguments of a native instruction include its forward's arguments; all of them are read.
+    // A native instruction's arguments include its forward's arguments; all of them are read.
     before_touching(touched_by(program_, instruction), use.reads);
     step.entries.begin = static_cast<std::uint32_t>(bound_.entries.size());
     for (PlannedArgument& argument : plan) {
@@ -198,14 +198,14 @@ class Binder {
     }
   }
 
-  /// Whether a result is in its place already: an argument, or one that has an external's layout on
-  /// its storage.
+  /// Returns true if a result needs no store: it is an argument, or has an external's layout on the
+  /// external's storage.
   [[nodiscard]] bool is_in_place(SlotId slot, const SlotUse& use) const {
     return program_.slots[slot].external ||
            std::find(use.reads.begin(), use.reads.end(), slot) != use.reads.end();
   }
 
-  /// Joins communications that must be complete, and makes slots that nothing has made.
+  /// Joins communications that must be complete, and makes slots that no step has made.
   void before_touching(const et_schema::Touched& touched, const std::vector<SlotId>& slots) {
     steps_.add_joins(open_.take_touched(touched), JoinedBy::kDataFlow);
     steps_.add_missing(slots);
@@ -237,8 +237,8 @@ class Binder {
     }
   }
 
-  /// An instruction that means nothing on this target passes its first tensor on, if its result is
-  /// a copy of it.
+  /// An instruction without meaning on this target forwards its first tensor if its result is a
+  /// copy of it.
   void add_passed_on(const Instruction& instruction) {
     const std::vector<SlotId> from = slots_in(instruction.args);
     const std::vector<SlotId> to = slots_in(instruction.results);
@@ -295,7 +295,7 @@ class Binder {
     }
   }
 
-  /// Its place among the program's communications; none without an order.
+  /// Returns the index among the program's communications; nothing without an order.
   [[nodiscard]] std::optional<std::size_t> number_of(const Instruction& instruction) {
     const std::size_t count =
         std::max(order_.turns.size(), decisions_.options().comm_times_ns.size());
@@ -329,12 +329,13 @@ class Binder {
   const Program& program_;
   const std::vector<BoundGroup>& groups_;
   const et_schema::CommOrder& order_;
-  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< by communication
+  std::unordered_map<const Instruction*, std::size_t> numbers_;  ///< index of each communication
   et_schema::OpenComms open_;
   BoundProgram bound_;
   StepList steps_;
   OperatorPlanner planner_{decisions_, bound_.losses};
-  std::vector<std::size_t> begins_;  ///< by instruction of the whole program: its first step
+  std::vector<std::size_t> begins_;  ///< by instruction of the whole program: index of its first
+                                     ///< step
   std::set<SlotId> written_;
 };
 

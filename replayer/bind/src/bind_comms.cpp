@@ -45,7 +45,7 @@ std::vector<Buffer> buffers(const Program& program, const std::vector<SlotId>& s
   return buffers;
 }
 
-/// Splits as a backend takes them, in elements. The trace records them in rows of dimension 0.
+/// Converts recorded splits, in rows of dimension 0, to the backend's, in elements.
 std::vector<std::int64_t> splits_in_elements(const Program& program, const Instruction& instruction,
                                              const std::vector<std::int64_t>& recorded,
                                              const std::vector<SlotId>& slots, const char* field) {
@@ -74,7 +74,7 @@ std::vector<std::int64_t> splits_in_elements(const Program& program, const Instr
   return splits;
 }
 
-/// Without splits every rank gets an equal part.
+/// Without splits, all ranks get equal parts.
 void fill_equal_splits(std::vector<std::int64_t>& splits, const std::vector<Buffer>& buffers,
                        int ranks) {
   if (splits.empty() && buffers.size() == 1 && ranks > 0) {
@@ -86,7 +86,7 @@ bool is_in_batch(const et_schema::CommInfo& info) {
   return info.in_batch.value_or(false) && backends::goes_in_batch(info.kind);
 }
 
-/// Whether the next communication of its thread is in the same batch.
+/// Returns true if the next communication of the thread is in the same batch.
 bool is_continued(const Program& program, const Instruction& instruction) {
   const std::vector<Instruction>& all = program.instructions;
   if (!is_in_batch(*instruction.comm)) {

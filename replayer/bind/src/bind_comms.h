@@ -8,8 +8,8 @@
 
 namespace understudy::replayer {
 
-/// Describes a communication's call. Throws Error (bad input) where splits, group or reduction do
-/// not fit its tensors.
+/// Prepares a communication's call. Throws Error (bad input) if splits, group or reduction do not
+/// fit its tensors.
 [[nodiscard]] BoundComm bind_comm(const et_schema::Program& program,
                                   const et_schema::Instruction& instruction,
                                   const std::vector<BoundGroup>& groups);

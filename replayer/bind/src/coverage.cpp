@@ -19,7 +19,7 @@ using et_schema::Instruction;
 using et_schema::NamedCount;
 using et_schema::Program;
 
-/// (name, note) → count, in order of names.
+/// (name, note) → count, ordered by name.
 class Rows {
  public:
   void add(const std::string& name, const std::string& note) { ++counts_[{name, note}]; }
@@ -35,8 +35,8 @@ class Rows {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts_;
 };
 
-/// Sums recorded times of instructions by what became of them, communication apart. The time is the
-/// device's where the original used one, else the host's.
+/// Sums recorded times of instructions by their outcome, without communication. Times are the
+/// device's if the original used one, else the host's.
 class RecordedTimes {
  public:
   explicit RecordedTimes(const Program& program)
@@ -57,8 +57,8 @@ class RecordedTimes {
     }
   }
 
-  /// The share of the step that a sum takes; null without a profile. It is at most 1: medians may
-  /// add up to a little more than the whole step.
+  /// Returns a sum's share of the step; null without a profile. At most 1, although medians may add
+  /// up to slightly more than the step.
   [[nodiscard]] std::optional<double> share(std::int64_t sum_ns) const {
     if (whole_ns_ == 0) {
       return std::nullopt;
@@ -68,8 +68,8 @@ class RecordedTimes {
     return std::min(static_cast<double>(sum_ns) / whole, 1.0);
   }
 
-  /// The time that is neither replayed nor dropped; the three add up to the whole. What no
-  /// row of the benchmark names has a row of its own.
+  /// Returns the time that is neither replayed nor dropped; the three add up to the whole. Time
+  /// that no row of the benchmark names has its own row.
   [[nodiscard]] std::vector<et_schema::TimeShare> others() const {
     std::vector<et_schema::TimeShare> rows;
     if (whole_ns_ == 0) {
@@ -95,9 +95,9 @@ class RecordedTimes {
   std::int64_t substituted_ns = 0;
   /// Instructions that are not part of the step on this target.
   std::int64_t not_applicable_ns = 0;
-  /// Instructions that are dropped, or have a stand-in that does other work.
+  /// Instructions that are dropped, or replaced by a stub that does other work.
   std::int64_t dropped_ns = 0;
-  std::int64_t filtered_ns = 0;  ///< instructions that the replay's own filters leave out
+  std::int64_t filtered_ns = 0;  ///< excluded by the replay's own filters
 
  private:
   bool on_device_;

@@ -33,7 +33,8 @@ Decision by_substitute(Substitute substitute, bool is_mapped = false) {
           std::make_shared<const Substitute>(std::move(substitute))};
 }
 
-/// Whether no result's shape depends on values. LibTorch tells this only of its own operators.
+/// Returns true if no result's shape depends on values. LibTorch declares this only for its own
+/// operators.
 bool has_known_shape(const Instruction& instruction) {
   const auto handle = find_operator(instruction.name);
   return handle && instruction.name.starts_with("aten::") &&
@@ -56,7 +57,7 @@ bool is_operator(const Instruction& instruction) {
          instruction.kind != InstructionKind::kMarker;
 }
 
-/// A graph that inductor compiled, as the generator names it.
+/// Returns true for a graph compiled by inductor, by the generator's name for it.
 bool is_graph(const Instruction& instruction) {
   return instruction.name.starts_with("## Call CompiledFxGraph");
 }

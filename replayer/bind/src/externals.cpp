@@ -31,12 +31,12 @@ bool is_index(const Slot& slot) {
   return slot.value && et_schema::range_of(*slot.value);
 }
 
-/// Whether at most one dimension has more than one element.
+/// Returns true if at most one dimension has more than one element.
 bool is_flat(const Slot& layout) {
   return std::ranges::count_if(layout.sizes, [](std::int64_t size) { return size > 1; }) < 2;
 }
 
-/// All bytes of a storage as a tensor.
+/// Returns all bytes of a storage as a tensor.
 at::Tensor whole(const c10::Storage& memory) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(memory.device()).dtype(at::kByte));
   bytes.set_(memory, 0, {static_cast<int64_t>(memory.nbytes())}, {1});
@@ -95,8 +95,7 @@ void Externals::add(const std::vector<SlotId>& slots) {
   externals_.insert(externals_.end(), added.begin(), added.end());
 }
 
-/// Adds parts of a storage that have a rule of their own, though no instruction has them as a
-/// tensor.
+/// Adds parts of a storage that have their own rule but are no tensor of an instruction.
 void Externals::add_parts(std::vector<Tensor>& added) {
   for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
     const Slot& layout = program_.slots[slot];
@@ -160,7 +159,7 @@ void Externals::remember(const BoundProgram& bound) {
   };
   std::for_each(bound.written.begin(), bound.written.end(), keep);
   for (const Step& step : bound.steps) {
-    // A schema does not tell what a substitute or a communication writes.
+    // The schema does not say what a substitute or a communication writes.
     if (step.kind == StepKind::kSubstitute || step.kind == StepKind::kStart) {
       for_each_slot(step.source->args, keep);
     }
@@ -169,7 +168,7 @@ void Externals::remember(const BoundProgram& bound) {
 
 c10::Storage Externals::copy_of(StorageId storage) const {
   const c10::Storage& memory = memory_[storage]->storage;
-  // The copy lies on the device if there is room, so that restoring does not cross the bus.
+  // The copy is on the device if there is room, so that restoring does not cross the bus.
   c10::Storage copy = device_block(memory.device(), memory.nbytes());
   if (!copy) {
     copy = map_storage(memory.nbytes());
@@ -178,7 +177,7 @@ c10::Storage Externals::copy_of(StorageId storage) const {
   return copy;
 }
 
-/// Memory for a variant; it is page-locked if the memory that it replaces is.
+/// Allocates memory for a variant; page-locked if the memory that it replaces is.
 c10::Storage Externals::variant_of(StorageId storage) const {
   const et_schema::Storage& recorded = program_.storages[storage];
   if (!is_page_locked(recorded, device_)) {
@@ -209,7 +208,7 @@ void Externals::draw_variants() {
   }
   variants_.clear();
   for (const auto& [storage, tensors] : indices) {
-    // The rows that a mapped table needs were seeded for the first values only.
+    // Rows of a mapped table are seeded for the first values only, so its indices must not vary.
     if (others[storage] || has_mapped_ || memory_bytes(*memory_[storage]) == 0) {
       continue;
     }
@@ -235,7 +234,7 @@ void Externals::vary(std::size_t number) {
     const c10::Storage& memory = memory_[variants.storage]->storage;
     const c10::Storage& waiting = variants.contents[next];
     if (memory.device().is_cpu()) {
-      // The memory takes its turn as another batch's would; a copy would come out of the cache.
+      // Exchanges the memory, as a new batch does; a copy would leave it in the cache.
       waiting.set_data_ptr(memory.set_data_ptr(waiting.set_data_ptr({})));
       std::swap(variants.contents[variants.present], variants.contents[next]);
     } else {
@@ -392,10 +391,10 @@ void Externals::fill(const Tensor& tensor) const {
 }
 
 void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
-  // Where layouts of one storage overlap, a layout whose rule asks for something comes last and so
-  // wins; before it comes the layout that the program met first. So a weight has its own fan-in,
-  // not that of the transposed view that a backward pass reads. A flat layout (FSDP gathers its
-  // weights so) has no fan-in.
+  // If layouts of a storage overlap, the last fill decides. A layout with a rule is filled last;
+  // before it, the layout that the program uses first. So a weight has its own fan-in, not that of
+  // the transposed view in the backward pass. Flat layouts (from FSDP's all-gather) have no fan-in
+  // and are filled first.
   const auto fill_default = [&](const Tensor& tensor, bool flat) {
     const Slot& layout = program_.slots[tensor.slot];
     if (!layout.value && is_flat(layout) == flat) {

@@ -17,7 +17,7 @@ using et_schema::SlotId;
 using et_schema::SlotUse;
 using et_schema::StepDeaths;
 
-/// Keeps results that are read later, or held; other results are not stored at all.
+/// Keeps results that are read later, or held; others are not stored.
 void keep_read_results(const StepDeaths& deaths, std::size_t at, BoundProgram& bound,
                        std::vector<std::vector<StoredResult>>& stored) {
   const IndexRange range = bound.steps[at].stored;
@@ -29,9 +29,8 @@ void keep_read_results(const StepDeaths& deaths, std::size_t at, BoundProgram& b
   }
 }
 
-/// Gives a slot that dies with this step away on the stack, if it is there only once; then the
-/// operator itself frees it as early as its original did. False if it must be dropped after the
-/// step.
+/// Moves a slot that dies with this step to the stack if it occurs there once; the operator then
+/// frees it as early as the original's. Returns false if the slot must be dropped after the step.
 bool give_away(const Step& step, SlotId slot, BoundProgram& bound) {
   StackEntry* only = nullptr;
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
@@ -56,12 +55,12 @@ bool give_away(const Step& step, SlotId slot, BoundProgram& bound) {
   return true;
 }
 
-/// The slots to drop after a step: those that the step does not consume itself.
+/// Returns the slots to drop after a step, without those that the step moves.
 std::vector<SlotId> slots_to_drop(const Step& step, const StepDeaths& deaths, BoundProgram& bound) {
   std::vector<SlotId> dropped;
   if (step.kind == StepKind::kGive || step.kind == StepKind::kAlias ||
       step.kind == StepKind::kStart) {
-    dropped = deaths.unread;  // these steps put the tensor there whether it is read or not
+    dropped = deaths.unread;  // these steps set the slot even if nothing reads it
   }
   for (const SlotId slot : deaths.last_reads) {
     if (!give_away(step, slot, bound)) {
@@ -72,8 +71,8 @@ std::vector<SlotId> slots_to_drop(const Step& step, const StepDeaths& deaths, Bo
   return dropped;
 }
 
-/// Operators such as transpose_ change a tensor's layout in place, and a slot is one layout: what
-/// is read later has to keep it.
+/// Operators such as transpose_ change a tensor's layout in place, but a slot has one layout. If
+/// the slot is read later, the call gets another tensor.
 void keep_layout(const Step& step, BoundProgram& bound) {
   if (step.kind != StepKind::kCall || !step.handle->hasTag(at::Tag::inplace_view)) {
     return;

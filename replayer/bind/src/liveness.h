@@ -8,10 +8,9 @@
 
 namespace understudy::replayer {
 
-/// Fills in what depends on lifetimes: stack entries that give their slot away, slots that each
-/// step drops, slots that a step must leave their layout, results that nobody reads and that are
-/// therefore not stored, and live_peak_bytes.
-/// `uses` has those of each step, in the order of BoundProgram::steps.
+/// Sets the fields that depend on lifetimes: stack entries that move their slot, slots that each
+/// step releases, slots whose layout a step must keep, results that nothing reads and that are not
+/// stored, and live_peak_bytes. `uses` are those of each step, in the order of BoundProgram::steps.
 void apply_liveness(const et_schema::Program& program, const std::vector<et_schema::SlotUse>& uses,
                     const et_schema::LifetimeScope& scope, BoundProgram& bound);
 

@@ -55,7 +55,7 @@ OperatorPlan OperatorPlanner::plan_call(const Instruction& instruction) {
 OperatorPlan OperatorPlanner::plan_substitute(const Instruction& instruction) {
   OperatorPlan plan;
   if (instruction.kind == InstructionKind::kNative) {
-    // These are the gradients, the forward operator's arguments, and what was allocated below the
+    // The lists are the gradients, the forward operator's arguments, and the allocations below the
     // label.
     plan_untyped_list(instruction, 0, plan);
     if (instruction.args.size() > 1) {
@@ -114,7 +114,8 @@ const c10::FunctionSchema* OperatorPlanner::recorded_schema(const std::string& t
 
 const MatchResult& OperatorPlanner::match(const Instruction& instruction) {
   const std::string text = schema_text(decisions_.program(), instruction);
-  // The match depends on which arguments hold tensors; calls of one schema almost always agree.
+  // The match depends on which arguments are tensors; calls with the same schema almost always
+  // agree.
   auto [found, added] = matches_.try_emplace(text);
   if (added || !found->second.match ||
       std::any_of(

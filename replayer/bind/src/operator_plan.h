@@ -16,17 +16,17 @@
 
 namespace understudy::replayer {
 
-/// The parts of one operator's step.
+/// The parts of an operator's step.
 struct OperatorPlan {
-  std::optional<c10::OperatorHandle> handle;  ///< through the dispatcher; none: by a substitute
-  std::vector<PlannedArgument> arguments;     ///< the stack, from the bottom
-  std::vector<et_schema::SlotId> written;     ///< slots that it writes in place
+  std::optional<c10::OperatorHandle> handle;  ///< called by the dispatcher; unset: a substitute
+  std::vector<PlannedArgument> arguments;     ///< the stack, bottom first
+  std::vector<et_schema::SlotId> written;     ///< slots that the operator writes in place
 };
 
-/// Plans the calls of a program's operators. Each schema is read and matched once.
+/// Plans the calls of a program's operators. Each schema is parsed and matched once.
 class OperatorPlanner {
  public:
-  /// `losses` counts what boxing had to repair.
+  /// `losses` counts repairs of boxing.
   OperatorPlanner(const Decisions& decisions, et_schema::Losses& losses)
       : decisions_(decisions), losses_(losses) {}
 
@@ -40,7 +40,7 @@ class OperatorPlanner {
   void plan_untyped_list(const et_schema::Instruction& instruction, std::size_t argument,
                          OperatorPlan& plan);
   [[nodiscard]] BoxContext context(const et_schema::Instruction& instruction) const;
-  /// The parsed schema; null if this LibTorch cannot read the text.
+  /// Returns the parsed schema; null if this LibTorch cannot parse the text.
   const c10::FunctionSchema* recorded_schema(const std::string& text);
   const MatchResult& match(const et_schema::Instruction& instruction);
 

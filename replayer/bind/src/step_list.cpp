@@ -78,7 +78,7 @@ void StepList::add_missing(const std::vector<SlotId>& slots) {
     if (available_[slot]) {
       continue;
     }
-    // It becomes a view of its storage if another slot holds that.
+    // The slot becomes a view if another slot holds its storage.
     const std::optional<SlotId> base = holder_[program_.slots[slot].storage];
     if (base && has_memory(slot) && has_memory(*base)) {
       add_alias(nullptr, *base, slot);

@@ -11,34 +11,34 @@
 
 namespace understudy::replayer {
 
-/// The steps of a bound program in order, and the slots that hold a tensor at its end so far.
+/// The steps of a bound program in order, and the slots that hold a tensor after them.
 class StepList {
  public:
-  /// `available`: the slots that hold a tensor before the first step, besides the externals. Steps
-  /// are added to `bound`, which must outlive this.
+  /// `available`: slots that hold a tensor before the first step, besides the externals. Steps are
+  /// added to `bound`, which must outlive this object.
   StepList(const et_schema::Program& program, std::vector<bool> available, BoundProgram& bound);
 
   void add(Step step, et_schema::SlotUse use);
-  /// `to` becomes a view with its own layout on the storage of `from`. `instruction` may be null,
-  /// as in add_give().
+  /// Makes `to` a view with its own layout on the storage of `from`. `instruction` may be null, as
+  /// in add_give().
   void add_alias(const et_schema::Instruction* instruction, et_schema::SlotId from,
                  et_schema::SlotId to);
-  /// The slot becomes a tensor that was made before the run.
+  /// Sets the slot to a tensor made before the run.
   void add_give(const et_schema::Instruction* instruction, et_schema::SlotId slot);
-  /// `at`: of a recorded wait.
+  /// `at`: the time of the recorded wait.
   void add_joins(const std::vector<std::uint32_t>& comms, JoinedBy joined_by,
                  const std::optional<et_schema::Timing>& at = {});
   /// Makes slots that are read although no instruction has made them: their maker was filtered out,
-  /// or it is a view in a body that was recorded without it.
+  /// or they are views in a body recorded without the maker.
   void add_missing(const std::vector<et_schema::SlotId>& slots);
 
   [[nodiscard]] bool is_available(et_schema::SlotId slot) const { return available_[slot]; }
-  /// Whether a slot has memory that a view can share. Sparse tensors and empty ones do not.
+  /// Returns true if the slot has memory that a view can share. Sparse and empty tensors do not.
   [[nodiscard]] bool has_memory(et_schema::SlotId slot) const;
 
-  /// By step.
+  /// Returns the uses by step.
   [[nodiscard]] const std::vector<et_schema::SlotUse>& uses() const { return uses_; }
-  /// The externals that a step reads.
+  /// Returns the externals that a step reads.
   [[nodiscard]] const std::set<et_schema::SlotId>& externals() const { return externals_; }
   [[nodiscard]] const std::set<et_schema::SlotId>& given() const { return given_; }
 

@@ -12,17 +12,17 @@ namespace understudy::calibrator {
 
 /// The distinct operator calls of programs.
 struct BenchCalls {
-  std::vector<Call> calls;                        ///< in the order in which they were first met
+  std::vector<Call> calls;                        ///< in order of first occurrence
   std::map<std::string, std::uint64_t> left_out;  ///< instructions without a call, by reason
 };
 
-/// Adds a program's: each operator with its overload, dtypes, shapes, layouts and numbers once.
-/// What the benchmark knows of index values, and its shares of zeros, are kept. Calls are equal if
-/// their texts are.
+/// Adds a program's distinct calls. A call is the operator with its overload, dtypes, shapes,
+/// layouts and numbers. The benchmark's rules for index values and shares of zeros are kept. Calls
+/// are equal if their texts are.
 void add_calls(const et_schema::Program& program, BenchCalls& found);
 
-/// The same call with each of its sizes halved and doubled, one at a time, everywhere where it
-/// occurs, in integer arguments from kLeastArgument on too. Some are no valid calls.
+/// Returns variants of the call, in which one size is halved or doubled wherever it occurs,
+/// including in integer arguments of kLeastArgument or more. Some variants are not valid calls.
 [[nodiscard]] std::vector<Call> neighbours(const Call& call);
 inline constexpr std::int64_t kLeastArgument = 16;
 

@@ -17,10 +17,10 @@ class BoundCall;
 
 /// How often a call is timed.
 struct TimingLimits {
-  std::size_t least = 3;  ///< pairs of a cold and a warm call; one where a call takes a quarter
-                          ///< of a second
+  /// Least number of pairs of a cold and a warm call; one if a call takes more than 0.25 s.
+  std::size_t least = 3;
   std::size_t most = 24;
-  double seconds = 0.03;  ///< of these calls, once there are `least`
+  double seconds = 0.03;  ///< time limit of the calls, applied after `least` pairs
 };
 
 /// Why a call was not timed.
@@ -29,10 +29,10 @@ struct Refusal {
 };
 
 /// Times calls as a replay does: bound through the same ladder, tried and checked, called boxed
-/// below autograd, measured around the call alone. What a call reads and wrote last is taken out of
-/// the caches before each cold call; a warm call follows each. On a device, which must be open,
-/// rows have the device's time beside the host's, and threads mean nothing. There is one at a time;
-/// it sets the process's LibTorch threads and keeps its heap.
+/// below autograd, and measured around the call alone. Before each cold call, the tensors that the
+/// call reads and last wrote are evicted from the caches; a warm call follows each. On a device,
+/// which must be open, rows also hold the device's time, and thread counts are ignored. Only one
+/// Caller may exist at a time: it sets LibTorch's threads of the process and keeps its heap.
 class Caller {
  public:
   struct Options {
@@ -40,7 +40,8 @@ class Caller {
     TimingLimits limits;
     std::uint64_t seed = 0;
     c10::Device device{c10::kCPU};
-    /// A GPU repeats each call for so long, and its rows have the counter `energy_j`.
+    /// Seconds for which a GPU repeats each call, to measure the counter `energy_j`; 0: not
+    /// measured.
     double energy_s = 0;
   };
   explicit Caller(Options options);
@@ -48,14 +49,15 @@ class Caller {
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  /// A row for each number of threads, cold and warm, in this order. `instruction` and `node_id`
-  /// are 0, `at_s` is for the caller to set. Throws Error (failed) where the device is lost.
+  /// Times a call. Returns a row for each number of threads, cold and warm, in this order.
+  /// `instruction` and `node_id` are 0; the caller must set `at_s`. Throws Error (failed) if the
+  /// device is lost.
   [[nodiscard]] std::variant<std::vector<et_schema::InstructionTime>, Refusal> time(Call call);
 
  private:
   struct Session;
   [[nodiscard]] double probe_ms(int threads);
-  /// The rows of a call, which are as `row` but for the times.
+  /// Return the rows of a call: copies of `row` with the times.
   [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_host(
       BoundCall& bound, et_schema::InstructionTime row);
   [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_device(

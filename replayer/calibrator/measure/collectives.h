@@ -22,33 +22,35 @@ struct CollectiveArea {
   bool operator==(const CollectiveArea&) const = default;
 };
 
-/// One of them as it was measured.
+/// One measured communication.
 struct CollectiveTime {
   CollectiveArea area;
   std::int64_t bytes = 0;     ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
-  et_schema::TimeStats host;  ///< from a barrier to the last rank's end
+  et_schema::TimeStats host;  ///< from a barrier until the last rank has ended
 };
 
 struct CollectiveLimits {
   std::int64_t least_bytes = 4;
   std::int64_t most_bytes = std::int64_t{1} << 30U;
   double budget_s = 60;
-  double error = 0.05;  ///< of a size in the middle, against its neighbours: no closer sizes then
+  /// A gap is not refined if its middle size deviates less than this from the neighbours'
+  /// interpolation.
+  double error = 0.05;
 };
 
-/// All kinds that move bytes, in groups of 2, 4, 8 … and all ranks; reductions of other element
-/// types than float32 as all_reduce.
+/// Returns all kinds that move bytes, in groups of 2, 4, 8 … and all ranks. Element types other
+/// than float32 are measured with all_reduce only.
 [[nodiscard]] std::vector<CollectiveArea> collective_areas(int world_size);
 
-/// Which sizes of an area are measured: both ends and steps of 64 between them, then the middle of
-/// two neighbours (of the logarithm), as long as it is not what they lead to expect.
+/// Chooses the sizes of an area to measure: both ends and steps of 64 between them, then the
+/// (logarithmic) middle of two neighbours, as long as it differs from their interpolation.
 class SizeLadder {
  public:
   explicit SizeLadder(const CollectiveLimits& limits);
-  /// The next size; 0: known well enough.
+  /// Returns the next size; 0 if the area is known well enough.
   [[nodiscard]] std::int64_t next() const;
   void add(std::int64_t bytes, double ns);
-  /// Sizes from here on are not asked for: they take too long, or do not fit into memory.
+  /// Excludes sizes from `bytes` on, which take too long or do not fit into memory.
   void refuse_from(std::int64_t bytes);
   [[nodiscard]] std::size_t size() const { return points_.size(); }
 
@@ -65,25 +67,25 @@ class SizeLadder {
 
   CollectiveLimits limits_;
   std::vector<Point> points_;  ///< ascending
-  std::vector<Gap> gaps_;      ///< that may need a size in their middle
+  std::vector<Gap> gaps_;      ///< gaps whose middle may have to be measured
 };
 
-/// What moves the bytes, and the memory that they lie in.
+/// The communicator that moves the bytes, and the device of the memory.
 struct CollectiveRoute {
   backends::Communicator& communicator;
   c10::Device device{c10::kCPU};
 };
 
-/// The most that calls may move so that all ranks have the memory: each holds what goes in and what
-/// comes out, and half of it stays free. The same on all ranks.
+/// Returns the most bytes that calls may move so that all ranks have the memory: each holds inputs
+/// and outputs, and half of its memory stays free. The same on all ranks.
 [[nodiscard]] std::int64_t fitting_bytes(backends::Job& job, c10::Device device);
 
-/// What happens meanwhile, for a progress line: sizes so far, what is measured, seconds left.
+/// Reports progress: sizes so far, the current measurement, seconds left.
 using CollectiveProgress = std::function<void(std::size_t, const std::string&, double)>;
 
-/// Measures all areas that the route takes on all ranks of the job, which call it together; every
-/// rank gets all times. Small sizes of all areas come first. On a device a call ends when its
-/// stream has done it. Ends with the budget, or when `is_interrupted` is true on
+/// Measures all areas that the route supports on all ranks of the job. All ranks must call it
+/// together; each receives all times. Small sizes of all areas come first. On a device a call ends
+/// when its stream has completed it. Ends when the budget is spent, or `is_interrupted` is true on
 /// any rank.
 [[nodiscard]] std::vector<CollectiveTime> measure_collectives(
     backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,

@@ -9,17 +9,16 @@
 
 namespace understudy::calibrator {
 
-/// A call over embedding tables as it was timed.
+/// Times of a call over embedding tables.
 struct TableTimes {
-  et_schema::TimeStats forward;         ///< embedding_bag of all tables, sums
-  et_schema::TimeStats backward;        ///< their sparse gradients, and SGD's update of the rows
-  std::vector<et_schema::Reuse> reuse;  ///< by table: of the first timed call's lookups
+  et_schema::TimeStats forward;         ///< embedding_bag of all tables, with sums
+  et_schema::TimeStats backward;        ///< the sparse gradients, and SGD's update of the rows
+  std::vector<et_schema::Reuse> reuse;  ///< by table: reuse of rows in the first timed call
 };
 
-/// Times a call on the CPU, on so many threads, which stay set. Each repetition has lookups of its
-/// own, so that it meets the caches as training does: with what the call before left there. Memory
-/// that is freed should stay with the process (HeapPages::keep_heap), else its page faults are
-/// timed.
+/// Times a call on the CPU with `threads` threads, a setting that stays in force. Each repetition
+/// has lookups of its own, so that it finds the caches as in training: filled by the call before.
+/// The process should keep freed memory (HeapPages::keep_heap), otherwise page faults are timed.
 [[nodiscard]] TableTimes time_tables(const TableCall& call, int threads, std::uint64_t seed);
 
 }  // namespace understudy::calibrator

@@ -10,26 +10,26 @@
 
 namespace understudy::calibrator {
 
-/// The rows of a calibration, on the disk as soon as they are measured: an operator-times file that
-/// grows. Opening it reads what an interrupted calibration left, without a truncated last line.
+/// The rows of a calibration, stored as soon as they are measured in a growing operator-times file.
+/// Opening it reads the rows of an interrupted calibration, without a truncated last line.
 class Journal {
  public:
-  /// Opens or makes the file. `header`: what its rows are of, without rows. Throws Error: what is
-  /// there cannot be read (bad input), or is of another machine or LibTorch (usage).
+  /// Opens or creates the file. `header` describes its rows and has none. Throws Error if the file
+  /// cannot be read (bad input), or is of another machine or LibTorch (usage).
   Journal(std::string path, et_schema::OperatorTimes header);
 
-  /// All rows, those found included.
+  /// Returns all rows, including those found in the file.
   [[nodiscard]] const et_schema::OperatorTimes& times() const { return times_; }
   [[nodiscard]] std::size_t found() const { return found_; }
   [[nodiscard]] bool found_cut_line() const { return found_cut_line_; }
-  /// Seconds of measuring behind the rows that were found.
+  /// Returns the seconds that measuring the found rows took.
   [[nodiscard]] double found_s() const { return found_s_; }
 
-  /// The rows of a call, by its text; empty: none.
+  /// Returns the rows of a call, by its text; empty if there are none.
   [[nodiscard]] std::vector<const et_schema::InstructionTime*> rows_of(
       const std::string& call) const;
 
-  /// Throws Error (failed) where the disk is full.
+  /// Appends a row. Throws Error (failed) if the disk is full.
   void add(et_schema::InstructionTime row);
 
  private:

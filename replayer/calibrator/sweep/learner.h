@@ -7,14 +7,14 @@
 
 namespace understudy::calibrator {
 
-/// A quick model of one area, to decide whether more points are needed: a parabola in the
-/// logarithms of bytes and work, corrected by the three nearest points. It predicts each point
-/// before it learns it, so its errors are held-out errors. Not part of a platform.
+/// A quick model of one area that decides whether more points are needed: a parabola in the
+/// logarithms of bytes and work, corrected by the three nearest points. Each point is predicted
+/// before it is learned, so the errors are held-out errors. Not part of a platform.
 class Learner {
  public:
-  /// Features as DesignPoint has them.
+  /// Adds a point; `features` are DesignPoint::features.
   void add(const std::vector<double>& features, double ns);
-  /// Nanoseconds; none as long as there are too few points.
+  /// Returns the predicted nanoseconds; nothing if there are too few points.
   [[nodiscard]] std::optional<double> predict(const std::vector<double>& features) const;
   [[nodiscard]] std::size_t size() const { return points_.size(); }
 

@@ -4,8 +4,8 @@
 
 namespace understudy::replayer {
 
-// What is used of CUDA's driver, as cuda.h of CUDA 12 declares it: no header of CUDA is needed to
-// build.
+// The parts of CUDA's driver in use, declared as in cuda.h of CUDA 12, so that the build needs no
+// CUDA header.
 
 /// CUlaunchAttribute.
 struct CudaLaunchAttribute {
@@ -23,8 +23,8 @@ struct CudaLaunch {
   unsigned attribute_count = 0;
 };
 
-/// CUDA's driver, which is in the process once a device is open. Its functions are null where there
-/// is none, or where it lacks them.
+/// CUDA's driver, which is loaded once a device is open. Functions are null if the driver is
+/// missing or lacks them.
 struct CudaDriver {
   int (*load_module)(void** loaded, const void* image) = nullptr;
   int (*get_function)(void** function, void* loaded, const char* name) = nullptr;
@@ -48,7 +48,8 @@ struct CudaDriver {
     find(driver.load_module, "cuModuleLoadData");
     find(driver.get_function, "cuModuleGetFunction");
     find(driver.set_attribute, "cuFuncSetAttribute");
-    // Of an instance of a GPU (MIG) the newer function tells its own, the older one the GPU's.
+    // For an instance of a GPU (MIG) the newer function returns its own UUID, the older one the
+    // GPU's.
     find(driver.device_uuid, "cuDeviceGetUuid_v2");
     if (driver.device_uuid == nullptr) {
       find(driver.device_uuid, "cuDeviceGetUuid");

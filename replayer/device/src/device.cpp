@@ -31,7 +31,7 @@ namespace {
                                                                     .hint = std::move(hint)});
 }
 
-/// The device of a text. A CUDA device without an index is that of this rank.
+/// Parses a device. A CUDA device without an index is this rank's.
 std::optional<c10::Device> parse(const std::string& text) {
   if (text == "cpu") {
     return c10::Device(c10::kCPU);
@@ -49,7 +49,7 @@ std::optional<c10::Device> parse(const std::string& text) {
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(std::stoi(digits)));
 }
 
-/// The folder of the LibTorch that this process runs with.
+/// Returns the folder of this process's LibTorch.
 std::filesystem::path torch_folder() {
   Dl_info info{};
   const void* const address = reinterpret_cast<const void*>(&at::globalContext);
@@ -68,8 +68,8 @@ void load_cuda(const std::string& text) {
   }
 }
 
-/// A function of CUDA's runtime or of LibTorch's CUDA library. Both are in the process once a
-/// device is open, but are not linked. Null if there is no function of this name.
+/// Returns a function of CUDA's runtime or of LibTorch's CUDA library, which are loaded once a
+/// device is open, but not linked. Null if the function does not exist.
 template <typename Function>
 Function* loaded_function(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
@@ -84,20 +84,20 @@ void call_runtime(const char* name, std::type_identity_t<Parameters>... argument
   TORCH_CHECK(status == 0, name, " failed with status ", status, " of CUDA's runtime");
 }
 
-/// Frees memory that CUDA's runtime gave, which the allocator does not know.
+/// Frees memory of cudaMalloc, which the allocator does not know.
 void free_block(void* block) {
   loaded_function<int(void*)>("cudaFree")(block);
 }
 
-/// Clears the error of a call that failed. The runtime keeps it, and LibTorch would find it after
-/// its next kernel and take it for that kernel's.
+/// Clears the error of a failed call. Otherwise LibTorch would find it after its next kernel and
+/// attribute it to that kernel.
 void forget_error() {
   if (auto* const get = loaded_function<int()>("cudaGetLastError")) {
     static_cast<void>(get());
   }
 }
 
-/// LibTorch's reason why there is no GPU; empty if it knows none.
+/// Returns LibTorch's reason for the missing GPU; empty if it has none.
 std::string why_no_gpu() {
   auto* const count =
       loaded_function<c10::DeviceIndex()>("_ZN3c104cuda28device_count_ensure_non_zeroEv");
@@ -201,7 +201,7 @@ void open_product_handles(c10::Device device, std::size_t threads) {
       const at::Tensor numbers = at::ones({8, 8}, at::TensorOptions().device(device));
       static_cast<void>(at::mm(numbers, numbers));
     } catch (const c10::Error&) {
-      // The step's own products tell what is wrong.
+      // The step's own products report the error.
     }
   };
   multiply();
@@ -210,7 +210,7 @@ void open_product_handles(c10::Device device, std::size_t threads) {
   while (others.size() + 1 < threads) {
     others.emplace_back([&] {
       multiply();
-      all.arrive_and_wait();  // the handle of a thread that ended would be the next one's
+      all.arrive_and_wait();  // a handle of an ended thread would be reused by the next one
     });
   }
 }
@@ -260,8 +260,7 @@ bool hold_stream(c10::Device device, double ms) {
   if (!device.is_cuda()) {
     return false;
   }
-  // This is LibTorch's kernel that spins for a number of clocks of a multiprocessor
-  // (ATen/cuda/Sleep.h).
+  // LibTorch's kernel that spins for a number of SM clocks (ATen/cuda/Sleep.h).
   static auto* const sleep = loaded_function<void(std::int64_t)>("_ZN2at4cuda5sleepEl");
   if (sleep == nullptr) {
     return false;

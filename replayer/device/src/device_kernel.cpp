@@ -15,7 +15,7 @@
 namespace understudy::replayer {
 namespace {
 
-// Of cuda.h: CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID.
+// From cuda.h: CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID.
 constexpr int kMajor = 75;
 constexpr int kMinor = 76;
 constexpr int kMostSharedBytes = 8;
@@ -30,7 +30,7 @@ constexpr std::int64_t kUsualSharedBytes = 48 * 1024;
 constexpr std::int64_t kUsualClusterBlocks = 8;
 constexpr unsigned kWarpThreads = 32;
 
-/// The attributes of a launch as Triton's own launcher sets them (3.6, backends/nvidia/driver.py).
+/// The attributes that Triton's own launcher sets (3.6, backends/nvidia/driver.py).
 struct Attributes {
   explicit Attributes(const et_schema::KernelBuild& build) {
     if (build.is_dependent) {
@@ -53,7 +53,7 @@ struct Attributes {
   unsigned count = 0;
 };
 
-/// The function of a build, whose module is loaded once for each device. The driver's status.
+/// Finds a build's function; the module is loaded once per device. Returns the driver's status.
 int find_function(const et_schema::KernelBuild& build, c10::Device device, void*& function) {
   using Key = std::tuple<std::uint64_t, std::string, int>;
   static std::mutex mutex;

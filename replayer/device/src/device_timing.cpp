@@ -19,8 +19,8 @@ void DeviceTimer::prepare(std::vector<Span>& spans) const {
   for (Span& span : spans) {
     for (std::optional<c10::Event>* const event : {&span.begin, &span.end}) {
       event->emplace(device_.type(),
-                     c10::EventFlag::BACKEND_DEFAULT);  // events with the default flag keep no time
-      record(**event);  // makes the device's event, which must not happen in a pass
+                     c10::EventFlag::BACKEND_DEFAULT);  // the default flag disables timing
+      record(**event);  // creates the device's event, which must not happen in a pass
     }
   }
   synchronize(device_);

@@ -13,8 +13,7 @@ namespace {
 
 using et_schema::GpuState;
 
-/// Reasons why a GPU runs below the clock it was set to. Idling, or a clock that the user set, is
-/// no such reason.
+/// Reasons that hold a GPU below its set clock. Idling and a clock set by the user do not count.
 constexpr std::array<std::string_view, 6> kHeldDown = {
     "sw_power_cap",        "hw_slowdown",         "sync_boost",
     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"};

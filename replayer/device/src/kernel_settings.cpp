@@ -29,10 +29,10 @@ constexpr std::string_view kTf32Variable = "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE";
 constexpr std::array<std::string_view, 4> kNames = {
     "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE", kTf32Variable};
 
-/// Variables with one of these words in their names have libraries write files.
+/// Variables with one of these words in their names make libraries write files.
 constexpr std::array<std::string_view, 5> kWrites = {"LOG", "DEBUG", "DUMP", "FILE", "PIPE"};
 
-/// What a CPU's libraries read; a benchmark sets none of these.
+/// Variables of the CPU's libraries; a benchmark does not set them.
 constexpr std::array<std::string_view, 8> kCpuPrefixes = {
     "OMP_", "GOMP_", "KMP_", "MKL_", "DNNL_", "ONEDNN_", "MALLOC_", "ATEN_CPU_CAPABILITY"};
 
@@ -49,13 +49,13 @@ std::optional<bool> parse_switch(const std::string& text) {
   return text == "on" ? std::optional(true) : text == "off" ? std::optional(false) : std::nullopt;
 }
 
-/// One setting, with functions to read it and to set it; set() is false for a value it does not
-/// know.
+/// A setting with its getter and setter; set() returns false for an unknown value.
 struct Setting {
   std::string_view name;
   std::function<std::string()> get;
   std::function<bool(const std::string&)> set;
-  std::string_view variable = {};  ///< that LibTorch takes it from, when it is loaded
+  std::string_view variable = {};  ///< variable that LibTorch reads the setting from when it is
+                                   ///< loaded
 };
 
 using Getter = bool (at::Context::*)() const;
@@ -96,7 +96,7 @@ Setting reduction(std::string_view name, at::CuBLASReductionOption (at::Context:
           }};
 }
 
-/// The precision of float32 by library and operator; newer versions of LibTorch have it.
+/// The precision of float32 by library and operator, in newer versions of LibTorch.
 Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op,
                   std::string_view variable = {}) {
   return {name,
@@ -136,9 +136,9 @@ bool set_benchmark_limit(const std::string& text) {
 }
 
 constexpr std::array<std::string_view, at::num_sdp_backends> kAttentions = {
-    "math", "flash", "mem_efficient", "cudnn", "overrideable"};  // by at::SDPBackend
+    "math", "flash", "mem_efficient", "cudnn", "overrideable"};  // indexed by at::SDPBackend
 
-/// The backends of attention, in the order in which they are tried.
+/// Returns the attention backends in the order in which they are tried.
 std::string attention_priority() {
   std::string text;
   for (const at::SDPBackend backend : at::globalContext().sDPPriorityOrder()) {
@@ -167,7 +167,7 @@ bool set_attention_priority(const std::string& text) {
 }
 
 constexpr std::array<std::string_view, 4> kBlasLibraries = {"default", "cublas", "cublaslt",
-                                                            "ck"};  // by at::BlasBackend
+                                                            "ck"};  // indexed by at::BlasBackend
 
 std::string blas_library() {
   return std::string(
@@ -183,8 +183,8 @@ bool set_blas_library(const std::string& text) {
   return found != kBlasLibraries.end();
 }
 
-/// All settings in the order in which they are set: the matmul precision's legacy name comes before
-/// those by library.
+/// All settings in the order in which they are set: the legacy name of the matmul precision
+/// precedes the names by library.
 const std::vector<Setting>& all_settings() {
   using at::Context;
   using at::Float32Backend;
@@ -234,7 +234,7 @@ const std::vector<Setting>& all_settings() {
       {"sdp.priority", attention_priority, set_attention_priority},
       {"blas_library", blas_library, set_blas_library},
       {"deterministic_algorithms", deterministic_algorithms, set_deterministic_algorithms},
-      // --threads decides this one.
+      // Decided by --threads.
       {"threads", [] { return std::to_string(at::get_num_threads()); },
        [](const std::string&) { return true; }}};
   return kSettings;
@@ -244,8 +244,7 @@ std::string beside(const std::string& now, const std::string& recorded) {
   return now == recorded ? now : fmt::format("{}, recorded {}", now, recorded);
 }
 
-/// Sets or checks a setting. LibTorch refuses to read or set one of two names for the same thing if
-/// the other name was used.
+/// Sets or checks a setting. LibTorch throws if two names of the same setting are mixed.
 std::string apply(const Setting& setting, const std::string& recorded, const Settings& own) {
   try {
     if (!own.contains(std::string(setting.variable)) && !setting.set(recorded)) {

@@ -14,14 +14,14 @@ namespace {
 
 using et_schema::GpuState;
 
-// NVML's interface as far as it is used, by its documentation: the toolkit has no nvml.h.
+// The part of NVML's interface in use, from its documentation: the toolkit has no nvml.h.
 using NvmlDevice = struct NvmlDeviceRecord*;
 using NvmlStatus = int;
 constexpr NvmlStatus kSuccess = 0;
 constexpr int kSmClock = 1;
 constexpr int kMemoryClock = 2;
 constexpr int kGpuTemperature = 0;
-constexpr unsigned kTextBytes = 96;  // of a name or version, NVML_DEVICE_NAME_V2_BUFFER_SIZE
+constexpr unsigned kTextBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE, for names and versions
 
 constexpr double kMilli = 1e-3;
 
@@ -85,13 +85,13 @@ et_schema::Error cannot_read(std::string expected, std::string got) {
 
 }  // namespace
 
-/// The functions that are called. Those that older drivers lack may be null.
+/// The functions in use. Functions that older drivers lack may be null.
 struct GpuMonitor::Library {
   explicit Library(const std::string& file) : library(file, RTLD_LOCAL, cannot_read) {}
 
   et_schema::SharedLibrary library;
-  NvmlDevice device = nullptr;    ///< whose figures are read
-  NvmlDevice instance = nullptr;  ///< the process' part of it, by MIG
+  NvmlDevice device = nullptr;    ///< the GPU whose figures are read
+  NvmlDevice instance = nullptr;  ///< the process's part of the GPU (MIG)
   bool has_instant_power = false;
   NvmlStatus (*init)() = nullptr;
   NvmlStatus (*shutdown)() = nullptr;
@@ -134,11 +134,11 @@ struct GpuMonitor::Library {
     seek(temperature_c, "nvmlDeviceGetTemperature");
     seek(throttle_reasons, "nvmlDeviceGetCurrentClocksEventReasons");
     if (throttle_reasons == nullptr) {
-      seek(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // its older name
+      seek(throttle_reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");  // the older name
     }
   }
 
-  /// Opens the GPU. An instance of one (MIG) has neither clocks nor power of its own.
+  /// Opens the GPU. An instance of a GPU (MIG) has no clocks or power of its own.
   [[nodiscard]] NvmlStatus open(const std::string& pci_bus_id, const std::string& uuid) {
     if (by_uuid != nullptr && !uuid.empty()) {
       if (by_uuid(("GPU-" + uuid).c_str(), &device) == kSuccess) {
@@ -153,7 +153,7 @@ struct GpuMonitor::Library {
     return pci_bus_id.empty() ? by_index(0, &device) : by_bus_id(pci_bus_id.c_str(), &device);
   }
 
-  /// Power in milliwatts.
+  /// Returns the power in milliwatts.
   [[nodiscard]] std::optional<double> instant_power() const {
     FieldValue power{.field = kInstantPower};
     if (field_values == nullptr || field_values(device, 1, &power) != kSuccess ||
@@ -163,7 +163,7 @@ struct GpuMonitor::Library {
     return static_cast<double>(power.value.as_unsigned);
   }
 
-  /// A figure of the device, if the function exists and knows it.
+  /// Returns a figure of the device; nothing if the function is missing or fails.
   template <typename Number>
   [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, Number*)) const {
     Number value = 0;
@@ -172,7 +172,7 @@ struct GpuMonitor::Library {
     }
     return static_cast<double>(value);
   }
-  /// The same for one of several clocks or sensors.
+  /// Likewise for one of several clocks or sensors.
   [[nodiscard]] std::optional<double> figure(NvmlStatus (*function)(NvmlDevice, int, unsigned*),
                                              int kind) const {
     unsigned value = 0;

@@ -58,7 +58,8 @@ void move_arguments(std::vector<Argument>& arguments) {
   }
 }
 
-/// Whether the instruction makes tensors that the host keeps, so that it must make them there.
+/// Returns true if all tensors that the instruction makes stay on the host, so that it must run
+/// there.
 bool makes_host_tensors(const Program& program, const Instruction& instruction,
                         const std::vector<bool>& on_host) {
   bool any = false;
@@ -70,7 +71,7 @@ bool makes_host_tensors(const Program& program, const Instruction& instruction,
   return any && all;
 }
 
-/// Removes a request for page-locked memory: only the host's memory can be page-locked.
+/// Removes a request for page-locked memory, which exists only on the host.
 void leave_unpinned(const Program& program, Instruction& instruction) {
   const int at = instruction.schema
                      ? et_schema::argument_index(program.schemas[*instruction.schema], "pin_memory")
@@ -83,7 +84,7 @@ void leave_unpinned(const Program& program, Instruction& instruction) {
   }
 }
 
-/// Sets a factory's device; without one it makes its tensor on the CPU.
+/// Sets the device of a factory that has none, which would make its tensor on the CPU.
 void tell_device(const Program& program, Instruction& instruction) {
   if (!instruction.schema) {
     return;

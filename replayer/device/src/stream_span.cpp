@@ -12,7 +12,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// The kernels; null if the driver lacks one of the functions, or does not accept the kernels.
+/// The kernels; null if the driver lacks a function or rejects the kernels.
 struct SpanKernels {
   void* note = nullptr;
   void* wait = nullptr;

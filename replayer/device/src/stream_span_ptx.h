@@ -2,9 +2,9 @@
 
 namespace understudy::replayer {
 
-/// The kernels of a StreamSpan, for any GPU from Pascal on; CUDA's driver compiles them when they
-/// are loaded. `at` is where the time is noted. %globaltimer counts nanoseconds, in steps of 32 to
-/// 1024 ns.
+/// The kernels of a StreamSpan, for GPUs since Pascal; CUDA's driver compiles them when they are
+/// loaded. `at` is the address of the time. %globaltimer counts nanoseconds, in steps of 32 to 1024
+/// ns.
 inline constexpr const char* kStreamSpanPtx = R"(.version 6.0
 .target sm_60
 .address_size 64

@@ -41,7 +41,7 @@ std::string kind_of(const Argument& argument) {
   return name;
 }
 
-/// A number given where a tensor is expected: 0-dim, and as weak in promotion as Python's.
+/// Returns a number as a tensor: 0-dim, and as weak in type promotion as Python's numbers.
 at::Tensor wrapped_number(const c10::Scalar& scalar) {
   at::Tensor tensor = c10::scalar_to_tensor(scalar);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -98,7 +98,7 @@ at::Tensor constant_tensor(const Argument& argument) {
   refuse("Tensor", kind_of(argument));
 }
 
-/// `Item`: at::Tensor, or an optional one.
+/// `Item` is at::Tensor or std::optional<at::Tensor>.
 template <typename Item>
 PlannedArgument tensor_list(const Argument& argument) {
   c10::List<Item> list;
@@ -118,7 +118,7 @@ PlannedArgument tensor_list(const Argument& argument) {
   return plan;
 }
 
-/// A single number where a list is expected stands for as many as the schema says (int[2] = 1).
+/// A single number in place of a list is repeated as often as the schema says (int[2] = 1).
 Argument::List numbers(const Argument& argument, std::optional<std::int32_t> length,
                        const std::string& type) {
   if (as_scalar(argument)) {
@@ -237,7 +237,7 @@ PlannedArgument plan_typed(const Argument& argument, const TypePtr& type,
     case TypeKind::DeviceObjType:
       return device_value(argument, context);
     case TypeKind::GeneratorType:
-      return IValue();  // none is the device's default generator
+      return IValue();  // null: the device's default generator
     case TypeKind::StreamObjType:
       return current_stream(context.device);
     default:
@@ -245,8 +245,8 @@ PlannedArgument plan_typed(const Argument& argument, const TypePtr& type,
   }
 }
 
-/// How many values an enumeration of LibTorch has that a schema takes as an integer. Its kernels
-/// look numbers up in tables without looking at them.
+/// Returns the number of values of a LibTorch enumeration that a schema declares as an integer.
+/// Kernels use such numbers as table indices without checking them.
 std::optional<std::int64_t> enumerators(const c10::Argument& target) {
   std::string type = target.real_type()->str();
   if (type.ends_with('?')) {
@@ -264,7 +264,7 @@ std::optional<std::int64_t> enumerators(const c10::Argument& target) {
   return std::nullopt;
 }
 
-/// The text of a default as a schema has it; empty where it is no double.
+/// Returns the text of a default as in the schema; empty if it is not a double.
 std::string default_text(const c10::Argument& target) {
   const auto& value = target.default_value();
   return value && value->isDouble() ? fmt::format("{:.17e}", value->toDouble()) : "";
@@ -282,7 +282,7 @@ PlannedArgument plan_argument(const Argument& recorded, const c10::Argument& tar
       return IValue(*epsilon);
     }
   }
-  // Without an accelerator LibTorch refuses to pin memory; the bytes are the same.
+  // LibTorch cannot pin memory without an accelerator; the bytes are the same.
   if (target.name() == "pin_memory" && context.device.is_cpu()) {
     return IValue(false);
   }

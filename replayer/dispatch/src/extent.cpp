@@ -18,7 +18,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// Whether a layout reaches beyond `elements`.
+/// Returns true if a layout exceeds `elements`.
 bool reaches_beyond(at::IntArrayRef sizes, at::IntArrayRef strides, std::int64_t offset,
                     std::uint64_t elements) {
   if (std::ranges::find(sizes, 0) != sizes.end()) {
@@ -44,7 +44,7 @@ std::uint64_t elements_of(const at::Tensor& tensor) {
 
 bool lies_outside(const at::Tensor& tensor);
 
-/// Indices on a device are its own to look at: reading them here would wait for it.
+/// Indices on a device are not checked here, since reading them would wait for it.
 bool sparse_lies_outside(const at::Tensor& tensor) {
   const bool is_coo = tensor.layout() == at::kSparse;
   const auto [begins, indices] = is_coo ? std::pair(at::Tensor(), tensor._indices())
@@ -98,7 +98,7 @@ bool is_described(const at::Tensor& tensor) {
   return tensor.defined() && (tensor.layout() != at::kStrided || is_by_channel(tensor));
 }
 
-/// Whether a tensor on the stack is as `is_so` asks.
+/// Returns the first tensor on the stack that satisfies `is_so`, list elements included.
 template <typename Test>
 std::optional<at::Tensor> find_tensor(const torch::jit::Stack& stack, const Test& is_so) {
   for (const c10::IValue& value : stack) {

@@ -42,7 +42,7 @@ at::ScalarType to_scalar_type(DType dtype) {
   if (dtype == DType::kUndefined) {
     return at::ScalarType::Undefined;
   }
-  return static_cast<at::ScalarType>(dtype);  // the numbers are c10's
+  return static_cast<at::ScalarType>(dtype);  // the numbers equal c10's
 }
 
 c10::Device map_device(et_schema::Device recorded, c10::Device target) {
@@ -55,7 +55,7 @@ c10::Device map_device(et_schema::Device recorded, c10::Device target) {
 at::Tensor view_storage(const c10::Storage& storage, const Slot& layout, std::int64_t offset) {
   const at::ScalarType dtype = to_scalar_type(layout.dtype);
   const c10::TensorOptions options = c10::TensorOptions().device(storage.device()).dtype(dtype);
-  // A quantised tensor is a class of its own: its kernels ask it for its quantizer.
+  // A quantised tensor needs QTensorImpl: its kernels query the quantizer.
   at::Tensor tensor =
       c10::isQIntType(dtype)
           ? at::detail::make_tensor<at::QTensorImpl>(

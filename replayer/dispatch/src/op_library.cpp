@@ -36,8 +36,8 @@ std::set<std::string> registered_operators() {
   return names;
 }
 
-/// Why the library did not load; nothing if it did. The handle is never closed: operators stay
-/// registered for the life of the process.
+/// Returns the reason why the library did not load; nothing if it did. The handle is never closed:
+/// operators stay registered until the process ends.
 std::optional<std::string> load(const fs::path& file) {
   dlerror();
   try {
@@ -51,12 +51,12 @@ std::optional<std::string> load(const fs::path& file) {
   return reason != nullptr ? std::string(reason) : "the loader gave no reason";
 }
 
-/// Op libraries ask for libtorch.so, which this program does without: with the CUDA wheel it brings
-/// hundreds of megabytes. It lies beside the library that holds the dispatcher.
+/// Loads libtorch.so, which op libraries link to, from the folder of the dispatcher's library. This
+/// program does not link it, since with the CUDA wheel it loads hundreds of megabytes.
 void load_whole_libtorch() {
   Dl_info info{};
   if (dladdr(&c10::Dispatcher::singleton(), &info) != 0 && info.dli_fname != nullptr) {
-    // Where there is none, the op library's own failure says what it misses.
+    // If it is missing, the op library's own failure names the missing symbols.
     static_cast<void>(load(fs::path(info.dli_fname).parent_path() / "libtorch.so"));
   }
 }
@@ -91,8 +91,8 @@ std::vector<fs::path> libraries_in(const fs::path& folder) {
   return files;
 }
 
-/// Loads in rounds: what fails for want of another library of the folder is tried again after
-/// that one loaded, until a round loads nothing more.
+/// Loads in rounds: a library that needs another one of the folder is retried after that one has
+/// loaded, until a round loads nothing.
 void load_folder(const fs::path& folder, OpLibrary& library) {
   std::vector<fs::path> pending = libraries_in(folder);
   if (pending.empty()) {

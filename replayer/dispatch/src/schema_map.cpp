@@ -18,7 +18,7 @@ namespace {
 
 using et_schema::Argument;
 
-/// Operators that were given another name, with the same arguments.
+/// Operators that were renamed and have the same arguments.
 using Renamed = std::pair<std::string_view, std::string_view>;
 constexpr std::array<Renamed, 2> kRenamed = {
     {{"aten::_cat", "aten::cat"}, {"aten::_s_where", "aten::where.self"}}};
@@ -44,8 +44,8 @@ bool holds_tensor(const Argument& argument) {
   return list != nullptr && std::any_of(list->begin(), list->end(), holds_tensor);
 }
 
-/// The two kinds of number lists and optional marks that changed over the years without a change in
-/// what a caller gives.
+/// Compares tensors with non-tensors only: number lists and optional marks have changed over the
+/// years without an effect on callers.
 bool same_kind(const std::string& recorded, const c10::Argument& today) {
   return recorded.starts_with("Tensor") == type_of(today).starts_with("Tensor");
 }

@@ -34,7 +34,7 @@ std::string date_utc() {
   return {text, length};
 }
 
-/// The compiler's name and version; GCC's version text is a bare number, Clang's has the name.
+/// Returns the compiler's name and version; only Clang's version text includes the name.
 std::string compiler() {
 #ifdef __clang__
   return __VERSION__;

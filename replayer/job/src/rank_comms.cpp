@@ -22,7 +22,7 @@ namespace {
                                                        .hint = std::move(hint)});
 }
 
-/// Whether NCCL moves tensors that lie on the device.
+/// Returns true if NCCL moves tensors on the device.
 bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
                 const ReplayOptions& options, bool is_shared) {
   const bool is_asked = options.comms == CommsPath::kNccl;
@@ -39,7 +39,7 @@ bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
   return is_asked || (!options.comms && !is_shared);
 }
 
-/// Lanes on which communication takes its time, one a group.
+/// Returns streams on which communication takes its simulated time, one per group.
 decltype(backends::DeviceMoves::beside) timed_lanes(c10::Device device) {
   if (StreamSpan::make(device) == nullptr) {
     throw et_schema::usage_error("communication cannot be simulated on this GPU",
@@ -67,7 +67,7 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
     const bool is_shared = do_ranks_share_gpus(backend, device);
     if (wants_nccl(bench, backend, options, is_shared)) {
       if (is_shared) {
-        // NCCL refuses two ranks on one GPU of a host; those of two hosts it lets pass.
+        // NCCL rejects two ranks on one GPU of a host, but accepts two hosts.
         setenv("NCCL_HOSTID", fmt::format("understudy-rank-{}", backend.rank()).c_str(), 1);
       }
       connect(backend, options, device);

@@ -12,7 +12,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// The place "HOST ID" that most ranks have, and how many have it.
+/// Returns the place "HOST ID" with the most ranks, and their number.
 std::pair<std::string, int> most_crowded(backends::Job& job, const std::string& id) {
   std::map<std::string, int> ranks;
   std::pair<std::string, int> most;

@@ -58,7 +58,7 @@ std::vector<BoundGroup> make_groups(const Bench& bench, backends::Communicator& 
   return groups;
 }
 
-/// The number of cores that this rank can have to itself.
+/// Returns the number of cores per rank of this host.
 int share_of_cores(backends::Job& job) {
   const std::vector<std::string> hosts = job.all_gather_text(job.host());
   const auto here = std::count(hosts.begin(), hosts.end(), job.host());
@@ -66,14 +66,14 @@ int share_of_cores(backends::Job& job) {
   return static_cast<int>(std::max(1L, cores / std::max(1L, static_cast<long>(here))));
 }
 
-/// Page faults that an iteration is to meet; nothing: they are not controlled.
+/// Returns the target of page faults per iteration; nothing if they are not controlled.
 std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
                                            const ReplayOptions& options) {
   if (options.page_faults == PageFaults::kAny || !program.profile) {
     return std::nullopt;
   }
-  // As fast as it goes, operators are compared with those of the profiled steps; with the
-  // original's gaps, iterations are compared with the unprofiled steps.
+  // At full speed, operators are compared with those of the profiled steps; with the original's
+  // gaps, iterations are compared with the unprofiled steps.
   const et_schema::RecordedProfile& profile = *program.profile;
   const std::optional<std::int64_t>& faults =
       options.pace == Pace::kAsap && profile.profiled_minor_faults ? profile.profiled_minor_faults
@@ -93,7 +93,7 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
   return measure;
 }
 
-/// The original step by the linked profile, and the part of it that is replayed.
+/// Returns the original step from the linked profile, and the part of it that is replayed.
 et_schema::OriginalStep original_step(const et_schema::Program& program,
                                       const Decisions& decisions) {
   et_schema::OriginalStep original;
@@ -114,7 +114,7 @@ et_schema::OriginalStep original_step(const et_schema::Program& program,
   return original;
 }
 
-/// The threads of the original that multiplied matrices.
+/// Returns the number of the original's threads that multiplied matrices.
 std::size_t product_threads(const et_schema::Program& program) {
   std::set<std::uint64_t> threads;
   for (const et_schema::Instruction& instruction : program.instructions) {
@@ -125,7 +125,7 @@ std::size_t product_threads(const et_schema::Program& program) {
   return threads.size();
 }
 
-/// While it lives, results whose floating type nothing else decides have this type.
+/// Sets LibTorch's default floating type for its lifetime.
 class DefaultDtype {
  public:
   explicit DefaultDtype(at::ScalarType dtype) : before_(c10::get_default_dtype()) {
@@ -180,8 +180,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.versions["torch"] = TORCH_VERSION;
   count_cpu_allocations();
 
-  // The program includes the backward operators. Grad mode stays on, as it was in training: some
-  // operators keep what their backward needs only in that mode (recurrent layers their workspace).
+  // The program includes the backward operators. Grad mode stays on, as in training: some operators
+  // save data for their backward only in grad mode (recurrent layers their workspace).
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
@@ -205,8 +205,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
   }
-  // This setting of Open MPI decides whether waiting ranks leave their core to others
-  // (scripts/mpirun).
+  // This Open MPI setting decides if waiting ranks yield their core (scripts/mpirun).
   if (const char* yields = std::getenv("OMPI_MCA_mpi_yield_when_idle");
       yields != nullptr && backend.world_size() > 1) {
     run.settings["mpi_yield_when_idle"] = yields;

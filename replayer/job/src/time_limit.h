@@ -6,10 +6,10 @@
 
 namespace understudy::replayer {
 
-/// Seconds for which a rank that others wait for may make no progress: many iterations of the
-/// slowest rank, judged by its first one and by what pace and a planted slowdown add to it, and at
-/// least a minute, for other work of the machine. All ranks of the job call it together and get the
-/// same.
+/// Returns the seconds without progress after which a rank that others wait for has failed: many
+/// iterations of the slowest rank, estimated from its first one plus pace and planted slowdown, and
+/// at least a minute, for other load on the machine. Must be called by all ranks together; all get
+/// the same limit.
 [[nodiscard]] double default_time_limit_s(const et_schema::Program& program,
                                           const ReplayOptions& options, double first_iteration_ms,
                                           backends::Job& job);

@@ -21,10 +21,10 @@ using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-/// Notes the results of operators that a step calls; of those that an operator calls in turn, none.
+/// Records the results of operators that a step calls, without operators called by operators.
 class Recorder {
  public:
-  /// Hooks of the run loop: what it does beside operators is left out.
+  /// Hooks of the run loop: its own work between operators is not recorded.
   void built(const Step& step) { in_operator_ = step.kind == StepKind::kCall; }
   void called(const Step&, const torch::jit::Stack&) { in_operator_ = false; }
   void stored(const Step&) {}
@@ -46,8 +46,8 @@ class Recorder {
       [this](const std::string& op, const std::vector<at::Tensor>& results) { note(op, results); }};
 };
 
-/// The first slot that is there of each storage older than the step that an operator or a
-/// communication changes.
+/// Returns for each external storage that an operator or a communication changes the first external
+/// slot on it.
 std::map<StorageId, SlotId> changed_externals(const Program& program, const BoundProgram& bound) {
   std::map<StorageId, SlotId> changed;
   for (const Instruction& instruction : program.instructions) {

@@ -13,34 +13,34 @@
 
 namespace understudy::replayer {
 
-/// nccl-tests' size of a call in bytes: see docs/metrics.md.
+/// Returns the size in bytes of a call as nccl-tests defines it: see docs/metrics.md.
 [[nodiscard]] std::uint64_t collective_bytes(const backends::Call& call, int group_size);
 
-/// When a communication in host memory ended that this step, its start or its wait, has completed
-/// by `now`. None: it completes none.
+/// Returns the end of the host-memory communication that this step, its start or its wait,
+/// completed by `now`; unset if it completes none.
 [[nodiscard]] backends::Ended end_of_comm(const BoundProgram& bound, const Step& step,
                                           std::chrono::steady_clock::time_point now);
 
-/// How communications run beside operators: passes in which each starts where it was recorded, and
-/// is waited for there. Of host memory alone, since the host does not wait for a device's.
+/// Measures how communications overlap with operators, in passes where each starts and is waited
+/// for as recorded. Host memory only, since the host does not wait for a device's communications.
 class OverlapHook : public NoHook {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Seconds of a communication, one entry a pass.
+  /// Seconds of a communication, one entry per pass.
   struct Times {
-    std::vector<double> exposed_s;    ///< of the host, in its start and its wait
+    std::vector<double> exposed_s;    ///< host time in its start and its wait
     std::vector<double> in_flight_s;  ///< from its start to its end
-    std::vector<double> arrival_s;    ///< from the pass' begin to its start
+    std::vector<double> arrival_s;    ///< from the begin of the pass to its start
   };
 
-  /// `issue`: what paces and slows the operators down, or null.
+  /// `issue` paces and slows operators; may be null.
   OverlapHook(const BoundProgram& bound, IssueHook* issue)
       : bound_(bound), issue_(issue), starts_(bound.comms.size()), times_(bound.comms.size()) {}
 
   void begin_pass() { begin_ = Clock::now(); }
   void built(const Step& step);
   void called(const Step& step, const torch::jit::Stack& stack);
-  /// By communication.
+  /// Returns the times by communication.
   [[nodiscard]] const std::vector<Times>& times() const { return times_; }
 
  private:
@@ -52,10 +52,10 @@ class OverlapHook : public NoHook {
   std::vector<Times> times_;
 };
 
-/// Times of collectives, gathered to one row for each name, group and size.
+/// Collects times of collectives in one row for each name, group and size.
 class CollectiveTimes {
  public:
-  /// One call of an iteration; `seconds` has one entry an iteration.
+  /// Adds a call of an iteration; `seconds` has one entry per iteration.
   void add(const std::string& name, const BoundComm& comm, const std::vector<double>& seconds,
            const OverlapHook::Times& beside);
   [[nodiscard]] std::vector<et_schema::CollectiveTime> rows() const;
@@ -71,11 +71,11 @@ class CollectiveTimes {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, Entry> entries_;
 };
 
-/// What all communications of an iteration took, from their medians.
+/// Returns the time of all communications of an iteration, from their medians.
 [[nodiscard]] et_schema::CommunicationUse communication_use(
     const std::vector<OverlapHook::Times>& times);
 
-/// By communication: what starting it took and what waiting for it took, in each pass.
+/// Returns by communication the time of its start and its wait, in each pass.
 [[nodiscard]] std::vector<std::vector<double>> times_of_comms(
     const BoundProgram& bound, const std::vector<std::vector<double>>& calls_s);
 

@@ -32,7 +32,7 @@ constexpr std::array<HardwareEvent, 3> kHardwareEvents = {{
     {PERF_COUNT_HW_CACHE_MISSES, &SystemCounters::cache_misses},
 }};
 
-/// Figures that say nothing of a single call.
+/// Figures that are too coarse for a single call.
 constexpr std::array<std::string_view, 3> kTooCoarse = {"cpu_ms", "major_faults",
                                                         "involuntary_switches"};
 
@@ -42,7 +42,7 @@ int open_counter(std::uint64_t event) {
   attributes.size = sizeof(attributes);
   attributes.config = event;
   attributes.inherit = 1;
-  attributes.exclude_kernel = 1;  // what needs no privilege
+  attributes.exclude_kernel = 1;  // user-mode counts need no privilege
   attributes.exclude_hv = 1;
   return static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0UL));
 }

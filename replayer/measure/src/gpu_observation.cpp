@@ -95,7 +95,7 @@ void GpuObservation::end_iteration() {
   for (const auto peak : {&DeviceMemory::peak_bytes, &DeviceMemory::peak_requested_bytes}) {
     all.*peak = std::max(all.*peak, (*memory).*peak);
   }
-  // Of the first iteration: what a scan takes behind it stays with the allocator.
+  // The first iteration's: later values include the memory of scans.
   all.peak_reserved_bytes =
       all.peak_reserved_bytes == 0 ? memory->peak_reserved_bytes : all.peak_reserved_bytes;
   for (const auto count : {&DeviceMemory::allocations, &DeviceMemory::driver_allocations,
@@ -112,8 +112,8 @@ void GpuObservation::report(std::optional<et_schema::GpuUse>& use) {
 
 namespace {
 
-/// Whether the step gives the device work: one that computes, copies or communicates. A reshape
-/// whose result lies in other memory than what it was given is a copy.
+/// Returns true if the step gives the device work: it computes, copies or communicates. A reshape
+/// whose result is in another storage than its arguments is a copy.
 bool works_on_device(const et_schema::Program& program, const Step& step) {
   if (step.kind == StepKind::kAlias || step.kind == StepKind::kGive) {
     return false;

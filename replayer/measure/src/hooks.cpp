@@ -23,8 +23,8 @@ using et_schema::SlotId;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 using Seconds = std::chrono::duration<double>;
 
-/// Operators whose results are not theirs to answer for: views show what others wrote, and fresh
-/// memory holds anything. FSDP writes one rank's part of it; a collective writes the others.
+/// Returns false for operators whose results they have not written: views, fresh memory, and FSDP's
+/// all_gather_copy_in, which writes one rank's part (a collective writes the others).
 bool writes_results(const Step& step) {
   const std::string_view name = et_schema::without_overload(step.source->name);
   if (leaves_elements_unwritten(name, 0) || name.ends_with("all_gather_copy_in")) {
@@ -63,7 +63,7 @@ ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueH
       around_(program.steps.size()),
       bare_copies_(program.steps.size()),
       ready_(program.steps.size()) {
-  // One tensor stands for all: a copy costs the same, and nothing is kept alive.
+  // One tensor is used for all: its copy costs the same, and no tensor is kept alive.
   const at::Tensor tensor = at::empty({0});
   for (const Step& step : program.steps) {
     for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
@@ -102,7 +102,7 @@ void ProfileHook::built(const Step& step) {
 }
 
 void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
-  synchronize_stream(device_);  // messages under way end when the other rank has come to them
+  synchronize_stream(device_);  // messages in flight end when the other rank has reached them
   if (issue_ != nullptr) {
     issue_->called(step, stack);
   }
@@ -149,7 +149,8 @@ void ProfileHook::keep(std::size_t count) {
 }
 
 LoopOverhead ProfileHook::overhead() const {
-  // The run loop's part is two intervals, before the call and after it; the bare one's is one.
+  // The run loop's part consists of two intervals, before and after the call; the bare loop's of
+  // one.
   const double clock = clock_cost_ns();
   double sum = 0;
   for (std::size_t i = 0; i < around_.size(); ++i) {
@@ -182,7 +183,7 @@ void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
     return;
   }
   if (!writes_results(step)) {
-    // A view, or the copy that stands for one where strides allow none.
+    // A view, or the copy that replaces it if strides allow none.
     const bool passes_on = is_asked_for_inf(*step.source);
     for_each_slot(step.source->results, [&](SlotId slot) {
       const et_schema::StorageId storage = program_.slots[slot].storage;
@@ -235,7 +236,7 @@ std::uint8_t ScanHook::flags_of(SlotId slot, const at::Tensor& tensor) const {
 }
 
 bool ScanHook::is_asked_for_inf(const et_schema::Instruction& instruction) const {
-  bool reads = instruction.name == "aten::_ctc_loss";  // logarithms of paths that cannot be
+  bool reads = instruction.name == "aten::_ctc_loss";  // takes logarithms of impossible paths
   const bool is_logarithm = et_schema::operator_facts(instruction.name).is_logarithm;
   for_each_slot(instruction.args, [&](SlotId slot) {
     const et_schema::StorageId storage = program_.slots[slot].storage;

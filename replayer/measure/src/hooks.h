@@ -21,10 +21,10 @@
 
 namespace understudy::replayer {
 
-/// Changes when operators are issued and how long they take, where a replay is asked to.
+/// Applies streams, pace and a planted slowdown to the issue of operators.
 class IssueHook {
  public:
-  /// `streams`: null where there is one; else it must outlive this.
+  /// `streams` is null for a single stream; otherwise it must outlive this object.
   IssueHook(const BoundProgram& bound, std::optional<Pacer> pacer, std::optional<Slowdown> slowdown,
             StreamHook* streams = nullptr)
       : first_(bound.steps.data()),
@@ -82,7 +82,7 @@ class IssueHook {
       pacer_->begin_measuring();
     }
   }
-  /// Begins the iteration that `other` has begun, on another thread.
+  /// Continues the iteration that `other` has begun, on another thread.
   void follow(const IssueHook& other) {
     if (pacer_) {
       pacer_->follow(*other.pacer_);
@@ -101,43 +101,43 @@ class IssueHook {
   StreamHook* streams_;
 };
 
-/// Nanoseconds that one reading of the clock adds to an interval.
+/// Returns the nanoseconds that one reading of the clock adds to an interval.
 [[nodiscard]] double clock_cost_ns();
 
-/// What the run loop takes above a bare loop, as far as the clock tells.
+/// The run loop's time beyond a bare loop, within the clock's resolution.
 struct LoopOverhead {
-  std::optional<double> ns_per_operator;  ///< none: less than the resolution
-  double resolution_ns = 0;               ///< the clock's own cost, once
+  std::optional<double> ns_per_operator;  ///< unset: below the resolution
+  double resolution_ns = 0;               ///< cost of one clock reading
 };
 
-/// `difference_ns`: what the loop was measured to take above a bare one, an operator. It holds
-/// differences of intervals that are a few readings of the clock long: what is below one reading,
-/// or negative, says that nothing can be told.
+/// `difference_ns`: the measured time of the loop beyond a bare one, per operator. It is a
+/// difference of intervals only a few clock readings long: a value below one reading, or negative,
+/// is unknown.
 [[nodiscard]] LoopOverhead loop_overhead(double difference_ns, double clock_ns);
 
-/// Times each step: the call itself, and what the loop does around it. What a bare loop would do
-/// around the same call is timed as well, in iterations of its own and at the same places, so that
-/// both meet the caches as the operator before has left them: copying a ready stack. Frees count
-/// for neither, since both loops free the same.
+/// Times each step: the call itself, and the loop's work around it. A bare loop's work around the
+/// same call, the copy of a ready stack, is timed in separate iterations at the same places, so
+/// that both find the caches as the previous operator left them. Frees do not count, since both
+/// loops free the same.
 class ProfileHook {
  public:
-  /// `issue`: what paces and slows the operators down, or null.
+  /// `issue` paces and slows operators; may be null.
   ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue);
 
-  /// Iterations with `bare` time the bare loop's part, the others the run loop's.
+  /// Iterations with `bare` time the bare loop's part, others the run loop's.
   void begin_iteration(bool bare);
   void built(const Step& step);
   void called(const Step& step, const torch::jit::Stack& stack);
   void stored(const Step&);
   void dropped(const Step&);
 
-  /// Forgets what iterations that are not bare have shown beyond the first `count`.
+  /// Discards the times of iterations that are not bare, except for the first `count`.
   void keep(std::size_t count);
 
-  /// Seconds of each step's calls, one entry an iteration that is not bare.
+  /// Returns the seconds of each step's calls, one entry per iteration that is not bare.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
-  /// What the run loop takes above the bare one, an instruction: the mean over the instructions of
-  /// the difference of their medians.
+  /// Returns the run loop's time beyond the bare loop, per instruction: the mean over the
+  /// instructions of the difference of their medians.
   [[nodiscard]] LoopOverhead overhead() const;
 
  private:
@@ -148,7 +148,7 @@ class ProfileHook {
     return static_cast<std::size_t>(&step - first_);
   }
 
-  /// Seconds that a step took of its communication's, where others took their turns in between.
+  /// Returns the seconds of a step for its own communication, without the turns of others.
   [[nodiscard]] double own_seconds(const Step& step, double seconds) const;
 
   const BoundProgram& program_;
@@ -157,20 +157,20 @@ class ProfileHook {
   IssueHook* issue_;
   bool bare_ = false;
   Clock::time_point last_;
-  double building_ns_ = 0;                        ///< of the step at hand
+  double building_ns_ = 0;                        ///< of the current step
   std::vector<std::vector<double>> calls_;        ///< by step
-  std::vector<std::vector<double>> around_;       ///< by step, the run loop's, nanoseconds
-  std::vector<std::vector<double>> bare_copies_;  ///< by step, the bare loop's, nanoseconds
-  std::vector<torch::jit::Stack> ready_;          ///< by step: as a bare loop would hold it
+  std::vector<std::vector<double>> around_;       ///< by step, the run loop's, in ns
+  std::vector<std::vector<double>> bare_copies_;  ///< by step, the bare loop's, in ns
+  std::vector<torch::jit::Stack> ready_;          ///< by step: the stack of a bare loop
   torch::jit::Stack stack_;
 };
 
-/// Counts what each call does, in passes of its own: reading the counters takes a microsecond.
+/// Counts each call's work in separate passes, since reading the counters takes a microsecond.
 class CountHook {
  public:
   using Counts = std::map<std::string, double>;
 
-  /// Both must outlive it.
+  /// Both arguments must outlive this object.
   CountHook(const BoundProgram& bound, const SystemCounting& counting)
       : first_(bound.steps.data()), counting_(counting), sums_(bound.steps.size()) {}
 
@@ -179,7 +179,7 @@ class CountHook {
   void stored(const Step&) {}
   void dropped(const Step&) {}
   void end_pass() { ++passes_; }
-  /// By step, of a call: the means over the passes.
+  /// Returns by step the counters of a call: means over the passes.
   [[nodiscard]] std::vector<Counts> means() const;
 
  private:
@@ -190,18 +190,18 @@ class CountHook {
   std::size_t passes_ = 0;
 };
 
-/// Looks for NaN, Inf and subnormals in the floating results of operators that write.
+/// Searches for NaN, Inf and subnormals in the floating results of operators that write.
 class ScanHook {
  public:
   static constexpr std::uint8_t kNan = 1;
   static constexpr std::uint8_t kInf = 2;
   static constexpr std::uint8_t kSubnormal = 4;
-  static constexpr std::uint8_t kRecordedInf = 8;  ///< the program's own, as for a mask
+  static constexpr std::uint8_t kRecordedInf = 8;  ///< the program's own, such as a mask
   static constexpr std::uint8_t kUnhealthy = kNan | kInf | kSubnormal;
   static constexpr std::size_t kMostFindings = 20;
 
-  /// `health`: by slot, flags are added.
-  /// `findings`: the operators that flags come from first are added, up to kMostFindings.
+  /// `health`: flags by slot, which are added to. `findings`: gets the operators that produced
+  /// flags first, up to kMostFindings.
   ScanHook(const et_schema::Program& program, std::vector<std::uint8_t>& health,
            std::vector<et_schema::ValueFinding>& findings)
       : health_(health),
@@ -219,8 +219,8 @@ class ScanHook {
  private:
   void find(const Step& step, et_schema::SlotId slot, const at::Tensor& tensor);
   [[nodiscard]] std::uint8_t flags_of(et_schema::SlotId slot, const at::Tensor& tensor) const;
-  /// Whether the operator was recorded with an infinite argument, takes a logarithm of what had
-  /// zeros, or reads what such a one wrote.
+  /// Returns true if the operator was recorded with an infinite argument, takes a logarithm of a
+  /// tensor with zeros, or reads the result of such an operator.
   [[nodiscard]] bool is_asked_for_inf(const et_schema::Instruction& instruction) const;
 
   std::vector<std::uint8_t>& health_;

@@ -16,10 +16,10 @@
 namespace understudy::replayer {
 namespace {
 
-/// The system counts in ticks of 10 ms.
+/// The system counts in ticks of 10 ms; shorter intervals are too coarse.
 constexpr double kShortestMs = 500;
 
-/// Those that this process may run on.
+/// Returns the CPUs that this process may run on.
 std::vector<int> allowed_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -38,7 +38,7 @@ std::vector<int> allowed_cpus() {
 
 std::optional<double> busy_ms(const std::string& proc_stat, const std::vector<int>& cpus,
                               double ticks_per_s) {
-  // cpuN user nice system idle iowait irq softirq steal …; guests are in user and nice already.
+  // cpuN user nice system idle iowait irq softirq steal …; guests are included in user and nice.
   constexpr std::array<bool, 8> kIsBusy = {true, true, true, false, false, true, true, true};
   std::set<std::string> wanted;
   for (const int cpu : cpus) {
@@ -85,7 +85,7 @@ et_schema::HostLoad HostLoadMeter::load() const {
   const Reading now = read();
   et_schema::HostLoad load{now.wall_ms - begin_.wall_ms, static_cast<double>(cpus_.size()),
                            now.own_ms - begin_.own_ms};
-  // Where the counts stand still the system does not count.
+  // If the counts do not change, the system does not count.
   const bool is_known = now.busy_ms && begin_.busy_ms && *now.busy_ms > *begin_.busy_ms;
   if (is_known && load.wall_ms >= kShortestMs) {
     load.busy_ms = *now.busy_ms - *begin_.busy_ms;

@@ -8,12 +8,12 @@
 
 namespace understudy::replayer {
 
-/// Milliseconds that these CPUs were busy since the system started, time that a hypervisor gave to
-/// other machines included, by the text of /proc/stat. Null where it does not name each of them.
+/// Parses /proc/stat. Returns the milliseconds that these CPUs were busy since the system started,
+/// including time that a hypervisor assigned to other machines. Null if a CPU is missing.
 [[nodiscard]] std::optional<double> busy_ms(const std::string& proc_stat,
                                             const std::vector<int>& cpus, double ticks_per_s);
 
-/// What this process and its host do from here on.
+/// Measures the load of this process and its host from construction on.
 class HostLoadMeter {
  public:
   HostLoadMeter();

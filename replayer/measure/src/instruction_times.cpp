@@ -72,7 +72,7 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
         stats_of(communicates ? comms_s[step.index] : figures.calls_s[i], kNanoOfSecond);
     const auto number_of = numbers.find(step.source);
     if (!host || number_of == numbers.end()) {
-      continue;  // no pass was finished
+      continue;  // no pass was completed
     }
     InstructionTime& row = rows.emplace_back();
     row.instruction = number_of->second;

@@ -9,14 +9,14 @@
 
 namespace understudy::replayer {
 
-/// What was measured of each step.
+/// The measurements of each step.
 struct StepFigures {
-  const std::vector<std::vector<double>>& calls_s;      ///< of each call, one entry a pass
-  const std::vector<std::vector<double>>& device_ms;    ///< empty where no device was timed
-  std::vector<std::map<std::string, double>> counters;  ///< of a call; empty: nothing was counted
+  const std::vector<std::vector<double>>& calls_s;      ///< of each call, one entry per pass
+  const std::vector<std::vector<double>>& device_ms;    ///< empty if no device was timed
+  std::vector<std::map<std::string, double>> counters;  ///< of a call; empty: not counted
 };
 
-/// A row for each operator and communication that ran.
+/// Returns a row for each operator and communication that ran.
 [[nodiscard]] std::vector<et_schema::InstructionTime> instruction_times(
     const et_schema::Program& program, const BoundProgram& bound, const StepFigures& figures);
 

@@ -1,4 +1,4 @@
-// How operators are issued: at which pace, on which streams and threads.
+// The issue of operators: pace, streams and threads.
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -42,7 +42,7 @@ void Measurement::prepare_issue() {
   }
 }
 
-/// Where the program was recorded on several.
+/// Plans streams if the program was recorded on several.
 void Measurement::prepare_streams() {
   const bool has_own_streams =
       std::ranges::any_of(program_.instructions, [](const et_schema::Instruction& instruction) {

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 using et_schema::RankReport;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-/// Tells the heap what each operator allocated in the original.
+/// Passes each operator's recorded allocations to the heap.
 class HeapHook : public NoHook {
  public:
   HeapHook(HeapPages& heap, const et_schema::Program& program) : heap_(heap), program_(program) {}
@@ -42,7 +42,7 @@ class HeapHook : public NoHook {
       heap_.learn({}, std::nullopt);
       return;
     }
-    // Timings are of the program's own instructions, none of those in bodies.
+    // Only the program's own instructions have timings, not those in bodies.
     const auto index = static_cast<std::size_t>(step.source - program_.instructions.data());
     heap_.learn(heap_blocks_of(program_, index), step.source->timing->page_faults);
   }
@@ -116,7 +116,7 @@ void Measurement::report_use(et_schema::MeasurementUse& use, std::size_t timing_
   use.restore_reason = restore_reason_;
 }
 
-/// One iteration in which the heap sees which blocks hold what; ranks without one go along.
+/// Runs one iteration in which the heap records its blocks; ranks without a heap also run it.
 void Measurement::learn_heap() {
   if (!stop_->any_rank(heap_.has_value())) {
     return;
@@ -132,7 +132,7 @@ void Measurement::learn_heap() {
   heap_->end_learning();
 }
 
-/// One iteration from an empty cache: what scans took from the driver is none of the step's.
+/// Runs one iteration from an empty cache, since memory that scans allocated is not the step's.
 void Measurement::settle_device() {
   if (options_.device.is_cpu()) {
     return;
@@ -142,7 +142,7 @@ void Measurement::settle_device() {
   guarded([&] { machine_.run(bound_); });
 }
 
-/// To be called before each iteration.
+/// Must be called before each iteration.
 void Measurement::advance() {
   if (restore_every_ != 0 && since_restore_ == restore_every_) {
     externals_.restore();
@@ -159,8 +159,7 @@ void Measurement::guarded(const std::function<void()>& iteration) {
   } catch (const et_schema::Error&) {
     throw;
   } catch (const std::exception& exception) {
-    // The device tells of what went wrong on it when it is asked for something else. One that
-    // still answers had nothing to tell: the operator itself refused.
+    // A device reports its error at a later call. If it still responds, the operator itself threw.
     finish_iteration(options_.device);
     throw step_error(program_, *machine_.failed_step(), exception);
   }
@@ -175,7 +174,7 @@ void Measurement::end_streams() {
 template <typename Run>
 double Measurement::timed(Run&& run) {
   advance();
-  synchronize(options_.device);  // what is put back is none of the iteration's
+  synchronize(options_.device);  // restoring does not count as part of the iteration
   if (gpu_ != nullptr) {
     gpu_->begin_iteration();
   }
@@ -253,7 +252,8 @@ void Measurement::measure_iterations(RankReport& report) {
                                                  : report.waits.joins_missing);
     }
   }
-  report_pace(report.pace, samples.size());  // of the measured iterations, none of the GPU's window
+  report_pace(report.pace, samples.size());  // of the measured iterations only, without the GPU's
+                                             // window
   if (!stop_->is_interrupted()) {
     watch_gpu(gpu, samples);
   }
@@ -268,12 +268,12 @@ void Measurement::measure_iterations(RankReport& report) {
   report.memory.external_bytes = externals_.touched_bytes();
 }
 
-/// Iterations that follow each other without a scan or a barrier, from the externals' first
-/// content. How many restores they had.
+/// Runs consecutive iterations from the externals' initial content, without scans or barriers.
+/// Returns the number of restores.
 std::size_t Measurement::run_in_a_row(std::size_t iterations) {
   std::size_t restores = 0;
   for (std::size_t i = 0; i < iterations; ++i) {
-    // What a GPU takes depends on the values that it computes with.
+    // A GPU's power depends on the values that it computes with.
     if (restore_every_ != 0 && i > 0 && i % restore_every_ == 0) {
       externals_.restore();
       ++restores;
@@ -287,23 +287,24 @@ std::size_t Measurement::run_in_a_row(std::size_t iterations) {
   return restores;
 }
 
-/// Restores alone, so that those of the window can be taken out of its energy and time.
+/// Measures restores alone, to subtract those of the window from its energy and time.
 void Measurement::watch_restores(GpuObservation& gpu) {
   const Clock::time_point begin = Clock::now();
-  constexpr std::chrono::milliseconds kEnough{1100};  // ten changes of a counter of 100 ms
+  constexpr std::chrono::milliseconds kEnough{1100};  // at least ten changes of a 100 ms counter
   std::size_t restores = 0;
   gpu.begin_restores();
   while (restores == 0 || Clock::now() - begin < kEnough) {
     externals_.restore();
-    synchronize(options_.device);  // else the host would issue more than the device ends in time
+    synchronize(options_.device);  // otherwise the host would issue more than the device completes
+                                   // in time
     ++restores;
   }
   gpu.end_restores(restores);
 }
 
-/// Iterations in a row, so that the GPU's energy and clocks are the step's, but for restores, which
-/// are measured apart. As many on all ranks. In a row they are faster than one by one, which a
-/// shorter one shows.
+/// Runs consecutive iterations, so that the GPU's energy and clocks are the step's, except for
+/// restores, which are measured separately. All ranks run the same number. Consecutive iterations
+/// are faster than single ones; a short rehearsal measures by how much.
 void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms) {
   if (!stop_->any_rank(gpu.reads_health())) {
     return;

@@ -6,7 +6,7 @@ namespace understudy::replayer {
 
 inline constexpr double kMsPerSecond = 1000;
 
-/// What the kernel counts in seconds and microseconds.
+/// Converts the kernel's seconds and microseconds.
 [[nodiscard]] inline double milliseconds(const timeval& time) {
   constexpr double kUsPerMs = 1000;
   return static_cast<double>(time.tv_sec) * kMsPerSecond +

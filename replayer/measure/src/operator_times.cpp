@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMilliOfNano = 1e-6;
 
-/// Known for all calls of an operator, or for none.
+/// The sum is known only if the time of every call is.
 void add_recorded(std::optional<std::int64_t> ns, bool is_first, std::optional<double>& sum_ms) {
   if (ns && (is_first || sum_ms)) {
     sum_ms = sum_ms.value_or(0) + static_cast<double>(*ns) * kMilliOfNano;
@@ -26,14 +26,13 @@ void add_recorded(std::optional<std::int64_t> ns, bool is_first, std::optional<d
   }
 }
 
-/// Whether the original ran on a device, whose times its profile shows.
+/// Returns true if the profile has device times, so that the original ran on a device.
 bool was_on_device(const BoundProgram& bound) {
   return std::ranges::any_of(bound.steps, [](const Step& step) {
     return step.source != nullptr && step.source->timing && step.source->timing->device_ns > 0;
   });
 }
 
-/// Adds the calls of one step to its operator's row.
 void add_step(const Step& step, const std::vector<double>& calls_s, bool on_device,
               et_schema::OperatorTime& row) {
   const bool is_first = row.count == 0;
@@ -43,7 +42,7 @@ void add_step(const Step& step, const std::vector<double>& calls_s, bool on_devi
     row.samples_ms[i] += calls_s[i] * kMsPerSecond;
   }
   row.ms += et_schema::median(calls_s).value_or(0) *
-            kMsPerSecond;  // of each call, as the recorded times are
+            kMsPerSecond;  // medians of calls, as the recorded times are
   const std::optional<et_schema::Timing>& timing = step.source->timing;
   add_recorded(timing ? std::optional(timing->host_ns) : std::nullopt, is_first, row.recorded_ms);
   add_recorded(timing && on_device ? std::optional(timing->device_ns) : std::nullopt, is_first,

@@ -8,9 +8,9 @@
 
 namespace understudy::replayer {
 
-/// Fills the report's times by operator and by collective, its gaps and, where a profile is linked,
-/// what the original took. `calls_s`: by step, seconds of each call, one entry an iteration.
-/// `iterations_ms`: the whole iterations that these calls were part of. `beside`: by communication.
+/// Fills the report's times by operator and by collective, its gaps and, if a profile is linked,
+/// the original's times. `calls_s`: by step, seconds of each call, one entry per iteration.
+/// `iterations_ms`: the whole iterations of these calls. `beside`: by communication.
 void report_operator_times(const BoundProgram& bound,
                            const std::vector<std::vector<double>>& calls_s,
                            const std::vector<double>& iterations_ms,

@@ -17,13 +17,13 @@ namespace {
 using et_schema::Instruction;
 using et_schema::SlotId;
 
-/// Raised on a thread that must stop because another one has failed.
+/// Thrown on a thread that must stop because another one failed.
 struct Stopped : std::runtime_error {
   Stopped() : std::runtime_error("another thread has failed") {}
 };
 
-/// The slots that a step touches: on its stack, in its lists, those that it makes, drops or passes
-/// on.
+/// Returns the slots that a step touches: on its stack, in its lists, and those that it makes,
+/// drops or communicates.
 std::vector<SlotId> touched_slots(const BoundProgram& bound, const Step& step) {
   std::vector<SlotId> slots;
   for (std::uint32_t i = step.entries.begin; i < step.entries.end; ++i) {
@@ -53,11 +53,11 @@ std::vector<SlotId> touched_slots(const BoundProgram& bound, const Step& step) {
   return slots;
 }
 
-/// By step: the place in `own`, counted from 1, of the thread that it runs on; 0 is the caller's.
+/// Returns by step the index in `own` of its thread, counted from 1; 0 is the caller's thread.
 std::vector<std::uint32_t> assign_threads(const BoundProgram& bound,
                                           const std::vector<std::uint64_t>& own) {
   std::vector<std::uint32_t> threads(bound.steps.size(), 0);
-  std::uint32_t next = 0;  // what has no source of its own prepares the step behind it
+  std::uint32_t next = 0;  // a step without a source prepares the step after it
   for (std::size_t i = bound.steps.size(); i-- > 0;) {
     const Step& step = bound.steps[i];
     if (step.kind == StepKind::kStart || step.kind == StepKind::kJoin) {
@@ -103,7 +103,8 @@ ThreadPlan plan_threads(const et_schema::Program& program, const BoundProgram& b
   }
   ThreadPlan plan;
   plan.threads.resize(own.size() + 1);
-  // By storage and thread: how many of its steps are done once the last that touched it is.
+  // By storage and thread: the number of the thread's steps that must be done once its last step on
+  // the storage is.
   std::vector<std::vector<std::uint32_t>> touched(program.storages.size());
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const std::uint32_t thread = threads[i];
@@ -165,7 +166,7 @@ std::vector<IssueHook*> OwnThreads::hooks() {
 }
 
 void OwnThreads::serve(std::size_t thread) {
-  // As on the caller's thread: replay.cpp says why.
+  // As on the caller's thread: see replay.cpp.
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   Worker& worker = workers_[thread - 1];
@@ -240,7 +241,7 @@ void OwnThreads::run_thread(std::size_t thread, Machine& machine, IssueHook& hoo
 }
 
 void OwnThreads::wait_for(const StepBarrier& barrier) const {
-  constexpr std::uint32_t kSpins = 2000;  // then the core may be needed by who is waited for
+  constexpr std::uint32_t kSpins = 2000;  // after that, the other thread may need this core
   const std::atomic<std::uint32_t>& done = progress_[barrier.thread].steps;
   for (std::uint32_t spins = 0; done.load(std::memory_order_acquire) < barrier.steps_done;
        ++spins) {

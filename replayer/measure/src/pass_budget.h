@@ -9,16 +9,16 @@
 
 namespace understudy::replayer {
 
-/// How many timing passes are made, and how long they may take; one is made in any case.
+/// Number of timing passes and their time limit; at least one pass is made.
 struct PassBudget {
   std::size_t most = 1;
   double budget_ms = 0;
   bool operator==(const PassBudget&) const = default;
 };
 
-/// As many as were asked for; by default as many as iterations were measured, for no longer than
-/// those took. From kManyIterations on up to kMost, since `compare` works on them: for no longer
-/// than the iterations took, or kLeastMs if that is longer.
+/// Returns `asked` passes without a time limit, if set. Otherwise there are as many as measured
+/// iterations, within their time. From kManyIterations on there are up to kMost, since `compare`
+/// needs many, within the iterations' time or kLeastMs if that is longer.
 [[nodiscard]] inline PassBudget pass_budget(std::optional<int> asked,
                                             const std::vector<double>& measured_ms) {
   constexpr std::size_t kManyIterations = 20;

@@ -9,8 +9,8 @@
 
 namespace understudy::replayer {
 
-/// Spins inside of the operators of one class, for a share of the time that each took: a slowdown
-/// of known size, to try a comparison with.
+/// Spins inside of the operators of one class, for a share of their time: a slowdown of known size,
+/// to test a comparison.
 class Slowdown {
  public:
   /// Throws Error (usage) if the program has no operator of that class.

@@ -16,19 +16,19 @@
 namespace understudy::replayer {
 namespace {
 
-/// About 0.1 ms each, so that an interruption leaves some of them alone. A change of these numbers
-/// makes reports before and after it incomparable.
+/// About 0.1 ms each, so that an interruption affects only some of them. Changing these numbers
+/// makes earlier reports incomparable.
 constexpr int kPieces = 4;
 constexpr int kStepsOfPiece = 100'000;
 
-/// The linear congruential generator of Knuth's MMIX: each step needs the one before.
+/// The linear congruential generator of Knuth's MMIX: each step depends on the one before.
 void run_chain() {
   constexpr std::uint64_t kFactor = 6364136223846793005U;
   constexpr std::uint64_t kSummand = 1442695040888963407U;
   std::uint64_t state = 1;
   for (int step = 0; step < kStepsOfPiece; ++step) {
     state = state * kFactor + kSummand;
-    asm volatile("" : "+r"(state));  // or the compiler would take several steps in one
+    asm volatile("" : "+r"(state));  // keeps the compiler from merging steps
   }
 }
 

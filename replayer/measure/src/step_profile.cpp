@@ -26,7 +26,7 @@ namespace impl = torch::profiler::impl;
 using Json = nlohmann::json;
 
 constexpr const char* kStepName = "ProfilerStep#1";
-/// No thread of a system has this number or a higher one.
+/// Higher than any thread id of the system.
 constexpr int kCommunicationThread = 1'000'000'000;
 
 std::int64_t elements_of(const std::vector<backends::Buffer>& buffers) {
@@ -46,31 +46,32 @@ impl::ProfilerConfig config() {
                               /*profile_memory=*/true);
 }
 
-/// Spans of one group, none of which overlaps another: as a stream shows what runs on it.
+/// Spans of one group that do not overlap, shown like work on a stream.
 struct Row {
   std::string name;
   ProfiledHook::Clock::time_point end;
 };
 
-/// Adds the spans as events of threads. `step_us`: the profile's time of the step's begin.
+/// Adds the spans as events of threads. `step_us` is the begin of the step in the profile.
 void add_spans(const ProfiledHook& hook, double step_us, const Json& process, Json& events) {
   using Clock = ProfiledHook::Clock;
   const auto microseconds = [](Clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
   };
-  // Times since a boot have no more digits in a double: two spans that touch overlap for viewers,
-  // which then drop one.
+  // A double has no more digits for times since boot: adjacent spans would overlap, and viewers
+  // would drop one.
   constexpr Clock::duration kBetween = std::chrono::nanoseconds(2);
   std::vector<ProfiledHook::Span> spans = hook.spans();
   std::ranges::sort(spans, {}, &ProfiledHook::Span::begin);
   std::vector<Row> rows;
-  std::map<backends::GroupId, Clock::time_point> group_ends;  // of its collectives
+  std::map<backends::GroupId, Clock::time_point> group_ends;  // of the group's collectives
   for (const ProfiledHook::Span& span : spans) {
     const BoundComm& comm = hook.comm_of(span);
     Clock::time_point begin = span.begin;
     if (!et_schema::is_message(comm.call.kind)) {
       Clock::time_point& group_end = group_ends.try_emplace(comm.call.group, begin).first->second;
-      begin = std::max(begin, std::min(group_end, span.end));  // behind those that came before it
+      begin = std::max(begin, std::min(group_end, span.end));  // after earlier collectives of the
+                                                               // group
       group_end = std::max(group_end, span.end);
     }
     const std::string name = fmt::format("communication in '{}'", comm.group_name);
@@ -126,7 +127,7 @@ void ProfiledHook::record(const Step& step) {
   const BoundComm& comm = bound_.comms[step.index];
   const auto group = std::tuple(comm.group_name, std::string());
   const auto sequence = std::tuple<std::int64_t, bool>(step.index, false);
-  // Without the ranks' numbers where the group is a part of the world.
+  // Ranks are omitted if the group is a part of the world.
   const int begin = comm.group_size == world_size_ ? 0 : -1;
   const int stride = begin == 0 ? 1 : -1;
   const auto dtype =
@@ -165,7 +166,7 @@ void ProfiledHook::called(const Step& step, const torch::jit::Stack& stack) {
 }
 
 StepProfiler::StepProfiler(c10::Device device) {
-  // Kineto tells on standard error that there is no GPU, unless it is asked not to.
+  // Without this, Kineto reports a missing GPU on standard error.
   setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   std::set<impl::ActivityType> activities = {impl::ActivityType::CPU};
   if (device.is_cuda()) {
@@ -196,7 +197,7 @@ std::string StepProfiler::end(const ProfiledHook& hook, int rank, int world_size
         {.rank = rank, .field = "--trace", .hint = "leave --trace out, or use another LibTorch"});
   }
   Json& events = profile["traceEvents"];
-  // Both clocks at the step's begin.
+  // The begin of the step relates the two clocks.
   const auto step = std::ranges::find_if(events, [](const Json& event) {
     return event.value("cat", "") == "user_annotation" && event.value("name", "") == kStepName;
   });

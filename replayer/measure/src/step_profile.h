@@ -13,7 +13,7 @@
 
 namespace understudy::replayer {
 
-/// Tells LibTorch's profiler what it does not see by itself: steps, and communications as
+/// Adds to LibTorch's profile what the profiler does not record: steps, and communications as
 /// torch.distributed records them.
 class ProfiledHook : public NoHook {
  public:
@@ -26,7 +26,7 @@ class ProfiledHook : public NoHook {
     Clock::time_point end;
   };
 
-  /// `issue`: what paces and slows the operators down, or null.
+  /// `issue` paces and slows operators; may be null.
   ProfiledHook(const BoundProgram& bound, int rank, int world_size, IssueHook* issue)
       : bound_(bound),
         rank_(rank),
@@ -34,19 +34,19 @@ class ProfiledHook : public NoHook {
         issue_(issue),
         starts_(bound.comms.size()) {}
 
-  /// The step that is told; what was before it warmed the profiler up.
+  /// Begins the recorded step; earlier steps warmed up the profiler.
   void begin_step();
   void end_step() { step_.reset(); }
   void built(const Step& step);
   void called(const Step& step, const torch::jit::Stack& stack);
 
-  /// When the step began.
+  /// Returns the time when the step began.
   [[nodiscard]] Clock::time_point begin() const { return begin_; }
   [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
   [[nodiscard]] const BoundComm& comm_of(const Span& span) const { return bound_.comms[span.comm]; }
 
  private:
-  /// A communication that was issued: its end tells no name.
+  /// An issued communication: its end does not have the name.
   struct Start {
     std::string name;
     Clock::time_point time;
@@ -66,7 +66,7 @@ class ProfiledHook : public NoHook {
   std::optional<at::RecordFunction> record_;
 };
 
-/// LibTorch's profiler, from its construction on.
+/// Runs LibTorch's profiler from construction on.
 class StepProfiler {
  public:
   explicit StepProfiler(c10::Device device);
@@ -74,10 +74,10 @@ class StepProfiler {
   StepProfiler& operator=(const StepProfiler&) = delete;
   ~StepProfiler();
 
-  /// Ends it: its Kineto profile as JSON, with the rank, and the hook's spans on threads of their
-  /// own: a group's collectives run one behind the other, on one; messages that overlap lie on
-  /// several. It goes by way of the file `path`, which is removed. Throws Error (failed) where
-  /// Kineto wrote nothing.
+  /// Stops the profiler and returns its Kineto profile as JSON, with the rank and the hook's spans
+  /// on separate threads: a group's collectives are consecutive, on one thread; messages that
+  /// overlap are on several. The profile is written to the file `path`, which is removed. Throws
+  /// Error (failed) if Kineto wrote nothing.
   [[nodiscard]] std::string end(const ProfiledHook& hook, int rank, int world_size,
                                 const std::string& path);
 

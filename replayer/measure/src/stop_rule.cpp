@@ -62,7 +62,7 @@ void StopRule::interrupt() {
   signal_ = std::max(signal_, monitor_.signal());
 }
 
-/// By the job's samples, each the slowest rank's, so that all ranks see the same interval.
+/// Uses the slowest rank's samples, so that all ranks get the same interval.
 bool StopRule::is_narrow(const std::vector<double>& samples_ms) {
   if (!limits_.until_percent || samples_ms.size() < next_check_) {
     return false;

@@ -11,32 +11,33 @@
 
 namespace understudy::replayer {
 
-/// What ends the measured iterations; all that is absent does not.
+/// Limits of the measured iterations; an unset limit does not apply.
 struct StopLimits {
   std::optional<int> iterations;
   std::optional<double> seconds;
   std::optional<double> until_percent;  ///< half width of the median's 95 % interval
 };
 
-/// Decides behind each iteration, on all ranks alike, whether it was the last.
+/// Decides after each iteration, for all ranks alike, if it was the last.
 class StopRule {
  public:
   /// The interval is first checked after this many iterations, then whenever their number has grown
-  /// by a quarter: each look is another chance to stop on an interval that is narrow by luck.
+  /// by a quarter: each check may stop on an interval that is narrow by chance.
   static constexpr std::size_t kFirstCheck = 20;
 
   StopRule(const StopLimits& limits, backends::Job& job, const Monitor& monitor)
       : limits_(limits), job_(job), monitor_(monitor) {}
 
-  /// All ranks call it with as many samples, before the first iteration too. `spent_s`: the sum of
-  /// this rank's.
+  /// Must be called by all ranks with equally many samples, also before the first iteration.
+  /// `spent_s`: the sum of this rank's samples.
   [[nodiscard]] bool is_last(const std::vector<double>& samples_ms, double spent_s);
-  /// Whether `mine` is true on any rank; looks for signals on the way. All ranks call it together.
+  /// Returns true if `mine` is true on any rank; also checks for signals. Must be called by all
+  /// ranks together.
   [[nodiscard]] bool any_rank(bool mine);
-  /// An iteration was given up because of the signal.
+  /// Records that an iteration was abandoned because of the signal.
   void interrupt();
   [[nodiscard]] bool is_interrupted() const { return signal_ != 0; }
-  /// "iterations", "seconds", "interval", "SIGINT", "SIGTERM".
+  /// Returns "iterations", "seconds", "interval", "SIGINT" or "SIGTERM".
   [[nodiscard]] std::string ended_by() const;
 
  private:
@@ -49,8 +50,8 @@ class StopRule {
   const Monitor& monitor_;
   End end_ = End::kNone;
   int signal_ = 0;
-  std::size_t next_check_ = kFirstCheck;  ///< samples at which the interval is looked at next
-  std::vector<double> of_job_;            ///< the slowest rank's samples, as far as looked at
+  std::size_t next_check_ = kFirstCheck;  ///< number of samples at the interval's next check
+  std::vector<double> of_job_;            ///< the slowest rank's samples checked so far
 };
 
 }  // namespace understudy::replayer

@@ -1,4 +1,4 @@
-// Passes in which each operator is timed.
+// Passes that time each operator.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -23,16 +23,16 @@ namespace {
 
 using et_schema::RankReport;
 
-/// The first ones alternate with this many bare ones, which show the loop's own cost.
+/// The first passes alternate with this many bare ones, which show the loop's own cost.
 constexpr std::size_t kBarePasses = 3;
-/// In which communications run beside operators.
+/// Passes in which communications overlap with operators.
 constexpr int kOverlapPasses = 3;
-/// In which calls are counted: what they do is nearly the same each time.
+/// Passes that count calls, whose work hardly varies.
 constexpr int kCountPasses = 3;
 
 }  // namespace
 
-/// The number of passes that were finished.
+/// Returns the number of completed passes.
 std::size_t Measurement::profile(RankReport& report) {
   static_cast<void>(stop_->any_rank(false));
   if (stop_->is_interrupted()) {
@@ -75,15 +75,15 @@ std::size_t Measurement::profile(RankReport& report) {
   }
   if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
-      row.algbw_gb_per_s.reset();  // one rank alone: nothing crossed a bus
+      row.algbw_gb_per_s.reset();  // a single rank: nothing crossed a bus
       row.busbw_gb_per_s.reset();
     }
   }
   return iterations_ms.size();
 }
 
-/// Where ranks communicate in host memory, or one as if they did, and one thread issues all
-/// operators.
+/// Runs if ranks communicate in host memory, or a single rank simulates it, and one thread issues
+/// all operators.
 void Measurement::run_beside(OverlapHook& hook) {
   const bool has_own_threads = stop_->any_rank(own_threads_ != nullptr);
   const bool is_in_host_memory =
@@ -102,7 +102,8 @@ void Measurement::run_beside(OverlapHook& hook) {
   }
 }
 
-/// A first step warms the profiler up. Nothing where a signal has ended the measurement.
+/// Profiles the second step; the first warms up the profiler. Returns nothing if a signal has ended
+/// the measurement.
 std::string Measurement::profiled_step(int rank) {
   ProfiledHook hook(bound_, rank, job_.world_size(), issue_.get());
   StepProfiler profiler(options_.device);
@@ -127,7 +128,7 @@ std::string Measurement::profiled_step(int rank) {
   return profiler.end(hook, rank, job_.world_size(), options_.asked.trace);
 }
 
-/// The host's counters tell nothing of a device; a signal leaves the counts out.
+/// Returns nothing for devices, which the host's counters do not cover, or after a signal.
 std::vector<std::map<std::string, double>> Measurement::count_calls() {
   if (!options_.device.is_cpu() || stop_->is_interrupted()) {
     return {};

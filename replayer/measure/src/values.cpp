@@ -1,4 +1,4 @@
-// What a step does to the values of its tensors: what is put back, how often, and what scans see.
+// Effects of a step on its tensors' values: what is restored, how often, and what scans find.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace understudy::replayer {
 namespace {
 
-// A step that learns from the same batch for ever drifts to zero gradients or to infinity. So the
-// externals get their first content back after as many iterations as were seen to stay healthy. The
-// search for that number tries at most these iterations and seconds.
+// A step that repeats the same batch drifts to zero gradients or to infinity. So the externals'
+// initial content is restored after as many iterations as stay healthy. The search for that number
+// is limited to this many iterations and seconds.
 constexpr std::size_t kMostBetweenRestores = 16;
 constexpr double kProbeSeconds = 1;
 
@@ -36,7 +36,7 @@ void Measurement::find_restore_interval() {
   const auto begin = std::chrono::steady_clock::now();
   bool searching = options_.asked.restores;
   restore_every_ = options_.asked.restores ? 1 : 0;
-  // A GPU is no slower for subnormal numbers (values_device.h).
+  // Subnormal numbers do not slow down a GPU (values_device.h).
   const bool on_cpu = options_.device.is_cpu();
   const char* const none = on_cpu ? "no NaN, Inf or subnormal number" : "no NaN or Inf";
   const char* const some = on_cpu ? "NaN, Inf or subnormal numbers" : "NaN or Inf";
@@ -69,9 +69,9 @@ void Measurement::find_restore_interval() {
   since_restore_ = 0;
 }
 
-/// One iteration without a restore. False if an operator refuses what the iterations before made of
-/// its tensors (a matrix that is no longer positive definite). Of several ranks one that stops has
-/// to end the job, since others wait for it.
+/// Runs one iteration without a restore. Returns false if an operator rejects tensors changed by
+/// earlier iterations (a matrix that is no longer positive definite). With several ranks the
+/// failure must end the job, since others wait.
 bool Measurement::stays_acceptable(std::size_t n, std::vector<std::uint8_t>& health,
                                    std::vector<et_schema::ValueFinding>& findings) {
   try {
@@ -87,7 +87,7 @@ bool Measurement::stays_acceptable(std::size_t n, std::vector<std::uint8_t>& hea
   return true;
 }
 
-/// One iteration in which every result is looked at as soon as it is there.
+/// Runs one iteration and scans each result as soon as it is computed.
 void Measurement::scan_once(std::vector<std::uint8_t>& health,
                             std::vector<et_schema::ValueFinding>& findings) {
   ScanHook hook(program_, health, findings);

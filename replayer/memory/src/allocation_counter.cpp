@@ -60,8 +60,8 @@ void refuse_what_does_not_fit(std::size_t bytes) {
   }
 }
 
-/// The context of a block is the block itself, so that LibTorch's raw allocations work as well. At
-/// the end of its life its size comes from the C library: a header would move every block.
+/// The context of a block is the block itself, so that LibTorch's raw allocations work too. On
+/// release, the size comes from the C library: a header would move every block.
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
@@ -69,7 +69,7 @@ class CountingAllocator final : public c10::Allocator {
     void* data = allocate_block(bytes);
     if (data != nullptr) {
       count(static_cast<std::int64_t>(malloc_usable_size(data)));
-      c10::profiledCPUMemoryReporter().New(data, bytes);  // LibTorch's own allocator does the same
+      c10::profiledCPUMemoryReporter().New(data, bytes);  // as LibTorch's own allocator does
     }
     return {data, data, &release, c10::Device(c10::kCPU)};
   }
@@ -83,7 +83,7 @@ class CountingAllocator final : public c10::Allocator {
 
 void count_cpu_allocations() {
   static CountingAllocator allocator;
-  constexpr std::uint8_t kPriority = 1;  // above LibTorch's own, which has 0
+  constexpr std::uint8_t kPriority = 1;  // above LibTorch's own, 0
   c10::SetCPUAllocator(&allocator, kPriority);
 }
 

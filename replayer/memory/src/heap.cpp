@@ -12,9 +12,9 @@
 namespace understudy::replayer {
 namespace {
 
-/// The share of the difference between wanted and seen faults that one iteration corrects.
+/// The share of the difference between wanted and actual faults that one iteration corrects.
 constexpr double kCorrection = 0.5;
-/// Shares that differ by less count as equal.
+/// Shares that differ by less are equal.
 constexpr double kShareStep = 0.25;
 
 }  // namespace
@@ -60,7 +60,7 @@ void HeapPages::end_learning() {
   heap_.end();
   blocks_ = heap_.learnt();
   std::ranges::stable_sort(blocks_, std::greater<>(), [this](const Block& block) {
-    // A high block that did not fault in the original is not a likely one.
+    // If faults are known, the address of a block without faults is irrelevant.
     const bool by_address = !counted_ || block.fault_share > 0;
     return std::tuple(std::lround(block.fault_share / kShareStep),
                       by_address && block.address.has_value(),

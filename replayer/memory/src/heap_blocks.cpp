@@ -12,10 +12,11 @@ namespace understudy::replayer {
 namespace {
 
 constexpr auto kLeastBytes = static_cast<std::size_t>(et_schema::kLeastHeapBlockBytes);
-/// If an operator's own thread meets faults on this share of its part of a block, in the mean over
-/// steps, the operator sometimes meets them on the whole block. Fewer faults belong to no block.
+/// Least share of its part of a block that an operator's own thread faults on, as a mean over
+/// steps: such an operator sometimes faults on the whole block. Fewer faults are assigned to no
+/// block.
 constexpr double kLeastShare = 0.3;
-/// Only this many earlier blocks may be ones that an operator is the first to write.
+/// Number of latest blocks that an operator may be the first to write.
 constexpr std::size_t kMostLooked = 8;
 
 class ProcessSystem final : public HeapSystem {
@@ -88,14 +89,15 @@ void* HeapBlocks::allocate_planned(std::size_t bytes) {
   }
   const std::uint32_t place = size->second.allocated++;
   std::vector<Planned>& planned = size->second.planned;
-  // A waiting block is used even if it is not to fault any more: another block would be new memory.
+  // A reserved block is used even if it is no longer planned to fault: another block would be new
+  // memory.
   const bool is_planned =
       place < planned.size() && (planned[place].pages > 0 || planned[place].given_back != nullptr);
   return is_planned ? allocate_fresh(bytes, place, planned[place]) : system_.allocate(bytes);
 }
 
-/// Allocates a block whose pages were given back when it was freed, as in the original: the
-/// operator that allocates it pays for the faults, not for giving the pages back.
+/// Allocates a block whose pages were returned when it was freed, as in the original: the
+/// allocating operator pays for the faults, not for returning the pages.
 void* HeapBlocks::allocate_fresh(std::size_t bytes, std::uint32_t place, Planned& planned) {
   void* const given_back = std::exchange(planned.given_back, nullptr);
   void* const block = given_back != nullptr ? given_back : system_.allocate(bytes);
@@ -192,8 +194,7 @@ void HeapBlocks::free_given_back() {
   }
 }
 
-/// Gives back the last `pages` whole pages inside of the block; its ends hold the C library's own
-/// words.
+/// Returns the last `pages` whole pages inside of the block; its ends hold words of the C library.
 void HeapBlocks::give_back_pages(void* block, std::size_t bytes, std::size_t pages) {
   const auto begin = reinterpret_cast<std::uintptr_t>(block);
   const std::size_t page = system_.page_bytes();
@@ -216,7 +217,7 @@ void HeapBlocks::give_back(const FreshBlock& block) {
   planned[block.place].given_back_pages = block.pages;
 }
 
-/// Gives back the pages of freed blocks that lie higher than all blocks in use.
+/// Returns the pages of freed blocks above all blocks in use.
 void HeapBlocks::release_top() {
   const auto is_below_top = [this](const FreshBlock& block) {
     return !highest_.empty() && block.address <= *highest_.rbegin();

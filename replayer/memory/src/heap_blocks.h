@@ -13,8 +13,8 @@
 
 namespace understudy::replayer {
 
-/// What the heap asks of the C library and of the kernel. Tests have one with invented blocks and
-/// pages: where a real one puts blocks, and what faults, cannot be foreseen.
+/// The heap's interface to the C library and the kernel. Tests use one with artificial blocks and
+/// pages, since a real heap's addresses and faults are unpredictable.
 class HeapSystem {
  public:
   HeapSystem() = default;
@@ -25,42 +25,42 @@ class HeapSystem {
   [[nodiscard]] virtual std::size_t page_bytes() const = 0;
   [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;
   virtual void free(void* block) = 0;  ///< null is allowed
-  /// Gives back whole pages from `begin` on: the next write to one faults, and finds zeros.
+  /// Returns whole pages from `begin` on to the kernel: the next write to a page faults and finds
+  /// zeros.
   virtual void give_back(std::uintptr_t begin, std::size_t bytes) = 0;
   [[nodiscard]] virtual std::uint64_t minor_faults() const = 0;  ///< for the process so far
 };
 
 /// Handles the allocations and frees of an iteration. Blocks are counted by size: operators on
-/// several threads allocate in an order that changes, but rarely of the same size.
+/// several threads allocate in varying order, but rarely of the same size.
 class HeapBlocks {
  public:
   enum class Mode : std::uint8_t { kIdle, kLearning, kGivingBack };
 
   explicit HeapBlocks(HeapSystem& system) : system_(system) {}
 
-  /// The one from which tensors get their memory.
+  /// Returns the instance that tensors allocate from.
   static HeapBlocks& of_process();
 
   [[nodiscard]] HeapSystem& system() const { return system_; }
-  /// The number of pages that lie wholly inside a block of `bytes`, wherever it begins.
+  /// Returns the number of pages wholly inside a block of `bytes`, for any begin.
   [[nodiscard]] std::size_t inner_pages(std::size_t bytes) const;
 
-  /// A block for a tensor.
   [[nodiscard]] void* allocate(std::size_t bytes);
-  /// To be called before a block is freed; returns whether it is kept. `bytes` is at least the
-  /// number that was asked for.
+  /// Must be called before a block is freed; returns true if the block is kept. `bytes` is at least
+  /// the requested size.
   [[nodiscard]] bool takes_over(void* block, std::size_t bytes);
 
   void begin(Mode mode);
-  /// Frees blocks that were freed before this iteration and still wait: they wait for something
-  /// that is never free.
+  /// Frees blocks that were freed before this iteration and still wait for blocks that are never
+  /// freed.
   void end();
 
-  /// To be called after an operator of the learning iteration; see HeapPages::learn.
+  /// Must be called after an operator of the learning iteration; see HeapPages::learn.
   void learn(std::span<const et_schema::HeapBlock> original, std::int64_t faults, int threads);
   [[nodiscard]] std::vector<HeapPages::Block> learnt();
 
-  /// `pages` is the number of the block's last pages that are to fault.
+  /// `pages` is the number of the block's last pages planned to fault.
   void plan(const HeapPages::Block& block, std::size_t pages);
   void forget();
 
@@ -68,7 +68,8 @@ class HeapBlocks {
   struct Planned {
     std::size_t pages = 0;
     std::uint64_t address = 0;
-    void* given_back = nullptr;  ///< a block that waits for the next iteration; nobody writes to it
+    /// A block reserved for the next iteration; nothing writes to it.
+    void* given_back = nullptr;
     std::size_t given_back_pages = 0;
   };
   struct Size {
@@ -97,15 +98,16 @@ class HeapBlocks {
 
   HeapSystem& system_;
   std::atomic<Mode> mode_ = Mode::kIdle;
-  std::atomic<bool> has_blocks_ = false;  ///< whether frees must be told even between iterations
+  /// True if frees must be reported between iterations too.
+  std::atomic<bool> has_blocks_ = false;
   std::mutex mutex_;
   std::map<std::size_t, Size> sizes_;  ///< by bytes
   std::vector<HeapPages::Block> learnt_;
-  std::size_t told_ = 0;  ///< number of them that operators are known to have allocated
+  std::size_t told_ = 0;                         ///< number of them already assigned to operators
   std::unordered_map<void*, FreshBlock> fresh_;  ///< blocks in use that faulted
-  std::multiset<std::uint64_t> highest_;         ///< addresses of those blocks in the original
-  std::vector<FreshBlock> waiting_;              ///< blocks that were freed but do not lie on top
-  std::size_t waited_before_ = 0;  ///< number of them that have waited since before this iteration
+  std::multiset<std::uint64_t> highest_;         ///< the original's addresses of `fresh_`
+  std::vector<FreshBlock> waiting_;              ///< freed blocks that are not on top yet
+  std::size_t waited_before_ = 0;  ///< number of them that waited before this iteration
 };
 
 }  // namespace understudy::replayer

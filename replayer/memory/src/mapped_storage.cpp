@@ -37,7 +37,7 @@ c10::Storage map_storage(std::size_t bytes) {
          .hint = "Lift the limit on address space (ulimit -v), or replay fewer ranks on this "
                  "machine."});
   }
-  // A huge page would take 2 MiB for one row of a table.
+  // A huge page would use 2 MiB for one row of a table.
   madvise(data, bytes, MADV_NOHUGEPAGE);
   auto mapping = std::make_unique<Mapping>(Mapping{data, bytes});
   c10::DataPtr pointer(data, mapping.release(), &unmap, c10::Device(c10::kCPU));

@@ -19,7 +19,7 @@ using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
 using et_schema::Program;
 
-/// The program without the memory of other devices: tensors there take nothing.
+/// Returns the program with tensors on other devices reduced to 0 bytes.
 Program only_on(c10::Device device, Program program, c10::Device target) {
   for (et_schema::Storage& storage : program.storages) {
     if (map_device(storage.device, target) != device) {
@@ -29,7 +29,7 @@ Program only_on(c10::Device device, Program program, c10::Device target) {
   return program;
 }
 
-/// Bytes of the externals that take memory only where they are touched.
+/// Returns the bytes of externals that are mapped on demand.
 std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
   std::vector<bool> counted(program.storages.size());
   std::uint64_t bytes = 0;
@@ -50,7 +50,7 @@ std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Dev
   return plan.peak_bytes - std::min(plan.peak_bytes, mapped_bytes(program, device));
 }
 
-/// The largest tensors, one per line, below the line that "got:" begins.
+/// Lists the largest tensors, one per line, after the line "got:".
 std::string largest_text(const Program& program, const MemoryPlan& plan) {
   std::string text;
   for (const LiveTensor& tensor : plan.largest) {
@@ -97,7 +97,7 @@ std::uint64_t needed_bytes(const Program& program, c10::Device device) {
 
 namespace {
 
-/// Checks against the free memory of `device`, one of those that a replay on `target` uses.
+/// Checks the free memory of `device`, one of the devices of a replay on `target`.
 void check_free(const Program& program, c10::Device device, c10::Device target) {
   const MemoryPlan plan = et_schema::plan_memory(program);
   const std::uint64_t needed = needed_of(plan, program, target);

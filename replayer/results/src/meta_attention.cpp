@@ -1,5 +1,5 @@
-// Scaled dot product attention, as its kernels lay out their results. Tensors are [batch, heads,
-// sequence, width]; what begins with _flash or _efficient takes [batch, sequence, heads, width].
+// Scaled dot product attention, with the kernels' layouts of results. Tensors are [batch, heads,
+// sequence, width]; operators named _flash… or _efficient… take [batch, sequence, heads, width].
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_permuted.h>
@@ -13,19 +13,19 @@
 namespace understudy::replayer {
 namespace {
 
-constexpr std::int64_t kSumsAligned = 32;  ///< the efficient kernel pads its logarithms of sums
+constexpr std::int64_t kSumsAligned = 32;  ///< alignment of the efficient kernel's log-sum-exps
 constexpr std::int64_t kBiasAligned = 16;
 
 std::int64_t aligned(std::int64_t size, std::int64_t to) {
   return (size + to - 1) / to * to;
 }
 
-/// The efficient kernel writes [batch, sequence, heads, width].
+/// Returns the efficient kernel's layout, [batch, sequence, heads, width].
 at::Tensor sequence_first(const at::Tensor& model, at::IntArrayRef sizes) {
   return at::empty_permuted(sizes, {0, 2, 1, 3}, model.options());
 }
 
-/// Like a tensor of other sizes: its dimensions in the same order.
+/// Returns a tensor of `sizes` with its dimensions in the order of `model`.
 at::Tensor in_order_of(const at::Tensor& model, at::IntArrayRef sizes) {
   if (model.sizes() == sizes) {
     return like(model);
@@ -44,12 +44,12 @@ std::vector<std::int64_t> attended_sizes(const at::Tensor& query, const at::Tens
   return sizes;
 }
 
-/// The flash kernels lay out their result as the query, those of a CPU, too.
+/// Returns the result of flash kernels, the CPU's included: laid out as the query.
 at::Tensor attended(const at::Tensor& query, const at::Tensor& value) {
   return in_order_of(query, attended_sizes(query, value));
 }
 
-/// Which kernel is chosen depends on the device and on settings: taken for the usual ones.
+/// The kernel depends on the device and on settings; the default ones are assumed.
 MetaResults any_kernel(const MetaCall& call) {
   const at::Tensor query = call.tensor("query");
   const at::Tensor value = call.tensor("value");
@@ -142,7 +142,7 @@ MetaResults gradients_alike(const MetaCall& call) {
   return {like(call.tensor("query")), like(call.tensor("key")), like(call.tensor("value"))};
 }
 
-/// Sequences of different lengths lie one behind the other: [rows, heads, width].
+/// Sequences of different lengths are concatenated: [rows, heads, width].
 MetaResults flash_kernel(const MetaCall& call) {
   const at::Tensor query = call.tensor("query");
   TORCH_CHECK(!call.flag("return_debug_mask"), "the debug mask's sizes are the kernel's own");

@@ -36,7 +36,7 @@ class MetaKernel : public c10::OperatorKernel {
   }
 
  private:
-  /// A result that is an argument, as `out` is, has the layout of the rule's: the argument gets it.
+  /// If a result is an argument, such as `out`, resizes the argument to the rule's layout.
   static void write_to_argument(const c10::FunctionSchema& schema, std::size_t number,
                                 const c10::IValue* arguments, c10::IValue& result) {
     const c10::AliasInfo* alias = schema.returns()[number].alias_info();

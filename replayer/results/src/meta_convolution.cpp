@@ -1,4 +1,4 @@
-// Convolutions and their gradients: cuDNN's, MIOpen's, oneDNN's and LibTorch's own.
+// Convolutions and their gradients: cuDNN, MIOpen, oneDNN and LibTorch's own.
 
 #include <ATen/native/ConvUtils.h>
 #include <ATen/ops/empty.h>
@@ -11,7 +11,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// Libraries compute in the order of dimensions that the input or the weight has.
+/// Libraries use the memory format of the input or, if that is contiguous, of the weight.
 at::MemoryFormat order_of(const at::Tensor& input, const at::Tensor& weight) {
   const at::MemoryFormat of_input = input.suggest_memory_format();
   return of_input == at::MemoryFormat::Contiguous ? weight.suggest_memory_format() : of_input;
@@ -21,7 +21,7 @@ at::Tensor ordered(const at::Tensor& model, at::IntArrayRef sizes, at::MemoryFor
   return at::empty(sizes, model.options().memory_format(order));
 }
 
-/// One number for each dimension of the planes: a single one stands for all.
+/// Returns one number per spatial dimension; a single number is repeated.
 std::vector<std::int64_t> for_planes(std::vector<std::int64_t> numbers, const at::Tensor& input,
                                      std::int64_t otherwise) {
   const auto planes = static_cast<std::size_t>(input.dim() - 2);

@@ -1,4 +1,4 @@
-// Operators element by element, reductions, and others whose results follow from one argument.
+// Elementwise operators, reductions, and others whose results follow from one argument.
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/TensorIterator.h>
@@ -19,8 +19,8 @@
 namespace understudy::replayer {
 namespace {
 
-/// What an operator on elements writes: the tensors broadcast, in the order of dimensions that
-/// LibTorch's iterator takes. Into `out` where it is defined.
+/// Returns the result of an elementwise operator: the tensors broadcast, in the order of dimensions
+/// that TensorIterator chooses. Written to `out` if it is defined.
 at::Tensor broadcast(const at::Tensor& out, std::initializer_list<at::Tensor> tensors,
                      at::ScalarType dtype) {
   at::TensorIteratorConfig config;
@@ -163,7 +163,7 @@ MetaResults integer_product(const MetaCall& call) {
                 at::kInt)};
 }
 
-/// Groups of rows by a matrix each. Rows of the result begin at multiples of 16 bytes.
+/// Multiplies each group of rows by its matrix. Rows of the result are aligned to 16 bytes.
 MetaResults grouped_product(const MetaCall& call) {
   constexpr std::int64_t kRowBytes = 16;
   const at::Tensor left = call.tensor("self");

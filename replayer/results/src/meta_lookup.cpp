@@ -1,4 +1,4 @@
-// Lookups, bags, losses of classes, searches and Fourier transforms.
+// Lookups, bags, classification losses, searches and Fourier transforms.
 
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/empty_strided.h>
@@ -34,7 +34,7 @@ MetaResults table_gradient(const MetaCall& call) {
   return {sized(grad, {call.integer("num_weights"), grad.size(-1)})};
 }
 
-/// Whether a CPU sums bags without noting which bag a row belongs to.
+/// Returns true if a CPU sums bags without recording the bag of each row.
 bool sums_at_once(const MetaCall& call) {
   const at::Tensor weight = call.tensor("weight");
   const at::Tensor scale = call.tensor("per_sample_weights");
@@ -44,7 +44,8 @@ bool sums_at_once(const MetaCall& call) {
          call.integer("padding_idx", -1) < 0 && (!scale.defined() || scale.stride(0) == 1);
 }
 
-/// Sums, and what the backward needs: each row's bag, the bags' sizes, the rows of maxima.
+/// Returns the sums, and the data of the backward: each row's bag, the bags' sizes, the rows of
+/// maxima.
 MetaResults bags(const MetaCall& call, bool has_backward) {
   const at::Tensor weight = call.tensor("weight");
   const at::Tensor indices = call.tensor("indices");
@@ -76,7 +77,7 @@ MetaResults bag_weight_gradient(const MetaCall& call) {
   return {sized(call.tensor("grad"), {call.tensor("indices").size(0)})};
 }
 
-/// The loss of planes of classes; `reduction` 0 keeps the elements.
+/// A classification loss over planes; `reduction` 0 keeps the elements.
 MetaResults class_loss(const MetaCall& call) {
   const at::Tensor self = call.tensor("self");
   const at::Tensor target = call.tensor("target");
@@ -105,8 +106,8 @@ MetaResults folded_back(const MetaCall& call) {
   return {sized(call.tensor("grad_in"), call.integers("input_sizes"))};
 }
 
-/// The layout that a transform leaves: the dimensions that were transformed are the innermost ones,
-/// the others lie around them in the order of the input's strides.
+/// Returns a transform's layout: transformed dimensions are innermost, the others follow in the
+/// order of the input's strides.
 at::Tensor transformed(const at::Tensor& self, const std::vector<std::int64_t>& sizes,
                        std::vector<std::int64_t> dims, at::ScalarType dtype) {
   for (std::int64_t& dim : dims) {
@@ -156,7 +157,7 @@ MetaResults real_of_fourier(const MetaCall& call) {
   const auto last = static_cast<std::size_t>(at::maybe_wrap_dim(dims.back(), self.dim()));
   sizes[last] = call.integer("last_dim_size");
   const at::ScalarType dtype = c10::toRealValueType(self.scalar_type());
-  if (recorded_on_cpu() && dims.size() > 1) {  // the others were transformed first
+  if (recorded_on_cpu() && dims.size() > 1) {  // the other dimensions are transformed first
     const std::vector<std::int64_t> others(dims.begin(), dims.end() - 1);
     const at::Tensor halfway = transformed(self, self.sizes().vec(), others, self.scalar_type());
     return {transformed(halfway, sizes, {dims.back()}, dtype)};

@@ -1,4 +1,4 @@
-// Normalizations: of batches, layers and groups.
+// Normalizations of batches, layers and groups.
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -15,12 +15,12 @@ at::Tensor input_of(const MetaCall& call) {
   return input.defined() ? input : call.tensor("self");
 }
 
-/// Dense, in the order of dimensions that the tensor's strides suggest.
+/// Returns a dense tensor in the memory format that the strides suggest.
 at::Tensor in_order(const at::Tensor& tensor) {
   return at::empty_like(tensor, tensor.options(), tensor.suggest_memory_format());
 }
 
-/// The type of statistics. On a CPU they have the parameters' type where that is wider.
+/// Returns the dtype of statistics; on a CPU it is the parameters' dtype, if there are any.
 at::ScalarType statistics_dtype(const at::Tensor& input, const at::Tensor& weight) {
   if (!recorded_on_cpu()) {
     return accumulates(input.scalar_type());
@@ -34,12 +34,12 @@ at::Tensor maybe_like(bool wanted, const at::Tensor& tensor) {
 
 MetaResults batch_norm(const MetaCall& call) {
   const at::Tensor input = input_of(call);
-  // Without running statistics it is always a training step.
+  // Without running statistics, every step is a training step.
   const bool trains = call.flag("training", true) || call.flag("train");
   const at::ScalarType dtype = statistics_dtype(input, call.tensor("weight"));
   const std::vector<std::int64_t> sizes = {trains ? input.size(1) : 0};
   MetaResults results = {in_order(input), sized(input, sizes, dtype), sized(input, sizes, dtype)};
-  if (call.results() > 3) {  // what cuDNN keeps for its backward
+  if (call.results() > 3) {  // reserve space of cuDNN's backward
     results.emplace_back(sized(input, {0}, at::kByte));
   }
   return results;
@@ -59,7 +59,7 @@ MetaResults batch_norm_backward(const MetaCall& call) {
 
 MetaResults batch_norm_statistics(const MetaCall& call) {
   const at::Tensor input = input_of(call);
-  const at::Tensor mean = call.tensor("mean");  // of each process, where they are gathered
+  const at::Tensor mean = call.tensor("mean");  // one row per process if statistics are gathered
   const std::int64_t channels = mean.defined() ? mean.size(-1) : input.size(1);
   const at::ScalarType dtype =
       mean.defined() ? mean.scalar_type() : accumulates(input.scalar_type());
@@ -85,7 +85,7 @@ MetaResults batch_norm_apply_backward(const MetaCall& call) {
   return {in_order(call.tensor("input"))};
 }
 
-/// One number for each row that is normalized.
+/// Returns statistics with one number per normalized row.
 at::Tensor row_statistics(const MetaCall& call, const at::Tensor& input, at::ScalarType dtype) {
   std::vector<std::int64_t> sizes = input.sizes().vec();
   const std::size_t normalized = call.integers("normalized_shape").size();

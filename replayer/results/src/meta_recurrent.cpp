@@ -1,4 +1,4 @@
-// Recurrent layers and cells: cuDNN's, MIOpen's, oneDNN's and LibTorch's fused cells.
+// Recurrent layers and cells: cuDNN, MIOpen, oneDNN and LibTorch's fused cells.
 
 #include <array>
 
@@ -18,12 +18,12 @@ MetaResults lstm_cell_backward(const MetaCall& call) {
 }
 
 MetaResults gru_cell(const MetaCall& call) {
-  constexpr std::int64_t kKept = 5;  // gates and activations for the backward, side by side
+  constexpr std::int64_t kKept = 5;  // gates and activations saved for the backward
   const at::Tensor hidden = call.tensor("hx");
   return {plain(hidden), sized(hidden, {hidden.size(0), hidden.size(1) * kKept})};
 }
 
-/// What the library keeps for its backward has a size that only the library knows: none here.
+/// The reserve for the backward is left empty, since only the library knows its size.
 MetaResults layers(const MetaCall& call) {
   const at::Tensor input = call.tensor("input");
   const at::Tensor hidden = call.tensor("hx");

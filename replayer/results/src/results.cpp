@@ -40,12 +40,12 @@ using et_schema::SlotId;
 const c10::Device kNoMemory(c10::kMeta);
 const c10::Device kMemory(c10::kCPU);
 
-/// The tensors of one call: each occurrence of a slot is one, and an undefined tensor, too.
+/// The tensors of a call: one for each occurrence of a slot, and for each undefined tensor.
 class InputTensors {
  public:
   InputTensors(const Program& program, c10::Device where) : program_(program), where_(where) {}
 
-  /// The arguments with each slot's number replaced by that of the tensor that was made for it.
+  /// Makes the tensors. Returns the arguments with slot numbers replaced by tensor numbers.
   std::vector<Argument> take(const std::vector<Argument>& arguments) {
     std::vector<Argument> own;
     for (const Argument& argument : arguments) {
@@ -85,8 +85,8 @@ class InputTensors {
     return argument;
   }
 
-  /// Python's numbers are recorded as double or int64 tensors without dimensions, and do not decide
-  /// dtypes as tensors do. A number beside tensors of another type is taken for one.
+  /// Python numbers are recorded as 0-dim double or int64 tensors, and do not decide dtypes as
+  /// tensors do. A double beside tensors of another dtype is assumed to be a number.
   void mark_numbers() {
     const auto may_be_number = [](const at::Tensor& tensor) {
       return tensor.dim() == 0 &&
@@ -132,7 +132,7 @@ bool is_of(const c10::Argument& target, c10::TypeKind kind) {
   return type->kind() == kind;
 }
 
-/// Everything lies on the meta device, so that a copy to another device would seem to be none.
+/// All tensors are on the meta device, so a copy to another device would appear to be no copy.
 bool changes_device(const Instruction& instruction, const InputTensors& inputs) {
   if (inputs.all().empty()) {
     return false;
@@ -143,7 +143,7 @@ bool changes_device(const Instruction& instruction, const InputTensors& inputs) 
   });
 }
 
-/// The arguments of the operator; what names a device names that of the inputs.
+/// Returns the operator's arguments; device arguments become the inputs' device.
 torch::jit::Stack stack_of(const Instruction& instruction, const std::vector<Argument>& arguments,
                            const OperatorMatch& match, const InputTensors& inputs) {
   et_schema::Losses losses;
@@ -219,8 +219,8 @@ CallResults unknown(std::string why) {
 
 constexpr const char* kOnContent = "they depend on what its tensors hold";
 
-/// The operator without a kernel that LibTorch's message names, which may be one that a composite
-/// operator called; empty where the message is about something else.
+/// Returns the operator without a kernel from LibTorch's message, possibly called by a composite
+/// operator; empty for other messages.
 std::string without_kernel(const c10::Error& error) {
   const std::string message = first_line(error.what_without_backtrace());
   const std::size_t begin = message.find("aten::");
@@ -243,7 +243,7 @@ bool depends_on_content(std::string_view op) {
          });
 }
 
-/// A call, tried one way after the other.
+/// A call, tried in several ways.
 class Trial {
  public:
   Trial(const Program& program, const Instruction& instruction, std::int64_t most_tried_bytes)
@@ -266,7 +266,7 @@ class Trial {
     const c10::OperatorHandle& handle = found.match->handle;
     et_schema::refuse_operator(c10::toString(handle.schema()), instruction_, {});
     set_recorded_on_cpu(!inputs_.was_on_accelerator());
-    // A kernel may give a tensor that it was given other sizes.
+    // A kernel may resize its inputs.
     const std::vector<at::Tensor> given(inputs_.all().begin(), inputs_.all().end());
     try {
       torch::jit::Stack stack = stack_of(instruction_, arguments_, *found.match, inputs_);
@@ -285,7 +285,8 @@ class Trial {
   }
 
  private:
-  /// How many elements it has is not known.
+  /// Returns true if the operator takes a sparse tensor apart: the number of its elements is
+  /// unknown.
   bool takes_sparse_apart() const {
     return et_schema::operator_facts(instruction_.name).part != et_schema::SparsePart::kNone &&
            std::ranges::any_of(inputs_.all(), [](const at::Tensor& tensor) {
@@ -293,7 +294,7 @@ class Trial {
            });
   }
 
-  /// The results of another library's operator, by the operator map.
+  /// Returns the results of another library's operator from the operator map.
   std::optional<CallResults> mapped_results() {
     const std::string text = schema_text(program_, instruction_);
     auto mapped = find_mapped(text, kNoMemory);
@@ -313,7 +314,7 @@ class Trial {
     return describe_results(stack, given);
   }
 
-  /// as_strided() and its like are told where in the storage to begin.
+  /// Marks offsets of operators such as as_strided(), which take an absolute storage offset.
   void mark_absolute(const OperatorMatch& match, CallResults& results) const {
     const auto& arguments = match.handle.schema().arguments();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -326,7 +327,8 @@ class Trial {
     }
   }
 
-  /// An operator that writes arguments in place results in these, also where it has no kernel.
+  /// Returns the arguments that an in-place operator writes, which are its results even without a
+  /// kernel.
   std::optional<CallResults> written_inputs(const OperatorMatch& match) const {
     const c10::FunctionSchema& schema = match.handle.schema();
     torch::jit::Stack results;
@@ -354,8 +356,8 @@ class Trial {
     return std::nullopt;
   }
 
-  /// Small calls are made with memory where they cannot be without: once with zeros, once with ones
-  /// in it, since results that depend on what tensors hold are not known.
+  /// Calls a small operator that needs memory on the CPU: once with zeros, once with ones. If the
+  /// results differ, they depend on values and are unknown.
   CallResults with_memory(const OperatorMatch& match, const c10::Error& error) const {
     if (depends_on_content(instruction_.name) || depends_on_content(without_kernel(error))) {
       return unknown(kOnContent);

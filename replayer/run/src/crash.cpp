@@ -16,7 +16,7 @@ namespace {
 using et_schema::say;
 
 constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-// For the handler, since the crash may be a stack overflow.
+// The handler's own stack, since the crash may be a stack overflow.
 constexpr std::size_t kStackBytes = 64 * 1024;
 
 std::string_view cause_of_signal(int signal) {

@@ -16,18 +16,18 @@ namespace {
 
 using et_schema::DeviceWait;
 
-constexpr double kMicro = 1e-3;  // microseconds in a nanosecond
+constexpr double kMicro = 1e-3;  // microseconds per nanosecond
 constexpr double kMilli = 1e-6;
 constexpr double kMedian = 0.5;
 constexpr double kHigh = 0.99;
 
-/// A smaller delay would not show in a step.
+/// Smaller delays do not matter for a step.
 constexpr std::int64_t kLeastLateNs = 1000;
 
-/// On a free core a sleep ends at most this much too late (timer slack, waking up).
+/// On a free core a sleep ends at most this late (timer slack, wake-up).
 constexpr std::chrono::nanoseconds kSleepError{200'000};
 
-/// Whether a step is paced. Aliases and tensors that are handed out are no operators, and a wait's
+/// Returns true if a step is paced. Aliases and pre-made tensors are not operators, and a wait's
 /// time is its collective's.
 bool is_paced(const Step& step) {
   return step.source != nullptr && step.source->timing.has_value() &&
@@ -58,22 +58,24 @@ PaceClock& steady_pace_clock() {
   return clock;
 }
 
-/// The time of one thread's recorded operators that lies in none of them.
+/// The gaps between one thread's recorded operators.
 class Pacer::Gaps {
  public:
   explicit Gaps(std::span<const DeviceWait> waits) : waits_(waits) {}
 
   struct Gap {
     std::int64_t host_ns = 0;
-    std::int64_t wait_ns = 0;  ///< time in which the original waited for its device, all in the gap
-    std::uint64_t waits = 0;   ///< the number of these waits
-    std::optional<Wait> wait = {};  ///< they are replayed as one wait, at the place of the first
+    /// Time that the original waited for its device within the gap.
+    std::int64_t wait_ns = 0;
+    std::uint64_t waits = 0;  ///< the number of these waits
+    /// Replayed as one wait at the place of the first.
+    std::optional<Wait> wait = {};
   };
-  /// The gap before what begins at `begin_ns`.
+  /// Returns the gap before work that begins at `begin_ns`.
   [[nodiscard]] Gap before(std::int64_t begin_ns) {
     Gap gap;
     while (!waits_.empty() && waits_.front().start_ns < last_end_ns_) {
-      waits_ = waits_.subspan(1);  // it is a part of an operator
+      waits_ = waits_.subspan(1);  // the wait is part of an operator
     }
     for (; !waits_.empty() && waits_.front().start_ns < begin_ns; waits_ = waits_.subspan(1)) {
       const DeviceWait& wait = waits_.front();
@@ -101,8 +103,8 @@ class Pacer::Gaps {
   std::int64_t last_end_ns_ = 0;
 };
 
-/// When the device work of the steps so far ended in the original, as far as issue times and
-/// durations tell. Each stream does one thing after the other.
+/// The recorded ends of the steps' device work, estimated from issue times and durations. Work of a
+/// stream is sequential.
 class Pacer::RecordedWork {
  public:
   void add(std::size_t step, const et_schema::Timing& timing) {
@@ -112,8 +114,8 @@ class Pacer::RecordedWork {
       ends_.push_back({step, stream_ns});
     }
   }
-  /// The step whose work ended when a wait did. The profile does not say where the wait's event was
-  /// recorded.
+  /// Returns the step whose work ended closest to the end of a wait. The profile does not show
+  /// where the wait's event was recorded.
   [[nodiscard]] std::optional<std::size_t> ended_at(std::int64_t time_ns) const {
     const auto nearest = std::ranges::min_element(
         ends_, {}, [&](const End& end) { return std::abs(end.end_ns - time_ns); });
@@ -135,7 +137,7 @@ Pacer::Pacer(const et_schema::Program& program, const BoundProgram& bound, Pacer
       is_waited_for_(bound.steps.size()) {
   UNDERSTUDY_ASSERT(program.profile.has_value());
   RecordedWork work;
-  // The profile says only what the step's own thread waited for.
+  // The profile shows only the waits of the step's own thread.
   const std::vector<DeviceWait> waits = et_schema::waits_between(*program.profile);
   Gaps of_caller(waits);
   std::map<std::uint64_t, Gaps> of_threads;

@@ -29,19 +29,18 @@ namespace {
 // Room for twice the arguments of the largest known operators.
 constexpr std::size_t kStackRoom = 64;
 
-/// Moves a tensor to where its call has it: to the device, or to host memory and later back.
+/// Returns the tensor in the call's memory: on the device, or a copy on the host.
 at::Tensor placed(const at::Tensor& tensor, const backends::Call& call, c10::Device device) {
   return tensor.to(call.memory == DeviceType::kCuda ? device : c10::Device(c10::kCPU)).contiguous();
 }
 
-/// All slots that the call reads and writes.
 std::vector<SlotId> slots_of(const BoundComm& comm) {
   std::vector<SlotId> slots = comm.inputs;
   slots.insert(slots.end(), comm.outputs.begin(), comm.outputs.end());
   return slots;
 }
 
-/// Where its memory lies. An operator may have given a smaller tensor than was recorded.
+/// Returns the tensor's memory. Throws if an operator has returned a smaller tensor than recorded.
 void* data_of(const at::Tensor& tensor, const backends::Buffer& buffer) {
   const auto bytes = static_cast<std::size_t>(buffer.count * et_schema::item_size(buffer.dtype));
   if (tensor.nbytes() < bytes) {
@@ -179,14 +178,14 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
   const at::Tensor& base = slots_[from];
   const Slot& layout = program_.slots[step.index];
   const Slot& recorded = program_.slots[from];
-  // If the storage is another one than recorded, the base may begin elsewhere in it.
+  // If the storage differs from the recorded one, the base may have another offset in it.
   const std::int64_t offset = recorded.dtype == layout.dtype
                                   ? base.storage_offset() + layout.offset - recorded.offset
                                   : layout.offset;
   TORCH_CHECK(fits(layout, offset, base.storage().nbytes()), "a view (", describe(layout),
               ", offset ", offset, ") lies outside of the ", base.storage().nbytes(),
               " bytes of the tensor it is a view of");
-  // A view of a quantised tensor keeps its scale. Zeros without memory have nothing to view.
+  // A view of a quantised tensor keeps its scale. Zero tensors have no memory to view.
   at::Tensor view = base._is_zerotensor() ? at::_efficientzerotensor(layout.sizes, base.options())
                     : base.is_quantized() && recorded.dtype == layout.dtype
                         ? base.as_strided(layout.sizes, layout.strides, offset)
@@ -211,7 +210,7 @@ void Machine::prepare(BoundComm& comm) {
     comm.call.outputs[i].data = data_of(open.outputs.back(), comm.call.outputs[i]);
   }
   for (std::size_t i = 0; i < comm.inputs.size(); ++i) {
-    // An in-place call reads the copy that was made for its output.
+    // An in-place call reads the copy made for its output.
     const auto same = std::find(comm.outputs.begin(), comm.outputs.end(), comm.inputs[i]);
     open.inputs.push_back(
         same == comm.outputs.end()
@@ -254,7 +253,7 @@ void Machine::begin(BoundComm& comm) {
     return;
   }
   if (!batch_.empty() && batch_.front()->call.group != comm.call.group) {
-    begin_batch();  // of another thread
+    begin_batch();  // the open batch is another thread's
   }
   batch_.push_back(&comm);
   if (!comm.batch_goes_on) {
@@ -285,7 +284,7 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
     BoundComm& comm = program.comms[program.turns[next_turn_++]];
     comm.is_due = false;
     if (et_schema::is_message(comm.call.kind)) {
-      continue;  // it has been under way since its start
+      continue;  // started already
     }
     const Clock::time_point begin = Clock::now();
     communicator_.run(comm.call);
@@ -305,13 +304,13 @@ void Machine::take_turns(BoundProgram& program, BoundComm& here) {
 
 void Machine::join(BoundComm& comm) {
   if (std::ranges::find(batch_, &comm) != batch_.end()) {
-    begin_batch();  // something needs it sooner than the original's batch ended
+    begin_batch();  // a step needs it before the original's batch ended
   }
   if (comm.open.work != nullptr) {
     comm.ended = communicator_.wait(std::move(comm.open.work));
     complete(comm.open);
   }
-  UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn has come
+  UNDERSTUDY_ASSERT(comm.open.inputs.empty() && comm.open.outputs.empty());  // its turn is over
 }
 
 }  // namespace understudy::replayer

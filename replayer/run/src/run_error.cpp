@@ -20,7 +20,7 @@ using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::Program;
 
-constexpr std::size_t kMostElements = 4;  // shown of a list in a message
+constexpr std::size_t kMostElements = 4;  // most elements of a list in a message
 
 std::string describe_argument(const Program& program, const Argument& argument) {
   struct Visitor {
@@ -118,7 +118,7 @@ et_schema::Error step_error(const Program& program, const Step& step,
     name = step.source->name;
   }
   if (is_out_of_memory(exception)) {
-    // CUDA's allocator itself tells how much it has; for the host's memory, this message does.
+    // CUDA's allocator reports its own memory; for the host, this message does.
     const bool on_device = context.got.starts_with("CUDA out of memory");
     context.expected = on_device
                            ? "memory of the device for its results"

@@ -19,16 +19,16 @@ std::optional<std::int64_t> recorded_stream(const Step& step) {
   return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
 }
 
-/// The stream that a call was issued on that was synchronous there.
+/// Returns the recorded stream of a synchronous call with its own stream.
 std::optional<std::int64_t> own_stream(const Step& step) {
   const bool has_own = step.source != nullptr && step.source->comm &&
                        step.source->comm->why == et_schema::kOwnStream;
   return has_own ? recorded_stream(step) : std::nullopt;
 }
 
-/// Settles the home of each storage, which is the stream that first writes it: the allocator gives
-/// its memory back there. True if one of the storages has another home than `stream`. Externals are
-/// never given back.
+/// Sets the home of each storage: the stream that first touches it, to which the allocator returns
+/// its memory. Returns true if a storage's home is not `stream`. Externals are skipped, since they
+/// are never returned.
 bool settle_homes(const Program& program, const Touched& touched, std::uint32_t stream,
                   std::vector<std::optional<std::uint32_t>>& home) {
   bool is_foreign = false;
@@ -88,13 +88,13 @@ class StreamPlanner {
   }
 
  private:
-  /// A step that was issued to a stream, and when its instruction was in the original.
+  /// A step issued to a stream, and the original's time of its instruction.
   struct Issued {
     std::uint32_t step;
     std::int64_t start_ns;
   };
 
-  /// Waits of the host are its pace's.
+  /// Adds waits of streams; the pace handles waits of the host.
   void add_waits(const std::vector<StreamWait>& waits) {
     for (const StreamWait& wait : waits) {
       if (const auto stream = wait.stream ? find(*wait.stream) : std::nullopt) {
@@ -143,7 +143,7 @@ class StreamPlanner {
     }
     const BoundComm& comm = bound_.comms[step.index];
     if (comm.joined_by == JoinedBy::kDataFlow && has_own_stream_[step.index]) {
-      // The stream of what needs it, which is the next step that is none of a communication.
+      // The stream of the step that needs the result: the next one that is not a join.
       for (std::size_t next = at + 1; next < bound_.steps.size(); ++next) {
         if (bound_.steps[next].kind != StepKind::kJoin) {
           return find(recorded_stream(bound_.steps[next]).value_or(-1)).value_or(current_);
@@ -155,7 +155,7 @@ class StreamPlanner {
     return find(waits.value_or(-1)).value_or(0);
   }
 
-  /// Has the step wait for what its stream had waited for in the original before it was issued.
+  /// Makes the step wait for what its stream had waited for in the original by then.
   void take_recorded_waits(std::uint32_t at, std::uint32_t here, std::int64_t start_ns) {
     std::deque<StreamWait>& waits = waits_[here];
     for (; !waits.empty() && waits.front().start_ns <= start_ns; waits.pop_front()) {
@@ -177,7 +177,7 @@ class StreamPlanner {
     return last == all.rend() ? std::nullopt : std::optional(last->step);
   }
 
-  /// Whether it has not waited for it already.
+  /// Adds a wait; returns false if the stream has waited for it already.
   bool wait_for(std::uint32_t at, std::uint32_t step) {
     std::optional<std::uint32_t>& latest =
         waited_for_[plan_.steps[at].stream * streams_.size() + plan_.steps[step].stream];
@@ -206,13 +206,13 @@ class StreamPlanner {
 
   const Program& program_;
   const BoundProgram& bound_;
-  std::vector<std::int64_t> streams_;          ///< recorded ones, by number in the plan
-  std::vector<std::deque<StreamWait>> waits_;  ///< those to come, by the stream that waits
+  std::vector<std::int64_t> streams_;          ///< recorded streams, by number in the plan
+  std::vector<std::deque<StreamWait>> waits_;  ///< remaining waits, by waiting stream
   et_schema::LastTouches touches_;
   std::vector<std::optional<std::uint32_t>> home_;  ///< by storage
   std::vector<bool> has_own_stream_;                ///< by communication
   std::vector<std::vector<Issued>> issued_;         ///< by stream
-  /// By stream that waits, and by the other: the last step that it has waited for.
+  /// By waiting stream and other stream: the last step waited for.
   std::vector<std::optional<std::uint32_t>> waited_for_;
   std::uint32_t current_ = 0;
   StreamPlan plan_;

@@ -29,7 +29,7 @@ void StreamHook::use(std::uint32_t stream) {
   }
 }
 
-/// Work between iterations runs on the first stream.
+/// Work between iterations uses the first stream.
 void StreamHook::begin_iteration() {
   c10::Event begun(device_.type());
   begun.record(streams_[0]);
@@ -71,8 +71,8 @@ void StreamHook::built(const Step& step) {
   }
 }
 
-/// Tells the allocator which stream uses a tensor. Otherwise it gives memory back to the stream on
-/// which it was allocated, though another stream may still use it.
+/// Reports the stream that uses a tensor to the allocator. Otherwise the memory could be reused on
+/// the allocating stream while another stream still uses it.
 void StreamHook::keep_for_stream(const c10::IValue& value) const {
   const auto keep = [&](const at::Tensor& tensor) {
     if (tensor.defined() && tensor.has_storage() && tensor.device() == device_) {

@@ -30,7 +30,7 @@ using et_schema::InstructionKind;
 using et_schema::Slot;
 using et_schema::SlotId;
 
-/// An operator that would corrupt memory if it were called.
+/// Thrown for an operator that would corrupt memory.
 class UnsafeArguments : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -47,9 +47,8 @@ bool same_strides(const Slot& recorded, const at::Tensor& tensor) {
   return true;
 }
 
-/// Says why the shapes of an operator's results depend on the values of its inputs: LibTorch says
-/// so, or one of the tensors is sparse, and its number of elements is data. Empty if they do not
-/// depend.
+/// Returns why the shapes of an operator's results depend on its inputs' values: LibTorch tags the
+/// operator, or an input is sparse and its number of elements is data. Empty if they do not depend.
 std::string data_dependence(const et_schema::Program& program, const Step& step) {
   if (step.handle && step.handle->hasTag(at::Tag::dynamic_output_shape)) {
     return kDependsOnValues;
@@ -60,7 +59,7 @@ std::string data_dependence(const et_schema::Program& program, const Step& step)
   return has_sparse ? "its shape depends on a sparse tensor's elements" : "";
 }
 
-/// The tensors whose numbers tell which elements the operator picks.
+/// Returns the tensors whose values select elements.
 std::vector<SlotId> index_slots(const et_schema::Program& program, const Instruction& instruction) {
   using et_schema::Meaning;
   std::vector<SlotId> slots;
@@ -128,14 +127,14 @@ TrialResult Trial::run() {
 
 void Trial::run_steps(BoundProgram& bound) {
   for (Step& step : bound.steps) {
-    if (&bound == &result_.program) {  // not a body in an operator's place
+    if (&bound == &result_.program) {  // not a body that replaces an operator
       monitor_.progress({Phase::kTrial, static_cast<std::size_t>(&step - bound.steps.data()),
                          bound.steps.size()});
     }
     job_.note_progress();
     if (!bound.states.empty() && &step == &bound.steps[bound.states_at]) {
-      // The original's optimizers made their states at this point of its first step. Made here,
-      // they lie in memory as they did there.
+      // The original's optimizers made their states at this point of the first step. Allocating
+      // them here gives the same memory layout.
       externals_.ensure_states(bound);
       externals_.place(machine_.slots(), machine_.given());
       machine_.prime(bound);
@@ -199,7 +198,7 @@ void Trial::call(BoundProgram& bound, Step& step) {
   }
   machine_.refuse_outside(step);
   step.is_watched = is_watched || has_described(machine_.stack());
-  synchronize_stream(device_);  // a device reports errors only when the host waits for it
+  synchronize_stream(device_);  // a device reports errors only at a synchronisation
 }
 
 bool Trial::call_with_zeros(BoundProgram& bound, Step& step) {
@@ -213,7 +212,7 @@ bool Trial::call_with_zeros(BoundProgram& bound, Step& step) {
     return false;
   }
   for (const SlotId slot : made) {
-    machine_.slots()[slot].zero_();  // for the rest of this pass
+    machine_.slots()[slot].zero_();  // until the end of this pass
   }
   try {
     call(bound, step);
@@ -222,7 +221,7 @@ bool Trial::call_with_zeros(BoundProgram& bound, Step& step) {
   } catch (const std::exception& failure) {
     refuse_lost_device(step, failure);
     machine_.clear(bound, step);
-    return false;  // the numbers were not the reason
+    return false;  // the values were not the reason
   }
   for (const SlotId slot : made) {
     decisions_.pin(*makers_[slot], fmt::format("its numbers lie outside of what {} picks from",
@@ -250,7 +249,7 @@ void Trial::refuse_lost_device(const Step& step, const std::exception& failure) 
 }
 
 bool Trial::find_other_way(const Step& step, const Difference& found) {
-  // Other data would not give another dtype, nor a tensor where there was none.
+  // Other values do not change the dtype, or make a missing tensor appear.
   if (found.in_kind && decisions_.use_body(*step.source)) {
     return true;
   }
@@ -261,14 +260,13 @@ bool Trial::find_other_way(const Step& step, const Difference& found) {
   if (found.in_kind) {
     return false;
   }
-  // LibTorch marks the operator below this one. A trace that reached it through other operators
-  // does not hold that one.
+  // LibTorch tags an operator that this one calls, and a trace may lack that operator.
   const bool repeats = step.source->name == "aten::repeat_interleave.self_Tensor";
   return decisions_.use_body(*step.source) ||
          (repeats && decisions_.pin(*step.source, kDependsOnValues));
 }
 
-/// Runs what now stands for an operator, in its place in the outer program.
+/// Runs an operator's replacement in its place in the outer program.
 void Trial::replace(const BoundProgram& bound, const Step& step) {
   const std::vector<at::Tensor>& slots = machine_.slots();
   BindScope scope;
@@ -284,7 +282,7 @@ void Trial::replace(const BoundProgram& bound, const Step& step) {
   externals_.place(machine_.slots(), machine_.given());
   machine_.prime(body);
   run_steps(body);
-  // Results that the outer program does not read are not kept.
+  // Releases results that the outer program does not read.
   const auto is_stored = [&](SlotId slot) {
     const auto begin = bound.stored.begin() + step.stored.begin;
     const auto end = bound.stored.begin() + step.stored.end;
@@ -305,7 +303,7 @@ void Trial::step_down(const Step& step, const std::exception& failure) {
   if (decisions_.step_down(instruction)) {
     return;
   }
-  // A row of the operator map may say of a call that it is none of its kind.
+  // A row of the operator map may reject a call.
   if (!continue_on_error_ && !decisions_.of(instruction).mapped) {
     throw step_error(decisions_.program(), step, failure);
   }
@@ -383,7 +381,7 @@ Trial::Difference Trial::check(const Step& step, const Argument& recorded,
     return {.in_kind = true};
   }
   if (decisions_.is_pinned(*step.source)) {
-    return {};  // the instructions that follow get the recorded shape
+    return {};  // later instructions get the recorded shape
   }
   if (tensor.sizes() != at::IntArrayRef(slot.sizes)) {
     note(step, "shape", fmt::format("[{}]", fmt::join(slot.sizes, ", ")),

@@ -17,7 +17,7 @@ using et_schema::Program;
 
 namespace {
 
-/// The layouts of the results; null where one is undefined or not a tensor.
+/// Returns the layouts of the results; null if a result is undefined or not a tensor.
 std::vector<const et_schema::Slot*> recorded_results(const Program& program,
                                                      const Instruction& instruction) {
   std::vector<const et_schema::Slot*> results;
@@ -43,8 +43,8 @@ std::optional<Substitute> find_by_table(const Program& program, const Instructio
   if (instruction.kind != InstructionKind::kNative) {
     return find_substitute(name, schema.arguments, device, recorded_results(program, instruction));
   }
-  // Its arguments are lists: the gradients it was given, what the forward operator was given, and
-  // what operators below the label allocated.
+  // A native instruction's arguments are lists: the gradients it received, the forward operator's
+  // arguments, and the tensors that operators below the label allocated.
   return find_native_substitute(instruction.name, list_size(instruction, 0), name, schema.arguments,
                                 list_size(instruction, 2));
 }
@@ -67,8 +67,9 @@ std::optional<Substitute> find_substitute(const Program& program, const Instruct
       stub->by += why_not.empty() ? "" : "; " + why_not;
       return stub;
     }
-    // What it writes has to be known for a stub to move the same bytes. A device that would be free
-    // in its place is further from the original than one that is held as long.
+    // A stub can move the same bytes only if the written tensors are known. Without them it is
+    // still stubbed if it took time: an idle device would differ more from the original than a busy
+    // one.
     const bool took_time = instruction.timing &&
                            (instruction.timing->device_ns > 0 || instruction.timing->host_ns > 0);
     if (instruction.results.empty() && !took_time) {

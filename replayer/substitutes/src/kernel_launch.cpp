@@ -29,27 +29,27 @@ using et_schema::KernelBuild;
 using et_schema::Slot;
 using torch::jit::Stack;
 
-// Behind a kernel's arguments stand the text of their roles and that of the launch.
+// Two texts follow a kernel's arguments: their roles, and the launch.
 constexpr std::size_t kTexts = 2;
 
-/// What a device needs beside the kernel's own arguments.
+/// What a device needs in addition to the kernel's own arguments.
 struct Code {
-  /// Takes a pointer to each parameter's bytes, and behind them those of the scratch memory.
+  /// Receives a pointer to each parameter's bytes, followed by those of the scratch memory.
   std::function<void(void**)> issue;
   std::string name;
-  std::int64_t scratch_bytes = 0;  ///< of the whole grid
+  std::int64_t scratch_bytes = 0;  ///< for the whole grid
   std::int64_t profile_scratch_bytes = 0;
 };
 
-/// Everything of a launch that stays the same from call to call.
+/// The parts of a launch that are the same for each call.
 struct Launch {
   Code code;
-  std::vector<std::string> parameters;  ///< their types
-  std::vector<Slot> made;  ///< layouts of what is allocated for it, in the arguments' order
+  std::vector<std::string> parameters;  ///< types of the parameters
+  std::vector<Slot> made;  ///< layouts of the allocated memory, in the arguments' order
   c10::Device device;
 };
 
-/// The bytes of each parameter, in the eight bytes that hold any of them.
+/// The bytes of each parameter, stored in eight bytes each.
 class Parameters {
  public:
   explicit Parameters(std::size_t count) { values_.reserve(count); }
@@ -78,7 +78,7 @@ class Parameters {
     }
   }
 
-  /// What a launch takes: a pointer to each.
+  /// Returns the launch's arguments: a pointer to each parameter.
   [[nodiscard]] std::vector<void*> pointers() {
     std::vector<void*> all;
     for (std::uint64_t& value : values_) {
@@ -88,7 +88,7 @@ class Parameters {
   }
 
  private:
-  /// The lowest bytes come first on every machine that has such a GPU.
+  /// All machines with such a GPU are little-endian.
   template <typename Value>
   void add_bytes(Value value) {
     std::memcpy(&values_.emplace_back(0), &value, sizeof(value));
@@ -104,7 +104,8 @@ at::Tensor made_as(const Slot& layout, c10::Device device) {
       .as_strided(layout.sizes, layout.strides, layout.offset);
 }
 
-/// Memory that lives until the launch is issued: the stream's order keeps it until it is done.
+/// Allocates memory that may be freed once the launch is issued: the stream's order protects it
+/// until the kernel is done.
 at::Tensor scratch(std::int64_t bytes, c10::Device device) {
   return bytes == 0 ? at::Tensor()
                     : at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device));
@@ -138,8 +139,8 @@ std::vector<c10::IValue> run(const Launch& launch, const Stack& stack, std::size
   return results;
 }
 
-/// The layouts of what was allocated for the kernel: its undefined arguments, in order, are its
-/// results. Nothing where these do not go together.
+/// Returns the layouts of the memory that was allocated for the kernel. Its undefined arguments, in
+/// order, are its results; returns nothing if they do not match.
 std::optional<std::vector<Slot>> made_for(const et_schema::Program& program,
                                           const Instruction& instruction) {
   std::vector<Slot> made;
@@ -166,7 +167,7 @@ std::string no_build(const CompiledKernel& kernel, int architecture) {
                      architecture);
 }
 
-/// The code for a GPU, or a sentence why it cannot launch it.
+/// Returns the code for a GPU, or a sentence that says why the GPU cannot launch it.
 std::variant<Code, std::string> code_on_gpu(const CompiledKernel& kernel,
                                             const std::array<std::int64_t, 3>& grid,
                                             c10::Device device) {

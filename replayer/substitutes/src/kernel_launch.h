@@ -10,10 +10,10 @@
 
 namespace understudy::replayer {
 
-/// Launches a kernel as it was launched: the machine code that the program holds for the device,
-/// the recorded grid, and the arguments of the stack. Memory that was allocated for the kernel is
-/// made anew and becomes its results. Otherwise returns why the kernel has to be stubbed; empty if
-/// the program has no machine code of it for such a device.
+/// Returns a substitute that launches a kernel as recorded: with the program's machine code for the
+/// device, the recorded grid, and the arguments on the stack. Memory that was allocated for the
+/// kernel is allocated again and becomes its results. Otherwise returns why the kernel must be
+/// stubbed; empty if the program has no machine code of the kernel for such a device.
 [[nodiscard]] std::variant<Substitute, std::string> find_kernel_launch(
     const et_schema::Program& program, const et_schema::Instruction& instruction,
     c10::Device device);

@@ -18,7 +18,8 @@ using et_schema::MapParameter;
 using et_schema::MappedCall;
 using torch::jit::Stack;
 
-/// A recorded argument as the row's parameter is typed: traces write whole numbers for floats.
+/// Converts a recorded argument to the type of the row's parameter: traces write whole numbers for
+/// floats.
 c10::IValue as_parameter(const c10::IValue& value, const MapParameter& parameter) {
   if (parameter.type.starts_with("float") && value.isScalar()) {
     return value.toScalar().toDouble();
@@ -67,7 +68,7 @@ std::variant<Substitute, std::string> find_mapped(std::string_view recorded_sche
       throw;
     } catch (const et_schema::Error&) {
       throw;
-    } catch (const std::exception& error) {  // what the function itself raises
+    } catch (const std::exception& error) {  // raised by the function itself
       TORCH_CHECK(false, error.what());
     }
   };

@@ -44,7 +44,7 @@ namespace prim = c10::prim;
                               .hint = "docs/formats.md, \"Operator map\", says what a row holds"});
 }
 
-/// LibTorch's compiler draws the line in question below its message.
+/// Returns the first line of a message: LibTorch's compiler shows the source below it.
 std::string message_of(const std::exception& error) {
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   std::string_view text = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
@@ -80,8 +80,8 @@ void refuse_beyond(const et_schema::MapRow& row, const torch::jit::Block& block)
   }
 }
 
-/// Refuses what LibTorch's compiler would run as it compiles: default values of parameters, those
-/// of functions within functions too.
+/// Refuses default values of parameters, also in nested functions: LibTorch's compiler would run
+/// them while compiling.
 void refuse_defaults(const et_schema::MapRow& row, const torch::jit::TreeRef& tree) {
   if (tree->kind() == torch::jit::TK_PARAM && torch::jit::Param(tree).defaultValue().present()) {
     refuse(row, "parameters without default values, which would run before they are judged",
@@ -99,7 +99,7 @@ void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
   }
 }
 
-/// What stands in for an operator of ATen on the device; none where it has a kernel.
+/// Returns the substitute of an ATen operator on the device; null if the device has a kernel.
 std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::Device device) {
   const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
   if (!handle || device.is_meta() || has_kernel(*handle, device.type())) {
@@ -111,7 +111,8 @@ std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::De
   return std::move(substitute->call);
 }
 
-/// What LibTorch's interpreter does without an operator; none for other nodes.
+/// Returns the call of a node that LibTorch's interpreter runs without an operator; null for other
+/// nodes.
 std::function<void(Stack&)> built_in_call(const Node& node) {
   if (node.kind() == prim::ListConstruct) {
     return [element =
@@ -164,7 +165,7 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
   return graph;
 }
 
-/// Numbers the values of a graph and finds what its nodes call.
+/// Numbers the values of a graph and resolves the calls of its nodes.
 class RowFunction::Maker {
  public:
   explicit Maker(c10::Device device) : device_(device) {}
@@ -223,7 +224,7 @@ class RowFunction::Maker {
     return made;
   }
 
-  /// What a block inside of a node reads, that node reads.
+  /// Records the last reader of each value. A read in a nested block counts as a read by its node.
   void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
                        const std::unordered_map<const Node*, std::size_t>& places, Block& made) {
     for (const Value* value : values) {
@@ -315,8 +316,8 @@ void RowFunction::run(const Action& action, std::vector<c10::IValue>& values) co
   }
 }
 
-/// Inputs: how often at most, whether at all, then what the body hands on to itself. The body is
-/// given the number of the round and these; it gives whether to go on, and these.
+/// The inputs are the maximum number of rounds, the condition, and the loop's variables. The body
+/// receives the round's number and the variables; it returns the condition and the variables.
 void RowFunction::loop(const Action& action, std::vector<c10::IValue>& values) const {
   const Block& body = action.blocks.front();
   const std::int64_t most = values[action.inputs[0]].toInt();

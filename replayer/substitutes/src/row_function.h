@@ -16,18 +16,18 @@
 
 namespace understudy::replayer {
 
-/// The function of a row, as LibTorch's compiler of TorchScript understood it. Compiled once for
-/// each source. Throws Error (bad input): see check_operator_map().
+/// Compiles the function of a row to TorchScript. Each source is compiled once. Throws Error (bad
+/// input): see check_operator_map().
 [[nodiscard]] std::shared_ptr<torch::jit::Graph> compile_row(const et_schema::MapRow& row);
 
-/// A compiled function, made ready for a device: a list of calls over numbered values. It is run
-/// here and not by LibTorch's executor, which knows no substitutes for operators without a kernel.
+/// A compiled function, prepared for a device: a list of calls over numbered values. LibTorch's
+/// executor cannot run it, because it does not know substitutes for operators without a kernel.
 class RowFunction {
  public:
-  /// Throws c10::Error: an operator has neither a kernel for the device nor a substitute.
+  /// Throws c10::Error if an operator has neither a kernel for the device nor a substitute.
   RowFunction(const torch::jit::Graph& graph, c10::Device device);
 
-  /// Throws c10::Error, as operators do; also where the function itself raises.
+  /// Throws c10::Error, as operators do; also if the function itself raises.
   [[nodiscard]] std::vector<c10::IValue> operator()(std::vector<c10::IValue> parameters) const;
 
  private:
@@ -41,9 +41,9 @@ class RowFunction {
     c10::IValue constant;
     std::function<void(torch::jit::Stack&)> call;
     std::string op;
-    bool takes_layout = false;  ///< its results may lie anywhere
+    bool takes_layout = false;  ///< its results may refer to any memory of a storage
     std::vector<Block> blocks;
-    std::vector<Register> last_read;  ///< values that nothing in its block reads later
+    std::vector<Register> last_read;  ///< values that nothing later in the block reads
   };
   struct Block {
     std::vector<Register> inputs;

@@ -41,15 +41,15 @@ using et_schema::SlotId;
 using torch::jit::Stack;
 
 constexpr std::int64_t kGrainBytes = std::int64_t{1} << 18U;
-/// Elements that are drawn once and written again and again: they stay in the nearest cache.
+/// Elements that are drawn once and written repeatedly, so that they stay in the first-level cache.
 constexpr std::int64_t kTileElements = 2048;
 
-/// What is read goes here, so that no compiler leaves the reading out.
+/// Sink of all reads, so that compilers cannot remove them.
 std::atomic<std::uint64_t> read_sink{0};
-/// Zero; no compiler knows.
+/// Always zero, which compilers cannot know.
 std::atomic<std::uint64_t> no_bits{0};
 
-/// The tensor's bytes without the elements that strides repeat or leave out.
+/// Returns the tensor's bytes, without elements that strides repeat or skip.
 std::int64_t count_bytes(const at::Tensor& tensor) {
   std::int64_t extent = 1;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim) {
@@ -58,8 +58,8 @@ std::int64_t count_bytes(const at::Tensor& tensor) {
   return std::min(extent, tensor.numel()) * static_cast<std::int64_t>(tensor.itemsize());
 }
 
-/// A tensor's bytes as a row. Making a tensor takes microseconds, as long as a small kernel: a
-/// CPU's bytes are moved without one.
+/// Returns a tensor's bytes as a row. Not used on a CPU: making a tensor takes microseconds, as
+/// long as a small kernel.
 at::Tensor bytes_of(const at::Tensor& tensor) {
   at::Tensor bytes = at::empty({0}, at::TensorOptions().device(tensor.device()).dtype(at::kByte));
   bytes.set_(tensor.storage(),
@@ -68,8 +68,8 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
   return bytes;
 }
 
-/// A row of bytes in words, if it can be taken for such: a GPU moves single bytes at a tenth of its
-/// memory's speed.
+/// Returns a row of bytes as words, if size and alignment allow: a GPU moves single bytes at a
+/// tenth of its memory's speed.
 at::Tensor in_words(const at::Tensor& bytes) {
   constexpr auto kWordBytes = static_cast<std::int64_t>(sizeof(std::int64_t));
   const std::int64_t whole = bytes.numel() / kWordBytes * kWordBytes;
@@ -83,13 +83,13 @@ bool has_bytes(const at::Tensor& tensor) {
          tensor.layout() == at::kStrided && tensor.has_storage();
 }
 
-/// Calls visit(begin, end) for parts of [0, bytes), on the threads of an operator.
+/// Calls visit(begin, end) for parts of [0, bytes), on an operator's threads.
 template <typename Visit>
 void for_bytes(std::int64_t bytes, Visit&& visit) {
   at::parallel_for(0, bytes, kGrainBytes, std::forward<Visit>(visit));
 }
 
-/// A cache line: what is moved a byte or a word at a time takes longer than what computes with it.
+/// A cache line. Moving single bytes or words would take longer than computing with them.
 using Line = std::array<std::uint64_t, 8>;
 constexpr auto kLineBytes = static_cast<std::int64_t>(sizeof(Line));
 
@@ -129,7 +129,7 @@ void rewrite_on_cpu(const at::Tensor& tensor) {
   });
 }
 
-/// Where a tensor stands among the arguments: the argument, and its place in a list.
+/// The position of a tensor among the arguments: the argument, and the element in a list.
 struct Place {
   std::size_t argument = 0;
   std::optional<std::size_t> element;
@@ -154,13 +154,13 @@ std::optional<Place> find_place(const std::vector<Argument>& arguments, SlotId s
   return std::nullopt;
 }
 
-/// A result that is made anew, call by call.
+/// A result that each call makes anew.
 class FreshResult {
  public:
   FreshResult(Slot layout, c10::Device device) : layout_(std::move(layout)), device_(device) {
     const at::ScalarType dtype = to_scalar_type(layout_.dtype);
     const std::int64_t extent = et_schema::extent_elements(layout_);
-    // A rule can speak of the tensor as a whole; what it does not speak of is alike everywhere.
+    // A value rule may concern the whole tensor. Without a rule, a repeated tile is enough.
     const std::int64_t drawn = layout_.value ? extent : std::min(extent, kTileElements);
     Slot tile = layout_;
     tile.sizes = {drawn};
@@ -269,7 +269,7 @@ std::vector<ResultEntry> plan_results(const Program& program, const Instruction&
   return entries;
 }
 
-/// An argument's tensor; undefined where it has none.
+/// Returns an argument's tensor; undefined if it has none.
 at::Tensor tensor_at(const c10::IValue& argument, std::optional<std::size_t> element) {
   if (!element) {
     return argument.isTensor() ? argument.toTensor() : at::Tensor();
@@ -280,9 +280,9 @@ at::Tensor tensor_at(const c10::IValue& argument, std::optional<std::size_t> ele
   return tensor_at(argument.toListRef()[*element], {});
 }
 
-/// What a stub may read of its arguments. A kernel that reads rows of a table, or has little to do,
-/// is over before all of it could be read: on a GPU tensors are read as long as the recorded time
-/// lasts, by what one reading takes at the least.
+/// Limits how much a stub reads on a GPU. A kernel that reads rows of a table, or does little, ends
+/// before all its arguments could be read. So tensors are read only as long as the recorded time
+/// lasts, by the least time that reading takes.
 class ReadingTime {
  public:
   explicit ReadingTime(std::optional<std::int64_t> device_ns) : left_ns_(device_ns) {}
@@ -327,8 +327,8 @@ at::Tensor write_result(const Result& result, const Stack& stack, std::size_t fi
   return fresh != nullptr ? fresh->make() : at::Tensor();
 }
 
-/// By argument, whether the kernel wrote it: the roles stand behind the arguments. None where no
-/// text says so for exactly the arguments before it.
+/// Returns for each argument whether the kernel wrote it. The text of roles follows the arguments;
+/// returns nothing if there is no text for exactly these arguments.
 std::optional<std::vector<bool>> find_written(const std::vector<Argument>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto* text = std::get_if<std::string>(&arguments[i].value);
@@ -348,7 +348,8 @@ std::optional<std::vector<bool>> find_written(const std::vector<Argument>& argum
   return std::nullopt;
 }
 
-/// Memory that was allocated for the kernel is no tensor among its arguments.
+/// Reads or rewrites the tensors among the arguments. Memory that was allocated for the kernel is
+/// not a tensor among them.
 void touch_arguments(const Stack& stack, std::size_t first, const std::vector<bool>& written) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     if (stack[first + i].isTensor()) {
@@ -358,8 +359,8 @@ void touch_arguments(const Stack& stack, std::size_t first, const std::vector<bo
   }
 }
 
-/// Makes an instruction's results: those that are arguments are rewritten in place, the others made
-/// in the recorded layout with the values of their rule.
+/// Makes an instruction's results. Results that are arguments are rewritten in place; the others
+/// are made in the recorded layout with the values of their rule.
 auto result_maker(const Program& program, const Instruction& instruction, c10::Device device) {
   return [results = plan_results(program, instruction, device)](const Stack& stack,
                                                                 std::size_t first) {
@@ -431,7 +432,7 @@ Substitute lasting_as_recorded(Substitute substitute, const Instruction& instruc
     const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(host_ns);
     call(stack);
     while (std::chrono::steady_clock::now() < end) {
-      // The original computed: its core was not free for others.
+      // Waits busily: the original's core was not free for other work either.
     }
   };
   return substitute;

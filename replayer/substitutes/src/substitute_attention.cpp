@@ -59,8 +59,8 @@ Tensor summed_heads(const Tensor& gradient, const Tensor& like) {
 
 namespace {
 
-/// The CPU's operator has no gradient for the bias: the softmax is computed again from the saved
-/// log of its sum.
+/// The CPU's operator has no gradient for the bias, so the softmax is recomputed from the saved
+/// logarithm of its sum.
 AttentionGradients attend_backward_with_bias(const Attention& attention, const Tensor& grad_output,
                                              const Tensor& output, const Tensor& logsumexp) {
   const double scale = attention.used_scale();
@@ -124,10 +124,10 @@ Tensor in_recorded_layout(const Tensor& tensor, const et_schema::Slot* recorded)
 
 namespace {
 
-// Dropout inside of the attention has no kernel on the CPU: it is left out, and the random number
-// states are only laid out as recorded.
+// Dropout within the attention has no kernel on the CPU, so it is skipped. The random number states
+// are only made in their recorded layout.
 
-/// Places of what the flash and cuDNN operators return.
+/// Indices of the results of the flash and cuDNN operators.
 enum FlashResult : std::size_t {
   kCumulativeQuery = 2,
   kCumulativeKey = 3,

@@ -10,8 +10,8 @@
 namespace understudy::replayer {
 namespace {
 
-// The kernels below the scaled dot product operators take (batch, length, heads, width), or all
-// sequences in one dimension with their cumulative lengths.
+// The kernels below the scaled dot product operators expect (batch, length, heads, width), or all
+// sequences packed in one dimension with their cumulative lengths.
 
 /// (batch, length, heads, width) ↔ (batch, heads, length, width)
 Tensor swapped(const Tensor& tensor) {
@@ -126,7 +126,7 @@ Results flash_backward(const Tensor& grad_output, const Tensor& output, const Te
   return {query, key, value};
 }
 
-/// Whether the mask kind of the efficient kernels is causal.
+/// Returns true if the mask kind of the efficient kernels is causal.
 bool is_causal(std::int64_t kind, const Attention& attention) {
   constexpr std::int64_t kFromTopLeft = 1;
   constexpr std::int64_t kFromBottomRight = 2;

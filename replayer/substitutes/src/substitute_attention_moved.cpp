@@ -1,5 +1,5 @@
-// The CPU's flash attention where a benchmark that was recorded on a CPU moves to a device, which
-// has no kernel of that name: the written-out computation.
+// Replaces the CPU's flash attention if a benchmark recorded on a CPU runs on a device, which has
+// no kernel of that name: computes attention from basic operators.
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/matmul.h>
 
@@ -11,7 +11,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// In float32, as the CPU's kernel sums them.
+/// Computes the scores in float32, like the CPU's kernel.
 Tensor scores_of(const Attention& attention) {
   Tensor scores = at::matmul(attention.query, attention.key.transpose(2, 3)).to(at::kFloat) *
                   attention.used_scale();

@@ -70,7 +70,7 @@ void check_csr_to_coo(const Tensor& rows, const Tensor& columns) {
               "a row ends before it begins");
 }
 
-/// What the constructors of sparse tensors check that are not called "unsafe".
+/// Does the checks of the safe constructors of sparse tensors.
 void check_coo(const Tensor& indices, const Tensor& values, const std::vector<std::int64_t>& size) {
   at::_validate_sparse_coo_tensor_args(indices, values, size);
 }
@@ -81,8 +81,8 @@ void check_compressed(const Tensor& begins, const Tensor& indices, const Tensor&
                                               static_cast<c10::Layout>(layout));
 }
 
-/// Pooling over the last `kDims` dimensions writes gradients where the forward pass found its
-/// maxima.
+/// Checks the indices of max pooling over the last `kDims` dimensions: the backward writes
+/// gradients at the indices of the maxima.
 template <int kDims>
 void check_plane(const Tensor& input, const Tensor& indices) {
   std::int64_t plane = 1;
@@ -92,7 +92,7 @@ void check_plane(const Tensor& input, const Tensor& indices) {
   check_in_range(indices, plane, "index");
 }
 
-/// Segments lie one behind the other along the last dimension of what bounds them.
+/// Checks segments, which are consecutive along the last dimension of their bounds.
 void check_segments(const Tensor& data, const Tensor& lengths, const Tensor& offsets,
                     const Tensor& grad, const Tensor& output) {
   const Tensor ends = lengths.defined() ? lengths.cumsum(-1) : offsets;
@@ -161,7 +161,7 @@ TableReach rows_of(const Tensor& table, const Tensor& indices) {
   return reach;
 }
 
-/// index.Tensor with one index tensor, on the first dimension.
+/// Returns the rows that index.Tensor reads with one index tensor, on the first dimension.
 std::vector<TableReach> index_reach(std::span<const std::string> arguments, const Stack& stack,
                                     std::size_t first) {
   const std::optional<ArgumentPlaces> places = ArgumentPlaces::find("self indices", arguments);

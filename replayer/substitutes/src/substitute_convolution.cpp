@@ -55,7 +55,7 @@ Results forward_add_relu(const Tensor& input, const Tensor& weight, const Tensor
   return {at::relu(at::add(convolve(input, weight, bias, geometry), added, alpha.value_or(1)))};
 }
 
-/// A depthwise convolution: as many groups as the input has channels.
+/// A depthwise convolution: it has as many groups as the input has channels.
 Results forward_depthwise(const Tensor& input, const Tensor& weight, const Tensor& bias,
                           Geometry geometry) {
   geometry.groups = input.size(1);
@@ -75,7 +75,8 @@ Gradients gradients(const Tensor& grad_output, const Tensor& input, const Tensor
                                   output_padding, geometry.groups, mask);
 }
 
-/// cuDNN's backward gives (input, weight); MIOpen's and oneDNN's a third, the bias.
+/// cuDNN's backward returns the gradients of (input, weight); MIOpen's and oneDNN's also that of
+/// the bias.
 template <bool kTransposed>
 Results backward(const Tensor& input, const Tensor& grad_output, const Tensor& weight,
                  const Geometry& geometry, const std::vector<bool>& mask) {

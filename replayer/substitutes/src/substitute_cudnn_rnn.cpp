@@ -19,7 +19,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// cuDNN's numbers.
+/// Numbered as in cuDNN.
 enum class Mode : std::int64_t { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
 
 struct Rnn {
@@ -34,12 +34,12 @@ struct Rnn {
   double dropout = 0;
   bool train = false;
   bool bidirectional = false;
-  std::vector<std::int64_t> batch_sizes;  ///< of packed sequences; empty: a padded batch
+  std::vector<std::int64_t> batch_sizes;  ///< for packed sequences; empty for a padded batch
 
   [[nodiscard]] static Rnn read(Inputs& in);
 };
 
-/// The output, hy, and cy of LSTMs.
+/// The output, hy, and (for LSTMs) cy.
 using RnnOutput = std::array<Tensor, 3>;
 
 constexpr std::string_view kArguments =
@@ -50,7 +50,7 @@ Rnn Rnn::read(Inputs& in) {
   Rnn rnn;
   rnn.input = in.tensor();
   rnn.weights = in.tensors();
-  // Two matrices a layer and direction, a third with a projection; then two biases, if any.
+  // Each layer and direction has two matrices, a third with a projection, then two biases, if any.
   constexpr std::int64_t kWithBiases = 4;
   rnn.has_biases = in.integer() >= kWithBiases;
   rnn.hx = in.tensor();
@@ -65,7 +65,7 @@ Rnn Rnn::read(Inputs& in) {
   return rnn;
 }
 
-/// The padded and the packed form of an operator take the same arguments but for these.
+/// Calls the padded or the packed form of an operator, whose other arguments are the same.
 template <typename State, typename Operator>
 auto run(const Rnn& rnn, const State& state, Operator&& call) {
   if (rnn.batch_sizes.empty()) {
@@ -114,12 +114,12 @@ Tensor leaf(const Tensor& tensor) {
   return tensor.defined() ? tensor.detach().requires_grad_(true) : tensor;
 }
 
-/// The gradient, or zeros where nothing depends on the tensor.
+/// Returns the gradient, or zeros if the outputs do not depend on the tensor.
 Tensor gradient_or_zeros(const Tensor& gradient, const Tensor& like) {
   return gradient.defined() || !like.defined() ? gradient : at::zeros(like.sizes(), like.options());
 }
 
-/// The CPU saves nothing that cuDNN's reserve could hold: the forward runs again under autograd.
+/// The CPU saves no equivalent of cuDNN's reserve, so the forward runs again under autograd.
 Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, const Tensor& grad_cy) {
   const std::array given{grad_output, grad_hy, grad_cy};
   const c10::impl::ForceDispatchKeyGuard keys(c10::default_included_set, c10::default_excluded_set);
@@ -156,7 +156,7 @@ Results backward(Rnn rnn, const Tensor& grad_output, const Tensor& grad_hy, cons
           c10::List<Tensor>(std::vector<Tensor>(weights, gradients.end()))};
 }
 
-/// cuDNN's buffer also holds padding: it is cut or filled to the recorded size.
+/// cuDNN's buffer also holds padding, so the weights are cut or padded to the recorded size.
 Results flatten_weights(const std::vector<Tensor>& weights, const Fillers& fillers) {
   std::vector<Tensor> flat;
   for (const Tensor& weight : weights) {

@@ -11,7 +11,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// The place of one wanted name, alternatives included.
+/// Returns the position of one wanted name or of its alternatives.
 std::optional<std::size_t> place_of(std::string_view name, std::span<const std::string> recorded) {
   while (!name.empty()) {
     const std::size_t end = std::min(name.find('|'), name.size());
@@ -130,7 +130,7 @@ Tensor Fillers::make(std::size_t index, at::Device device) const {
   if (slot == nullptr || slot->dtype == et_schema::DType::kUndefined) {
     return {};
   }
-  // The numbers of et_schema::DType are those of c10::ScalarType.
+  // et_schema::DType has the numbers of c10::ScalarType.
   const auto dtype = static_cast<at::ScalarType>(slot->dtype);
   return at::empty_strided(slot->sizes, slot->strides, at::dtype(dtype).device(device)).zero_();
 }

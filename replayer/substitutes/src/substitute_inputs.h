@@ -18,15 +18,14 @@
 namespace understudy::replayer {
 
 using at::Tensor;
-/// What a substitute leaves on the stack.
+/// The results that a substitute leaves on the stack.
 using Results = std::vector<c10::IValue>;
 
-/// Where the arguments that a function wants stand among the recorded ones, found once at binding.
-/// `wanted` is a list of names separated by blanks: "a|b" takes whichever there is, "a?" may be
-/// missing.
+/// Positions of a function's arguments among the recorded ones, resolved once at binding. `wanted`
+/// is a list of names separated by blanks: "a|b" matches either name, "a?" may be missing.
 class ArgumentPlaces {
  public:
-  /// Nothing if an argument that is wanted was not recorded.
+  /// Returns nothing if a required argument was not recorded.
   [[nodiscard]] static std::optional<ArgumentPlaces> find(std::string_view wanted,
                                                           std::span<const std::string> recorded);
   [[nodiscard]] std::span<const std::optional<std::size_t>> places() const { return places_; }
@@ -37,9 +36,9 @@ class ArgumentPlaces {
   std::size_t recorded_ = 0;
 };
 
-/// Reads the wanted arguments of one call, in the order in which they are wanted. Each reader takes
-/// every boxed form in which a recorded value may come: whole numbers for floats, lists of any
-/// kind, None. A value of another kind throws c10::Error.
+/// Reads the wanted arguments of one call, in the order of `wanted`. Each reader accepts every
+/// boxed form in which a recorded value may come: whole numbers for floats, lists of any kind,
+/// None. A value of another kind throws c10::Error.
 class Inputs {
  public:
   /// The recorded arguments are the `places.recorded()` entries that start at `first`.
@@ -56,7 +55,7 @@ class Inputs {
   [[nodiscard]] std::vector<std::int64_t> integers();
   [[nodiscard]] std::vector<bool> flags();
 
-  /// By the type of what is wanted: one of these, or a type that reads itself, from several of
+  /// Reads a value by its type: one of the types above, or a type whose read() reads several of
   /// them.
   template <typename Value>
   [[nodiscard]] Value take() {
@@ -84,7 +83,7 @@ class Inputs {
   }
 
  private:
-  /// The next wanted argument; null where it was not recorded or is None.
+  /// Returns the next wanted argument; null if it was not recorded or is None.
   const c10::IValue* next();
 
   const torch::jit::Stack& stack_;
@@ -93,10 +92,10 @@ class Inputs {
   std::size_t taken_ = 0;
 };
 
-/// A tensor as an optional argument: none where it is undefined.
+/// Returns the tensor as an optional argument: empty if it is undefined.
 [[nodiscard]] std::optional<Tensor> maybe(const Tensor& tensor);
 
-/// Makes results that hold nothing of use here, in the layout that was recorded.
+/// Makes results without meaning on this device, in the recorded layout.
 class Fillers {
  public:
   explicit Fillers(std::span<const et_schema::Slot* const> results) {
@@ -104,9 +103,10 @@ class Fillers {
       layouts_.push_back(slot != nullptr ? std::optional(*slot) : std::nullopt);
     }
   }
-  /// Zeros in the layout of recorded result `index`; an undefined tensor where none was recorded.
+  /// Returns zeros in the layout of recorded result `index`; an undefined tensor if none was
+  /// recorded.
   [[nodiscard]] Tensor make(std::size_t index, at::Device device) const;
-  /// The recorded sizes of result `index`, if known.
+  /// Returns the recorded layout of result `index`; null if unknown.
   [[nodiscard]] const et_schema::Slot* layout(std::size_t index) const;
 
  private:

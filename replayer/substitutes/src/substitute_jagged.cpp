@@ -19,7 +19,7 @@ Tensor with_leading_zero(const Tensor& sums) {
   return at::constant_pad_nd(sums, {1, 0});
 }
 
-/// Where each element of the permuted segments stands among the values.
+/// Returns the index in the values of each element of the permuted segments.
 Tensor sources(const Tensor& permute, const Tensor& segments, std::int64_t values) {
   const Tensor lengths = segments.to(at::kLong);
   TORCH_CHECK(lengths.sum().item<std::int64_t>() == values, "lengths add up to ",
@@ -31,7 +31,7 @@ Tensor sources(const Tensor& permute, const Tensor& segments, std::int64_t value
   return element + at::arange(element.numel(), element.options());
 }
 
-/// Segments are rows of the lengths in 2D, single lengths in 1D.
+/// The segments are rows of the lengths in 2D, single lengths in 1D.
 Results permute_sparse_data(const Tensor& permute, const Tensor& lengths, const Tensor& values,
                             const Tensor& weights) {
   const Tensor segments = lengths.dim() == 1 ? lengths : lengths.to(at::kLong).flatten(1).sum(1);
@@ -53,8 +53,8 @@ Results exclusive_cumsum(const Tensor& lengths) {
   return {running_sum(lengths) - lengths};
 }
 
-/// Indices outside of their table become 0 and are counted in `warning`; offsets are held within
-/// the indices. In fbgemm's mode 0 an index outside is an error.
+/// Sets indices outside of their table to 0 and counts them in `warning`; limits offsets to the
+/// indices. In fbgemm's mode 0 an index outside is an error.
 Results bounds_check_indices(const Tensor& rows_per_table, Tensor indices, Tensor offsets,
                              std::int64_t mode, const Tensor& warning) {
   const std::int64_t tables = rows_per_table.numel();
@@ -64,7 +64,7 @@ Results bounds_check_indices(const Tensor& rows_per_table, Tensor indices, Tenso
   offsets.clamp_(0, indices.numel());
   offsets.narrow(0, 0, 1).zero_();
   offsets.narrow(0, offsets.numel() - 1, 1).fill_(indices.numel());
-  // With an empty batch there is one boundary and nothing between.
+  // An empty batch has one boundary and no segments.
   if (batch == 0 || indices.numel() == 0) {
     return {};
   }

@@ -17,7 +17,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// fbgemm's SparseType numbers.
+/// Converts fbgemm's SparseType numbers.
 at::ScalarType type_of(std::int64_t number) {
   constexpr std::int64_t kFp32 = 0;
   constexpr std::int64_t kFp16 = 1;
@@ -27,7 +27,7 @@ at::ScalarType type_of(std::int64_t number) {
   return number == kFp32 ? at::kFloat : number == kFp16 ? at::kHalf : at::kBFloat16;
 }
 
-/// Tables lie one after the other: a table ends where the next one, or the tensor, does.
+/// Returns the end of a table: the start of the next table, or the end of the tensor.
 std::int64_t table_end(const std::set<std::int64_t>& starts, std::int64_t start,
                        std::int64_t elements) {
   const auto next = starts.upper_bound(start);
@@ -54,7 +54,7 @@ Lookup Lookup::read(Inputs& in) {
   TORCH_CHECK(lookup.weights.defined(), "there are no weights");
   const std::vector<std::int64_t> starts = to_host(in.tensor());
   const std::vector<std::int64_t> columns = to_host(in.tensor());
-  lookup.total_dim = in.integer(columns.empty() ? 0 : columns.back());  // a backward has none
+  lookup.total_dim = in.integer(columns.empty() ? 0 : columns.back());  // a backward lacks it
   lookup.indices = in.tensor();
   lookup.offsets = in.tensor();
   lookup.pooling = static_cast<Pooling>(in.integer());

@@ -18,12 +18,12 @@ using torch::jit::Stack;
 
 namespace {
 
-/// Optimizer state beside the tables: its elements, and where each feature's part begins.
+/// Optimizer state of the tables: its elements, and the start of each feature's part.
 struct State {
   Tensor values;
   Tensor offsets;
 
-  /// The state of a feature's table as a matrix: as many columns as the table, or one a row.
+  /// Returns the state of a feature's table as a matrix, with as many columns as the table, or one.
   [[nodiscard]] Tensor table(const LookupFeature& feature, std::size_t index,
                              std::int64_t columns) const {
     const auto start = offsets.narrow(0, static_cast<std::int64_t>(index), 1).item<std::int64_t>();
@@ -31,8 +31,7 @@ struct State {
   }
 };
 
-/// The recorded arguments of the optimizers. One list for all of them: what an optimizer does not
-/// have is not there.
+/// The recorded arguments of all optimizers; each optimizer records only its own.
 struct Settings {
   static constexpr std::string_view kArguments =
       "gradient_clipping? max_gradient? momentum1_dev|momentum1_host? momentum1_uvm? "
@@ -65,7 +64,7 @@ State read_state(Inputs& in) {
 }
 
 Settings Settings::read(Inputs& in) {
-  // Six decimals are recorded: a smaller epsilon comes as 0, and 0/0 would be NaN.
+  // Traces hold six decimals: a smaller epsilon was recorded as 0, and 0/0 would be NaN.
   constexpr double kUsualEpsilon = 1e-8;
   constexpr double kUsualBeta1 = 0.9;
   constexpr double kUsualBeta2 = 0.999;
@@ -86,21 +85,21 @@ Settings Settings::read(Inputs& in) {
   return settings;
 }
 
-/// What one optimizer does to the rows reached: from their gradients to what is subtracted.
+/// An optimizer's step on the accessed rows: returns the values to subtract, from the gradients.
 using Update = Tensor (*)(const Settings&, const LookupFeature&, const RowGradients&);
 
 Tensor sgd(const Settings& settings, const LookupFeature&, const RowGradients& reached) {
   return reached.gradients * settings.learning_rate;
 }
 
-/// Adds `increment` to the state's rows and gives these.
+/// Adds `increment` to the state's rows and returns these rows.
 Tensor accumulate(const Tensor& state, const Tensor& rows, const Tensor& increment) {
   const Tensor updated = state.index_select(0, rows) + increment;
   state.index_copy_(0, rows, updated.to(state.scalar_type()));
   return updated;
 }
 
-/// The squares of the gradients; their means by row.
+/// Returns the squares of the gradients, or their means by row.
 template <bool kRowwise>
 Tensor squares(const Tensor& gradients) {
   return kRowwise ? gradients.square().mean(1, /*keepdim=*/true) : gradients.square();
@@ -114,14 +113,14 @@ Tensor adagrad(const Settings& settings, const LookupFeature& feature,
   return reached.gradients * settings.learning_rate / (sums.sqrt() + settings.epsilon);
 }
 
-/// Moves the state's rows towards `target` by 1 - beta and gives these.
+/// Moves the state's rows towards `target` by a factor of 1 - beta and returns these rows.
 Tensor decay(const Tensor& state, const Tensor& rows, const Tensor& target, double beta) {
   const Tensor updated = state.index_select(0, rows) * beta + target * (1 - beta);
   state.index_copy_(0, rows, updated.to(state.scalar_type()));
   return updated;
 }
 
-/// Rowwise is its second moment alone.
+/// If `kRowwise`, only the second moment is by row.
 template <bool kRowwise>
 Tensor adam(const Settings& settings, const LookupFeature& feature, const RowGradients& reached) {
   const std::size_t index = reached.feature;
@@ -135,8 +134,8 @@ Tensor adam(const Settings& settings, const LookupFeature& feature, const RowGra
          ((second / correction2).sqrt() + settings.epsilon);
 }
 
-/// The pieces of a flat tensor that a lookup's indices reach, in the largest pieces that tables of
-/// several widths have in common.
+/// Returns the parts of a flat tensor that a lookup's indices access, in the largest units that
+/// tables of several widths have in common.
 TableReach table_rows(const Lookup& lookup, const Tensor& flat,
                       const std::vector<std::int64_t>& starts, bool elementwise) {
   TORCH_CHECK(starts.size() >= lookup.features.size(), starts.size(), " offsets for ",
@@ -198,7 +197,7 @@ void update_tables(const Lookup& lookup, const Settings& settings, const Tensor&
   }
 }
 
-/// The gradient of the whole flat weights, zero where no index reached.
+/// Adds the gradient of the whole flat weights, which is zero except in accessed rows.
 void add_table_gradient(const Lookup& lookup, const Tensor& grad_output, const Tensor& gradient) {
   for (const RowGradients& reached : row_gradients(lookup, grad_output)) {
     const LookupFeature& feature = lookup.features[reached.feature];
@@ -208,8 +207,8 @@ void add_table_gradient(const Lookup& lookup, const Tensor& grad_output, const T
   }
 }
 
-/// The optimizer in "torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>"; "Dense" where the
-/// tables are ordinary parameters; empty for other labels.
+/// Returns the optimizer in "torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>"; "Dense" if
+/// the tables are ordinary parameters; empty for other labels.
 std::string_view optimizer_of(std::string_view label) {
   constexpr std::string_view kBefore = "LookupFunction_";
   constexpr std::string_view kAfter = "_Op";
@@ -227,7 +226,8 @@ struct NativeShape {
   std::size_t allocated = 0;
 };
 
-/// The first allocated tensor that looks like the flat weights; a new one where there is none.
+/// Returns the first allocated tensor with the layout of the flat weights; a new one if there is
+/// none.
 Tensor gradient_target(const Stack& stack, std::size_t first, const NativeShape& shape,
                        const Tensor& weights) {
   const std::size_t begin = first + shape.gradients + shape.arguments;
@@ -256,7 +256,7 @@ Results dense_backward(const Stack& stack, std::size_t first, const NativeShape&
 
 constexpr std::string_view kBy = "aten::_unique2, aten::index_add_ and aten::index_copy_";
 
-/// The backward pass as an operator of its own. It returns no gradient: the tables have taken it.
+/// The backward pass as a separate operator. It returns no gradient, because it updates the tables.
 template <Update update>
 Results backward(const Tensor& grad_output, const Lookup& lookup, const Settings& settings) {
   update_tables(lookup, settings, grad_output, update);
@@ -268,7 +268,7 @@ constexpr std::string_view kBackwardArguments =
     "D_offsets total_D? indices offsets pooling_mode indice_weights? output_dtype? "
     "gradient_clipping? max_gradient? momentum1_dev|momentum1_host? momentum1_uvm? "
     "momentum1_offsets? momentum2_dev|momentum2_host? momentum2_uvm? momentum2_offsets? eps? "
-    "learning_rate|learning_rate_tensor? beta1? beta2? weight_decay? iter?";  // as the two read
+    "learning_rate|learning_rate_tensor? beta1? beta2? weight_decay? iter?";  // of both
 
 constexpr SubstituteRow kRows[] = {
     {"fbgemm::split_embedding_backward_codegen_sgd_cpu", kBy, kBackwardArguments,
@@ -348,7 +348,8 @@ std::vector<TableReach> lookup_reach(std::span<const std::string> arguments, con
     if (!state.values.defined() || !state.offsets.defined() || state.values.numel() == 0) {
       continue;
     }
-    // As many elements as the weights: one a weight. Fewer: one a row.
+    // If the state has at least as many elements as the weights, it has one per weight; otherwise
+    // one per row.
     const bool elementwise = state.values.numel() >= lookup.weights.numel();
     reach.push_back(table_rows(lookup, state.values, to_host(state.offsets), elementwise));
   }

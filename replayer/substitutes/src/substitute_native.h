@@ -14,8 +14,8 @@
 
 namespace understudy::replayer {
 
-/// A function over the last `count` entries of the stack, which its results replace: what callBoxed
-/// does. `run` is given the stack and the place of the first entry.
+/// Makes a function like callBoxed: it replaces the last `count` entries of the stack by its
+/// results. `run` receives the stack and the index of the first entry.
 template <typename Run>
 std::function<void(torch::jit::Stack&)> on_stack(std::size_t count, Run run) {
   return [count, run = std::move(run)](torch::jit::Stack& stack) {
@@ -27,7 +27,7 @@ std::function<void(torch::jit::Stack&)> on_stack(std::size_t count, Run run) {
   };
 }
 
-/// What table_reach gives for fbgemm's lookups: the weights and the optimizer's states.
+/// Returns table_reach() for fbgemm's lookups: the weights and the optimizer's states.
 [[nodiscard]] std::vector<TableReach> lookup_reach(std::span<const std::string> arguments,
                                                    const torch::jit::Stack& stack);
 

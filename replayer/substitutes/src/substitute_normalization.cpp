@@ -17,7 +17,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// The third output of the CPU's operator is the inverse deviation, as cuDNN's saved variance is.
+/// The third output of the CPU's operator is the inverse deviation, like cuDNN's saved variance.
 template <bool kWithReserve>
 Results batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const Tensor& running_mean, const Tensor& running_var, bool training,
@@ -45,7 +45,7 @@ Results batch_norm_backward(const Tensor& input, const Tensor& grad_output, cons
 
 // --- the parts of a synchronized batch norm ---
 
-/// All dimensions but the channels'.
+/// Returns all dimensions except the channels'.
 std::vector<std::int64_t> reduced(const Tensor& input) {
   std::vector<std::int64_t> dims(static_cast<std::size_t>(input.dim()));
   std::iota(dims.begin(), dims.end(), 0);
@@ -53,14 +53,14 @@ std::vector<std::int64_t> reduced(const Tensor& input) {
   return dims;
 }
 
-/// A value a channel, shaped to broadcast over `input`.
+/// Reshapes one value per channel to broadcast over `input`.
 Tensor over(const Tensor& channels, const Tensor& input) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(input.dim()), 1);
   sizes[1] = channels.numel();
   return channels.reshape(sizes);
 }
 
-/// The dtype in which statistics are kept: half types' are floats.
+/// Returns the dtype of statistics: float for half types.
 at::ScalarType statistics_type(const Tensor& input) {
   return input.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
@@ -78,7 +78,8 @@ Results batch_norm_elemt(const Tensor& input, const Tensor& weight, const Tensor
   return {at::addcmul(over(shift, input), input, over(scale, input)).to(input.scalar_type())};
 }
 
-/// The mean and the inverse deviation of all. Of the input only the dtype would matter.
+/// Returns the mean and the inverse deviation over all ranks. Only the dtype of the input would
+/// matter, so the input is ignored.
 Results batch_norm_gather_stats(const Tensor& /*input*/, const Tensor& means,
                                 const Tensor& deviations, const Tensor& running_mean,
                                 const Tensor& running_var, double momentum, double epsilon,

@@ -24,7 +24,7 @@ namespace {
 
 // --- dropout ---
 
-/// Its probability is that of keeping an element, and its mask is of bytes.
+/// The recorded operator's probability is that of keeping an element, and its mask holds bytes.
 Results fused_dropout(const Tensor& input, double keep) {
   auto [output, mask] = at::native_dropout(input, 1 - keep, /*train=*/true);
   return {std::move(output), mask.to(at::kByte)};
@@ -34,7 +34,7 @@ Results masked_scale(const Tensor& input, const Tensor& mask, double scale) {
   return {input * mask.to(input.scalar_type()) * scale};
 }
 
-/// The state of a generator of random numbers: bytes, all of them alike.
+/// Makes the state of a random number generator from drawn bytes.
 Results dropout_state(const Fillers& fillers) {
   Tensor state = fillers.make(0, at::kCPU);
   if (state.defined() && state.scalar_type() == at::kByte) {
@@ -89,7 +89,7 @@ Results affine_grid_backward(const Tensor& grad, std::int64_t n, std::int64_t c,
   return {at::affine_grid_generator_backward(grad, {n, c, h, w}, /*align_corners=*/true)};
 }
 
-/// cuDNN gives the gradient together with the loss.
+/// cuDNN returns the gradient together with the loss.
 Results ctc_loss(const Tensor& log_probs, const Tensor& targets,
                  const std::vector<std::int64_t>& input_lengths,
                  const std::vector<std::int64_t>& target_lengths, std::int64_t blank,

@@ -10,7 +10,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// The gates with what biases there are.
+/// Adds the bias, if there is one.
 Tensor with_bias(Tensor gates, const Tensor& bias) {
   return bias.defined() ? gates + bias : std::move(gates);
 }
@@ -28,7 +28,7 @@ Results lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const T
   return {output * at::tanh(cy), cy, at::cat({input, forget, cell, output}, 1)};
 }
 
-/// `kForBoth`: of both sides' gates and biases, which are the same.
+/// If `kForBoth`, returns the gradients of both sides' gates and biases, which are equal.
 template <bool kForBoth>
 Results lstm_cell_backward(const Tensor& grad_hy, const Tensor& grad_cy, const Tensor& cx,
                            const Tensor& cy, const Tensor& workspace, bool has_bias) {

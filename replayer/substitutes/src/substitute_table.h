@@ -10,20 +10,20 @@
 
 namespace understudy::replayer {
 
-/// One operator with what stands in for it. The tables are data: each row has a test that compares
-/// it with the computation it stands for.
+/// One operator with its substitute. The tables are data: a test compares each row with the
+/// computation that it replaces.
 struct SubstituteRow {
-  /// Names, separated by blanks: each stands for all overloads, or is one overload, or a beginning
+  /// Names, separated by blanks. Each is an operator (all its overloads), one overload, or a prefix
   /// followed by '*'.
   std::string_view op;
   std::string_view by;         ///< for the report
-  std::string_view arguments;  ///< as ArgumentPlaces takes them, in the order `run` reads them
+  std::string_view arguments;  ///< as for ArgumentPlaces, in the order in which `run` reads them
   Results (*run)(Inputs&, const Fillers&);  ///< unpacked<function>
   Rung rung = Rung::kSubstituted;
 };
 
-/// One of a function's parameters: a `const Fillers&` is what the results were recorded as, all
-/// others are read in their order.
+/// Returns an argument for one of a function's parameters: a `const Fillers&` is the recorded
+/// results, others are read in their order.
 template <typename Parameter>
 decltype(auto) take_parameter(Inputs& in, const Fillers& fillers) {
   using Value = std::remove_cvref_t<Parameter>;
@@ -34,19 +34,19 @@ decltype(auto) take_parameter(Inputs& in, const Fillers& fillers) {
   }
 }
 
-/// `kFunction` with its parameters taken from a call's arguments: `unpacked<lstm_cell>`.
+/// Calls `kFunction` with arguments read from the call's: `unpacked<lstm_cell>`.
 template <auto kFunction>
 auto unpacked(Inputs& in, const Fillers& fillers) {
   const auto call = [&]<typename Returned, typename... Parameters>(
                         Returned (*function)(Parameters...)) {
-    // A list in braces is evaluated from the left to the right.
+    // A braced list is evaluated from left to right.
     return std::apply(function, std::tuple<decltype(take_parameter<Parameters>(in, fillers))...>{
                                     take_parameter<Parameters>(in, fillers)...});
   };
   return call(kFunction);
 }
 
-/// Whether `names`, as SubstituteRow::op is written, stand for the operator.
+/// Returns true if `names`, in the form of SubstituteRow::op, include the operator.
 [[nodiscard]] bool names_operator(std::string_view names, std::string_view op);
 
 [[nodiscard]] std::span<const SubstituteRow> convolution_rows();

@@ -52,7 +52,7 @@ std::optional<Substitute> find_substitute(std::string_view op,
       return found;
     }
   }
-  // These stand on the CPU's own attention.
+  // These substitutes use the CPU's own attention.
   if (device == c10::DeviceType::CPU) {
     std::optional<Substitute> found = search(attention_rows());
     return found ? found : search(attention_kernel_rows());

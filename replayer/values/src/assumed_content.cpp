@@ -25,7 +25,7 @@ std::string_view assumed_of(const Slot& slot) {
     return "itself, on a quantised tensor of an assumed scale";
   }
   if (slot.sparse && !slot.content) {
-    return "itself, on a sparse tensor without elements";  // of benchmarks that say nothing of it
+    return "itself, on a sparse tensor without elements";  // benchmarks without content for it
   }
   const bool is_assumed = slot.content && !slot.content->indices.empty() &&
                           slot.content->indices.front().why == et_schema::kAssumedElements;

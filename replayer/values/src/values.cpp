@@ -15,10 +15,10 @@ namespace {
 
 using et_schema::ValueRule;
 
-/// How a type without arithmetic of its own is stored, and what it holds where no rule speaks of
-/// it: any numbers that it can hold, so that no branch is always taken.
+/// How a dtype without arithmetic is stored, and its default rule: any storable numbers, so that no
+/// branch is always taken.
 struct Stored {
-  at::ScalarType as;  ///< whole numbers; the type itself where it has an arithmetic
+  at::ScalarType as;  ///< an integer dtype; the dtype itself if it has arithmetic
   std::optional<ValueRule> rule;
 };
 
@@ -74,7 +74,7 @@ at::Tensor as_numbers(const at::Tensor& tensor) {
   return numbers.set_(tensor.storage(), tensor.storage_offset(), tensor.sizes(), tensor.strides());
 }
 
-/// Random numbers of a device that depend on the key alone.
+/// Returns a device's generator, seeded by the key alone.
 at::Generator generator_of(c10::Device device, ValueKey key) {
   at::Generator generator = at::globalContext().defaultGenerator(device).clone();
   generator.set_current_seed(key.seed * kGolden + key.stream);

@@ -12,7 +12,7 @@ namespace {
 
 using et_schema::ValueRule;
 
-/// Throws where no content of `numel` elements can be what a rule says.
+/// Throws if no content of `numel` elements satisfies the rule.
 class Check {
  public:
   Check(const ValueRule& rule, std::int64_t numel) : rule_(rule), numel_(numel) {}

@@ -14,9 +14,9 @@ namespace {
 
 using et_schema::ValueRule;
 
-/// Elements looked at or written at once, so that temporaries stay small beside the tensor.
+/// Elements processed at once, to keep temporaries small.
 constexpr std::int64_t kChunk = std::int64_t{1} << 24U;
-constexpr std::int64_t kCodes = 256;  // of a byte
+constexpr std::int64_t kCodes = 256;  // values of a byte
 
 /// Calls visit(part) for the parts of a dense tensor, in any order of its elements.
 template <typename Visitor>
@@ -27,13 +27,14 @@ void for_each_chunk(const at::Tensor& tensor, Visitor visit) {
   }
 }
 
-/// The smallest normal number of a type with few enough exponents that usual draws fall below it.
+/// Returns the smallest normal number of a dtype with few exponents, so that common draws can be
+/// below it.
 std::optional<double> smallest_normal(at::ScalarType dtype) {
   constexpr double kSmallestHalf = 6.103515625e-05;  // 2^-14
   return dtype == at::kHalf ? std::optional(kSmallestHalf) : std::nullopt;
 }
 
-/// Draws that fall below the normal numbers of a type become 0.
+/// Sets subnormal draws to 0.
 void flush_subnormals(const at::Tensor& part) {
   if (const auto smallest = smallest_normal(part.scalar_type())) {
     part.masked_fill_(part.abs().lt(*smallest), 0);

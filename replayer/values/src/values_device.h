@@ -12,31 +12,30 @@
 
 namespace understudy::replayer {
 
-/// Fills a tensor by its device's own kernels, without a copy from the host. True if it did: of a
-/// float tensor without holes and a rule that tells no single values (zeros, constant, uniform,
-/// normal). Same distribution as fill_tensor's on the CPU, other numbers; the same ones for the
-/// same `generator` state.
+/// Fills a tensor by its device's own kernels, without a copy from the host. Returns true if it
+/// did: a float tensor without holes, and a rule without single values (zeros, constant, uniform,
+/// normal). The distribution equals fill_tensor's on the CPU, but the numbers differ; they are
+/// equal for equal states of `generator`.
 [[nodiscard]] bool fill_on_device(const at::Tensor& tensor, const et_schema::ValueRule& rule,
                                   at::Generator generator);
 
-/// scan() by the tensor's device: of dtypes whose bits an integer of the same width holds, and of
-/// those of one byte. Small copies to the host; takes memory for 2^24 elements. A GPU computes with
-/// subnormal numbers as fast as with others: they are not looked for. Another dtype: nothing.
+/// Runs scan() on the tensor's device, for dtypes as wide as an integer type. Copies little to the
+/// host; uses memory for 2^24 elements. Subnormal numbers are not searched, since GPUs compute with
+/// them at full speed. Returns nothing for other dtypes.
 [[nodiscard]] std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor);
 
-/// Where the exponent and the fraction of a floating type lie in its bits, read as a signed integer
-/// of its width.
+/// The layout of a floating type's bits, read as a signed integer of its width.
 struct FloatBits {
   at::ScalarType integer;
-  std::int64_t magnitude;  ///< all but the sign
+  std::int64_t magnitude;  ///< all bits but the sign
   std::int64_t infinity;   ///< exponent all ones, fraction 0
   std::int64_t normal;     ///< smallest normal number
 };
-/// None of dtypes of one byte and of those that are no floats.
+/// Returns nothing for 8-bit dtypes and for dtypes that are not floats.
 [[nodiscard]] std::optional<FloatBits> float_bits(at::ScalarType dtype);
 
-/// What occurs in a tensor of one byte an element, by the 256 codes that occur. Nothing of a dtype
-/// that is no such float.
+/// Returns the health of an 8-bit float tensor from the set of its codes. Returns nothing if
+/// `dtype` is not an 8-bit float.
 [[nodiscard]] std::optional<ValueHealth> health_of_codes(at::ScalarType dtype,
                                                          const std::array<bool, 256>& seen);
 

@@ -15,7 +15,7 @@
 namespace understudy::replayer {
 namespace {
 
-/// Signed integers and no branches, so that the compiler makes vector code of it.
+/// Signed integers and no branches, so that the compiler vectorises the loop.
 template <typename Bits>
 ValueHealth scan_bits(const void* data, std::int64_t count, const FloatBits& layout) {
   const auto* elements = static_cast<const Bits*>(data);
@@ -79,7 +79,8 @@ ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtyp
   }
 }
 
-/// Wide exponents alone: those of others are normal numbers of the float that is computed in.
+/// True for dtypes with float's exponents or wider; smaller dtypes are computed as float, where
+/// their subnormals are normal.
 bool costs_time_where_subnormal(at::ScalarType dtype) {
   switch (c10::toRealValueType(dtype)) {
     case at::kFloat:

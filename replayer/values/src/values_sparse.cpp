@@ -13,18 +13,18 @@ namespace {
 using et_schema::SparseContent;
 using et_schema::SparseLayout;
 
-/// (dimensions, elements).
+/// Returns (dimensions, elements).
 at::Tensor make_indices(const SparseContent& content, ValueKey key) {
   const auto dimensions = static_cast<std::int64_t>(content.indices.size());
   at::Tensor indices = at::empty({dimensions, content.elements}, at::kLong);
   for (std::int64_t dim = 0; dim < dimensions; ++dim) {
-    ++key.seed;  // of its own
+    ++key.seed;  // each dimension has its own seed
     fill_tensor(indices.select(0, dim), content.indices[static_cast<std::size_t>(dim)], key);
   }
   return indices;
 }
 
-/// (elements, dense sizes…), of order one where a row's elements are summed up.
+/// Returns (elements, dense sizes…); sums over a row's elements are of order one.
 at::Tensor make_values(const et_schema::Slot& slot, const c10::TensorOptions& options,
                        ValueKey key) {
   const SparseContent& content = *slot.content;

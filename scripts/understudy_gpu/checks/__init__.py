@@ -1,4 +1,4 @@
-"""The checks in their order; each runs in a process of its own, whose Python has torch."""
+"""The checks in order. Each runs in its own process, whose Python has torch."""
 
 import importlib
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ class Check:
     title: str
     place: str  # MODULE.FUNCTION below this package
     needs: tuple = ()  # checks that write files this one reads
-    not_on_cpu: str = ""  # why it is not run on a CPU; otherwise the CPU runs the same check
+    not_on_cpu: str = ""  # reason why the check is not run on a CPU; empty: a CPU runs the same check
 
     def run(self, machine, findings, work):
-        """Fills the findings; raises NotRun where the check cannot be made here."""
+        """Fills the findings; raises NotRun if the check cannot be made here."""
         module, _, function = self.place.partition(".")
         getattr(importlib.import_module(f".{module}", __name__), function)(machine, findings, work)
 

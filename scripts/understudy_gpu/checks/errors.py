@@ -1,4 +1,4 @@
-"""Errors of a device: whether they are reported, and whether they stay."""
+"""Checks whether errors of a device are reported, and whether they persist."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Facts about this machine, and what its driver lets a process ask."""
+"""Facts about this machine, and the queries that its driver allows."""
 
 import os
 import platform
@@ -9,8 +9,7 @@ import torch
 
 from ..nvml import INSTANT_POWER, Nvml
 
-# Fields of nvmlDeviceGetFieldValues, by NVML's numbers: the GPU's average power and its power of the
-# moment.
+# Fields of nvmlDeviceGetFieldValues, by NVML's numbers: the GPU's average and instantaneous power.
 FIELDS = {"power_average": 185, "power_instant": INSTANT_POWER}
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]

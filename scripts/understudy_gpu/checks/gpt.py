@@ -1,4 +1,4 @@
-"""Captures a large GPT once, and checks what its replay must have in common with it."""
+"""Captures a large GPT once, and compares its replay with it."""
 
 import json
 import statistics
@@ -43,7 +43,7 @@ def capture(machine, findings, work):
 
 
 def alone(machine, findings, work):
-    """Holds the benchmark of the traced step's profile alone to the trace's."""
+    """Compares the benchmark made from the traced step's profile alone with the trace's."""
     bench_of(work)
     bench = machine.generate(work / "gpt" / "rank-0.kineto.json.gz", work / "gpt_alone.et")
     report = machine.replay(bench, work / "gpt_alone.json", *ITERATIONS)
@@ -113,7 +113,7 @@ def planted(machine, findings, work):
 
 
 def _compare(machine, findings, base, new, what, verdict):
-    """The verdict on products. compare ends with 1 where something is slower, so its status is ignored."""
+    """Returns the verdict on products. compare ends with 1 if something is slower, so its status is ignored."""
     done = machine.start(machine.bin / "compare", base, new, "--format", "json")
     try:
         rows = json.loads(done.stdout)["rows"]

@@ -1,4 +1,4 @@
-"""Runs steps of operators that GPUs treat in a special way."""
+"""Runs steps of operators that GPUs handle in a special way."""
 
 import torch
 
@@ -46,7 +46,7 @@ def products(machine, findings, work):
 
 
 def launches(machine, findings, work):
-    """Launches kernels of Triton from their machine code, and holds what they give to the same by operators."""
+    """Launches Triton kernels from their machine code, and compares their results with those of operators."""
     architecture = "sm_{}{}".format(*torch.cuda.get_device_capability())
     for name in ("usual", "special"):
         checksums = work / f"launches.{name}.checksums"

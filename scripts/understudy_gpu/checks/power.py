@@ -10,7 +10,7 @@ from ..machine import NotRun
 
 IDLE_S, BUSY_S = 1.5, 2.0
 SIDE = 8192
-MOST_PERIOD_MS = 105  # of the counter, so that a window of 2 s knows its energy to 5 %: an H100's moves every 100 ms
+MOST_PERIOD_MS = 105  # longest period of the counter, so that the energy of 2 s is known to 5 %: an H100's changes every 100 ms
 POWER_SHARE = 0.2  # allowed difference between energy ÷ time and the mean of the power readings
 SM_UTILISATION, TENSOR_UTILISATION, DRAM_UTILISATION = 2, 5, 10  # nvmlGpmMetricId_t
 LEAST_TENSOR_PERCENT = 30
@@ -37,8 +37,7 @@ def _products(matrices, until):
 
 
 def _period_ms(nvml):
-    """The time between changes of the counter while the GPU idles; None if it did not change
-    twice."""
+    """Returns the time between changes of the counter while the GPU idles; None if it did not change twice."""
     changes, last, end = [], nvml.energy_j(), time.monotonic() + IDLE_S
     while time.monotonic() < end:
         now = nvml.energy_j()

@@ -1,4 +1,4 @@
-"""Clocks: events, the replay's device_ms, and the kernels that torch.profiler shows."""
+"""Compares clocks: events, the replay's device_ms, and the kernels that torch.profiler shows."""
 
 import statistics
 import time
@@ -10,14 +10,14 @@ from ..layout import PROGRAMS
 from ..profiles import in_order, kernels_of
 
 ROUNDS = 10
-HOLD_CYCLES = 20_000_000  # about 10 ms; all launches that are measured are issued within them
+HOLD_CYCLES = 20_000_000  # about 10 ms; all measured launches are issued within this time
 SPIN_CYCLES = 2_000_000
 MOST_EMPTY_MS = 0.02
 SHARE = 0.05
 SMALL_MS = 0.004  # start and end of a short kernel, and the events' own time
 CPU_SHARE = 0.25
 QUEUE_LAUNCHES = 3000
-LEAST_QUEUE = 512  # launches of one operator, timed after the stream was held
+LEAST_QUEUE = 512  # launches of one operator, timed after the stream was blocked
 QUEUE_HOLD_MS = 300
 
 
@@ -26,7 +26,7 @@ def side(device):
 
 
 def _spans(device):
-    """Name → the work that is timed."""
+    """Returns name → the work that is timed."""
     n = side(device)
     kind = torch.bfloat16 if device == "cuda" else torch.float32
     a, b, c = (torch.randn(n, n, device=device, dtype=kind) for _ in range(3))
@@ -65,7 +65,7 @@ def _events(findings):
             findings.expect("an empty span between events, ms", by_event <= MOST_EMPTY_MS,
                             f"{MOST_EMPTY_MS} at most", f"{by_event:.4f}")
             continue
-        # In each round a spinning kernel, by far the longest, holds the stream.
+        # In each round a spinning kernel, by far the longest, blocks the stream.
         kernels = kernels_of(seen)
         shown = [kernel["dur"] / 1e3 for kernel in kernels if "spin" not in kernel["name"]] \
             if name != "spin" else sorted(kernel["dur"] / 1e3 for kernel in kernels)[:ROUNDS]
@@ -79,7 +79,7 @@ def _events(findings):
 
 
 def _host_clock(findings):
-    """The same check on a CPU: the host's clock against the operators' times in a profile."""
+    """The same check on a CPU: compares the host's clock with the operators' times in a profile."""
     for name, run_span in _spans("cpu").items():
         run_span()
         with profile(activities=[ProfilerActivity.CPU], acc_events=True) as seen:
@@ -108,7 +108,7 @@ def device_times(machine, findings, work):
     bench = machine.generate(traces, work / "spans.et")
     on_gpu = machine.device == "cuda"
     key = "device_ms" if on_gpu else "ms"
-    # Both are of one run: a GPU at its power limit changes its clocks from one to the next by more than SHARE.
+    # Both come from one run: between runs, a GPU at its power limit changes its clocks by more than SHARE.
     events, report = machine.profiled_replay(bench, work / "spans_profiled.json")
     row = next(row for row in report["operators"] if row["name"] == "aten::matmul")
     by_name = {}
@@ -126,7 +126,7 @@ def device_times(machine, findings, work):
 
 
 def queue(_machine, findings, _work):
-    """Counts launches after the stream was held, until one of them waits."""
+    """Counts launches after the stream was blocked, until one of them waits."""
     small = torch.zeros(8, device="cuda")
     small.add_(1)
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -39,14 +39,14 @@ def product(a_ptr, b_ptr, c_ptr, SIDE: tl.constexpr):
 
 @triton.jit
 def described(x_ptr, y_ptr, SIDE: tl.constexpr):
-    """Makes its descriptors in memory that the launch hands out."""
+    """Makes its descriptors in memory that the launch allocates."""
     x = tl.make_tensor_descriptor(x_ptr, [SIDE, SIDE], [SIDE, 1], [16, SIDE])
     y = tl.make_tensor_descriptor(y_ptr, [SIDE, SIDE], [SIDE, 1], [16, SIDE])
     y.store([tl.program_id(0) * 16, 0], x.load([tl.program_id(0) * 16, 0]) * 2)
 
 
 def number(value):
-    """A trace tells what torch.full is given, and not which numbers Python hands to operators."""
+    """A trace records torch.full's arguments, but not the numbers that Python passes to operators."""
     return torch.full((), value)
 
 
@@ -55,7 +55,7 @@ def differs(got, wanted):
 
 
 def update(parameter, gradient, mean, square):
-    """A step of Adam, which changes its tensors."""
+    """Runs a step of Adam, in place."""
     mean.lerp_(gradient, 0.1)
     square.addcmul_(gradient, gradient, value=0.01)
     parameter.addcdiv_(mean, square.sqrt(), value=-0.01)

@@ -41,13 +41,13 @@ Json json_of(const std::vector<Run>& runs) {
   return list;
 }
 
-// The speed probe is no row of a comparison.
+// The speed probe is not a row of a comparison.
 constexpr et_schema::EnumNames<RowKind::kSpeedProbe> kKindNames("iteration", "common", "class",
                                                                 "gap", "operator",
                                                                 "operator on the device",
                                                                 "collective", "");
 
-/// All but the rows.
+/// Returns everything except the rows.
 Json head_of(const Comparison& comparison, const std::vector<Run>& a, const std::vector<Run>& b) {
   Json differences = Json::array();
   for (const comparer::EnvironmentDifference& row : comparison.differences) {

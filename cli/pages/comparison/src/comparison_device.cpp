@@ -14,7 +14,7 @@ using comparer::DeviceRow;
 using comparer::DeviceStep;
 using Json = nlohmann::ordered_json;
 
-/// Names of kernels fill screens; the data has them whole.
+/// Kernel names are long: the page cuts them, the data has them in full.
 constexpr std::size_t kMostOfName = 70;
 
 Json row_json(const DeviceRow& row) {
@@ -78,7 +78,7 @@ std::string device_sentence(const Json& device) {
       cli::share_text(shared.at("b_ms").get<double>() / b_ms));
 }
 
-/// Where the step changed otherwise than the device's time in it did.
+/// Returns a sentence if the step's change differs from that of its device time.
 std::string host_sentence(const Json& device) {
   constexpr double kMuch = 0.1;
   const auto of = [&](const char* side, const char* key) {

@@ -91,7 +91,7 @@ std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json
   return figures;
 }
 
-/// Iteration times of all runs of a side, in a column of the table.
+/// Writes the iteration times of all runs of a side into a column of the table.
 void add_samples(Table& table, std::size_t column, const std::vector<Run>& runs) {
   std::size_t place = 0;
   for (const Run& run : runs) {

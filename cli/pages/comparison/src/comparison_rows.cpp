@@ -22,7 +22,7 @@ std::string verdict_text(const Row& row) {
   return row.why.empty() ? verdict : fmt::format("{} ({})", verdict, row.why);
 }
 
-/// An end of the interval; one that is so wide says nothing.
+/// Returns an end of the interval; an empty cell if the interval is too wide to be useful.
 Cell end_of(const std::optional<Ratio>& ratio, double Ratio::*part) {
   constexpr double kMostWidth = 10;
   return ratio && ratio->high <= kMostWidth * ratio->low
@@ -79,7 +79,7 @@ Section classes_section(const Comparison& comparison, bool by_device) {
                          by_device ? "Classes of operators, by the device's own time"
                                    : "Classes of operators, by cost",
                          "class", nullptr, is_class);
-  // By the columns of table_of().
+  // Indexes of the columns of table_of().
   table.plots = {
       {.draw = Draw::kInterval,
        .caption = "B ÷ A by class, with 95 % intervals; right of the line B takes longer.",

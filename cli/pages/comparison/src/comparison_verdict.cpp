@@ -18,7 +18,7 @@ using comparer::RowKind;
 using comparer::Run;
 using comparer::Verdict;
 
-/// "by 3.1 %"; what takes several times as long is not told in per cent: "to 66 times".
+/// Returns "by 3.1 %"; for large ratios "to 66 times".
 std::string amount_of(double ratio) {
   constexpr double kFirstTimes = 3;
   if (ratio < kFirstTimes) {
@@ -27,8 +27,8 @@ std::string amount_of(double ratio) {
   return fmt::format("to {:.{}f} times", ratio, ratio < 10 ? 1 : 0);
 }
 
-/// "matmul by 3.1 % (+1.86 ms)" of the classes with a verdict; operators where no class has it, by
-/// the device's own time if that is known.
+/// Returns "matmul by 3.1 % (+1.86 ms)" for the classes with a verdict; if there are none, for
+/// operators. Device time is used if known.
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
   std::vector<std::string> classes;
   std::vector<std::string> others;
@@ -37,7 +37,7 @@ std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
-    // A change that the clock does not show is one beside the rest.
+    // If the row's own ratio has no verdict, the ratio to the rest of the step has it.
     const comparer::Ratio& change = row.why.empty() ? *row.ratio : *row.beside_rest;
     const std::string ms =
         row.why.empty()
@@ -80,7 +80,7 @@ std::string verdict_sentence(const Comparison& comparison) {
 
 std::string comparison_advice(const Comparison& comparison, const std::vector<Run>& a,
                               const std::vector<Run>& b) {
-  // A prediction is as sure as it gets.
+  // More runs cannot make a prediction surer.
   std::set<std::string> more_samples;
   bool has_profile = false;
   bool has_prediction = false;

@@ -1,6 +1,6 @@
 "use strict";
-// Draws the document of the element "page" (docs/pages.md, "The document"). Texts of it become text nodes and values of
-// attributes, never markup. It knows hints, and no figure, table or page by its name.
+// Draws the document in the element "page" (docs/pages.md, "The document"). Its texts only become text nodes and values
+// of attributes, never markup. The script knows hints, but no figure, table or page by name.
 const understudy = (() => {
   performance.mark("understudy:start");
 
@@ -9,7 +9,7 @@ const understudy = (() => {
   const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
   const clean = (text) => String(text).replace(CONTROLS, "\ufffd");
 
-  // Attributes without a value are left out; children are nodes, texts or nothing.
+  // Omits attributes without a value; children are nodes, texts or nothing.
   function filled(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
       if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, clean(value));
@@ -32,7 +32,7 @@ const understudy = (() => {
 
   // ---- Figures, as pages/table.cpp writes them
 
-  // As fmt rounds: to the nearest, an exact tie to the even digit.
+  // Rounds as fmt does: to the nearest, exact ties to the even digit.
   function fixed(value, digits) {
     const scaled = Math.abs(value) * 10 ** digits;
     const below = Math.floor(scaled);
@@ -94,7 +94,7 @@ const understudy = (() => {
   // ---- Tables that are sorted, searched and turned over
 
   class DataTable {
-    // A person sees the order of fewer rows at a glance.
+    // Fewer rows need no sorting: their order is visible at a glance.
     static LEAST_SORTED = 4;
 
     constructor(data) {
@@ -161,7 +161,7 @@ const understudy = (() => {
       this.show();
     }
 
-    // On a narrow screen each row is a card, whose figures stand beside their columns' titles.
+    // On a narrow screen each row is a card, with figures beside their columns' titles.
     cell(value, i) {
       const column = this.data.columns[i];
       if (i === 0) return make("th", { scope: "row" }, content(value, column.hint));
@@ -192,9 +192,9 @@ const understudy = (() => {
   const box = (x, y, width, height, classes) =>
     shape("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), class: classes });
 
-  // Numbers along a line from `from` to `to`, rounded outwards to ticks of 1, 2 or 5 times a power of ten.
+  // Scale of numbers from `from` to `to`, rounded outwards to ticks of 1, 2 or 5 times a power of ten.
   function axis(low, high, from, to, one = 1) {
-    const room = from > to ? 30 : 60;  // a tick's, upwards or to the right
+    const room = from > to ? 30 : 60;  // pixels per tick, vertical or horizontal
     [low, high] = [low / one, high / one];
     if (!(high > low)) {
       const around = low === 0 ? 1 : Math.abs(low) / 10;
@@ -227,7 +227,7 @@ const understudy = (() => {
     return list("ul", { class: "legend" }, names.map((name, i) => [colour(i), name]));
   }
 
-  // `draw` makes the height and the shapes of a drawing of some width.
+  // `draw` returns the height and the shapes of a drawing of a given width.
   function picture(draw, names, caption, description) {
     const svg = shape("svg", { role: "img", "aria-label": [caption, ...description].join(" ") });
     const node = make("figure", {}, legend(names), svg, make("figcaption", {}, caption));
@@ -280,8 +280,8 @@ const understudy = (() => {
     return picture(draw, titles, ofMany(plot, table.rows), description);
   }
 
-  // Values decide what is shown. An interval counts as far as it is not much wider than they are apart, so that one that
-  // says nothing does not squeeze the others.
+  // The values determine the shown range. An interval counts only up to about the spread of the values, so that a very
+  // wide interval does not squeeze the others.
   function intervalExtent(rows, reference) {
     const values = rows.map((row) => row.value).concat(finite(reference) ? [reference] : []);
     const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -346,7 +346,7 @@ const understudy = (() => {
     return sorted[below] + (position - below) * (sorted[Math.min(below + 1, sorted.length - 1)] - sorted[below]);
   }
 
-  // What is drawn of samples: those far from the others (six times the distance of the quartiles) are told by number.
+  // Selects the samples to draw: outliers (beyond six times the distance of the quartiles) are only counted.
   function drawnRange(all) {
     let [low, high] = [Infinity, -Infinity];
     for (const { values } of all) {
@@ -359,7 +359,7 @@ const understudy = (() => {
     return { low, high, left };
   }
 
-  // Freedman and Diaconis (1981): bins of 2·(third − first quartile) ÷ ∛n, by the samples that ask for most.
+  // Freedman and Diaconis (1981): bins of 2·(third − first quartile) ÷ ∛n; the samples with most bins decide.
   function binsOf(all, { low, high }) {
     const asked = all.map(({ values }) => {
       const width = (2 * (quantile(values, 0.75) - quantile(values, 0.25))) / Math.cbrt(values.length);
@@ -485,8 +485,8 @@ const understudy = (() => {
       return Series.LEFT + (place / Math.max(1, this.last)) * (this.width - Series.LEFT - Series.RIGHT);
     }
 
-    // A line through all values or, where there are more than columns of pixels, a stroke in each from its lowest to its
-    // highest. It breaks where a value is missing.
+    // A line through all values. If there are more values than columns of pixels, each column is a stroke from its
+    // lowest to its highest value. The line breaks where a value is missing.
     path(column, y) {
       const { rows } = this.table;
       const step = Math.max(1, Math.floor(rows.length / 800));
@@ -513,7 +513,7 @@ const understudy = (() => {
     axisOfValues() {
       const values = this.table.rows.flatMap((row) => this.plot.columns.map((column) => row[column]).filter(finite));
       const [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
-      // Bytes have round numbers of their own.
+      // Ticks of bytes are round multiples of a power of 1024.
       const one = this.hint === "bytes" ? 1024 ** Math.floor(Math.log2(Math.max(high, 1)) / 10) : 1;
       return axis(this.plot.from_zero ? Math.min(0, low) : low, high, Series.BOTTOM, Series.TOP, one);
     }
@@ -614,7 +614,7 @@ const understudy = (() => {
       this.later();
     }
 
-    // `at`: the place that stays where it is, from 0 (left) to 1 (right).
+    // `at`: the position that zooming keeps, from 0 (left) to 1 (right).
     zoom(factor, at = 0.5) {
       const stays = this.from + (this.to - this.from) * at;
       const span = (this.to - this.from) * factor;
@@ -626,7 +626,7 @@ const understudy = (() => {
       this.show(this.from + step, this.to + step);
     }
 
-    // For those who have neither a wheel nor a keyboard.
+    // For users without a wheel or a keyboard.
     buttons() {
       return make(
         "div",
@@ -649,7 +649,7 @@ const understudy = (() => {
         if (event.ctrlKey || event.metaKey || event.altKey || !this.key(event.key)) return;
         event.preventDefault();
       });
-      // The wheel alone scrolls the page.
+      // The wheel without a key scrolls the page.
       const wheel = (event) => {
         if (!event.ctrlKey && !event.shiftKey) return;
         event.preventDefault();
@@ -669,7 +669,7 @@ const understudy = (() => {
       for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, () => (dragged = null));
     }
 
-    // Where each lane is; a group's name stands above its lanes.
+    // Positions of the lanes; a group's name is above its lanes.
     place() {
       let y = Lanes.AXIS;
       let group = "";
@@ -693,7 +693,7 @@ const understudy = (() => {
       });
     }
 
-    // The first event that starts at `time` or later; with `isAfter` the first that starts later.
+    // Returns the first event that starts at `time` or later; with `isAfter` the first that starts later.
     search(lane, time, isAfter) {
       let [low, high] = [0, lane.count];
       while (low < high) {
@@ -704,13 +704,13 @@ const understudy = (() => {
       return low;
     }
 
-    // The event nearest to a time.
+    // Returns the event nearest to a time.
     nearest(number, time) {
       return Math.max(0, this.search(this.lanes[number], time, true) - 1);
     }
 
     draw() {
-      const width = this.canvas.clientWidth;  // the first time the browser lays out the page for it
+      const width = this.canvas.clientWidth;  // the first access makes the browser lay out the page
       const began = performance.now();
       const ratio = devicePixelRatio || 1;
       this.canvas.width = Math.max(1, Math.round(width * ratio));
@@ -723,7 +723,7 @@ const understudy = (() => {
       this.drawAxis(pen, width);
       const colours = Array.from({ length: Lanes.COLOURS }, (_, i) => colour("--c" + i));
       this.lanes.forEach((lane, i) => this.drawLane(pen, lane, i, width, colours));
-      // How long it took, for the benchmark.
+      // Drawing time, read by the benchmark.
       this.canvas.dataset.drawMs = (performance.now() - began).toFixed(2);
     }
 
@@ -805,14 +805,14 @@ const understudy = (() => {
       if (time <= end(this.lanes[number], found) + 3 / this.scale) this.choose(number, found);
     }
 
-    // The next lane with events in a direction, or the same.
+    // Returns the next lane with events in a direction, or the same lane.
     laneBeside(lane, step) {
       let next = lane + step;
       while (next >= 0 && next < this.lanes.length && this.lanes[next].count === 0) next += step;
       return next >= 0 && next < this.lanes.length ? next : lane;
     }
 
-    // Whether it was a key of ours.
+    // Returns true if the key was handled.
     key(key) {
       const works = {
         "+": () => this.zoom(0.5),
@@ -832,7 +832,7 @@ const understudy = (() => {
       return true;
     }
 
-    // Chooses an event beside the chosen one: of another lane, or later or earlier.
+    // Selects the event next to the selected one: on another lane, or later or earlier.
     step(lanes, events) {
       const lane = this.chosen ? this.chosen.lane : this.laneBeside(-1, 1);
       const next = this.chosen && lanes !== 0 ? this.laneBeside(lane, lanes) : lane;
@@ -861,11 +861,11 @@ const understudy = (() => {
   function tableNodes(table) {
     const pictures = table.plots.map((plot) => (Object.hasOwn(plots, plot.hint) ? plots[plot.hint](plot, table) : null));
     const isUnknown = table.plots.some((plot) => !Object.hasOwn(plots, plot.hint));
-    // What cannot be drawn is read.
+    // A plot of an unknown kind is shown as a table.
     return [pictures, table.shown > 0 || isUnknown ? new DataTable(table).nodes : null].flat(2);
   }
 
-  // Names and values; a note stands below its value.
+  // Names and values; a note is shown below its value.
   function definitions(classes, facts) {
     const note = (fact) => (fact.note ? make("dd", { class: "note" }, fact.note) : null);
     const entry = (fact) => [make("dt", {}, fact.name), make("dd", {}, factNodes(fact)), note(fact)];
@@ -925,7 +925,7 @@ const understudy = (() => {
   drawAll();
   addEventListener("resize", drawAll);
   addEventListener("beforeprint", drawAll);
-  // The address may name a section, which was not there when the browser looked for it.
+  // The address may name a section that did not exist when the browser looked for it.
   if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   performance.mark("understudy:ready");
   document.documentElement.dataset.ready = "";

@@ -13,13 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// An element of a list, and what the list lies in: nothing where that is no list itself.
+/// An element of a list, and the object that holds the list; null if that is not in a list itself.
 struct Row {
   const Json* element = nullptr;
   const Json* around = nullptr;
 };
 
-/// The rows of a place.
+/// Collects the rows of a place.
 class Rows {
  public:
   Rows(const Json& data, const std::string& at) {
@@ -76,7 +76,7 @@ Cell cell_at(const Row& row, const Column& column) {
              : cell_of(std::optional(value->get<double>() * column.scale));
 }
 
-/// "0–3, 5" of rising numbers.
+/// Returns "0–3, 5" for increasing numbers.
 std::string ranges_of(const std::vector<std::uint64_t>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {
@@ -105,7 +105,7 @@ void add(Cell& sum, const Cell& more) {
   }
 }
 
-/// Rows that several lists have in common, told once.
+/// Merges rows that several lists have in common.
 class Joined {
  public:
   explicit Joined(const std::vector<Column>& columns)
@@ -124,7 +124,7 @@ class Joined {
     for (std::size_t i = 0; i < row.size(); ++i) {
       key += columns_[i].is_sum ? "" : cell_text(row[i], columns_[i].kind) + '\n';
     }
-    if (rank_ < row.size()) {  // a rank's rows of one key are several
+    if (rank_ < row.size()) {  // a rank can have several rows with one key
       key += std::to_string(again_[{key, rank}]++);
     }
     const auto [found, is_new] = places_.try_emplace(key, rows_.size());
@@ -141,7 +141,7 @@ class Joined {
     ranks_[found->second].push_back(rank);
   }
 
-  /// `lists`: how many there were.
+  /// `lists`: number of lists.
   void finish(Table& table, std::size_t lists) {
     if (rank_ < columns_.size() && lists == 1) {
       table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(rank_));
@@ -169,7 +169,7 @@ class Joined {
   std::vector<std::vector<std::uint64_t>> ranks_;
 };
 
-/// "/ranks/*/opened" → "ranks-opened-table".
+/// Returns "ranks-opened-table" for "/ranks/*/opened".
 std::string id_of(const std::string& at) {
   std::string id;
   for (const char character : at) {

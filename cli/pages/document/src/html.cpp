@@ -18,7 +18,7 @@ constexpr et_schema::EnumNames<Tone::kNeutral> kToneNames("good", "attention", "
 constexpr et_schema::EnumNames<Draw::kSeries> kDrawNames("distribution", "interval", "bar",
                                                          "series");
 
-/// A whole number without ".0": half as long.
+/// Whole numbers are written without ".0", which halves their length.
 Json json_of(double value) {
   constexpr double kMostWhole = 1e15;
   return std::abs(value) < kMostWhole && value == std::floor(value)

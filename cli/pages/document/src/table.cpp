@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kUnknown = "–";
 
 std::string number_text(double value, CellKind kind) {
-  // So large a number is a limit of its formula; its digits say nothing.
+  // A number this large is an artefact of its formula; its digits mean nothing.
   constexpr double kHuge = 1e15;
   if (std::abs(value) >= kHuge) {
     return fmt::format("{:.3e}", value);
@@ -68,7 +68,7 @@ Table drawn(Table table, Plot plot) {
 }
 
 std::string address_of(const Link& link) {
-  // Nothing in a relative address can be taken for a scheme or a host.
+  // Only characters that cannot form a scheme or a host in a relative address.
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/#%";
   std::string address = link.href.starts_with('/') ? "." : "";
@@ -87,7 +87,7 @@ std::string fact_text(const Fact& fact) {
 }
 
 Cell cell_of(const std::optional<double>& number) {
-  // + 0.0: a zero has no sign.
+  // + 0.0 turns −0 into 0.
   return number && std::isfinite(*number) ? Cell(*number + 0.0) : Cell();
 }
 

@@ -17,14 +17,14 @@ bool is_number(CellKind kind) {
   return kind != CellKind::kText && kind != CellKind::kVerdict;
 }
 
-/// Characters as a terminal counts them: bytes that continue one are left out.
+/// Returns the number of UTF-8 characters: continuation bytes are not counted.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-/// Rows as lines of aligned cells, two blanks between them and in front; no cell can leave its
-/// place. `are_right`: by column, the side of its cells.
+/// Returns rows as lines of aligned cells, with two blanks between and before them. Cells cannot
+/// break the layout. `are_right`: columns that are aligned to the right.
 std::string aligned(std::vector<std::vector<std::string>> rows,
                     const std::vector<bool>& are_right) {
   std::vector<std::size_t> widths(are_right.size());
@@ -68,7 +68,7 @@ std::string text_of(const Facts& facts) {
   return aligned(std::move(rows), {has_numbers, false}) + words;
 }
 
-/// A name of C++ without its namespaces: "void vectorized_kernel<4, GeluFunctor<float> >".
+/// Returns a C++ name without its namespaces: "void vectorized_kernel<4, GeluFunctor<float> >".
 std::string without_namespaces(std::string_view name) {
   constexpr std::string_view kUnnamed = "(anonymous namespace)";
   const auto is_of_word = [](char letter) {
@@ -93,15 +93,15 @@ std::string without_namespaces(std::string_view name) {
   return left;
 }
 
-/// Cuts a text. What tells templated kernels apart stands far behind in their names, so these lose
-/// their namespaces first.
+/// Cuts a text. Templated kernels differ near the end of their names, so their namespaces are
+/// removed first.
 std::string shortened(std::string text, std::size_t most) {
   if (text.size() > most && text.find('<') != std::string::npos) {
     text = without_namespaces(text);
   }
   if (text.size() > most) {
     while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0U) == 0x80U) {
-      --most;  // not within a character
+      --most;  // must not cut within a character
     }
     text = text.substr(0, most) + "…";
   }
@@ -140,7 +140,7 @@ std::string text_of(const Notes& notes) {
   return text;
 }
 
-/// A table's caption is a heading of its own; what stands before the first one has the section's.
+/// A table's caption is a heading of its own; blocks before the first one have the section's.
 std::string text_of(const Section& section) {
   std::string text;
   const auto begin = [&text](const std::string& heading) {

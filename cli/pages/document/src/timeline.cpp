@@ -13,10 +13,10 @@ namespace understudy::pages {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
-/// Colours there are; kinds beyond them share the last one.
+/// Number of colours; further kinds share the last one.
 constexpr std::size_t kColours = 10;
 
-/// Time in which at least one event runs.
+/// Returns the time in which at least one event runs.
 double busy_ns(const TimelineLane& lane) {
   et_schema::Stretches stretches;
   for (const TimelineEvent& event : lane.events) {
@@ -25,7 +25,7 @@ double busy_ns(const TimelineLane& lane) {
   return static_cast<double>(total_ns(et_schema::merged_stretches(std::move(stretches))));
 }
 
-/// From the first event's start to the last one's end.
+/// Returns the time from the first event's start to the last one's end.
 double whole_ns(const Timeline& plot) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = std::numeric_limits<std::int64_t>::min();

@@ -17,7 +17,7 @@ std::string night_text(const Json& result) {
   return result.at("night").is_null() ? "–" : text_in(result, "night");
 }
 
-/// Where a series changed: the night of its first result that is another.
+/// Returns the night in which a series changed: that of the first result after the change.
 std::string night_of(const Json& change, const Json& results) {
   const std::uint64_t index = count_in(change, "index");
   return index < results.size() ? night_text(results[index]) : "–";
@@ -31,7 +31,7 @@ bool is_predicted(const Json& platform) {
   return platform.at("results").back().at("source") == fleet::kPredicted;
 }
 
-/// `at`: where the platform stands in the document.
+/// `at`: JSON pointer to the platform.
 Table time_series(const Json& document, const std::string& at, const std::string& id) {
   const Json& platform = document.at(Json::json_pointer(at));
   Table table = table_at(document, at + "/results", "",
@@ -55,7 +55,7 @@ Table time_series(const Json& document, const std::string& at, const std::string
                 .from_zero = false});
 }
 
-/// The classes that take most time, by night.
+/// Returns a series by night of the classes that take most time.
 Table class_series(const Json& results, const std::string& id) {
   std::map<std::string, double> sums;
   for (const Json& result : results) {
@@ -115,7 +115,7 @@ Table results_table(const Json& document, const std::string& at, const SiteFrame
       {texts("night"), texts("date"), figures("ms"), figures("from", "low_ms", 1, kInterval),
        figures("to", "high_ms", 1, kInterval), percents("coverage"),
        byte_counts("peak", "peak_bytes"), texts("source"), texts("software"), texts("report")});
-  table.at.clear();  // its rows stand the other way round
+  table.at.clear();  // the data has its rows in the other order
   table.shown = 20;
   std::ranges::reverse(table.rows);
   link_nights(table, frame, "night");
@@ -165,7 +165,7 @@ struct Verdict {
   std::string text;
 };
 
-/// The newest result against the level before the last change.
+/// Compares the newest result with the level before the last change.
 Verdict since_last_change(const Json& platform) {
   const Json& results = platform.at("results");
   const Json& change = platform.at("changes").back();

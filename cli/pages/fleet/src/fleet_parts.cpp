@@ -15,7 +15,7 @@
 namespace understudy::pages {
 namespace {
 
-/// Texts of a column as links, as far as they have a page.
+/// Turns the texts of a column into links if they have a page.
 void link_column(Table& table, const std::string& key,
                  const std::function<std::string(const std::string&)>& href_of) {
   const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
@@ -27,7 +27,7 @@ void link_column(Table& table, const std::string& key,
   }
 }
 
-/// Letters, digits and "-"; at most so many characters.
+/// Reduces a text to letters, digits and "-", at most `most` characters.
 std::string plain(const std::string& text, std::size_t most) {
   std::string name;
   for (const char character : text.substr(0, most)) {
@@ -114,7 +114,7 @@ std::string change_text(double ratio) {
 
 std::string page_name(const std::string& kind, const std::string& name) {
   constexpr std::size_t kMost = 48;
-  constexpr int kUnusedBits = 16;  // twelve digits tell a fleet's names apart
+  constexpr int kUnusedBits = 16;  // twelve digits are enough to separate a fleet's names
   const std::uint64_t hash = et_schema::content_hash(kind + '\0' + name) >> kUnusedBits;
   return fmt::format("{}-{}-{:012x}.html", plain(kind, kMost), plain(name, kMost), hash);
 }

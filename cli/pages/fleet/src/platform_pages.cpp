@@ -11,7 +11,7 @@
 namespace understudy::pages {
 namespace {
 
-/// A ratio's interval on one side of 1 shows a difference.
+/// A ratio differs from 1 if its interval does not contain 1.
 Tone tone_of(double low, double high) {
   if (low > 1) {
     return Tone::kBad;
@@ -23,7 +23,7 @@ std::string percent(double probability) {
   return std::isfinite(probability) ? fmt::format("{:.0f} %", probability * cli::kPercent) : "–";
 }
 
-/// "convolution +4.1 %, copy −0.7 %".
+/// Returns "convolution +4.1 %, copy −0.7 %".
 std::string drivers_of(const fleet::PlatformSummary& platform) {
   constexpr std::size_t kNamed = 3;
   std::vector<std::string> parts;
@@ -100,7 +100,7 @@ Section drivers_section(const Json& json) {
                     {texts("class"), changes("part of (ratio − 1)", "part")})}};
 }
 
-/// `at`: where the platform stands in the data; its jobs are links on a site alone.
+/// `at`: JSON pointer to the platform. Its jobs are links only within a site.
 Section rows_section(const fleet::PlatformComparison& data, const fleet::PlatformSummary& platform,
                      const Json& json, const std::string& at, const SiteFrame& frame) {
   std::string id = "benchmarks" + at;

@@ -14,7 +14,7 @@ namespace {
 using cli::figure_text;
 using Json = nlohmann::ordered_json;
 
-/// Below this the host had work ready for the device.
+/// Below this idle share the host always had work ready for the device.
 constexpr double kIdleOfHostBound = 0.1;
 constexpr double kMuch = 0.05;
 
@@ -82,7 +82,7 @@ std::vector<std::string> anchored_findings(const Json& document) {
 }
 
 std::vector<Column> figure_columns(const Json& document, const char* title, const char* key) {
-  constexpr std::size_t kCallInText = 72;  // a list has as many sizes as tensors
+  constexpr std::size_t kCallInText = 72;  // lists of tensors have many sizes
   return {{.title = title, .key = key, .most_in_text = kCallInText},
           document.at("steps") == 1 ? counts("kernels") : figures("kernels"),
           figures("recorded ms", "recorded_ms"),

@@ -31,7 +31,8 @@ Cell ratio_of(const Cell& value, const Cell& base) {
   return above && below && *below > 0 ? number_cell(*above / *below) : Cell();
 }
 
-/// The last column holds what the one before it is of `whole`; of its sum where that is not given.
+/// Fills the last column with the share of the column before it in `whole`; if `whole` is not set,
+/// in its sum.
 Table with_shares(Table table, Figure whole = {}) {
   const std::size_t last = table.columns.size() - 1;
   if (!whole) {
@@ -51,7 +52,7 @@ std::string device_of(const Prediction& prediction) {
   return device == prediction.platform.end() ? "the recorded platform" : device->second;
 }
 
-/// The original's step on the slowest rank.
+/// Returns the original's step on the slowest rank.
 Figure recorded_ms(const Prediction& prediction) {
   for (const PredictedRank& rank : prediction.ranks) {
     if (rank.rank == prediction.slowest_rank && rank.recorded_step) {
@@ -194,7 +195,7 @@ Section path_section(const Prediction& prediction, const Json& document, std::si
                        prediction.iteration_ms.ms)}};
 }
 
-/// Instructions of one name, with every model that gave one of their times.
+/// Shows instructions by name, with every model that provided a time.
 Section operators_section(const Prediction& prediction, std::size_t top) {
   struct Operator {
     std::string op_class;

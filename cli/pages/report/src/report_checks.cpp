@@ -8,7 +8,7 @@
 namespace understudy::pages {
 namespace {
 
-/// What the rows of a coverage list are, by its key.
+/// Returns the caption of a coverage list by its key.
 std::string caption_of(std::string_view key) {
   if (key == "substituted") {
     return "Substituted: others did the same work";

@@ -12,8 +12,8 @@ namespace {
 using et_schema::Report;
 using et_schema::RunFigures;
 
-/// Samples of single operators and collectives, and these of single ranks, are most of a report,
-/// and nothing on the page shows them.
+/// Drops samples of single operators, collectives and ranks. They are most of a report, and the
+/// page does not show them.
 void drop_unseen(Json& report) {
   for (const char* const list : {"operators", "collectives"}) {
     for (Json& row : report[list]) {

@@ -14,13 +14,13 @@ namespace understudy::pages {
 
 using Json = nlohmann::ordered_json;
 
-/// What sections are made of. Figures are taken from `json`, by their places there.
+/// Input of the sections. Figures are read from `json`, by their places there.
 struct ReportData {
   const et_schema::Report& report;
   Json json;
 };
 
-// Sections of the report; one without content has no blocks.
+// Sections of the report. A section without content has no blocks.
 
 [[nodiscard]] Section iterations_section(const ReportData& data);
 [[nodiscard]] Section original_section(const ReportData& data);
@@ -37,8 +37,8 @@ struct ReportData {
 [[nodiscard]] Section system_section(const ReportData& data);
 [[nodiscard]] Section environment_section(const ReportData& data);
 
-/// A fact for each row of a table of report_fields.h, with the unit that its key ends with.
-/// `part`: where its figures stand, "/pace"; nothing for the top.
+/// Adds a fact for each row of a table of report_fields.h, with the unit that its key ends with.
+/// `part`: JSON pointer to the figures, "/pace"; empty for the top level.
 template <typename Rows>
 void add_rows(Facts& facts, const Json& json, const std::string& part, const Rows& rows,
               CellKind kind) {
@@ -49,10 +49,10 @@ void add_rows(Facts& facts, const Json& json, const std::string& part, const Row
   }
 }
 
-/// The warnings of one of the report's figures.
+/// Returns the warnings about one of the report's figures.
 [[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
 
-/// What the document says first.
+/// The document's first statements.
 struct ReportVerdict {
   Tone tone = Tone::kNeutral;
   std::string sentence;
@@ -60,12 +60,13 @@ struct ReportVerdict {
 };
 [[nodiscard]] ReportVerdict verdict_of(const et_schema::Report& report);
 
-/// The recorded step that a replay's iteration is held against: one that nothing observed, else the
-/// profiled one. Absent where none is recorded, or where the replay is a part of the step.
+/// Returns the recorded step that a replay's iteration is compared with: a step recorded without
+/// the observer, else the profiled one. Null if none is recorded, or if the replay is only a part
+/// of the step.
 [[nodiscard]] const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(
     const et_schema::Report& report);
 
-/// "1 rank", "8 ranks".
+/// Returns "1 rank", "8 ranks".
 [[nodiscard]] std::string counted(std::uint64_t count, const std::string& noun);
 
 }  // namespace understudy::pages

@@ -13,13 +13,13 @@ namespace {
 using et_schema::RunFigures;
 using Figure = std::optional<double>;
 
-/// What a step's operators and its communication took, in the original and in the replay's timing
-/// passes. Apart: of an asynchronous communication the original's host shows the time until it was
-/// issued, a timing pass the time until it is complete. Nothing of what is not known.
+/// Times of a step's operators and communication, in the original and in the replay's timing
+/// passes. Communication is separate: if asynchronous, the original's host shows the time until it
+/// was issued, a timing pass the time until it is complete. Unset if unknown.
 struct StepParts {
   std::optional<double> operators_ms;
   std::optional<double> recorded_operators_ms;
-  std::optional<double> communication_ms;  ///< only where there is some
+  std::optional<double> communication_ms;  ///< set only if there is any
   std::optional<double> recorded_communication_ms;
 };
 
@@ -36,7 +36,7 @@ StepParts parts_of_step(const et_schema::RunFigures& total) {
       parts.operators_ms = parts.operators_ms.value_or(0) + row.ms;
     }
   }
-  // As in the whole, operators without a time are left out. A job's rows are its slowest rank's.
+  // As in the total, operators without a time are left out. A job's rows are its slowest rank's.
   if (total.original.operators_ms) {
     parts.recorded_operators_ms =
         std::max(0.0, *total.original.operators_ms - parts.recorded_communication_ms.value_or(0));
@@ -50,7 +50,7 @@ Figure mean(const std::vector<double>& samples) {
                                   static_cast<double>(samples.size()));
 }
 
-/// How the measurement came to its end.
+/// Shows how the measurement ended.
 Facts end_of(const ReportData& data) {
   const et_schema::MeasurementUse& use = data.report.total.measurement;
   Facts facts;
@@ -71,7 +71,7 @@ Facts end_of(const ReportData& data) {
   return facts;
 }
 
-/// The step beside the original's. A replay of a part of it has no ratio to the whole.
+/// Compares the step with the original's. A partial replay has no ratio to the whole step.
 Table original_table(const RunFigures& total, bool is_whole) {
   const et_schema::OriginalStep& original = total.original;
   const StepParts parts = parts_of_step(total);

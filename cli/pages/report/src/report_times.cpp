@@ -20,8 +20,8 @@ std::string of_iteration(const Report& report) {
                                : "an iteration";
 }
 
-/// The two times that are held against each other. Of a device both are its own: what the host
-/// took there was issuing, in the original, and waiting, in the replay.
+/// Two times to compare. On a device both are device times: the host's time was that of launching
+/// in the original, and of waiting in the replay.
 struct Held {
   Figure here_ms;
   Figure recorded_ms;
@@ -37,7 +37,7 @@ bool has_device_times(const Report& report) {
                              [](const OperatorTime& row) { return row.device_ms.has_value(); });
 }
 
-/// Operators of a class. Its recorded time is known where all of its operators' are.
+/// Operators of a class. The recorded time is known if it is known for all operators of the class.
 struct ClassTime {
   std::string name;
   std::uint64_t count = 0;
@@ -79,7 +79,7 @@ Cell ratio_of(const Figure& value, const Figure& base) {
   return value && base && *base > 0 ? cell_of(Figure(*value / *base)) : Cell();
 }
 
-/// Bars of the times that the ratio is of.
+/// Returns bars of the times in the ratio.
 Table class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
   Table table{.id = "class-bars", .columns = {texts("class"), figures("replay")}};
   Plot plot{.caption = "Time by class of operator, ms an iteration.", .columns = {1}, .unit = "ms"};
@@ -96,14 +96,14 @@ Table class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
   return drawn(std::move(table), std::move(plot));
 }
 
-/// "1980 → 1755": before and after.
+/// Returns "1980 → 1755": before and after.
 std::string before_after(const Figure& before, const Figure& after) {
   const std::string first = cell_text(cell_of(before), CellKind::kFigure);
   const std::string last = cell_text(cell_of(after), CellKind::kFigure);
   return first == last ? first : first + " → " + last;
 }
 
-/// The clock in the window where it was sampled, else before and after it.
+/// Returns the clock during the measurement if it was sampled, else before and after it.
 std::string clock_text(const et_schema::GpuHealth& health) {
   const et_schema::GpuSamples& samples = health.samples;
   if (!samples.sm_clock_min_mhz || !samples.sm_clock_max_mhz) {

@@ -42,7 +42,7 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
   if (coverage.selected == 0) {
     return "no operator was selected";
   }
-  // Operators of the program say nothing of what its labels and graphs launched.
+  // The share of operators leaves out the work that labels and graphs launched.
   const std::string share =
       coverage.time && !coverage.device_time.empty()
           ? fmt::format(" ({} of the step's device time)", cli::percent_text(coverage.time))
@@ -56,7 +56,7 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
                      with_commas(coverage.exact));
 }
 
-/// "2 operators were dropped: my::op (no such operator), …".
+/// Adds "2 operators were dropped: my::op (no such operator), …".
 void add_verdict_rows(std::vector<std::string>& findings, const std::vector<NamedCount>& rows,
                       const char* what) {
   constexpr std::size_t kNamed = 3;
@@ -146,7 +146,7 @@ const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report&
   for (const auto& row : et_schema::kOriginalFigures) {
     const bool is_step = row.value == &et_schema::OriginalStep::step_ms ||
                          row.value == &et_schema::OriginalStep::unprofiled_ms;
-    // The unprofiled step stands behind the profiled one.
+    // The row of the unprofiled step follows that of the profiled one.
     if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
       recorded = &row;
     }

@@ -59,7 +59,7 @@ void check_utf8(const std::string& text, const std::string& file) {
                    .hint = "rename the trace, or the operators and annotations in it"});
 }
 
-// Groups ranks by behaviour: the first rank of each behaviour gives the shared file.
+// Groups ranks by behaviour: the first program of each behaviour becomes the shared file.
 class Packer {
  public:
   Packer(const Bench& bench, const std::string& file, ManifestNames names)
@@ -85,7 +85,7 @@ class Packer {
   }
 
  private:
-  /// Ranks that share their program share its members, too.
+  /// Ranks that share a Program object share its members, too.
   Manifest::Rank pack_rank(std::size_t rank) {
     const auto [known, is_new] = packed_.try_emplace(&bench_.programs[rank]);
     if (is_new) {
@@ -134,8 +134,8 @@ class Packer {
   ManifestNames names_;
   std::map<std::string, Shared> shared_;  // by behaviour
   std::map<const Program*, Manifest::Rank> packed_;
-  std::vector<ZipMember> members_{ZipMember{}};  // the manifest stands first
-  std::vector<ZipMember> timings_;               // stand last
+  std::vector<ZipMember> members_{ZipMember{}};  // the manifest comes first
+  std::vector<ZipMember> timings_;               // come last
 };
 
 class Unpacker {
@@ -163,14 +163,14 @@ class Unpacker {
     }
     for (auto map = members_.find(op_map_name(0)); map != members_.end();
          map = members_.find(op_map_name(bench.op_maps.size()))) {
-      OperatorMap().add_rows(map->second, file_ + "/" + map->first);  // a check
+      OperatorMap().add_rows(map->second, file_ + "/" + map->first);  // validates the map
       bench.op_maps.push_back(map->second);
     }
     return bench;
   }
 
  private:
-  /// The first rank whose program this one shares: all but the origins is as there.
+  /// Returns the first rank that shares this rank's program: equal except for the origins.
   std::optional<std::size_t> same_as(const std::vector<Manifest::Rank>& ranks, std::size_t number) {
     std::vector<std::size_t>& alike = ranks_of_[{ranks[number].program, ranks[number].timings}];
     const auto found = std::ranges::find_if(
@@ -221,7 +221,7 @@ class Unpacker {
 
   const Program& shared_program(const std::string& name) {
     const std::string& text = member(name);
-    // A small file may name one program for many ranks: each copy counts.
+    // A small file may name one program for many ranks, so each copy counts towards the limit.
     expanded_bytes_ += text.size();
     if (expanded_bytes_ > limits_.max_total_bytes) {
       throw bad_input(
@@ -244,7 +244,7 @@ class Unpacker {
   const ReadLimits& limits_;
   std::map<std::string, std::string> members_;
   std::map<std::string, Program> programs_;
-  /// Of those that differ, by the names of their members.
+  /// Distinct ranks by their members' names.
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> ranks_of_;
   std::uint64_t expanded_bytes_ = 0;
 };
@@ -254,11 +254,12 @@ std::string hashed(std::string_view text) {
   return "#" + digest_of(text).substr(0, kDigits);
 }
 
-/// "--subgraph encoder" → "--subgraph #…"; what has a fixed set of values tells nothing.
+/// Returns "--subgraph #…" for "--subgraph encoder". Filters with a fixed set of values reveal
+/// nothing and are kept.
 std::string hashed_filter(const std::string& filter) {
   const std::size_t blank = filter.find(' ');
   const bool tells_nothing = blank == std::string::npos || filter.starts_with("--only ");
-  // That of a benchmark which is written again is hashed already.
+  // A benchmark that is written again has hashed filters already.
   if (tells_nothing || filter.find(" #") == blank) {
     return filter;
   }
@@ -272,7 +273,7 @@ int Bench::recorded_rank(std::size_t program) const {
 }
 
 int Bench::recorded_world_size() const {
-  // One rank's trace of a larger job: its groups tell how large.
+  // If the trace is one rank of a larger job, the world group has the job's size.
   const int in_groups = groups.empty() ? 1 : static_cast<int>(groups.front().ranks.size());
   return std::max({world_size(), in_groups, partial ? static_cast<int>(partial->world_size) : 1});
 }
@@ -343,7 +344,7 @@ std::string benchmark_hash(const Bench& bench) {
     }
     hashes += '\n';
   }
-  // One rank's text at a time: together they can be larger than the benchmark in memory.
+  // Makes one rank's text at a time: all texts can be larger than the benchmark in memory.
   std::map<const Program*, std::string> known;
   for (const Program& program : bench.programs) {
     std::string& hash = known[&program];

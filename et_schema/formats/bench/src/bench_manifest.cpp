@@ -278,7 +278,7 @@ static void check_partial(const JsonField& field, const PartialJob& partial, std
   }
 }
 
-/// A list as JSON, one item a line; `index_key`, where there is one, numbers them.
+/// Returns a list as JSON, one item per line. Items are numbered by `index_key`, if set.
 template <typename Item>
 static std::string lines_of(const std::vector<Item>& items, const char* index_key = nullptr) {
   ordered_json list = ordered_json::array();

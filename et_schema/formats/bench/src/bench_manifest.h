@@ -12,27 +12,27 @@ namespace understudy::et_schema {
 
 inline constexpr const char* kManifestName = "manifest.json";
 
-/// manifest.json: all of a benchmark but the instructions.
+/// manifest.json: everything in a benchmark except the instructions.
 struct Manifest {
   struct Rank {
-    std::string program;  ///< name of the member that holds its instructions
+    std::string program;  ///< member with the instructions
     ProgramDifferences differences;
     Selection selection;
     Losses losses;
     std::optional<RecordedProfile> profile;
-    std::string timings;          ///< name of the member that holds them, where there is a profile
-    std::vector<Origin> origins;  ///< of a composed program
+    std::string timings;          ///< member with the timings, if the rank has a profile
+    std::vector<Origin> origins;  ///< set in composed programs
     bool operator==(const Rank&) const = default;
   };
-  Bench bench;  ///< without what the ranks and other members hold
+  Bench bench;  ///< without the data of `ranks` and of other members
   std::vector<Rank> ranks;
 };
 
-/// One source, group and rank a line, so that a person can read it.
+/// Returns readable JSON: one source, group or rank per line.
 [[nodiscard]] std::string manifest_to_json(const Manifest& manifest);
 
-/// Throws Error (bad input): no benchmark's manifest, another version, a field that is missing or
-/// out of range. `file` names the benchmark.
+/// Throws Error (bad input) if the text is not a benchmark's manifest, has another version, or a
+/// field is missing or out of range. `file` names the benchmark in errors.
 [[nodiscard]] Manifest parse_manifest(std::string_view json, const std::string& file);
 
 }  // namespace understudy::et_schema

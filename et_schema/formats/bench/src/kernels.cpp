@@ -22,12 +22,12 @@ constexpr std::int64_t kMostWarps = 32;
 constexpr std::int64_t kMostClusterBlocks = 16;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
 constexpr std::size_t kPointerBytes = 8;
-// Behind the signature Triton passes where the scratch memory is, and that of its profiler.
+// After the parameters, Triton passes pointers to scratch memory: its own and its profiler's.
 constexpr std::size_t kScratchPointers = 2;
 
 struct BuildRecord {
   KernelBuild build;
-  std::string cubin;  ///< the member, or file, of its bytes
+  std::string cubin;  ///< name of the member or file with its bytes
 };
 
 struct KernelRecord {
@@ -73,7 +73,7 @@ void members(auto& json, SameAs<KernelRecord> auto& kernel) {
   json("builds", kernel.builds);
 }
 
-/// Offset and size of each parameter as a C compiler packs them: aligned to its size.
+/// Returns offset and size of each parameter as a C compiler packs them: aligned to its size.
 std::vector<CubinParameter> packed(const std::vector<std::size_t>& sizes) {
   std::vector<CubinParameter> parameters;
   std::size_t offset = 0;
@@ -115,7 +115,8 @@ const std::string& bytes_of(const JsonField& field, const std::string& name, con
   return *bytes;
 }
 
-/// The build with what its cubin tells, which has to be as the kernel's signature says.
+/// Completes a build from its cubin. Throws Error (bad input) unless its parameters match the
+/// kernel's signature.
 KernelBuild checked_build(const JsonField& field, BuildRecord record, const std::string& cubin,
                           const std::vector<CubinParameter>& expected) {
   const std::vector<CubinKernel> kernels =

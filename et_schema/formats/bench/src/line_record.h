@@ -16,16 +16,16 @@
 
 namespace understudy::et_schema {
 
-// Lines of a benchmark by one description of their members, which both writes and reads them:
-// line_members(auto& line, SameAs<Row> auto& row), as json_record.h has it. No document is made of
-// what is written, for files have millions of lines. A type that is no object, list, number or text
-// has append_value(text, value) and read_value(lines, field, element, value).
+// Writes and reads the lines of a benchmark by one description of their members, line_members(auto&
+// line, SameAs<Row> auto& row), as in json_record.h. Writes text directly instead of a document,
+// since files have millions of lines. A type that is not an object, list, number or text defines
+// append_value(text, value) and read_value(lines, field, element, value).
 
-/// What is written so far.
+/// The text written so far.
 struct LineText {
   std::string out;
   TextDetail detail = TextDetail::kFull;
-  std::vector<Device> devices = {};  ///< of kBehaviour, in order of appearance
+  std::vector<Device> devices = {};  ///< for kBehaviour, in order of appearance
 };
 
 class LineWriter;
@@ -37,7 +37,7 @@ concept HasLineMembers = requires(LineWriter& line, const T& value) {
 template <typename T>
 void append_line_value(LineText& text, const T& value);
 
-/// Writes an object's members; its braces stand around it.
+/// Writes an object's members without the braces.
 class LineWriter {
  public:
   explicit LineWriter(LineText& text) : text_(text) {}
@@ -49,14 +49,14 @@ class LineWriter {
     is_first_ = false;
     append_line_value(text_, value);
   }
-  /// A member that is left out where it is `standard`.
+  /// Writes a member unless it equals `standard`.
   template <typename T>
   void unless(const T& standard, std::string_view key, const T& value) {
     if (value != standard) {
       (*this)(key, value);
     }
   }
-  /// A member that is left out where it is zero, false, absent or empty.
+  /// Writes a member unless it is zero, false, unset or empty.
   template <typename T>
   void if_any(std::string_view key, const T& value) {
     bool is_any = false;
@@ -71,27 +71,27 @@ class LineWriter {
       (*this)(key, value);
     }
   }
-  /// A whole number that is written as a floating one; left out where it is zero.
+  /// Writes an integer as a floating-point number, unless it is zero.
   void as_real(std::string_view key, std::int64_t value) {
     if_any(key, static_cast<double>(value));
   }
-  /// An enumerator, or a kind, by its name.
+  /// Writes the name of an enumerator or a kind.
   template <typename Named, typename FromString>
   void named(std::string_view key, const Named& value, FromString /*from_string*/,
              const char* /*expected*/) {
     (*this)(key, to_string(value));
   }
-  /// Whether what ranks of the same behaviour may differ in is among the members.
+  /// Returns true if details are written that may differ between ranks of the same behaviour.
   [[nodiscard]] bool is_full() const { return text_.detail == TextDetail::kFull; }
 
-  /// Strides that are left out where they are those of a dense tensor.
+  /// Writes strides unless they are those of a dense tensor.
   void strides(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {
     std::vector<std::int64_t> dense;
     if (!contiguous_strides(sizes, dense) || dense != strides) {
       (*this)("strides", strides);
     }
   }
-  /// {"op":"aten::mm"}: the kind is the key.
+  /// Writes {"op":"aten::mm"}: the kind is the key.
   void kind_and_name(InstructionKind kind, const std::string& name) {
     (*this)(to_string(kind), name);
   }
@@ -132,7 +132,7 @@ void append_line_value(LineText& text, const T& value) {
   }
 }
 
-/// A line: `describe` is called with the writer of its object.
+/// Appends a line: calls `describe` with the writer of its object.
 void append_line(LineText& text, const auto& describe) {
   text.out += '{';
   LineWriter line(text);
@@ -144,7 +144,7 @@ template <typename T>
 void read_line_value(const ProgramLines& lines, const std::string& field,
                      simdjson::dom::element element, T& value);
 
-/// Reads them. What may be left out keeps the value that it has.
+/// Reads an object's members. An omitted member keeps its value.
 class LineReader {
  public:
   /// `field`: the object's own name in errors; empty for a whole line.

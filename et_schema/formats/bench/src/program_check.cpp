@@ -14,7 +14,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Later than any step ends, and far enough from overflows.
+/// Latest time: longer than any step, and small enough to avoid overflows.
 constexpr std::int64_t kLatestNs = std::int64_t{1} << 60U;
 
 class Checker {
@@ -96,7 +96,7 @@ class Checker {
     }
   }
 
-  /// They stand in files with the timing.
+  /// Heap blocks are stored with the timing, so each needs a timed instruction.
   void check_heap_blocks() const {
     for (const auto& [index, blocks] : program_.heap_blocks) {
       const bool is_timed =
@@ -219,7 +219,7 @@ class Checker {
     overflow = __builtin_add_overflow(last, 1, &last) || overflow;
     overflow = __builtin_mul_overflow(last, item_size(slot.dtype), &bytes) || overflow;
     if (empty) {
-      return;  // a tensor without elements lies nowhere
+      return;  // a tensor without elements needs no storage
     }
     if (overflow) {
       fail(name + ", sizes", "an extent below 2^63 bytes", "more");

@@ -7,16 +7,16 @@
 
 namespace understudy::et_schema {
 
-/// Where a program is from, for the message.
+/// Origin of a program, for error messages.
 struct ProgramOrigin {
   std::string file;
   int rank = 0;
   std::string hint;
 };
 
-/// Checks what a replayer relies on: slots, storages, schemas and groups that exist; sizes, strides
-/// and offsets that are not negative, do not overflow and lie within their storage; splits and
-/// value rules that can be met; communication where the kind asks for it. Throws Error (bad input)
+/// Checks the assumptions of a replayer: slots, storages, schemas and groups exist; sizes, strides
+/// and offsets are not negative, do not overflow and lie within their storage; splits and value
+/// rules can be satisfied; communication exists if the kind requires it. Throws Error (bad input)
 /// with rank, node and field.
 void check_program(const Program& program, std::size_t groups, const ProgramOrigin& origin);
 

@@ -53,7 +53,7 @@ std::vector<Device> distinct_devices(const Program& program,
   return devices;
 }
 
-/// What ranks of the same behaviour may differ in, of a CommInfo or of a difference.
+/// Members of a CommInfo or of a difference that may differ between ranks of the same behaviour.
 auto own_parts(auto& comm) {
   return std::tie(comm.group, comm.root_or_peer, comm.seq, comm.in_splits, comm.out_splits);
 }

@@ -10,8 +10,8 @@
 
 namespace understudy::et_schema {
 
-/// How the program of one rank differs from that of another rank of the same behaviour.
-/// Instructions are counted in the order of the file, bodies included.
+/// Differences between the programs of two ranks of the same behaviour. Instructions are counted in
+/// the order of the file, including bodies.
 struct ProgramDifferences {
   /// From instruction `first` on, node ids are those of the shared file plus `shift` (modulo 2^64).
   struct NodeShift {
@@ -36,11 +36,11 @@ struct ProgramDifferences {
   [[nodiscard]] bool empty() const { return devices.empty() && nodes.empty() && comms.empty(); }
 };
 
-/// The differences of two programs whose behaviour texts are equal.
+/// Returns the differences of two programs with equal behaviour texts.
 [[nodiscard]] ProgramDifferences differences(const Program& shared, const Program& program);
 
-/// Turns a copy of the shared program into that of a rank. Throws Error (bad input) if a difference
-/// names an instruction that is not there or that communicates nothing.
+/// Turns a copy of the shared program into a rank's program. Throws Error (bad input) if a
+/// difference names an instruction that does not exist or does not communicate.
 void apply(const ProgramDifferences& differences, Program& program, const std::string& file,
            int rank);
 

@@ -10,16 +10,16 @@
 
 namespace understudy::et_schema {
 
-/// The lines of a program's text, one JSON object each, and their values with their types. What is
-/// not as expected throws Error (bad input) with the line and the field.
+/// Reads the lines of a program's text, one JSON object each, and their typed values. Throws Error
+/// (bad input) with the line and the field if the text differs from the expectation.
 class ProgramLines {
  public:
   /// Both must outlive this object.
   ProgramLines(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
-  /// The next line; `expected` says what it should be. Valid until the following call.
+  /// Returns the next line, valid until the next call. `expected` describes the line in errors.
   [[nodiscard]] simdjson::dom::object next(const std::string& expected);
-  /// Throws unless all lines were read.
+  /// Throws Error (bad input) unless all lines were read.
   void expect_end(const std::string& expected);
   [[nodiscard]] std::size_t size_bytes() const { return text_.size(); }
 
@@ -29,10 +29,10 @@ class ProgramLines {
 
   [[nodiscard]] std::int64_t to_int(std::string_view field, simdjson::dom::element value) const;
   [[nodiscard]] std::uint64_t to_uint(std::string_view field, simdjson::dom::element value) const;
-  /// Below 2^32.
+  /// Returns a number below 2^32.
   [[nodiscard]] std::uint32_t to_index(std::string_view field, simdjson::dom::element value) const;
   [[nodiscard]] bool to_bool(std::string_view field, simdjson::dom::element value) const;
-  /// As to_text(), without control characters.
+  /// Like to_text(), but refuses control characters.
   [[nodiscard]] std::string_view to_name(std::string_view field,
                                          simdjson::dom::element value) const;
   [[nodiscard]] std::string_view to_text(std::string_view field,
@@ -41,7 +41,7 @@ class ProgramLines {
                                               simdjson::dom::element value) const;
   [[nodiscard]] simdjson::dom::object to_object(std::string_view field,
                                                 simdjson::dom::element value) const;
-  /// A number, or one of the texts of special_double.
+  /// Reads a number, or one of the texts of special_double().
   [[nodiscard]] double to_double(std::string_view field, simdjson::dom::element value) const;
   [[nodiscard]] std::vector<std::int64_t> to_ints(std::string_view field,
                                                   simdjson::dom::element value) const;
@@ -62,7 +62,7 @@ class ProgramLines {
   simdjson::dom::parser parser_;
 };
 
-/// The doubles that JSON has no numbers for: "inf", "-inf", "nan".
+/// Parses the doubles that JSON cannot represent: "inf", "-inf", "nan".
 [[nodiscard]] std::optional<double> special_double(std::string_view text);
 
 }  // namespace understudy::et_schema

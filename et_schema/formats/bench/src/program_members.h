@@ -6,8 +6,7 @@
 
 namespace understudy::et_schema {
 
-// What the lines of a benchmark hold, in the order in which they have it (line_record.h).
-// docs/formats.md, "Programs", says what the keys mean.
+// Members of a benchmark's lines, in order (line_record.h). Keys: docs/formats.md, "Programs".
 
 void line_members(auto& line, SameAs<Storage> auto& storage) {
   line("device", storage.device);
@@ -73,8 +72,8 @@ void line_members(auto& line, SameAs<CommInfo> auto& comm) {
   }
 }
 
-// Kinds of rules share few keys, so `high` is a step in one and a number of classes in another. A
-// kind without a function here does not compile.
+// Value rules share a few keys: `high` is a step in one and a number of classes in another. A kind
+// without a function here does not compile.
 
 void line_members(auto& /*line*/, SameAs<ValueRule::Zeros> auto& /*rule*/) {}
 void line_members(auto& line, SameAs<ValueRule::Constant> auto& rule) {

@@ -7,9 +7,9 @@
 
 namespace understudy::et_schema {
 
-/// The names of enumerators in our files, each with its way back.
+/// Names of enumerators in the project's files, and their inverse functions.
 [[nodiscard]] std::string_view to_string(const ValueRule::Kind& kind);
-/// A kind of rule without parameters.
+/// Returns a kind of rule with default parameters.
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<CommKind> comm_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<Outside> outside_named(std::string_view name);

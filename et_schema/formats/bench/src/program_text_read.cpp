@@ -42,7 +42,7 @@ static void read_value(const ProgramLines& lines, const std::string& field, elem
 
 namespace {
 
-/// Arguments in one place of an instruction: `field` is "args" or "results".
+/// Reads the arguments of one field of an instruction: "args" or "results".
 class ArgumentReader {
  public:
   ArgumentReader(const ProgramLines& lines, const std::string& field)
@@ -157,7 +157,7 @@ void LineReader::kind_and_name(InstructionKind& kind, std::string& name) {
 
 namespace {
 
-// Counts of the header are claims: no more is reserved ahead than so many bytes of text can hold.
+// Shortest line. Limits the items that are reserved for the header's counts, which may be wrong.
 constexpr std::size_t kLeastBytesPerLine = 16;
 
 class ProgramReader {

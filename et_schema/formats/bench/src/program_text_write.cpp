@@ -7,10 +7,10 @@
 
 namespace understudy::et_schema {
 
-// Schema, storage and slot lines run to about this many bytes, instruction lines to twice as many.
+// Typical size of schema, storage and slot lines; instruction lines have twice as many bytes.
 static constexpr std::size_t kBytesPerLine = 128;
 
-// A text whose first character tells what the rest is.
+// Appends a text whose first character denotes the type of the rest.
 static void append_marked(LineText& text, char mark, std::string_view rest) {
   const std::size_t start = text.out.size();
   append_json_string(text.out, rest);

@@ -63,7 +63,7 @@ std::optional<std::int64_t> CapturedRank::median_profiled_minor_faults() const {
 }
 
 bool is_capture(std::string_view json) {
-  // One program writes these files, with this key first.
+  // scripts/capture is the only writer and writes this key first.
   constexpr std::size_t kStart = 64;
   return json.substr(0, kStart).find(std::string("\"") + kFormat + "\"") != std::string_view::npos;
 }

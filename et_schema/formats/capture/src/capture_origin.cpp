@@ -36,7 +36,7 @@ void CaptureOrigins::add(const std::string& name, std::string_view json) {
   try {
     by_folder_.insert_or_assign(folder, parse_capture(json, name));
   } catch (const Error&) {
-    // The code that needs its content reads the file again, and reports the error.
+    // Ignored here: code that needs the content reads the file again and reports the error.
   }
 }
 
@@ -50,7 +50,7 @@ void CaptureOrigins::attach(std::vector<Trace>& traces) const {
       trace.capture = origin_of(own->first, own->second, trace);
       continue;
     }
-    // A job on several hosts has one description, on the host where rank 0 ran.
+    // A job on several hosts has one capture.json, on the host of rank 0.
     for (const auto& [folder, capture] : by_folder_) {
       CaptureOrigin origin = origin_of(folder, capture, trace);
       if (origin.rank && origin.is_same_file) {

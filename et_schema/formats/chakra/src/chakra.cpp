@@ -17,10 +17,10 @@ namespace {
 
 namespace proto = ChakraProtoMsg;
 
-/// Longer messages are refused: real ones have at most some hundred kilobytes.
+/// Maximum size of a message. Real messages have at most some hundred kilobytes.
 constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{64} << 20U;
 
-/// A message in the file: its bytes, and the position of its length.
+/// A message in the file: its bytes, and the byte position of its length.
 struct Message {
   std::string_view bytes;
   std::uint64_t offset = 0;
@@ -41,7 +41,7 @@ class Parser {
     for (const proto::AttributeProto& attribute : metadata.attr()) {
       file_.metadata.push_back(read_attribute(attribute));
     }
-    proto::Node node;  // one object for all nodes, so that its texts keep their memory
+    proto::Node node;  // one object for all nodes, to reuse the memory of its texts
     while (position_ < bytes_.size()) {
       const Message message = take_message();
       if (!node.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()))) {
@@ -70,7 +70,7 @@ class Parser {
          "bytes that are none", "write the file again: what comes behind is lost with it");
   }
 
-  /// Takes a length, then that many bytes.
+  /// Reads a length, then that many bytes.
   Message take_message() {
     ++messages_;
     const std::uint64_t offset = position_;
@@ -107,9 +107,9 @@ class Parser {
          "copy the file again: it is cut off or damaged");
   }
 
-  // ---- what a message holds, copied out of it
+  // ---- copies of a message's content
 
-  /// Keeps texts that occur again and again only once.
+  /// Stores equal texts only once.
   std::string_view keep(const std::string& text) {
     if (const auto known = texts_.find(text); known != texts_.end()) {
       return known->second;
@@ -155,7 +155,7 @@ class Parser {
     return node;
   }
 
-  /// An arm that is not set reads as nothing: 0, or an empty text or list.
+  /// An unset arm reads as 0, or as an empty text or list.
   ChakraAttribute read_attribute(const proto::AttributeProto& from) {
     ChakraAttribute attribute;
     attribute.name = keep(from.name());
@@ -189,7 +189,7 @@ class Parser {
 
 ChakraFile parse_chakra(std::string_view bytes, const std::string& file) {
   constexpr std::size_t kSmallestArena = 4096;
-  // protobuf would print what it refuses; the error says it instead.
+  // Suppresses protobuf's messages; the error reports the failure instead.
   const google::protobuf::LogSilencer silence;
   ChakraFile result;
   result.file = file;

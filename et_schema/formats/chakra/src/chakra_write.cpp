@@ -26,7 +26,7 @@ std::string text_of(std::string_view text) {
   return std::string(text);
 }
 
-/// Sets the arms that consumers ask for; others are never written.
+/// Sets the arms that consumers read. Other arms are never written.
 void set(proto::AttributeProto& to, const ChakraAttribute& from) {
   to.set_name(text_of(from.name));
   switch (from.arm) {

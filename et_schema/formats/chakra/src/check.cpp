@@ -40,7 +40,7 @@ constexpr bool every_rule_is_described() {
 }
 static_assert(every_rule_is_described(), "a ChakraRule has no line in the table");
 
-/// An attribute that feeders read, and the arm they read it from.
+/// An attribute that feeders read, and the arm that they read.
 struct KnownAttribute {
   std::string_view name;
   ChakraArm arm;
@@ -57,7 +57,7 @@ constexpr std::array kKnown = {KnownAttribute{"is_cpu_op", ChakraArm::kBool},
                                KnownAttribute{"pg_name", ChakraArm::kString},
                                KnownAttribute{"involved_dim", ChakraArm::kBoolList}};
 
-/// The attributes that a kind of communication must have.
+/// Returns the attributes that this kind of communication must have.
 std::span<const std::string_view> required_of(ChakraNodeType type) {
   static constexpr std::array<std::string_view, 2> kCollective = {"comm_type", "comm_size"};
   static constexpr std::array<std::string_view, 3> kSend = {"comm_dst", "comm_size", "comm_tag"};

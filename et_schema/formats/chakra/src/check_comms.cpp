@@ -22,8 +22,8 @@ std::optional<std::int64_t> as_integer(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// The groups that a METADATA node lists. ASTRA-sim removes "['" and "']" from its values and reads
-/// the rest as JSON.
+/// Returns the groups in a METADATA node. ASTRA-sim removes "['" and "']" from the node's values
+/// and parses the rest as JSON.
 std::map<std::int64_t, Ranks> groups_of(const ChakraFile& file, ChakraFindings& findings) {
   constexpr std::size_t kBrackets = 2;
   std::map<std::int64_t, Ranks> groups;
@@ -97,7 +97,7 @@ class CommCheck {
   }
 
  private:
-  /// An empty pg_name, or "0", is the default group of all ranks.
+  /// Id and ranks. An empty pg_name, or "0", is the default group of all ranks.
   using GroupKey = std::pair<std::int64_t, Ranks>;
 
   void collect(const ChakraFile& file, const std::map<std::int64_t, Ranks>& groups) {

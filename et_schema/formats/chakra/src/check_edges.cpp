@@ -64,7 +64,7 @@ class EdgeCheck {
     }
   }
 
-  /// Releases nodes as a feeder does; those that are left stand in a circle or after one.
+  /// Issues nodes as a feeder does. The remaining nodes are in a cycle or depend on one.
   void find_cycles() {
     std::vector<Index> ready;
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
@@ -88,7 +88,7 @@ class EdgeCheck {
     }
   }
 
-  /// From any waiting node, its waiting parents lead into the circle.
+  /// From any waiting node, following waiting parents leads into a cycle.
   void report_cycle(std::size_t stuck) {
     std::vector<Index> waits_for(file_.nodes.size(), kNone);
     for (Index parent = 0; parent < children_.size(); ++parent) {
@@ -123,7 +123,7 @@ class EdgeCheck {
   ChakraFindings& findings_;
   std::vector<std::pair<std::uint64_t, Index>> by_id_;
   std::vector<std::vector<Index>> children_;
-  std::vector<std::uint64_t> waiting_;  ///< by node: the number of parents that are not released
+  std::vector<std::uint64_t> waiting_;  ///< by node: number of parents that are not issued
 };
 
 }  // namespace

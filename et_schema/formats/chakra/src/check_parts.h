@@ -6,7 +6,7 @@
 
 namespace understudy::et_schema {
 
-/// Collects what the parts of the checker find.
+/// Collects the violations that the parts of the checker find.
 class ChakraFindings {
  public:
   explicit ChakraFindings(ChakraCheck& check) : check_(check) {}
@@ -20,7 +20,7 @@ class ChakraFindings {
 
 [[nodiscard]] bool is_communication(const ChakraNode& node);
 
-/// Checks ids, dependencies and circles of one file.
+/// Checks ids, dependencies and cycles of one file.
 void check_edges(const ChakraFile& file, ChakraCounts& counts, ChakraFindings& findings);
 
 /// Checks groups, and the messages between ranks.

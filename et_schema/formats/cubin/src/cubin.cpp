@@ -15,10 +15,10 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::string_view kInfo = ".nv.info";
-constexpr Elf64_Half kCudaMachine = 190;  // EM_CUDA, which older elf.h lack
+constexpr Elf64_Half kCudaMachine = 190;  // EM_CUDA, missing in older elf.h
 constexpr std::size_t kMostParameters = 4096;
 
-// A record of .nv.info: format, attribute, then two bytes: a value, or how many bytes follow.
+// A record of .nv.info: format, attribute, then two bytes with a value or the size of the payload.
 constexpr std::size_t kRecordBytes = 4;
 constexpr unsigned char kWithSize = 0x04;
 constexpr unsigned char kParameterInfo = 0x17;
@@ -31,7 +31,7 @@ struct ParameterInfo {
   std::uint16_t offset;
   std::uint32_t facts;
 };
-constexpr unsigned kSizeShift = 18;  // of `facts`
+constexpr unsigned kSizeShift = 18;  // bits of `facts` below the size
 
 /// EIATTR_REGCOUNT.
 struct RegisterCount {
@@ -128,7 +128,7 @@ class CubinReader {
     }
   }
 
-  /// Calls visit(attribute, payload) for each record that has a size.
+  /// Calls visit(attribute, payload) for each record with a payload.
   template <typename Visitor>
   void for_each_record(std::string_view info, Visitor&& visit) const {
     for (std::size_t at = 0; at < info.size();) {

@@ -23,8 +23,8 @@ namespace {
                                        .hint = std::move(hint)});
 }
 
-/// Longer damaged objects are refused: real ones have at most some hundred kilobytes, and the
-/// parser needs about 14 times an object's length in memory.
+/// Maximum size of a damaged object. Real ones have at most some hundred kilobytes, and the parser
+/// needs about 14 times an object's size in memory.
 constexpr std::size_t kMaxObjectBytes = std::size_t{64} << 20U;
 
 class ObjectsReader {
@@ -43,8 +43,9 @@ class ObjectsReader {
       fail(fmt::format("the {} are no list", kind_.many), "an array", quote(cursor_.rest()));
     }
     cursor_.move_to(cursor_.position() + 1);
-    // An unescaped quote swaps the inside and outside of strings up to the end of the file. From
-    // there on, names are looked at before brackets are counted, which keeps the time linear.
+    // An unescaped quote swaps the inside and outside of strings up to the end of the file. So
+    // after the first damage, all objects are read as damaged, names before brackets, in linear
+    // time.
     bool is_damaged = false;
     for (bool first = true; cursor_.next_item(first, ']'); first = false) {
       if (!cursor_.stands_on('{')) {
@@ -64,7 +65,7 @@ class ObjectsReader {
         {.field = std::string(kind_.list), .expected = std::move(expected), .got = std::move(got)});
   }
 
-  /// Whether the object at the cursor is valid JSON to its last letter.
+  /// Returns true if the object at the cursor is completely valid JSON.
   [[nodiscard]] bool is_valid() {
     const std::size_t begin = cursor_.position();
     const ScanResult scan = scan_brackets(json_, begin);
@@ -72,7 +73,7 @@ class ObjectsReader {
            parser_.parse(json_.data() + begin, scan.end - begin).error() == simdjson::SUCCESS;
   }
 
-  /// Returns false and passes nothing if the object is damaged.
+  /// Returns false without moving the cursor if the object is damaged.
   [[nodiscard]] bool read_whole() {
     if (!is_utf8_ && !is_valid()) {
       return false;
@@ -84,7 +85,7 @@ class ObjectsReader {
       cursor_.move_to(object.position_in(json_));
       return true;
     } catch (const JsonDamage&) {
-      // The object is repaired, or refused with its position.
+      // read_damaged() repairs the object, or refuses it with its position.
     } catch (const Error&) {
       if (is_valid()) {  // damage can look like a wrong field
         throw;

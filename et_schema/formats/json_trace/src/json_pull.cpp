@@ -9,7 +9,7 @@
 
 namespace understudy::et_schema {
 
-/// Escapes are rare, so this may be slow: it calls the library, which knows all of them.
+/// Slow, since it calls a parser that knows all escapes; escapes are rare.
 std::string_view JsonPull::unescape(std::string_view raw, std::string& unescaped) {
   simdjson::dom::parser parser;
   std::string_view text;
@@ -58,7 +58,7 @@ bool JsonPull::take(bool& value) {
 std::string_view JsonPull::skip() {
   const char* begin = at_;
   if (stands_on('[') && at_ + 1 != end_ && at_[1] == ']') {
-    at_ += 2;  // most lists of most nodes
+    at_ += 2;  // the most frequent lists
   } else if (stands_on('{') || stands_on('[')) {
     const ScanResult scan = scan_brackets({at_, static_cast<std::size_t>(end_ - at_)}, 0);
     if (scan.status == ScanStatus::kTooDeep) {
@@ -96,7 +96,7 @@ std::string minified(JsonPull value) {
   return result;
 }
 
-// Only messages need this text, and they show only its start.
+// For messages, which show only the start of the text.
 std::string describe(JsonPull value) {
   return quote(minified(value));
 }

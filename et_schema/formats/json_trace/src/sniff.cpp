@@ -19,10 +19,10 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
                                                          "deviceProperties", "distributedInfo",
                                                          "displayTimeUnit",  "baseTimeNanoseconds"};
 
-/// How a refusal describes the kind of file that it expected.
+/// Description of the expected kind of file, for errors.
 struct Wanted {
   std::string_view name;
-  std::string_view file;  ///< what such a file begins with
+  std::string_view file;  ///< first characters of such a file
   std::string_view writer;
   std::string_view source;  ///< hint for a Chakra trace
 };
@@ -53,7 +53,7 @@ bool is_binary(std::string_view text) {
   });
 }
 
-/// Passes the value at `position`; returns the end of the text if the value is cut or damaged.
+/// Skips the value at `position`. Returns the end of the text if the value is cut or damaged.
 std::size_t skip_value(std::string_view text, std::size_t position) {
   if (position >= text.size()) {
     return text.size();
@@ -103,7 +103,7 @@ JsonKind classify_json(std::string_view text) {
       return JsonKind::kOther;
     }
     position = skip_space(text, position + 1);
-    // Other files have "schema" as well.
+    // "schema" does not decide: other files have it as well.
     if (!is_list && key == "nodes" && position < text.size() && text[position] == '[') {
       return JsonKind::kTrace;
     }

@@ -14,8 +14,9 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
   return __builtin_sub_overflow(a, b, &ns) ? std::numeric_limits<std::int64_t>::max() : ns;
 }
 
-/// The median distance between the same work of each step and of the next one: the k-th on a stream
-/// that both launched equally much on. Without such work, the distance between their marks.
+/// Returns the median distance of each step to the same work of the next one. The same work is the
+/// k-th event on a stream with equally many events of both steps. Without such work, returns the
+/// distance of the marks.
 std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
   const std::vector<DeviceStep>& steps = timeline.steps;
   std::vector<std::vector<std::int64_t>> distances(steps.size() - 1);
@@ -45,8 +46,8 @@ std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
   return medians;
 }
 
-/// Takes what a step before the profile launched from the first step: work of unknown launch before
-/// the first known one on its stream.
+/// Removes work from the first step that was launched before the profile: work of an unknown launch
+/// before the first known launch on its stream.
 void drop_backlog(DeviceTimeline& timeline) {
   for (const DeviceStream& stream : timeline.streams) {
     const auto is_known = [&](EventIndex i) { return timeline.events[i].call != kUnknownEvent; };
@@ -127,7 +128,7 @@ void sum_steps(const Profile& profile, DeviceTimeline& timeline) {
 EventIndex DeviceTimeline::step_at(std::int64_t time_ns) const {
   const auto next = std::ranges::upper_bound(
       steps, time_ns, {}, [](const DeviceStep& step) { return step.mark.start_ns; });
-  // What is launched before the only step is of that step.
+  // Work launched before the only step belongs to that step.
   return steps.size() == 1 ? 0 : static_cast<EventIndex>(next - steps.begin()) - 1;
 }
 

@@ -6,10 +6,10 @@
 
 namespace understudy::et_schema {
 
-/// The steps that a profile marks, in order of time, with their marks alone.
+/// Returns the marked steps of a profile, ordered by time, with only their marks set.
 [[nodiscard]] std::vector<DeviceStep> marked_steps(const Profile& profile);
 
-/// Sets all else that DeviceStep tells of work that was launched; the events must be clipped.
+/// Sets the other fields of DeviceStep from the launched work. The events must be clipped.
 void sum_steps(const Profile& profile, DeviceTimeline& timeline);
 
 }  // namespace understudy::et_schema

@@ -15,15 +15,15 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Normal overlap of neighbours on one stream: the second one was launched to begin early.
+/// Normal overlap of neighbours on one stream, if the second one was launched to begin early.
 constexpr std::int64_t kNormalOverlapNs = 5000;
-constexpr std::int64_t kNormalOverlapShare = 10;  ///< one over this of the shorter event
+constexpr std::int64_t kNormalOverlapShare = 10;  ///< share of the shorter event, inverse
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// What a runtime's call does, by its name: all makers name these calls alike.
+/// Effect of a runtime call, inferred from its name, which is similar for all vendors.
 enum class CallKind : std::uint8_t { kOther, kWork, kMemset, kBeginCapture, kEndCapture };
 
 CallKind kind_of(const KinetoEvent& call) {
@@ -54,7 +54,7 @@ class Builder {
         add_work(i);
       } else if (at(i).category == KinetoCategory::kOther && at(i).stream >= 0 &&
                  !is_beside_work(at(i).category_text)) {
-        answer(find(calls_, at(i).correlation));  // its launch did not lose it
+        answer(find(calls_, at(i).correlation));  // the launch has an event
       }
     }
     for (DeviceStream& stream : line_.streams) {
@@ -67,7 +67,8 @@ class Builder {
   }
 
  private:
-  using ById = std::unordered_map<std::int64_t, EventIndex>;  // the first one in the file has an id
+  using ById = std::unordered_map<std::int64_t, EventIndex>;  // if an id repeats, the first event
+                                                              // in the file counts
 
   [[nodiscard]] const KinetoEvent& at(EventIndex event) const { return profile_.events[event]; }
   [[nodiscard]] EventIndex place(const KinetoEvent& event) const {
@@ -118,7 +119,7 @@ class Builder {
                                        at(call).ts_ns <= stretch_of(op).end_ns;
   }
 
-  /// `time_ns`: of the work, which counts if its call is unknown.
+  /// `time_ns` is the time of the work, used if its call is unknown.
   [[nodiscard]] DeviceLaunch launch_by(EventIndex call, std::int64_t time_ns) const {
     DeviceLaunch launch;
     launch.call = call;
@@ -154,7 +155,7 @@ class Builder {
     }
     answer(call);
     const DeviceLaunch launch = launch_by(call, work.ts_ns);
-    // CUPTI's records are gone then, and Kineto writes zeros.
+    // If CUPTI's records are lost, Kineto writes zeros.
     const bool has_zeros = work.ts_ns == profile_.base_time_ns && work.dur_ns == 0;
     if (work.dur_ns < 0 || has_zeros) {
       add_lost({launch, LostBy::kNoTime, source}, call == kUnknownEvent);
@@ -185,7 +186,7 @@ class Builder {
     std::ranges::stable_sort(stream.events, {}, [&events](EventIndex i) {
       return std::pair(events[i].start_ns, events[i].end_ns);
     });
-    const DeviceEvent* next = nullptr;  // the first one behind that another call launched
+    const DeviceEvent* next = nullptr;  // first later event that another call launched
     for (std::size_t i = stream.events.size(); i-- > 1;) {
       const DeviceEvent& after = events[stream.events[i]];
       DeviceEvent& event = events[stream.events[i - 1]];
@@ -199,7 +200,7 @@ class Builder {
     }
   }
 
-  /// Work of unknown launch was launched at its start at the latest, and before the work behind it.
+  /// Work of an unknown launch was launched no later than its start, and before the work after it.
   void bound_launches(const DeviceStream& stream) {
     std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = stream.events.size(); i-- > 0;) {
@@ -227,7 +228,7 @@ class Builder {
     const std::vector<NestedEvent> calls = nested_events(
         profile_, [](const KinetoEvent& event) { return kind_of(event) != CallKind::kOther; });
     find_captures(calls);
-    // A call in another one is the driver's part of the runtime's.
+    // A nested call is the driver's part of the runtime's call.
     for (std::size_t i = calls.size(); i-- > 0;) {
       if (calls[i].parent && is_answered_[place(*calls[i].event)]) {
         is_answered_[place(*calls[*calls[i].parent].event)] = true;
@@ -236,7 +237,7 @@ class Builder {
     const bool has_ranges = std::ranges::any_of(profile_.events, [](const KinetoEvent& event) {
       return event.category_text == "cuda_profiler_range";
     });
-    // Otherwise correlations do not tell which launch has no event.
+    // If no call matches an event, correlations cannot show which launches lost theirs.
     const bool have_calls =
         line_.events.empty() || std::ranges::any_of(calls, [&](const auto& call) {
           return is_answered_[place(*call.event)];
@@ -248,7 +249,7 @@ class Builder {
         continue;
       }
       const DeviceLaunch launch = launch_by(place(call), 0);
-      // An operator that "External id" names stands for its calls.
+      // An operator found by "External id" answers for all its calls.
       const bool is_lost = have_calls && call.correlation > 0 && !is_answered_[launch.call] &&
                            (launch.launcher == kUnknownEvent || !is_answered_[launch.launcher]);
       if (is_lost) {
@@ -263,7 +264,7 @@ class Builder {
     }
   }
 
-  /// Notes when streams of each process were being captured into a graph.
+  /// Finds the times at which streams of each process were being captured into a graph.
   void find_captures(const std::vector<NestedEvent>& calls) {
     std::map<std::int64_t, const KinetoEvent*> marks;  // by time
     for (const NestedEvent& call : calls) {
@@ -289,13 +290,13 @@ class Builder {
 
   const Profile& profile_;
   std::vector<NestedEvent> operators_;
-  std::vector<bool> is_answered_;  ///< by event of the profile: it launched work that is there
-  ById calls_;                     ///< of the runtime, by correlation
-  ById named_;                     ///< operators, by "External id"; none if that does not count
+  std::vector<bool> is_answered_;  ///< by event of the profile: true if its work was recorded
+  ById calls_;                     ///< runtime calls by correlation
+  ById named_;                     ///< operators by "External id"; empty if the ids are not used
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::size_t>
       streams_;
   std::set<std::int64_t> numbers_;                          ///< of streams
-  std::vector<std::pair<std::int64_t, Stretch>> captures_;  ///< with their processes
+  std::vector<std::pair<std::int64_t, Stretch>> captures_;  ///< with the process
   DeviceTimeline line_;
 };
 

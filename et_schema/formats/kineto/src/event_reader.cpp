@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
 
-/// The category of Python's frames.
+/// Category of Python frames.
 constexpr const char* kPythonFrame = "python_function";
 
-// Arguments of events, and what record_param_comms and kernels say of their communication.
+// Arguments of events, including the communication metadata of record_param_comms and kernels.
 constexpr NamedField<KinetoEvent, std::int64_t> kEventNumbers[] = {
     {"External id", &KinetoEvent::external_id},
     {"external id", &KinetoEvent::external_id},
@@ -50,7 +50,7 @@ constexpr NamedField<KinetoComm, std::string_view> kCommNames[] = {
     {"In split size", &KinetoComm::in_splits},
     {"Out split size", &KinetoComm::out_splits}};
 
-/// A text; none if the value is something else.
+/// Reads a text; returns an empty one for any other value.
 std::string_view take_text(JsonPull& value, std::string& unescaped) {
   std::string_view text;
   if (!value.take(text, unescaped)) {
@@ -59,7 +59,7 @@ std::string_view take_text(JsonPull& value, std::string& unescaped) {
   return text;
 }
 
-/// A number, which tools that rewrite profiles may have made a text.
+/// Reads a number, which tools that rewrite profiles may have quoted.
 bool take_number(JsonPull& value, double& number) {
   if (!value.stands_on('"')) {
     return value.take(number);
@@ -84,14 +84,14 @@ std::int64_t read_time(JsonPull& value, std::string_view field) {
     return result;
   }
   double fraction = 0;
-  // This is far from the ends of the range, so that sums of two times cannot overflow either.
+  // Far below the limit of 64 bits, so that sums of two times cannot overflow either.
   constexpr double kMostUs = 4e15;
   if (!take_number(value, fraction) || !(std::abs(fraction) < kMostUs)) {
     throw bad_input(
         "an event's time cannot be read",
         {.field = std::string(field), .expected = "microseconds", .got = describe(whole_value)});
   }
-  // A product of doubles would be rounded once more, which can cost a nanosecond.
+  // A product of doubles would be rounded again, which can change a nanosecond.
   return std::llround(static_cast<long double>(fraction) * kNsPerUs);
 }
 
@@ -224,7 +224,7 @@ void EventReader::read(JsonPull& json) {
 void EventReader::complete(KinetoEvent& event, std::string_view category, bool is_on_device) {
   event.category_text = category;
   event.category = category_of(category);
-  // Up to PyTorch 1.13 labels were operators.
+  // Up to PyTorch 1.13, labels were recorded as operators.
   if (event.category == KinetoCategory::kCpuOp &&
       (event.name.starts_with("nccl:") ||
        (event.name.starts_with("ProfilerStep#") && category == "Operator"))) {
@@ -234,7 +234,7 @@ void EventReader::complete(KinetoEvent& event, std::string_view category, bool i
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
     profile_.losses.add(Loss::kUnknownDeviceEvents);
   }
-  // ProcessGroupNCCL's labels show its tensors.
+  // ProcessGroupNCCL's labels have its tensors as arguments.
   if (detail_ == KinetoDetail::kArguments && (event.category == KinetoCategory::kCpuOp ||
                                               event.category == KinetoCategory::kUserAnnotation)) {
     event.arguments = read_operator_arguments(arguments_, arena_);
@@ -297,7 +297,7 @@ void EventReader::add_memory(JsonPull event) {
   }
 }
 
-/// Of metadata: {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "python"}}.
+/// Reads metadata: {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "python"}}.
 void EventReader::note_process_name(JsonPull event) {
   std::string_view key;
   for (bool first = true; event.next_member(first, key);) {

@@ -16,11 +16,11 @@
 
 namespace understudy::et_schema {
 
-/// An integer that is a number or, in some versions, a text ("0x0" for streams of AMD devices); -1
-/// for anything else.
+/// Reads an integer that is a number or, in some versions, a text ("0x0" for streams of AMD
+/// devices). Returns -1 for anything else.
 [[nodiscard]] std::int64_t lenient_integer(JsonPull& value);
 
-/// Events whose begin ("ph": "B") and end ("E") stand apart, as other tools than Kineto write them.
+/// Joins events with separate begin ("ph": "B") and end ("E"), which other tools than Kineto write.
 class EventPairs {
  public:
   struct Begun {
@@ -31,11 +31,11 @@ class EventPairs {
   void begin(const KinetoEvent& event, const KinetoComm& comm) {
     marks_.push_back({{event, comm}});
   }
-  /// Of an end only thread and time are used.
+  /// Adds an end; only its thread and time are used.
   void end(const KinetoEvent& event) { marks_.push_back({{event, {}}, true}); }
 
-  /// The whole events, in order of their ends: on its thread an end is that of the last begin
-  /// before it that has none yet. Marks without a partner are counted in `losses`.
+  /// Returns the whole events, ordered by end. An end belongs to the last open begin on its thread.
+  /// Marks without a partner are counted in `losses`.
   [[nodiscard]] std::vector<Begun> take(Losses& losses);
 
  private:
@@ -46,26 +46,26 @@ class EventPairs {
   std::vector<Mark> marks_;
 };
 
-/// Reads the members of "traceEvents" into a profile: events with a duration, what communications
-/// say of themselves, allocations. All others are counted by their phase.
+/// Reads the members of "traceEvents" into a profile: events with a duration, communication
+/// metadata and allocations. All others are counted by their phase.
 class EventReader {
  public:
   EventReader(Profile& profile, Arena& arena, KinetoDetail detail)
       : profile_(profile), detail_(detail), arena_(arena), names_(arena, profile.losses) {}
 
-  /// Takes one event. Throws JsonDamage, and Error (bad input) for a time that cannot be read.
+  /// Reads one event. Throws JsonDamage, or Error (bad input) if a time cannot be read.
   void read(JsonPull& json);
-  /// Adds the events whose begin and end stood apart. To be called after the last read().
+  /// Adds the events with separate begin and end. Must be called after the last read().
   void close();
   [[nodiscard]] const ProfileOrigin& origin() const { return origin_; }
 
  private:
-  /// Fills in what follows from all that was read of the event.
+  /// Sets the fields that depend on several others of the event.
   void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
   void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
   void note_process_name(JsonPull event);
-  /// Reads the arguments; returns whether they name a device or a stream.
+  /// Reads the arguments. Returns true if they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);
   [[nodiscard]] std::string_view take_name(JsonPull& value);
 
@@ -76,8 +76,8 @@ class EventReader {
   std::string shape_;        ///< of the current event
   ArgumentLists arguments_;  ///< of the current event
   EventPairs pairs_;
-  /// Process, thread and time at which arrows end, but for Kineto's own. Other tools draw them from
-  /// a launch to the device's event, which may have no category.
+  /// Process, thread and time of the ends of flow arrows, except Kineto's own. Other tools draw
+  /// arrows from a launch to the device's event, which may have no category.
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> arrow_ends_;
   ProfileOrigin origin_;
   std::string unescaped_;

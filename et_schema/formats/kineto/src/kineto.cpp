@@ -30,7 +30,7 @@ using simdjson::SUCCESS;
 constexpr std::array<std::string_view, 11> kEventKeys = {"pid", "tid", "ts", "dur", "args", "cat",
                                                          "ph",  "id",  "bp", "s",   "name"};
 
-/// What to do with a file of several profiles.
+/// Hint for a file of several profiles.
 constexpr const char* kHowToDivide = "give each profile as a file of its own";
 
 [[noreturn]] void fail(std::string summary, std::string field, std::string expected,
@@ -157,8 +157,8 @@ void KinetoParser::read_number(std::string_view key, std::string_view text) {
   }
 }
 
-/// A tool that joins profiles may have put one in twice: all times of devices would be double, and
-/// operators lie in themselves.
+/// Refuses a profile that a tool joined with itself: all device times would double, and operators
+/// would nest in themselves.
 void KinetoParser::refuse_twice() const {
   const auto identity = [](const KinetoEvent& event) {
     return std::tuple(event.pid, event.tid, event.ts_ns, event.dur_ns, event.external_id,
@@ -176,7 +176,7 @@ void KinetoParser::refuse_twice() const {
     sorted.push_back(&event);
   }
   std::ranges::sort(sorted, {}, [&](const KinetoEvent* event) { return identity(*event); });
-  // clang 14 refuses the subrange that std::ranges::unique gives.
+  // clang 14 does not compile the subrange of std::ranges::unique.
   const auto is_same = [&](const KinetoEvent* left, const KinetoEvent* right) {
     return identity(*left) == identity(*right);
   };
@@ -189,9 +189,9 @@ void KinetoParser::refuse_twice() const {
   }
 }
 
-/// Profiles that a tool wrote, not Kineto, may give a launch and its kernel one "External id" and
-/// no correlation. PyTorch's own ids name operators, so several launches share one: those stay
-/// apart.
+/// Sets correlations from "External id" in profiles of other tools than Kineto, where a launch and
+/// its kernel share an "External id" and have no correlation. PyTorch's own ids name operators, so
+/// that several launches share one; such profiles are unchanged.
 void KinetoParser::correlate_by_external_ids() {
   const auto takes_part = [](const KinetoEvent& event) {
     return event.category == KinetoCategory::kRuntime || is_device_work(event);
@@ -214,7 +214,7 @@ void KinetoParser::correlate_by_external_ids() {
 }
 
 void KinetoParser::add_base_time() {
-  // The base time may come after the events.
+  // Times are adjusted here because the base time may come after the events.
   const auto add = [&](std::int64_t& ts_ns) {
     if (__builtin_add_overflow(ts_ns, profile_.base_time_ns, &ts_ns)) {
       fail("an event's time overflows", "ts", "nanoseconds below 2^63 with the base time",

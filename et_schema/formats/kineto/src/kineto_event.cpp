@@ -9,7 +9,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Words with a capital letter are those of PyTorch before 1.12 (tb_plugin's event types, Kineto).
+/// Capitalised words are those of PyTorch before 1.12 (tb_plugin's event types, Kineto).
 struct CategoryNames {
   std::string_view texts;  ///< words (words.h)
   KinetoCategory category;
@@ -26,19 +26,19 @@ constexpr CategoryNames kCategories[] = {
     {"overhead", KinetoCategory::kOverhead},
 };
 
-/// Categories that are no operator's time: they stand beside the work, or are a call on the host.
+/// Categories that are not an operator's work: they accompany work, or are a host call.
 constexpr std::string_view kNoWork =
     "cuda_event collective_comm external_correlation ac2g async_cpu_to_gpu fwdbwd Trace "
     "cpu_instant_event hardware_counters mtia_insight mtia_counters cuda_profiler_range "
     "xpu_scope_profiler hpu_op";
 
-/// One of the lists, item by item beside the others.
+/// Walks one of the parallel lists.
 class Walk {
  public:
   explicit Walk(const std::optional<JsonPull>& list) : at_(list), is_done_(!list) {
     is_done_ = is_done_ || !at_->stands_on('[');
   }
-  /// The next item, which the caller takes or skips; null behind the end.
+  /// Returns the next item, which the caller must read or skip; null after the end.
   [[nodiscard]] JsonPull* next() {
     is_done_ = is_done_ || !at_->next_item(is_first_);
     return is_done_ ? nullptr : &*at_;
@@ -50,9 +50,8 @@ class Walk {
   bool is_done_;
 };
 
-/// Adds what the list at this place holds, level by level: a tensor's numbers are one list, a
-/// TensorList's are one for each tensor in it. Returns whether there are lists in it. Passes the
-/// value.
+/// Adds the numbers of the list at this position to `lists`: one list for a tensor, one for each
+/// tensor of a TensorList. Returns true if the list contains lists. Skips the value.
 bool read_numbers(JsonPull* value, std::vector<std::vector<std::int64_t>>& lists) {
   if (value == nullptr || !value->stands_on('[')) {
     if (value != nullptr) {
@@ -88,7 +87,7 @@ std::string_view read_text(JsonPull* value, Arena& arena) {
   return arena.copy(text);
 }
 
-/// A concrete input. Tools that write profiles themselves give lists as Python's tuples: "(2, 2)".
+/// Reads a concrete input. Other tools write lists as Python tuples: "(2, 2)".
 std::string_view read_concrete(JsonPull* value, Arena& arena) {
   const std::string_view text = read_text(value, arena);
   if (!text.starts_with('(') || !text.ends_with(')')) {
@@ -97,7 +96,7 @@ std::string_view read_concrete(JsonPull* value, Arena& arena) {
   return arena.copy("[" + std::string(text.substr(1, text.size() - 2)) + "]");
 }
 
-/// `is_list`: of several tensors. Kineto leaves out lists of more than thirty: "[]".
+/// Reads layouts; `is_list` for a list of tensors. Kineto writes "[]" for more than 30 tensors.
 std::span<const KinetoLayout> read_layouts(JsonPull* sizes, JsonPull* strides, bool is_list,
                                            Arena& arena) {
   std::vector<std::vector<std::int64_t>> size_lists;
@@ -166,7 +165,7 @@ std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lis
     argument.layouts =
         read_layouts(sizes.next(), strides.next(), argument.type == "TensorList", arena);
   }
-  // Tools that write profiles themselves may name the types of tensors alone.
+  // Other tools may write types only for tensors, so values can outnumber types.
   while (JsonPull* value = values.next()) {
     KinetoArgument& argument = arguments.emplace_back();
     argument.value = read_concrete(value, arena);

@@ -43,7 +43,7 @@ void read_rank_list(ProcessGroup& group, element value) {
   }
 }
 
-/// Reads the ranks: PyTorch wrote an array, Kineto a quoted array.
+/// Reads the ranks. PyTorch writes an array, Kineto a quoted array.
 void read_ranks(ProcessGroup& group, element value) {
   std::string_view text;
   if (value.get_string().get(text) != SUCCESS) {

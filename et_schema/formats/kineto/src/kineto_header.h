@@ -8,8 +8,8 @@
 
 namespace understudy::et_schema {
 
-/// Read the parts of a Kineto file around its events. Fields that are absent or of another type
-/// keep their defaults: nothing depends on them alone. `losses` counts escaped names.
+/// Read the parts of a Kineto file around its events. Fields that are missing or of another type
+/// keep their defaults, since nothing depends on them alone. `losses` counts escaped names.
 [[nodiscard]] std::vector<KinetoDevice> read_devices(simdjson::dom::element list, Losses& losses);
 [[nodiscard]] DistributedInfo read_distributed(simdjson::dom::element value, Losses& losses);
 

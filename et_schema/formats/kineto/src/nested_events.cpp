@@ -18,7 +18,7 @@ std::vector<NestedEvent> nested_events(const Profile& profile,
       events.push_back({.event = &event});
     }
   }
-  // Where whole microseconds make times equal, "External id" tells the order: it is counted up.
+  // If times in whole microseconds are equal, "External id" decides, which increases with time.
   const bool have_ids = std::ranges::all_of(
       events, [](const NestedEvent& nested) { return nested.event->external_id > 0; });
   std::ranges::stable_sort(events, {}, [have_ids](const NestedEvent& nested) {

@@ -17,8 +17,7 @@ constexpr std::string_view kAlone = ".kineto_only.json";
 constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
 
-/// Reads one file of an input, unpacked. A folder's files are named by their paths; an archive is
-/// unpacked again.
+/// Reads one file of an input: a folder's file by its path, or a member by unpacking again.
 std::string read_named(const std::vector<std::string>& paths, const std::string& name,
                        const ReadLimits& limits) {
   std::string data;
@@ -40,7 +39,7 @@ std::string read_named(const std::vector<std::string>& paths, const std::string&
   return data;
 }
 
-/// The file of this rank among the input's Kineto files whose name has `mark`.
+/// Returns this rank's file among the input's Kineto files whose name contains `mark`.
 std::string find_profile(const CapturedRank& rank, const std::string& folder, std::string_view mark,
                          const TraceSet& set) {
   for (const std::string& file : rank.files) {
@@ -79,7 +78,7 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
                      .hint = "give the profiles of all ranks, or --no-profile"});
 }
 
-/// The names of an input's files.
+/// Returns the names of an input's files.
 std::vector<std::string> list_names(const std::vector<std::string>& paths,
                                     const ReadLimits& limits) {
   std::vector<std::string> names;
@@ -89,7 +88,7 @@ std::vector<std::string> list_names(const std::vector<std::string>& paths,
   return names;
 }
 
-/// Finds out which rank each profile is from.
+/// Infers the rank of each profile.
 class ProfileRanks {
  public:
   ProfileRanks(const std::vector<std::string>& paths, int world_size, const ReadLimits& limits) {
@@ -163,7 +162,7 @@ std::optional<std::vector<RankCapture>> find_captures(const std::vector<std::str
       const std::size_t first = json.find_first_not_of(" \t\r\n");
       const bool is_object = first != std::string::npos && json[first] == '{';
       if (is_object && !is_capture(json)) {
-        return std::nullopt;  // a file of another capture with that name
+        return std::nullopt;  // another program's capture.json
       }
       capture->second = parse_capture(json, name);
     }

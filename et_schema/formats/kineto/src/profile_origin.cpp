@@ -12,7 +12,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Another program that writes files of events, and how the names of its processes begin.
+/// Another program that writes files of events, and the prefixes of its process names.
 struct Writer {
   std::array<std::string_view, 3> processes;
   std::string_view name;

@@ -11,24 +11,23 @@
 
 namespace understudy::et_schema {
 
-/// Finds out which program wrote a file of events, and of how many processes they are.
+/// Detects which program wrote a file of events, and the number of processes in it.
 class ProfileOrigin {
  public:
-  /// Notes how a process is called: its pid, or its "process_name".
+  /// Records the name of a process: its pid, or its "process_name".
   void note_process(std::string_view name);
-  /// Notes an event by its category and its pid, without quotes.
+  /// Records an event's category and its pid, without quotes.
   void note(KinetoCategory category, std::string_view pid);
 
-  /// Throws Error (bad input) if another program than Kineto wrote the file and it lacks what is
-  /// read: categories, or operators' arguments at the level of detail that has them; also if
-  /// operators, or calls of the runtime, are of several processes, in each of which ids and
-  /// correlations count from 1.
+  /// Throws Error (bad input) if a program other than Kineto wrote the file and it lacks
+  /// categories, or operators' arguments if `detail` needs them. Also throws if operators or
+  /// runtime calls belong to several processes, since ids and correlations count from 1 in each.
   void check(const Profile& profile, KinetoDetail detail) const;
 
  private:
   using CountByPid = std::map<std::string, std::size_t, std::less<>>;
-  std::size_t writer_ = 0;   ///< position in the table of writers
-  std::uint64_t known_ = 0;  ///< events in a category of Kineto's
+  std::size_t writer_ = 0;   ///< index into the table of writers
+  std::uint64_t known_ = 0;  ///< events with a category of Kineto
   CountByPid operators_;
   CountByPid runtime_calls_;
 };

@@ -118,7 +118,7 @@ void members(auto& json, SameAs<InstructionTime> auto& row) {
   json.unless(std::nullopt, "conditions", row.conditions);
 }
 
-/// The header, but for format and version.
+/// The header except for format and version.
 static void head_members(auto& json, SameAs<OperatorTimes> auto& times) {
   json("tool_version", times.tool_version);
   json("benchmark", times.benchmark);

@@ -102,7 +102,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("platform", prediction.platform);
 }
 
-/// What `read` makes of a prediction's fields.
+/// Parses a prediction and returns the result of `read`.
 template <typename Read>
 static auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const JsonSource source{file, "the prediction cannot be read",

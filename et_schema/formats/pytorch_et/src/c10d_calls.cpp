@@ -18,7 +18,7 @@ bool is_integer_list(const Value& value) {
          });
 }
 
-/// The first input of that kind; null: none.
+/// Returns the first input of this kind; null if none exists.
 const Value* first_of(const Node& node, ValueKind kind) {
   const auto found = std::ranges::find(node.inputs, kind, &Value::kind);
   return found == node.inputs.end() ? nullptr : &*found;
@@ -53,7 +53,7 @@ void read_tensors(CommCall& call, const Node& node, C10dLayout layout) {
   }
 }
 
-/// Uneven splits make an all-to-all an all_to_allv; c10d gives those of the output first.
+/// Reads splits; uneven ones make the call an all_to_allv. c10d lists the output's splits first.
 void read_splits(CommCall& call, const Node& node) {
   std::vector<const Value*> lists;
   for (const Value& value : node.inputs) {
@@ -78,10 +78,11 @@ std::string_view first_text(const Node& node) {
   return text == nullptr ? std::string_view() : text->text();
 }
 
-/// The operator that the functional operator or a capture's label names.
+/// Returns the reduce operator that the functional operator or a capture's label names.
 std::string recorded_reduce_op(const Trace& trace, const Node& node) {
-  constexpr std::string_view kLabel = "understudy:reduce_op=";  // as capture/understudy_capture/comms.py writes it
-  // The label that capture_backend.cpp opens below has the operator behind the tensors.
+  // As capture/understudy_capture/comms.py writes it.
+  constexpr std::string_view kLabel = "understudy:reduce_op=";
+  // The child label of capture_backend.cpp has the reduce operator after the tensors.
   for (const NodeIndex child : node.children) {
     const std::string_view text = first_text(trace.nodes[child]);
     if (trace.nodes[child].name.starts_with("nccl:") && !text.empty()) {
@@ -91,7 +92,7 @@ std::string recorded_reduce_op(const Trace& trace, const Node& node) {
   for (const Node* around = &node;; around = &trace.nodes[around->parent]) {
     if (around->op_schema.find("str reduce_op") != std::string_view::npos ||
         around->op_schema.find("str reduceOp") != std::string_view::npos) {
-      return std::string(first_text(*around));  // the group's name, or a tag, is behind it
+      return std::string(first_text(*around));  // followed by the group's name or a tag
     }
     if (around->name.starts_with(kLabel)) {
       return std::string(around->name.substr(kLabel.size()));
@@ -104,9 +105,9 @@ std::string recorded_reduce_op(const Trace& trace, const Node& node) {
   }
 }
 
-/// What sharded data parallel reduces by (torch 2.11, _get_gradient_divide_factors and
-/// _reduce_grad): FSDP2 averages, but of types that may overflow it divides by itself and takes the
-/// sum; FSDP1 always does.
+/// Returns the reduce operator of sharded data parallel (torch 2.11, _get_gradient_divide_factors
+/// and _reduce_grad). FSDP1 divides and then sums. FSDP2 averages, except for types that may
+/// overflow, which it divides and sums like FSDP1.
 std::string reduce_op_of_label(std::string_view label, const CommCall& call) {
   if (label.starts_with("FullyShardedDataParallel._post_backward_hook")) {
     return "sum";
@@ -206,8 +207,8 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
     const Value* const rank = first_of(node, ValueKind::kInt);
     call.rank = rank == nullptr ? 0 : rank->as_int();
   }
-  // Functional operators name their group in the last text; the others hold it as an object, and
-  // those of the first functional namespace have a tag there.
+  // The last text of functional operators is the group's name. Other operators have the group as an
+  // object, and those of the first functional namespace have a tag last.
   const bool has_tag = node.op_schema.find("str tag") != std::string_view::npos;
   for (const Value& value : node.inputs) {
     if (value.is(ValueKind::kString) && !has_tag) {

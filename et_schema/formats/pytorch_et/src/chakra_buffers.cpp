@@ -10,7 +10,7 @@
 namespace understudy::et_schema {
 namespace {
 
-/// No memory is larger.
+/// Maximum size of a buffer, larger than any memory.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 46U;
 
 [[noreturn]] void refuse_argument(std::string field, std::string expected, std::string got) {
@@ -52,7 +52,8 @@ std::int64_t ChakraBuffers::times_world(std::int64_t bytes) const {
   return product;
 }
 
-/// Numbers where the size is one of them, so that reductions have something to add.
+/// Makes a buffer of floats if the size is a multiple of 4 bytes, so that reductions can add them;
+/// otherwise of bytes.
 Value ChakraBuffers::buffer(std::int64_t bytes) {
   constexpr std::int64_t kFloatBytes = 4;
   const bool is_float = bytes % kFloatBytes == 0;
@@ -122,7 +123,7 @@ Node ChakraBuffers::call_of(const ChakraNode& from, Node node) {
   const std::span<Value> names = arena_.array<Value>(2);
   names[0] = text(group);
   names[1] = text("");
-  // As record_param_comms has it since 1.0.3.
+  // The inputs of record_param_comms since schema 1.0.3.
   const Value none = Value::of_items(ValueKind::kList, {});
   const std::array<Value, 10> inputs = {Value::of_items(ValueKind::kList, made.inputs),
                                         Value(),

@@ -10,15 +10,15 @@
 
 namespace understudy::et_schema {
 
-/// Communication of which a Chakra file holds a kind and a size, as a record_param_comms with
-/// buffers of that size: what synthetic files, made for simulators, consist of.
+/// Turns communication of which a Chakra file records only kind and size into a record_param_comms
+/// with buffers of that size. Synthetic files for simulators consist of such nodes.
 class ChakraBuffers {
  public:
   ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank)
       : arena_(arena), world_size_(world_size), rank_(rank) {}
 
-  /// Fills a node's name, inputs and outputs. Throws Error (bad input) with the field set: a kind
-  /// or size out of range.
+  /// Sets a node's name, inputs and outputs. Throws Error (bad input) with the field if a kind or
+  /// size is out of range.
   [[nodiscard]] Node call_of(const ChakraNode& from, Node node);
 
  private:
@@ -34,7 +34,7 @@ class ChakraBuffers {
   Arena& arena_;
   std::int64_t world_size_;
   std::int64_t rank_;
-  std::int64_t next_id_ = std::int64_t{1} << 62U;  ///< above those that files have
+  std::int64_t next_id_ = std::int64_t{1} << 62U;  ///< above the ids of files
 };
 
 }  // namespace understudy::et_schema

@@ -18,7 +18,7 @@ bool is_comm_type(ChakraNodeType type) {
          type == ChakraNodeType::kRecv;
 }
 
-/// Whether it says what PyTorch's trace says of a node.
+/// Returns true if the node has data of a node in PyTorch's trace.
 bool is_recorded(const ChakraNode& node) {
   return node.find("rf_id") != nullptr || !node.text("op_schema").empty() ||
          !node.inputs.types.empty();
@@ -96,7 +96,7 @@ class RoleFinder {
     }
   }
 
-  /// Chakra's converter lets a device node depend on the host node that launched it first.
+  /// In Chakra's converter, a device node's first dependency is the host node that launched it.
   void find_device_role(std::uint32_t i) {
     const ChakraNode& node = file_.nodes[i];
     for (const std::uint64_t id : node.data_deps) {
@@ -122,8 +122,8 @@ class RoleFinder {
     losses_.add(Loss::kTimeOnlyNodes);
   }
 
-  /// The converter cuts an operator at what it launched: parts share rf_id and the name before
-  /// "(0)", "(1)", …
+  /// The converter splits operators at launches. Parts share rf_id and the name before "(0)",
+  /// "(1)", …
   void join_parts() {
     std::unordered_map<std::int64_t, std::uint32_t> first_of;
     for (const std::uint32_t i : roles_.in_order) {
@@ -143,8 +143,8 @@ class RoleFinder {
     }
   }
 
-  /// Control dependencies are parents by convention. Some files have control dependencies on ids
-  /// from before the nodes were renumbered, and others use them for any order.
+  /// Control dependencies are parents by convention. Some files refer to ids from before the nodes
+  /// were renumbered, others use control dependencies for any order; such files get no parents.
   void find_parents() {
     std::uint64_t edges = 0;
     bool is_stale = false;

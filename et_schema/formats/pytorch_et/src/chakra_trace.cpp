@@ -28,10 +28,10 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
-/// Longer times, of damaged files, are cut to some seventy years.
+/// Maximum time, about 70 years. Longer times, in damaged files, are clamped.
 constexpr std::uint64_t kMostUs = std::uint64_t{1} << 51U;
 
-/// a + b, or the largest number where that is more.
+/// Returns a + b, or the largest number on overflow.
 std::int64_t sum_of(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
@@ -41,13 +41,13 @@ std::int64_t ns_of(std::uint64_t us) {
   return static_cast<std::int64_t>(std::min(us, kMostUs)) * kNsPerUs;
 }
 
-/// A time of ours in nanoseconds, where the file has it, else in whole microseconds.
+/// Returns a time in ns from this project's attribute, or else from whole microseconds.
 std::int64_t time_of(const ChakraNode& node, std::string_view attribute, std::uint64_t us) {
   const std::optional<std::int64_t> ns = node.integer(attribute);
   return ns ? std::clamp<std::int64_t>(*ns, 0, ns_of(kMostUs)) : ns_of(us);
 }
 
-/// Numbers of ids and threads may be written as negative ones.
+/// Converts ids and thread numbers, which may be written as negative numbers.
 std::uint64_t unsigned_of(const ChakraNode& node, std::string_view attribute) {
   return static_cast<std::uint64_t>(node.integer(attribute).value_or(0));
 }
@@ -94,7 +94,7 @@ class TraceMaker {
   }
 
  private:
-  /// A trace's root has id 1; other writers count from 0.
+  /// The root of an execution trace has id 1, but other writers count from 0.
   void find_shift() {
     const std::uint64_t lowest = file_.nodes[roles_.in_order.front()].id;
     const ChakraNode& last = file_.nodes[roles_.in_order.back()];
@@ -241,7 +241,7 @@ class TraceMaker {
     }
   }
 
-  /// A node of ours without a recorded time has none of these; others do not tell.
+  /// Returns false for nodes without a recorded time, which only files of this project mark.
   [[nodiscard]] bool is_timed(const ChakraNode& node) const {
     const bool is_ours = file_.find("writer") != nullptr;
     return !is_ours || node.find("host_ns") != nullptr || node.find("device_ns") != nullptr;
@@ -278,7 +278,8 @@ class TraceMaker {
   std::uint64_t shift_ = 0;
 };
 
-/// "chakra 0.0.4", "chakra of 1.0.1": the version of either schema, as far as the file tells.
+/// Returns "chakra 0.0.4" or "chakra of 1.0.1": the version of the Chakra schema or of the
+/// converted trace's, if recorded.
 std::string schema_of(const ChakraFile& file) {
   std::string schema = "chakra";
   if (!file.version.empty()) {
@@ -296,7 +297,7 @@ std::int64_t integer_of(const ChakraFile& file, std::string_view name) {
   return attribute == nullptr ? 0 : integer_of(*attribute).value_or(0);
 }
 
-/// 3 of "traces/chakra.3.et" and "chakra.3.et.gz": all simulators name files so. 0 of other names.
+/// Returns 3 for "traces/chakra.3.et" and "chakra.3.et.gz", as simulators name files; 0 for others.
 int rank_in_name(std::string_view name) {
   constexpr std::string_view kGzip = ".gz";
   constexpr std::string_view kEnding = ".et";
@@ -328,7 +329,7 @@ Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
   if (const ChakraAttribute* time = file.find("time")) {
     trace.time = time->text;
   }
-  trace.arena = std::move(file.arena);  // the nodes' texts lie there
+  trace.arena = std::move(file.arena);  // holds the nodes' texts
   try {
     TraceMaker(file, trace, world_size).make();
   } catch (const Error& error) {

@@ -26,7 +26,7 @@ namespace {
                                                   .got = std::move(got)});
 }
 
-/// [seq, isP2P], since August 2024 in place of seq.
+/// Returns true for [seq, isP2P], which replaces seq since August 2024.
 bool is_sequence_pair(const Value& value) {
   if (!value.is(ValueKind::kList) && !value.is(ValueKind::kTuple)) {
     return false;
@@ -44,11 +44,11 @@ void read_sequence(CommCall& call, const Value& value) {
   }
 }
 
-/// (pg_name, pg_desc), or the group's address as an integer up to torch 2.3.
+/// Reads (pg_name, pg_desc), or up to torch 2.3 the group's address as an integer.
 void read_group(CommCall& call, const Value& value, const RecordedGroups& groups) {
   if (value.is(ValueKind::kInt)) {
     if (value.as_int() == 0) {
-      return;  // waits name no group
+      return;  // waits do not name a group
     }
     const std::string address = fmt::format("{}", value.as_int());
     const auto found = groups.name_by_address.find(address);
@@ -60,7 +60,7 @@ void read_group(CommCall& call, const Value& value, const RecordedGroups& groups
   }
   const std::span<const Value> items = value.items();
   if (!items.empty() && items[0].is(ValueKind::kString)) {
-    call.pg_name = escape_control_characters(items[0].text());  // as groups are
+    call.pg_name = escape_control_characters(items[0].text());  // escaped like the names of groups
   }
   if (items.size() > 1 && items[1].is(ValueKind::kString)) {
     call.pg_desc = escape_control_characters(items[1].text());
@@ -72,8 +72,8 @@ std::int64_t integer_at(std::span<const Value> values, std::size_t index, std::i
                                                                     : otherwise;
 }
 
-/// What follows the name: splits, then (1.0.2) the world size, or (1.0.3 on) the first global rank,
-/// the stride and the world size, then (torch 2.12 on) whether the call is asynchronous.
+/// Reads the inputs after the name: splits, then the world size (1.0.2), or the first global rank,
+/// the stride and the world size (from 1.0.3), then whether it is asynchronous (torch 2.12).
 void read_after_name(CommCall& call, std::span<const Value> rest) {
   constexpr std::size_t kSplits = 2;
   constexpr std::size_t kWithSize = 3;
@@ -94,7 +94,7 @@ void read_after_name(CommCall& call, std::span<const Value> rest) {
   }
 }
 
-/// The attributes hold what the inputs of some eras lack.
+/// Fills in fields that the inputs of some versions lack from the attributes.
 void read_attributes(CommCall& call, const CommAttributes& attributes) {
   const auto fill = [](auto& field, bool is_missing, const auto& told) {
     if (is_missing) {
@@ -109,7 +109,8 @@ void read_attributes(CommCall& call, const CommAttributes& attributes) {
   fill(call.global_rank_stride, call.global_rank_stride < 0, attributes.global_rank_stride);
 }
 
-/// torchcomms records the outputs of all_gather as its inputs, and of uneven splits the sum alone.
+/// Repairs calls of torchcomms, which records the outputs of all_gather as its inputs, and only the
+/// sum of uneven splits.
 void repair_torchcomms(CommCall& call) {
   if (call.kind == CommKind::kAllGather && call.inputs.size() > call.outputs.size()) {
     std::swap(call.inputs, call.outputs);
@@ -121,9 +122,9 @@ void repair_torchcomms(CommCall& call) {
   }
 }
 
-/// Reads a record_param_comms of any era. The name is the one text among the inputs; what stands
-/// before it is counted back from there, since wait, barrier and init lack the tensors in front.
-/// Nothing if the name is not known.
+/// Reads a record_param_comms of any version. The name is the only text among the inputs. Inputs
+/// before it are counted backwards, since wait, barrier and init lack the leading tensors. Returns
+/// nothing for an unknown name.
 std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
                                       const RecordedGroups& groups) {
   CommCall call;
@@ -162,7 +163,7 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
     add_waited_tensor(call, trace, node);
   } else {
     if (is_message(call.kind) && call.is_p2p) {
-      call.in_batch = false;  // since batches have numbers of their own; see find_batches()
+      call.in_batch = false;  // unless find_batches() finds one: batches have their own numbers
     }
     call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
   }
@@ -175,7 +176,7 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
   return call;
 }
 
-/// What stands below a node.
+/// Kinds of nodes below a node.
 struct Below {
   bool recorded = false;  ///< a record_param_comms
   bool c10d = false;      ///< a c10d:: operator
@@ -193,13 +194,15 @@ std::vector<Below> find_below(const Trace& trace) {
   return below;
 }
 
-/// A functional operator calls a c10d:: one, which is the call then. A c10d:: operator calls none,
-/// but may have one below it in Gloo traces: there the observer mixes up parents.
+/// Returns true if the node itself is the call. A functional operator calls a c10d:: operator,
+/// which is the call then. A c10d:: operator calls no other, but may have one below it in Gloo
+/// traces, where the observer mixes up parents.
 bool is_own_call(const Node& node, const Below& below) {
   return !below.recorded && (node.name.starts_with("c10d::") || !below.c10d);
 }
 
-/// Splits are rows of a tensor's first dimension: none is negative, and their sum has an end.
+/// Checks splits, which are rows of a tensor's first dimension: none may be negative, and their sum
+/// must not overflow.
 void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
   for (const std::vector<std::int64_t>* splits : {&call.in_splits, &call.out_splits}) {
     std::int64_t sum = 0;
@@ -211,11 +214,11 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
   }
 }
 
-/// What a thread issued as one group follows each other on one process group, and ProcessGroupNCCL
-/// shows its end by a label. The messages of a batch have one number, which up to torch 2.4 single
-/// ones share too; of a batch of one only the label tells. So do the collectives of a group, apart
-/// from ProcessGroupNCCL's first, which has the one before: then the next collective of the process
-/// group has the last one's number again.
+/// Finds calls that a thread issued as one NCCL group. The calls of a group are consecutive on one
+/// process group, and a label of ProcessGroupNCCL marks its end. The messages of a batch share a
+/// sequence number; up to torch 2.4 single messages share it too, and a batch of one is known only
+/// by the label. The collectives of a group also share a number, but the first of ProcessGroupNCCL
+/// may have the number before. Then the process group's next collective repeats the group's number.
 class Batches {
  public:
   using Calls = std::map<NodeIndex, CommCall>;
@@ -231,7 +234,7 @@ class Batches {
       mark(0);
     }
   }
-  /// The calls behind the label begin at `later`.
+  /// Ends a batch at a label; `later` is the first call after the label.
   void end(Calls::const_iterator later, Calls::const_iterator end_of_calls) {
     if (calls_.empty()) {
       return;
@@ -264,8 +267,8 @@ class Batches {
     return call.seq &&
            static_cast<std::uint64_t>(*next.seq) - static_cast<std::uint64_t>(*call.seq) == 1;
   }
-  /// Whether the first of the group that ends with `last` has the number before. The next
-  /// collective tells; if there is none, the wait for the group does, by its first one's number.
+  /// Returns true if the first call of the group that ends with `last` has the number before. The
+  /// next collective decides; without one, the wait does, which has the first call's number.
   static bool is_first_apart(const CommCall& last, bool are_several, Calls::const_iterator later,
                              Calls::const_iterator end_of_calls) {
     bool is_waited_for_before = false;
@@ -287,7 +290,7 @@ class Batches {
            (is_message(before.kind) ? is_message(call.kind) && call.seq == before.seq
                                     : is_collective(call));
   }
-  /// Those from `first` on are one batch, with its first one's number: a wait has that.
+  /// Marks the calls from `first` on as a batch with the first call's number, which the wait has.
   void mark(std::size_t first) const {
     for (std::size_t i = first; i < calls_.size(); ++i) {
       calls_[i]->in_batch = true;

@@ -18,7 +18,7 @@ bool is_pytorch(std::string_view content) {
   return classify_json(content) == JsonKind::kTrace;
 }
 
-// Traces are move-only; a std::function is copied.
+// The trace is shared, because traces are move-only and a std::function must be copyable.
 MakeTrace read_pytorch(std::string_view content, const std::string& file) {
   const auto read = std::make_shared<Trace>(parse_trace(content, file));
   return [read](int rank, std::int64_t /*world_size*/) {
@@ -35,8 +35,8 @@ MakeTrace read_chakra(std::string_view content, const std::string& file) {
   };
 }
 
-// A format that is not JSON also has a row in et_schema/base/src/trace_start.cpp: without it,
-// its files are not looked for in folders and archives.
+// A format that is not JSON also has a row in et_schema/base/src/trace_start.cpp: otherwise its
+// files are ignored in folders and archives.
 constexpr std::array kImporters = {
     Importer{"a PyTorch execution trace", is_pytorch, read_pytorch},
     Importer{"a Chakra trace", starts_as_chakra, read_chakra},

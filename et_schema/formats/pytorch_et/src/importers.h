@@ -13,24 +13,25 @@
 
 namespace understudy::et_schema {
 
-/// Makes the trace of a file that was read, once: its rank is known when all files' names are.
+/// Makes the trace of a file that was read. Must be called once, after the rank is known from the
+/// names of all files.
 using MakeTrace = std::function<Trace(int rank, std::int64_t world_size)>;
 
 /// A format of traces.
 struct Importer {
-  const char* name;                              ///< as in "a Chakra trace"
-  bool (*recognises)(std::string_view content);  ///< by the first bytes; never throws
+  const char* name;                              ///< for messages: "a Chakra trace"
+  bool (*recognises)(std::string_view content);  ///< checks the first bytes; never throws
   MakeTrace (*read)(std::string_view content, const std::string& file);  ///< throws Error
 };
 
-/// All formats, one a row. What the user names and none recognises is read by the first, whose
-/// error says what it is instead.
+/// Returns all formats. If no format recognises a file that the user named, the first one reads it,
+/// and its error says what the file is instead.
 [[nodiscard]] std::span<const Importer> importers();
 
-/// The one that recognises a file; null: none.
+/// Returns the format that recognises a file; null if none does.
 [[nodiscard]] const Importer* importer_of(std::string_view content);
 
-/// "other files: a.txt and 3 more", of at least one name.
+/// Returns "other files: a.txt and 3 more". `names` must not be empty.
 [[nodiscard]] inline std::string and_more(std::string_view what,
                                           const std::vector<std::string>& names) {
   return fmt::format("{}{}{}", what, names.front(),

@@ -30,7 +30,7 @@ constexpr const char* kRanks = "ranks from 0 to 1048575, each once";
                                                         .got = std::move(got)});
 }
 
-/// A text, or a number (an address, in torch 2.0 and 2.1) as text.
+/// Reads a text, or a number (an address, in torch 2.0 and 2.1) as text.
 std::string text_or_number(element value, Losses& losses) {
   std::string_view text;
   if (value.get_string().get(text) == SUCCESS) {
@@ -43,7 +43,7 @@ std::string text_or_number(element value, Losses& losses) {
   return {};
 }
 
-/// A list of global ranks in group order, or (torch 2.0 and 2.1) {"global rank": group rank}.
+/// Reads a list of global ranks in group order, or {"global rank": group rank} (torch 2.0 and 2.1).
 std::vector<std::int64_t> read_ranks(element value, std::uint64_t node) {
   std::vector<std::int64_t> ranks;
   simdjson::dom::array list;
@@ -125,7 +125,7 @@ ProcessGroup read_group(RecordedGroups& recorded, element entry, std::uint64_t n
   return group;
 }
 
-/// The whole entries of a list that was cut in the middle, as a list.
+/// Returns a list of the complete entries of a truncated list.
 std::string whole_entries(std::string_view text) {
   std::string list = "[";
   std::size_t position = text.find('{');

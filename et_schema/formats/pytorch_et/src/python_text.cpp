@@ -71,7 +71,7 @@ class Translator {
                             position_)});
   }
 
-  /// A tuple is a list here; Python ends one of a single element with a comma.
+  /// Converts a tuple to a list. Python writes a comma after the only element of a tuple.
   void take_mark(char c) {
     if (c == '(' || c == '[') {
       out_ += '[';

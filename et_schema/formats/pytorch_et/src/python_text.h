@@ -5,9 +5,9 @@
 
 namespace understudy::et_schema {
 
-/// The JSON of what Python's repr() writes of lists, tuples, texts, numbers, True, False and None.
-/// Appends to `out`, so that several texts make one document. Throws Error (bad input) with the
-/// character where it is none of these.
+/// Converts Python's repr() of lists, tuples, texts, numbers, True, False and None to JSON. Appends
+/// to `out`, so that several texts can form one document. Throws Error (bad input) with the
+/// position of any other text.
 void append_json_of_python(std::string& out, std::string_view python);
 
 }  // namespace understudy::et_schema

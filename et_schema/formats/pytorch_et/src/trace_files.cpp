@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sorted; none of what is no folder.
+/// Returns the folders in `path`, sorted; none if `path` is not a folder.
 std::vector<std::string> folders_in(const std::string& path) {
   std::error_code error;
   std::vector<std::string> folders;
@@ -36,8 +36,7 @@ std::vector<std::string> folders_in(const std::string& path) {
   return folders;
 }
 
-/// A benchmark where traces were looked for: alone with a program that takes none, or one of
-/// several inputs, which no program takes.
+/// Returns the error for a benchmark among inputs that must be traces: alone, or with other inputs.
 Error bench_among(const std::string& path, const std::vector<std::string>& paths) {
   const auto other = std::ranges::find_if(paths, [&](const auto& given) { return given != path; });
   const bool is_alone = other == paths.end();
@@ -67,7 +66,7 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
                     : !folders.empty()    ? and_more("no files, but folders: ", folders)
                                           : "none";
   std::string hint;
-  if (!folders.empty()) {  // each may hold a job
+  if (!folders.empty()) {  // each may contain a job
     hint = fmt::format("give the folder of one job's traces, perhaps {}", folders.front());
   } else if (is_profiles) {
     hint = "give the execution traces of the same run, or the profiles alone, without other files";
@@ -80,7 +79,7 @@ Error no_traces(const std::string& path, const std::vector<std::string>& paths,
        .hint = std::move(hint)});
 }
 
-/// The file that was meant for a trace, of those that are none: the only one with such a name.
+/// Returns the only file whose name is that of a trace, though its content is not.
 std::optional<std::string> meant_for_trace(const std::vector<std::string>& others) {
   std::optional<std::string> meant;
   for (const std::string& name : others) {
@@ -97,14 +96,14 @@ std::optional<std::string> meant_for_trace(const std::vector<std::string>& other
   return meant;
 }
 
-/// A file of a trace, not yet of a rank.
+/// A file of a trace whose rank is not known yet.
 struct ReadFile {
   const Importer* importer;
   std::string name;
   MakeTrace make_trace;
 };
 
-/// Two formats can be of one job, but not of one rank: which one counts is the user's to say.
+/// Refuses traces of two formats. They may be of the same job, and the user must choose one.
 void refuse_mixture(const std::vector<ReadFile>& files) {
   if (files.empty()) {
     return;
@@ -120,7 +119,7 @@ void refuse_mixture(const std::vector<ReadFile>& files) {
   }
 }
 
-/// The rank of each, which is part of what is made of them, has to be known before.
+/// Makes the traces after all ranks are known, since the rank is part of a trace.
 std::vector<Trace> make_traces(const std::vector<ReadFile>& files) {
   std::vector<std::string> names;
   for (const ReadFile& file : files) {
@@ -157,7 +156,7 @@ void check_ranks(const std::vector<Trace>& traces, RankGaps gaps) {
 
 using UsesByStem = std::map<std::string, IndexUses>;
 
-/// The file that scripts/capture wrote beside a trace which was named alone.
+/// Reads the file of index values beside a trace that was named alone.
 void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, UsesByStem& uses) {
   for (const char* ending : {".indices.json.gz", ".indices.json"}) {
     const std::string stem = stem_of_trace(trace);
@@ -172,7 +171,7 @@ void read_index_uses_beside(const std::string& trace, UnpackBudget& budget, Uses
   }
 }
 
-/// The description of the capture that a trace which was named alone lies in.
+/// Reads the capture.json beside a trace that was named alone.
 void read_capture_beside(const std::string& trace, UnpackBudget& budget, CaptureOrigins& origins) {
   const std::string name = folder_of(trace) + std::string(kCaptureName);
   std::error_code error;
@@ -189,13 +188,13 @@ void attach_index_uses(std::vector<Trace>& traces, UsesByStem& uses) {
   }
 }
 
-/// Traces of the Kineto profiles among the inputs.
+/// Makes traces of the Kineto profiles among the inputs.
 std::vector<Trace> traces_of_profiles(const std::vector<std::string>& paths,
                                       const ReadLimits& limits, const TraceOfProfile& of_profile) {
   std::vector<Trace> traces;
   std::vector<std::string> names;
   for (const std::string& path : paths) {
-    UnpackBudget budget(limits);  // a profile is not kept
+    UnpackBudget budget(limits);  // profiles are not kept
     read_input_files(path, budget, [&](InputFile&& file) {
       if (classify_json(file.data) == JsonKind::kKineto) {
         names.push_back(file.name);
@@ -241,7 +240,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
         budget.keep(file.data.size());
         return;
       }
-      // What the user names is a trace, or an error that says what it is instead.
+      // A file that the user named must be a trace; otherwise the reader's error says what it is.
       const Importer* importer = importer_of(file.data);
       const bool is_profile = importer == nullptr && classify_json(file.data) == JsonKind::kKineto;
       if (importer == nullptr && file.name == path && !(is_profile && of_profile)) {
@@ -267,7 +266,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
       set.profiles.push_back(path);
     } else if (files.size() == before) {
       if (const auto meant = meant_for_trace(set.others); meant && *meant != path) {
-        static_cast<void>(read_trace_set({*meant}, limits, gaps));  // says what is wrong with it
+        static_cast<void>(read_trace_set({*meant}, limits, gaps));  // throws the error of this file
       }
       throw no_traces(path, paths, set);
     }

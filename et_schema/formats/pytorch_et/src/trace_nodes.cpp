@@ -41,7 +41,7 @@ Scope scope_of(JsonPull& value) {
   return static_cast<Scope>(number);
 }
 
-/// Keeps the place of one of the arrays; other keys are passed over.
+/// Keeps the position of one of the arrays; ignores other keys.
 void keep_array(ValueArrays& arrays, std::string_view key, const JsonPull& value) {
   static constexpr NamedField<ValueArrays, std::optional<JsonPull>> kArrays[] = {
       {"values", &ValueArrays::values},
@@ -51,7 +51,7 @@ void keep_array(ValueArrays& arrays, std::string_view key, const JsonPull& value
   take_named(kArrays, arrays, key, [&value] { return value; });
 }
 
-/// `inputs` and `outputs`: an array in the flat layout, an object in the nested one.
+/// Reads `inputs` or `outputs`: an array in the flat layout, an object in the nested one.
 void read_values_field(ValueArrays& arrays, JsonPull& value, std::string_view side) {
   if (value.stands_on('[')) {
     arrays.values = value;
@@ -67,7 +67,7 @@ void read_values_field(ValueArrays& arrays, JsonPull& value, std::string_view si
   }
 }
 
-/// `input_shapes` and the like of the flat layout; other keys are passed over.
+/// Reads `input_shapes` and similar keys of the flat layout; ignores other keys.
 void read_flat_list(ValueArrays& inputs, ValueArrays& outputs, std::string_view key,
                     JsonPull& value) {
   constexpr std::string_view kInput = "input_";
@@ -80,7 +80,7 @@ void read_flat_list(ValueArrays& inputs, ValueArrays& outputs, std::string_view 
   value.skip();
 }
 
-// The fields that both layouts have: members of a node in the flat one, attributes in the nested.
+// Fields of both layouts: members of a node in the flat one, attributes in the nested one.
 constexpr NamedField<Node, std::uint64_t> kUnsignedFields[] = {{"rf_id", &Node::rf_id},
                                                                {"fw_parent", &Node::fw_parent},
                                                                {"tid", &Node::tid},
@@ -109,7 +109,7 @@ constexpr NamedField<CommAttributes, std::string_view> kCommTexts[] = {
 
 }  // namespace
 
-/// What read_field() leaves for the end, when the node's id is known.
+/// Parts that read_field() keeps until the node's id is known.
 struct NodeReader::Parts {
   ValueArrays inputs;
   ValueArrays outputs;
@@ -140,7 +140,7 @@ void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, Json
     node.name = text(value, key);
     parts.has_name = true;
   } else if (key == "ctrl_deps" || key == "parent") {
-    // The nested layout's name for it, and the flat one's.
+    // The first name is the nested layout's, the second the flat one's.
     node.parent_id = unsigned_number(value, key);
   } else if (key == "inputs") {
     read_values_field(parts.inputs, value, key);
@@ -180,7 +180,7 @@ void NodeReader::read_attribute(Node& node, CommAttributes& comm, bool& has_comm
     has_comm = true;
     return;
   }
-  value.skip();  // of a later torch
+  value.skip();  // a key of a later torch
 }
 
 void NodeReader::read_any_attribute(Node& node, CommAttributes& comm, bool& has_comm,

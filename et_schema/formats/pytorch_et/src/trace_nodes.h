@@ -12,9 +12,8 @@
 
 namespace understudy::et_schema {
 
-/// Turns the JSON object of one node, of the flat (up to schema 1.0.1) or the nested layout, into a
-/// Node whose links are not made yet, and passes it. Throws Error (bad input) with node and field
-/// set, and JsonDamage.
+/// Reads the JSON object of one node, in the flat (up to schema 1.0.1) or the nested layout, into a
+/// Node that is not linked yet. Throws Error (bad input) with node and field, or JsonDamage.
 class NodeReader {
  public:
   NodeReader(Arena& arena, Losses& losses)
@@ -26,14 +25,14 @@ class NodeReader {
   struct Parts;
   void read_field(Node& node, Parts& parts, std::string_view key, JsonPull& value);
   void read_attributes(Node& node, JsonPull& list);
-  /// Takes an attribute in the very letters of PyTorch's observer, which nearly all files have;
-  /// false if it has others.
+  /// Reads an attribute in the exact spelling of PyTorch's observer, which nearly all files have.
+  /// Returns false for any other spelling.
   [[nodiscard]] bool read_as_observer_writes(Node& node, CommAttributes& comm, bool& has_comm,
                                              JsonPull& attribute);
   void read_any_attribute(Node& node, CommAttributes& comm, bool& has_comm, JsonPull& attribute);
   void read_attribute(Node& node, CommAttributes& comm, bool& has_comm, std::string_view name,
                       JsonPull& value);
-  /// Takes a field that both layouts have; false if `key` is none.
+  /// Reads a field that both layouts have. Returns false if `key` is not such a field.
   bool read_common_field(Node& node, std::string_view key, JsonPull& value);
   [[nodiscard]] std::string_view text(JsonPull& value, std::string_view field);
 
@@ -41,7 +40,7 @@ class NodeReader {
   InternedNames names_;
   ValueReader values_;
   std::string unescaped_;
-  std::string unescaped_name_;  ///< of an attribute, while its value is taken
+  std::string unescaped_name_;  ///< name of the current attribute
 };
 
 }  // namespace understudy::et_schema

@@ -30,7 +30,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// A name taken apart: "dlrm_eg_3.json" → "dlrm_eg_#.json" and 3.
+/// A name split into pattern and numbers: "dlrm_eg_3.json" → "dlrm_eg_#.json" and 3.
 struct Pattern {
   std::string text;
   std::vector<std::uint64_t> numbers;
@@ -52,7 +52,7 @@ Pattern take_apart(std::string_view name) {
   return pattern;
 }
 
-/// The number right after "rank" or "worker", if there is exactly one.
+/// Returns the number right after "rank" or "worker", if exactly one exists.
 std::optional<std::uint64_t> tagged_rank(std::string_view name) {
   const std::string text = lower(name);
   std::optional<std::uint64_t> found;
@@ -90,15 +90,15 @@ std::optional<std::vector<int>> ranks_by_tag(const std::vector<std::string>& nam
   return ranks;
 }
 
-/// Numbers that are all different and count from 0 on.
+/// Returns true if the ranks are 0 … n-1 in any order.
 bool is_complete(const std::vector<int>& ranks) {
   const std::set<int> distinct(ranks.begin(), ranks.end());
   return distinct.size() == ranks.size() && *distinct.begin() == 0 &&
          *distinct.rbegin() == static_cast<int>(ranks.size()) - 1;
 }
 
-/// The one number that differs between names of the same pattern. Where several differ, the one
-/// that counts from 0 to n-1, if only one does.
+/// Returns the only number that differs between names of the same pattern. If several differ,
+/// returns the only one that counts from 0 to n-1.
 std::optional<std::vector<int>> ranks_by_pattern(const std::vector<Pattern>& patterns) {
   const Pattern& first = patterns.front();
   for (const Pattern& pattern : patterns) {
@@ -157,7 +157,7 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
   if (names.size() == 1) {
     return {0};
   }
-  for (const bool with_folders : {false, true}) {  // files of one name may have a folder each
+  for (const bool with_folders : {false, true}) {  // equal names in different folders
     std::vector<Pattern> patterns;
     for (const std::string_view name : names) {
       patterns.push_back(take_apart(with_folders ? name : file_name(name)));

@@ -48,7 +48,7 @@ class TraceParser {
   NodeReader nodes_;
   bool has_nodes_ = false;
   bool has_schema_ = false;
-  std::string other_keys_;  ///< the first of the top level that no trace has, quoted
+  std::string other_keys_;  ///< the first top-level keys that no trace has, quoted
   std::uint64_t others_ = 0;
 };
 
@@ -60,7 +60,7 @@ class TraceParser {
                                        .hint = std::move(hint)});
 }
 
-/// A report or a prediction where a trace or a benchmark belongs.
+/// Refuses a report or a prediction that was passed instead of a trace or a benchmark.
 void refuse_own_file(std::string_view format) {
   if (format.starts_with("\"understudy-")) {
     fail("not a PyTorch execution trace: this is a result of Understudy's own", "format",
@@ -155,7 +155,8 @@ void TraceParser::read_nodes() {
 }
 
 void TraceParser::check_schema() const {
-  // Later changes of the format came without a new number: the fields decide, not this text.
+  // The version only rejects unknown schemas. Later changes of the format kept the number, so the
+  // fields decide the layout.
   const std::string_view schema = trace_.schema;
   const bool is_known = schema.starts_with("1.0.") || schema.starts_with("1.1.");
   const std::string_view rest = is_known ? schema.substr(4) : std::string_view();
@@ -171,7 +172,7 @@ void TraceParser::check_schema() const {
 }  // namespace
 
 Trace parse_trace(std::string_view json, const std::string& file) {
-  // What real traces need at most; the memory is taken when it is written.
+  // Upper bounds of real traces; the memory is committed when it is written.
   constexpr std::size_t kArenaShare = 2;
   constexpr std::size_t kSmallestArena = 4096;
   constexpr std::size_t kShortNode = 512;

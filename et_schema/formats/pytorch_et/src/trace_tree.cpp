@@ -21,7 +21,7 @@ constexpr std::string_view kRootPrefix = "[pytorch|profiler|execution_";
 constexpr std::string_view kMadeUpThreadRoot = "[pytorch|profiler|execution_trace|thread]";
 constexpr std::string_view kMadeUpProcessRoot = "[pytorch|profiler|execution_trace|process]";
 
-/// Roots of schema 1.0.1 say execution_graph, later ones execution_trace.
+/// Returns true for a thread's root, which has execution_graph (schema 1.0.1) or execution_trace.
 bool is_thread_root(const Node& node) {
   return node.name.starts_with(kRootPrefix) && node.name.ends_with(kThreadRootSuffix);
 }
@@ -40,7 +40,7 @@ void sort_by_id(std::vector<Node>& nodes) {
                                        .expected = "fewer than 2^32 - 1 nodes",
                                        .got = fmt::format("{}", nodes.size())});
   }
-  // Nodes are large: sort small keys, then move each node once, along the circles of the order.
+  // Nodes are large, so sort small keys, then move each node once along the permutation's cycles.
   std::vector<std::pair<std::uint64_t, NodeIndex>> order;
   order.reserve(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -70,8 +70,8 @@ void sort_by_id(std::vector<Node>& nodes) {
   }
 }
 
-/// Makes nodes[0] the process root: node 1 is its own parent, and written last, so a cut-off file
-/// lacks it.
+/// Makes nodes[0] the process root, node 1, which is its own parent. It is written last, so a
+/// cut-off file lacks it.
 void provide_process_root(Trace& trace) {
   const Node& first = trace.nodes.front();
   if (first.id == first.parent_id || (first.parent_id == 0 && first.id <= 1)) {
@@ -88,8 +88,8 @@ void provide_process_root(Trace& trace) {
   trace.nodes.insert(trace.nodes.begin(), root);
 }
 
-/// Refuses a chain of parents that comes back to its start. Only parents with higher ids than their
-/// child's can be part of one: where there are none, this is a single pass.
+/// Refuses cycles of parents. A cycle contains a parent with a higher id than its child; without
+/// such a parent, this is a single pass.
 void refuse_cycles(const Trace& trace) {
   const std::vector<Node>& nodes = trace.nodes;
   enum class State : std::uint8_t { kNew, kOnPath, kDone };
@@ -118,7 +118,7 @@ void refuse_cycles(const Trace& trace) {
   }
 }
 
-/// The ids of the threads' roots by thread id.
+/// Thread id → id of the thread's root.
 using ThreadRoots = std::map<std::uint64_t, std::uint64_t>;
 
 ThreadRoots thread_roots(const Trace& trace) {
@@ -131,7 +131,8 @@ ThreadRoots thread_roots(const Trace& trace) {
   return roots;
 }
 
-/// Sets the parent of each node whose parent is in the file and before it; false if one is not.
+/// Sets the parent of each node whose parent is in the file and before it. Returns false if a node
+/// has no such parent.
 bool set_known_parents(Trace& trace) {
   bool all_known = true;
   for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
@@ -149,10 +150,10 @@ bool set_known_parents(Trace& trace) {
   return all_known;
 }
 
-/// What is known of a thread whose root the file lacks.
+/// A thread whose root is missing in the file.
 struct LostThread {
-  std::uint64_t first_id = 0;          ///< of its nodes without a parent
-  std::uint64_t lowest_parent_id = 0;  ///< that they name
+  std::uint64_t first_id = 0;          ///< lowest id of its nodes without a parent
+  std::uint64_t lowest_parent_id = 0;  ///< lowest parent id of these nodes
 };
 
 std::map<std::uint64_t, LostThread> find_lost_threads(const Trace& trace,
@@ -171,11 +172,11 @@ std::map<std::uint64_t, LostThread> find_lost_threads(const Trace& trace,
   return lost;
 }
 
-/// An id for the thread's root: the one that its nodes name as their parent, if it is free and
-/// before them, else the next free one below them. Nothing if none is near.
+/// Returns an id for the thread's root: the parent id of its nodes, if free and below them, else
+/// the next free id below them. Returns nothing if no near id is free.
 std::optional<std::uint64_t> free_root_id(const Trace& trace, const LostThread& thread,
                                           const std::set<std::uint64_t>& taken) {
-  constexpr int kTries = 64;  // a bound, so that odd files cost no more than linear time
+  constexpr int kTries = 64;  // a limit, to keep the time linear
   const std::uint64_t process_id = trace.nodes.front().id;
   const auto is_free = [&](std::uint64_t id) {
     return id > process_id && id < thread.first_id && trace.find(id) == kNoNode &&
@@ -193,8 +194,8 @@ std::optional<std::uint64_t> free_root_id(const Trace& trace, const LostThread& 
   return std::nullopt;
 }
 
-/// Makes up a root for each thread that has nodes without a parent and no root. A thread for which
-/// no id is free hangs from the process root.
+/// Adds a root for each thread that has nodes without a parent and no root. If no id is free, the
+/// thread's nodes become children of the process root.
 void provide_thread_roots(Trace& trace, ThreadRoots& roots) {
   const std::uint64_t process_id = trace.nodes.front().id;
   std::vector<Node> made_up;
@@ -220,7 +221,7 @@ void provide_thread_roots(Trace& trace, ThreadRoots& roots) {
   }
 }
 
-/// Hangs each node without a parent from its thread's root, and the thread roots from the process.
+/// Sets the parent of nodes without one to the thread's root, and of thread roots to the process.
 void hang_orphans(Trace& trace, const ThreadRoots& roots) {
   for (std::size_t i = 1; i < trace.nodes.size(); ++i) {
     Node& node = trace.nodes[i];
@@ -232,7 +233,7 @@ void hang_orphans(Trace& trace, const ThreadRoots& roots) {
       continue;
     }
     trace.losses.add(Loss::kMissingNodes);
-    // A thread's root may have been numbered after its first nodes.
+    // The root may have a higher id than the thread's first nodes.
     const auto root = roots.find(node.tid);
     if (root != roots.end() && root->second < node.id) {
       node.parent = trace.find(root->second);

@@ -12,10 +12,10 @@
 namespace understudy::et_schema {
 namespace {
 
-/// The observer cuts longer lists without a mark.
+/// Length at which the observer truncates lists, without a mark.
 constexpr std::size_t kObserverListLimit = 4097;
-/// Cuts the next type off a list of types: up to a comma or closing bracket that is not inside of
-/// brackets of its own ("Tensor(c10::complex<float>)", "Tensor(nullptr (uninitialized))").
+/// Removes and returns the next type of a list of types: up to a comma or closing bracket outside
+/// of its own brackets ("Tensor(c10::complex<float>)", "Tensor(nullptr (uninitialized))").
 std::string_view take_type_name(std::string_view& type) {
   std::size_t depth = 0;
   std::size_t end = 0;
@@ -45,7 +45,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-/// "<Generator>" → "Generator".
+/// Returns "Generator" for "<Generator>".
 std::string_view without_angles(std::string_view tag) {
   if (tag.size() >= 2 && tag.front() == '<' && tag.back() == '>') {
     return tag.substr(1, tag.size() - 2);
@@ -53,7 +53,7 @@ std::string_view without_angles(std::string_view tag) {
   return tag;
 }
 
-/// Items of an array; 0 where there is none.
+/// Returns the number of items of an array; 0 if it is missing.
 std::size_t count_items(std::optional<JsonPull> list) {
   std::size_t count = 0;
   if (list && list->stands_on('[')) {
@@ -64,20 +64,19 @@ std::size_t count_items(std::optional<JsonPull> list) {
   return count;
 }
 
-/// Walks an array that may be absent, or shorter than the one it stands beside. An item that nobody
-/// took is passed.
+/// Walks an array parallel to another one, possibly missing or shorter. Skips items not read.
 class SideList {
  public:
   explicit SideList(JsonPull* list)
       : list_(list != nullptr && list->stands_on('[') ? list : nullptr),
         has_more_(list_ != nullptr) {}
   [[nodiscard]] bool is_array() const { return list_ != nullptr; }
-  /// The list, which stands on its next item, or null past the end.
+  /// Returns the list, positioned on its next item; null after the end.
   [[nodiscard]] JsonPull* next() {
     has_more_ = has_more_ && list_->next_item(first_);
     return has_more_ ? list_ : nullptr;
   }
-  /// Passes what is left.
+  /// Skips the remaining items.
   void finish() {
     while (next() != nullptr) {
       list_->skip();
@@ -145,7 +144,7 @@ std::span<const Value> ValueReader::read(const ValueArrays& arrays, std::string_
       fail("a type is no text", "types", "a type such as \"Tensor(float)\"", describe(*type_at));
     }
     const std::string_view whole = type;
-    // Triton nodes have no stride entry for their stream.
+    // Strides may be missing: Triton nodes have none for their stream.
     const Value read = read_value(*value, type, {shape, strides.next()});
     stack_.push_back(read);
     if (!type.empty()) {
@@ -307,7 +306,7 @@ void ValueReader::check_extent(const Tensor& tensor) const {
     if (size < 0) {
       fail("a tensor has a negative size", "shapes", "sizes of 0 or more", fmt::format("{}", size));
     }
-    // A size of zero does not make room for others that no memory could have.
+    // A size of 0 counts as 1, so that it does not hide other sizes that overflow.
     if (__builtin_mul_overflow(product, std::max<std::int64_t>(size, 1), &product)) {
       fail("a tensor's sizes overflow", "shapes", "a product of the sizes below 2^63",
            fmt::format("[{}]", fmt::join(tensor.sizes, ", ")));
@@ -341,7 +340,7 @@ Value ValueReader::read_double(JsonPull& value) {
   if (value.take(number)) {
     return Value::of(number);
   }
-  // What JSON has no number for stands in quotes.
+  // Doubles that JSON cannot represent are quoted.
   std::string_view text;
   const JsonPull whole = value;
   if (value.take(text, unescaped_value_)) {

@@ -15,17 +15,17 @@
 
 namespace understudy::et_schema {
 
-/// Where the arrays begin that describe the inputs, or the outputs, of one node.
+/// Positions of the arrays that describe the inputs or the outputs of one node.
 struct ValueArrays {
   std::optional<JsonPull> values;
   std::optional<JsonPull> shapes;
   std::optional<JsonPull> types;
   std::optional<JsonPull> strides;  ///< since schema 1.1.1
-  bool told_strides = false;        ///< they were not recorded, but told by whoever wrote the file
+  bool told_strides = false;  ///< the strides were not recorded, but added by the file's writer
 };
 
-/// Turns the arrays of values, shapes, types and strides of a node into Values. Throws Error (bad
-/// input) with the field set and JsonDamage; the caller adds the node and the file.
+/// Converts the arrays of values, shapes, types and strides of a node to Values. Throws JsonDamage,
+/// or Error (bad input) with the field; the caller adds the node and the file.
 class ValueReader {
  public:
   ValueReader(Arena& arena, Losses& losses) : arena_(arena), losses_(losses) {}
@@ -34,22 +34,23 @@ class ValueReader {
   [[nodiscard]] std::span<const Value> read(const ValueArrays& arrays, std::string_view side);
 
  private:
-  /// What stands beside a value, taken while the value is. An absent one stays absent below.
+  /// Parallel items of a value, read along with it. A missing one is also missing for nested
+  /// values.
   struct Beside {
     JsonPull* shape = nullptr;
     JsonPull* stride = nullptr;
   };
 
-  /// A value and what stands beside it; its type is cut off `type`.
+  /// Reads a value and its parallel items; removes its type from `type`.
   Value read_value(JsonPull& value, std::string_view& type, const Beside& beside);
   Value read_items(ValueKind kind, JsonPull& value, std::string_view& type, const Beside& beside);
   Value read_tensor(JsonPull& value, std::string_view cpp_name, const Beside& beside);
   Value read_scalar(JsonPull& value, std::string_view type);
   Value read_double(JsonPull& value);
-  /// Refuses sizes whose product, or whose last byte, does not fit into 63 bits.
+  /// Throws Error (bad input) if the product of the sizes, or the end in bytes, exceeds 63 bits.
   void check_extent(const Tensor& tensor) const;
   std::span<const std::int64_t> read_integers(JsonPull& list, const char* field);
-  /// Moves what was put on the stack since it had `base` values to the arena.
+  /// Moves the values of the stack from position `base` on to the arena.
   [[nodiscard]] std::span<const Value> take_from(std::size_t base);
   [[noreturn]] void fail(std::string summary, std::string_view field, std::string expected,
                          std::string got) const;
@@ -58,8 +59,8 @@ class ValueReader {
   Losses& losses_;
   std::string_view side_;
   bool told_strides_ = false;
-  std::vector<Value> stack_;            ///< of the lists that are being read
-  std::vector<std::int64_t> integers_;  ///< of the layout that is being read
+  std::vector<Value> stack_;            ///< items of the lists that are being read
+  std::vector<std::int64_t> integers_;  ///< numbers of the layout that is being read
   std::string unescaped_type_;
   std::string unescaped_value_;
 };

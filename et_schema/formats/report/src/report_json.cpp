@@ -7,7 +7,7 @@
 
 namespace understudy::et_schema {
 
-/// The counts or figures of a part, by its rows in report_fields.h.
+/// The counts or figures of a part, listed in report_fields.h.
 static void rows(auto& json, auto& part, const auto& table) {
   for (const auto& row : table) {
     json(row.key, part.*row.value);
@@ -206,7 +206,7 @@ void members(auto& json, SameAs<GpuUse> auto& gpu) {
   json("no_health", gpu.no_health, kFreeText);
 }
 
-/// A rank's, or a whole job's, in the order of the contract.
+/// The figures of a rank or a whole job, in the order of docs/formats.md.
 static void figure_members(auto& json, auto& figures) {
   constexpr bool kOfRank = requires {
     figures.gpu;
@@ -266,7 +266,7 @@ void members(auto& json, SameAs<Environment> auto& environment) {
   json("settings", environment.settings, kFreeText);
 }
 
-/// The report, but for format and version.
+/// The report except for format and version.
 static void report_members(auto& json, auto& report) {
   json("world_size", report.world_size);
   figure_members(json, report.total);
@@ -276,7 +276,7 @@ static void report_members(auto& json, auto& report) {
   json("environment", report.environment);
 }
 
-/// The tool that wrote the report, as far as a report of another version still tells.
+/// Returns the version of the tool that wrote the report, if a report of another version has it.
 static std::string writer_of(const JsonField& root) {
   const auto environment = root.find("environment");
   const auto version = environment ? environment->find("tool_version") : std::nullopt;
@@ -287,7 +287,7 @@ static JsonSource source_of(const std::string& file) {
   return {file, "the report cannot be read", "make the report again with `replay --report`"};
 }
 
-/// Texts from the machine (a host's name, a CPU's) may hold any bytes.
+/// Replaces invalid UTF-8: the machine's texts (names of host and CPU) may have any bytes.
 static std::string dump(const nlohmann::ordered_json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -42,7 +42,7 @@ const PlanSource& source_of(const Plan& plan, const std::string& name) {
   return *std::ranges::find(plan.sources, name, &PlanSource::name);
 }
 
-/// Sources, read once for each annotation that pieces ask of them.
+/// The plan's sources, each read once per annotation.
 class Sources {
  public:
   Sources(const Plan& plan, const Load& load) : plan_(plan), load_(load) {}
@@ -61,7 +61,7 @@ class Sources {
     return bench;
   }
 
-  /// The rows of all of them that say what custom operators mean, each file once.
+  /// Returns the custom operator maps of all sources, without duplicates.
   [[nodiscard]] std::vector<std::string> op_maps() const {
     std::vector<std::string> maps;
     for (const auto& [key, bench] : read_) {
@@ -74,8 +74,8 @@ class Sources {
     return maps;
   }
 
-  /// The machine code of all of them, in order of keys. They may have a kernel's for different
-  /// architectures.
+  /// Returns the machine code of all sources, ordered by key. Sources may have builds of a kernel
+  /// for different architectures.
   [[nodiscard]] std::vector<CompiledKernel> kernels() const {
     std::map<std::string, CompiledKernel> merged;
     for (const auto& [key, bench] : read_) {
@@ -90,7 +90,7 @@ class Sources {
   }
 
  private:
-  /// By ascending architecture, each once.
+  /// Keeps one build per architecture, in ascending order.
   static void add_builds(const std::vector<KernelBuild>& added, std::vector<KernelBuild>& builds) {
     for (const KernelBuild& build : added) {
       const auto place =
@@ -106,7 +106,7 @@ class Sources {
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Bench>> read_;
 };
 
-/// Makes the program of one rank.
+/// Composes the program of one rank.
 class RankComposer {
  public:
   RankComposer(const Plan& plan, Sources& sources, NewGroups& groups, int rank)
@@ -122,7 +122,7 @@ class RankComposer {
     return std::move(program_);
   }
 
-  /// Tells where each run of instructions is from.
+  /// Returns the origin of each run of instructions.
   std::vector<et_schema::Origin> take_origins() { return std::move(origins_); }
 
  private:
@@ -149,7 +149,7 @@ class RankComposer {
     }
   }
 
-  /// The new job's ranks that an item runs on.
+  /// Returns the ranks of the new job that an item runs on.
   [[nodiscard]] std::vector<int> ranks_of(const PlanItem& item) const {
     std::vector<int> ranks = item.ranks;
     for (int rank = 0; item.ranks.empty() && rank < plan_.ranks; ++rank) {
@@ -158,8 +158,8 @@ class RankComposer {
     return ranks;
   }
 
-  /// Chooses which of the source's programs runs here; the list has the new job's rank for each
-  /// rank of the source.
+  /// Chooses the source's program for this rank. The list has the new job's rank for each rank of
+  /// the source.
   std::pair<std::size_t, std::vector<int>> choose(const PlanItem& item, const PlanPiece& asked,
                                                   const Bench& bench) {
     const PlanSource& source = source_of(plan_, asked.source);
@@ -229,7 +229,7 @@ class RankComposer {
     return found->second;
   }
 
-  /// Two pieces of one source must be different parts of it.
+  /// Refuses pieces of one source that have instructions in common.
   void refuse_overlap(const PlanPiece& asked, const Program& origin, const Piece& piece) {
     for (const auto& [key, other] : selected_) {
       if (key.second != &origin || key.first == asked.name) {
@@ -254,7 +254,7 @@ class RankComposer {
     origin.piece =
         asked.name == asked.source ? asked.name : fmt::format("{} of {}", asked.name, asked.source);
     origin.occurrence = occurrence;
-    // It counts those of the whole mix: what repeats may stand in something that repeats.
+    // Counts over the whole mix, since repetitions may be nested.
     origin.repetition = repetitions_[occurrence]++;
     origin.rank = bench.recorded_rank(chosen);
     if (chosen < bench.sources.size()) {
@@ -289,7 +289,7 @@ class RankComposer {
     describe_program(timeline);
   }
 
-  /// From 1, in order of their first instruction.
+  /// Numbers threads from 1, in order of their first instruction.
   void number_threads() {
     std::map<std::uint64_t, std::uint64_t> numbers;
     rename_threads(program_.instructions, [&](std::uint64_t thread) {
@@ -297,7 +297,7 @@ class RankComposer {
     });
   }
 
-  /// A wire into something that runs beside, or before, what makes the tensor.
+  /// Refuses wires to an instruction that runs before, or concurrently with, the tensor's maker.
   void refuse_unwritten() const {
     std::vector<bool> exists(program_.slots.size());
     for (SlotId slot = 0; slot < exists.size(); ++slot) {
@@ -349,21 +349,21 @@ class RankComposer {
   int rank_;
   Program program_;
   std::vector<Occurrence> all_;
-  /// Above all numbers of recorded threads.
+  /// Larger than all numbers of recorded threads.
   std::uint64_t next_lane_ = std::numeric_limits<std::uint64_t>::max();
   std::vector<et_schema::Origin> by_occurrence_;
-  std::map<std::string, std::uint64_t> repetitions_;  ///< by name: how many there are so far
+  std::map<std::string, std::uint64_t> repetitions_;  ///< by name: number of occurrences so far
   std::vector<et_schema::Origin> origins_;
   std::size_t last_origin_ = 0;
   std::size_t placed_ = 0;
   std::map<std::pair<std::string, const Program*>, Piece> selected_;
   std::map<SourceKey, Binding::Shared> shared_;
-  std::map<std::string, std::size_t> last_;  ///< by name: its latest occurrence
+  std::map<std::string, std::size_t> last_;  ///< by name: the latest occurrence
   std::optional<std::size_t> newest_;
   std::vector<const Program*> used_;
 };
 
-/// All ranks' communications meet.
+/// Checks that the communications of all ranks match.
 void match(const Plan& plan, const Bench& bench) {
   try {
     static_cast<void>(matching::match_programs(bench.programs, bench.groups));

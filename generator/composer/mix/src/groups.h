@@ -14,8 +14,8 @@ class NewGroups {
  public:
   explicit NewGroups(int ranks);
 
-  /// Finds or makes the group that stands for an origin's. `ranks` tells for each of the origin's
-  /// ranks which rank of the new job it is.
+  /// Finds or makes the group that corresponds to an origin's group. `ranks` has the new job's rank
+  /// for each of the origin's ranks.
   [[nodiscard]] et_schema::GroupId find(const std::string& source, const et_schema::Bench& origin,
                                         et_schema::GroupId group, const std::vector<int>& ranks);
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }

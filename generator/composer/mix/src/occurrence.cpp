@@ -51,7 +51,7 @@ class Placer {
     for (const std::size_t at : piece_.instructions) {
       Instruction& placed = placed_.instructions.emplace_back(copy(origin_.instructions[at]));
       if (placed.comm && communicating.insert(placed.thread).second) {
-        placed.comm->joins_batch = false;  // the piece begins behind the first of its batch
+        placed.comm->joins_batch = false;  // the piece starts after the first message of its batch
       }
     }
     for (const SlotId slot : piece_.inputs) {
@@ -65,7 +65,7 @@ class Placer {
   }
 
  private:
-  /// An input is wired, shared, or made before the step.
+  /// Binds an input to a wire, to a shared tensor, or to a new tensor that is made before the step.
   void take_input(SlotId slot) {
     const StorageId storage = origin_.slots[slot].storage;
     if (const auto wire = binding_.wired.find(slot); wire != binding_.wired.end()) {
@@ -92,7 +92,7 @@ class Placer {
     }
   }
 
-  /// The storage of a tensor that is made before the step.
+  /// Returns the storage of a tensor that is made before the step.
   StorageId external_storage(StorageId storage) {
     if (binding_.shared != nullptr) {
       const auto known = binding_.shared->storages.find(storage);
@@ -116,8 +116,8 @@ class Placer {
     return made;
   }
 
-  /// Parts of tensors from before the step whose content has a rule of its own, though no
-  /// instruction reads them as a tensor.
+  /// Adds parts of tensors from before the step that have value rules of their own, although no
+  /// instruction reads the parts as tensors.
   void take_parts() {
     std::set<StorageId> used;
     for (const SlotId slot : piece_.inputs) {
@@ -206,7 +206,7 @@ class Placer {
     return id;
   }
 
-  /// Finds the storages made here that the origin held for longer than their readers.
+  /// Finds the storages made here that the origin held beyond their last reader.
   void find_holds() {
     for (const auto& [from, to] : storages_) {
       const Storage& memory = origin_.storages[from];
@@ -229,7 +229,7 @@ class Placer {
   Occurrence placed_;
   std::map<SlotId, SlotId> slots_;
   std::map<StorageId, StorageId> storages_;
-  std::map<StorageId, std::int64_t> moved_bytes_;  ///< of the origin's, where an input is wired
+  std::map<StorageId, std::int64_t> moved_bytes_;  ///< from the origin's to wired memory
 };
 
 }  // namespace
@@ -282,7 +282,7 @@ void make_values(et_schema::Program& program) {
       program.slots[slot].content = before[slot].content;
     }
   }
-  // Whether a result depends on data was found in the origin, with all of its readers.
+  // The origin, with all of its readers, has already shown which results depend on data.
   for (std::size_t at = 0; at < pinned.size(); ++at) {
     program.instructions[at].pinned = program.instructions[at].pinned || pinned[at];
   }

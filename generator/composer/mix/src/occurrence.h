@@ -11,54 +11,53 @@
 
 namespace understudy::composer {
 
-/// A piece in its place in a new program: its instructions with the new program's numbers.
+/// A piece placed in a new program: its instructions with the new program's slots and schemas.
 struct Occurrence {
   std::vector<et_schema::Instruction> instructions;
-  std::vector<et_schema::SlotId> inputs;  ///< of the piece, in the new program
+  std::vector<et_schema::SlotId> inputs;  ///< the piece's inputs, as slots of the new program
   std::vector<et_schema::SlotId> outputs;
-  /// Storages that are held until before an instruction of the occurrence, counted in it.
+  /// Storages to hold, each until before an instruction, by its index in the occurrence.
   std::vector<std::pair<et_schema::StorageId, std::size_t>> holds;
 };
 
-/// How an occurrence's tensors are made.
+/// How an occurrence's tensors are bound.
 struct Binding {
-  /// By input of the piece: the new program's slot that it takes. Absent: it is made.
+  /// By input of the piece: the new program's slot that it binds to. Other inputs are made.
   std::map<et_schema::SlotId, et_schema::SlotId> wired;
-  /// Tensors from before the step that occurrences of one source have in common: slots of the
-  /// origin → slots here, and storages. Null: its own.
+  /// Tensors from before the step that the occurrences of one source share: the origin's slots →
+  /// slots of the new program, and storages. Null: the occurrence has its own.
   struct Shared {
     std::map<et_schema::SlotId, et_schema::SlotId> slots;
     std::map<et_schema::StorageId, et_schema::StorageId> storages;
   };
   Shared* shared = nullptr;
-  std::function<et_schema::GroupId(et_schema::GroupId)> group;  ///< of the origin → here
+  std::function<et_schema::GroupId(et_schema::GroupId)> group;  ///< origin's → new job's
 };
 
-/// Copies a piece into a program: its slots, storages and schemas. The instructions stay with the
+/// Copies a piece's slots, storages and schemas into a program. The instructions stay with the
 /// occurrence until their order is known.
 [[nodiscard]] Occurrence place_piece(const et_schema::Program& origin, const Piece& piece,
                                      const Binding& binding, et_schema::Program& into);
 
-/// Whether a tensor can take another's place: type, sizes and strides.
+/// Returns true if one tensor can replace the other: equal type, sizes and strides.
 [[nodiscard]] bool fits(const et_schema::Slot& from, const et_schema::Slot& to);
 
-/// Bytes of a storage, from the first to behind the last.
+/// A range of bytes of a storage.
 struct Span {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-/// By storage of the origin: what a piece uses of it beside its inputs, as views of them.
+/// Returns by storage of the origin the range that a piece's views of its inputs use.
 [[nodiscard]] std::map<et_schema::StorageId, Span> spans_of_views(const et_schema::Program& origin,
                                                                   const Piece& piece);
 
-/// Whether another tensor can take an input's place as far as the views of it go: none reaches
-/// beyond it.
+/// Returns true if no view of the input reaches beyond it, so that another tensor can replace it.
 [[nodiscard]] bool holds_views(const et_schema::Slot& input,
                                const std::map<et_schema::StorageId, Span>& views);
 
-/// Finds rules for tensors that are made before the step here though an instruction made them in
-/// their origin. What had a rule keeps it.
+/// Sets value rules of tensors that are made before the step here, although an instruction made
+/// them in their origin. Existing rules are kept.
 void make_values(et_schema::Program& program);
 
 }  // namespace understudy::composer

@@ -26,7 +26,7 @@ bool has_shape(const Program& program, const Instruction& instruction,
                              [&](SlotId slot) { return program.slots[slot].sizes == shape; });
 }
 
-/// Slots that a communication makes, if nothing made them before: its outputs.
+/// Returns true for slots that a communication makes unless they exist: its outputs.
 bool is_made_by(const Instruction& instruction, SlotId slot) {
   if (!instruction.comm || instruction.args.size() < 2) {
     return false;

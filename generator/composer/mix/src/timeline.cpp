@@ -21,7 +21,7 @@ void shift(const Timeline& timeline, std::int64_t by_ns, std::vector<Occurrence>
   }
 }
 
-/// By instruction: whether a batch of messages that began before it goes on with it or behind it.
+/// Returns by instruction whether a batch of messages that began earlier has not ended before it.
 std::vector<bool> within_batches(const std::vector<Instruction>& instructions) {
   std::vector<bool> within(instructions.size());
   std::map<std::uint64_t, std::size_t> last_messages;  // of batches, by thread
@@ -42,7 +42,7 @@ std::vector<bool> within_batches(const std::vector<Instruction>& instructions) {
   return within;
 }
 
-/// The next instruction of each part, as parts are walked through in their order.
+/// Walks through parts and knows the next instruction of each.
 class Walk {
  public:
   Walk(const std::vector<Timeline>& parts, const std::vector<Occurrence>& all)
@@ -55,8 +55,8 @@ class Walk {
   [[nodiscard]] bool ended(std::size_t part) const {
     return next_[part] == parts_[part].order.size();
   }
-  /// With the rest of the batch of messages that it begins: issued apart, they would wait for the
-  /// other side's one after the other.
+  /// Takes the next instruction with the rest of the batch of messages that it begins. Messages
+  /// issued apart would wait for their peers one after the other.
   void take(std::size_t part, Timeline& into) {
     do {
       const std::size_t occurrence = parts_[part].order[next_[part]++];
@@ -64,7 +64,7 @@ class Walk {
       ++done_[occurrence];
     } while (!ended(part) && is_within_batch(part));
   }
-  /// When the next one was issued; without times its number.
+  /// Returns the issue time of the next instruction, or its index if there are no times.
   [[nodiscard]] std::int64_t start(std::size_t part) {
     const std::size_t occurrence = parts_[part].order[next_[part]];
     const Instruction& instruction = all_[occurrence].instructions[done_[occurrence]];
@@ -130,7 +130,7 @@ Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
       }
     }
   }
-  // One thread issues them one after the other: each when those before it are done.
+  // One thread issues the instructions one after the other, each after the previous one has ended.
   std::map<std::size_t, std::size_t> done;
   for (const std::size_t occurrence : timeline.order) {
     Instruction& instruction = all[occurrence].instructions[done[occurrence]++];

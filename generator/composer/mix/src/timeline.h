@@ -10,31 +10,30 @@
 
 namespace understudy::composer {
 
-/// Where an occurrence's instructions come from in the new program: for each instruction its
-/// occurrence, in order.
+/// Order in which the instructions of occurrences appear in the new program.
 struct Timeline {
   std::vector<std::size_t> order;  ///< occurrence of each instruction
   std::int64_t length_ns = 0;      ///< recorded
 };
 
-/// One behind the other.
+/// Concatenates the parts.
 [[nodiscard]] Timeline in_sequence(const std::vector<Timeline>& parts,
                                    std::vector<Occurrence>& all);
-/// In turns of `stride` instructions; a part that ends leaves its turns to the others.
+/// Alternates the parts every `stride` instructions, until all have ended.
 [[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
                                    std::vector<Occurrence>& all);
-/// All starting together, on threads of their own, whose numbers go down from `next_lane`; issued
-/// in order of their recorded start, or in turns where nothing was recorded.
+/// Starts all parts together, on threads of their own, whose numbers count down from `next_lane`.
+/// Instructions are in the order of their recorded start, or alternate if nothing was recorded.
 [[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_lane,
                                     std::vector<Occurrence>& all);
-/// Gives the threads of instructions, and of their bodies, other numbers.
+/// Replaces the thread numbers of instructions and of their bodies.
 void rename_threads(std::vector<et_schema::Instruction>& instructions,
                     const std::function<std::uint64_t(std::uint64_t)>& renamed);
-/// An occurrence alone, its recorded times from 0.
+/// Returns the timeline of a single occurrence, with its recorded times starting from 0.
 [[nodiscard]] Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all);
 
-/// What is known of the times of a composed step of `length_ns`: nothing where an instruction has
-/// none. `origins`: the profiles of its sources.
+/// Returns the profile of a composed step of `length_ns`; nothing if a source has none. `origins`
+/// are the sources' programs.
 [[nodiscard]] std::optional<et_schema::RecordedProfile> compose_profile(
     const et_schema::Program& program, const std::vector<const et_schema::Program*>& origins,
     std::int64_t length_ns);

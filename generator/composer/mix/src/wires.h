@@ -12,18 +12,18 @@
 
 namespace understudy::composer {
 
-/// What a new piece can be wired to: the program of one rank as far as it is made.
+/// What a new piece can be wired to: one rank's program as composed so far.
 struct Made {
   const Plan& plan;
   int rank;
   const et_schema::Program& program;
   const std::vector<Occurrence>& all;
-  const std::map<std::string, std::size_t>& last;  ///< by name: its latest occurrence
+  const std::map<std::string, std::size_t>& last;  ///< by name: the latest occurrence
   std::optional<std::size_t> newest;
 };
 
-/// By input of a piece: the tensor of the new program that it takes, by the plan's wires and
-/// chains. Throws Error (bad input): a wire whose ends are not there or do not fit.
+/// Returns by input of a piece the tensor of the new program that it binds to, by the plan's wires
+/// and chains. Throws Error (bad input) if an end of a wire does not exist or does not fit.
 [[nodiscard]] std::map<et_schema::SlotId, et_schema::SlotId> wires_of(
     const Made& made, const PlanItem& item, const et_schema::Program& origin, const Piece& piece);
 

@@ -72,7 +72,7 @@ void check_ranks(const Plan& plan, const PlanItem& item) {
   }
 }
 
-/// Occurrences in order, by name; two of one name are told apart by `as`.
+/// Collects the occurrences by name, in order. `as` distinguishes occurrences of one piece.
 void collect(const Plan& plan, const std::vector<PlanItem>& items,
              std::map<std::string, int>& order) {
   for (const PlanItem& item : items) {
@@ -94,7 +94,7 @@ void collect(const Plan& plan, const std::vector<PlanItem>& items,
   }
 }
 
-/// A wire must lead forward in time; those that lead back close a circle.
+/// Wires must lead forward in time; a wire back would close a cycle.
 void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
   std::set<std::pair<std::string, std::size_t>> wired;
   const auto names = std::views::keys(order);

@@ -18,7 +18,7 @@ namespace {
 constexpr int kMostRanks = 65536;
 constexpr int kMostRepeats = 1'000'000;
 constexpr std::size_t kDeepest = 64;
-constexpr std::size_t kMostItems = 100'000;  // aliases can name one part again and again
+constexpr std::size_t kMostItems = 100'000;  // YAML aliases can repeat a part exponentially
 
 class Reader {
  public:
@@ -244,7 +244,7 @@ class Reader {
     return item;
   }
 
-  /// "layer.2", an occurrence and a number.
+  /// Parses "layer.2": an occurrence and a number.
   [[nodiscard]] std::pair<std::string, std::size_t> read_end(const YAML::Node& node) const {
     const std::string end = text(node);
     const std::size_t dot = end.rfind('.');
@@ -272,7 +272,7 @@ class Reader {
   std::size_t items_read_ = 0;
 };
 
-/// Where the parser was; it does not always know.
+/// Returns the parser's line, or 1 if the parser does not know it.
 int line_of(const YAML::Exception& error) {
   return std::max(error.mark.line + 1, 1);
 }

@@ -21,15 +21,15 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-/// What is written out in the step itself, at most; and the length of the functions that longer
-/// stretches are cut into.
+/// The longest range that is written in the step itself, and the length of the functions that
+/// longer ranges are divided into.
 constexpr std::size_t kLongestInline = 12;
 constexpr std::size_t kShortestPart = 24;
 constexpr std::size_t kLongestPart = 48;
-/// A function that is called once has at most so many.
+/// The most parameters of a function that is called once.
 constexpr std::size_t kMostParameters = 32;
 
-/// An argument but for which tensor it is.
+/// The text of an argument, without the identity of its tensors.
 struct ArgumentText {
   std::string operator()(const Argument::None&) const { return "none"; }
   std::string operator()(const Argument::Undefined&) const { return "undefined"; }
@@ -60,7 +60,7 @@ std::string layout_text(const et_schema::Slot& from, const et_schema::Slot& to) 
   return text + fmt::format("@{}-{}", to.offset, from.offset);
 }
 
-/// Equal for instructions that one line of source can stand for.
+/// Returns equal texts for instructions that one source line can express.
 std::string token_text(const DataFlow& flow, std::size_t at) {
   const Program& program = flow.program();
   const Instruction& instruction = program.instructions[at];
@@ -78,7 +78,7 @@ std::string token_text(const DataFlow& flow, std::size_t at) {
       text += layout_text(program.slots[flow.reads(at).front()], program.slots[to->id]);
     }
   }
-  // A given tensor belongs to the step.
+  // Tensors made before the step are members of the step, so no function can make them.
   return instruction.comm || flow.is_replaced(at) ? fmt::format("{} {}", at, text) : text;
 }
 
@@ -122,7 +122,7 @@ class Outliner {
     }
   }
 
-  /// Views that nothing reads, and numbers that are taken out, are no function.
+  /// Returns true for unread views and for numbers that are read out, which make no function.
   [[nodiscard]] bool is_idle(std::size_t at) const {
     return flow_.is_unread_view(at) ||
            flow_.program().instructions[at].name.starts_with("aten::item") ||
@@ -152,7 +152,7 @@ class Outliner {
     add_rest(from, end);
   }
 
-  /// What does not repeat: cut where fewest tensors cross.
+  /// Divides a range without repeats where the fewest tensors cross.
   void add_rest(std::size_t begin, std::size_t end) {
     if (end - begin <= kLongestInline) {
       add_inline(begin, end);
@@ -169,10 +169,10 @@ class Outliner {
     add_function(begin, end);
   }
 
-  /// How a unit's tensors hang together: for each read the place that made it, or none.
+  /// How a unit's tensors are connected: for each read the place that made it, or none.
   struct Pattern {
     std::string text;
-    std::vector<SlotId> outer;  ///< slots of reads of what it did not make itself, in order
+    std::vector<SlotId> outer;  ///< slots of reads of tensors from outside, in order
     std::vector<std::vector<bool>> is_outer;
   };
 
@@ -213,7 +213,7 @@ class Outliner {
       Pattern& pattern = all[i];
       const std::set<SlotId> parameters(pattern.outer.begin(), pattern.outer.end());
       if (times[pattern.text] == 1 && parameters.size() > kMostParameters) {
-        continue;  // it would hide less than its call takes
+        continue;  // the call would be longer than the code it hides
       }
       const auto [found, added] = known.try_emplace(pattern.text, outline_.functions.size());
       if (added) {
@@ -274,7 +274,7 @@ class Outliner {
     for (std::size_t later = at + 1; later < unit.end; ++later) {
       const std::vector<SlotId> slots = new_tensors(flow_, later);
       if (std::find(slots.begin(), slots.end(), slot) != slots.end()) {
-        return false;  // another takes its place
+        return false;  // another tensor replaces it
       }
     }
     const et_schema::StorageId storage = flow_.program().slots[slot].storage;

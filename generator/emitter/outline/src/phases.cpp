@@ -30,8 +30,8 @@ bool changes_external(const Program& program, const Instruction& instruction) {
   return found;
 }
 
-/// The gradient of the loss is ones of no dimension. Before the first operator that is called
-/// backward there may be some that are not: those of a loss that has none of its own.
+/// Finds the seed of the backward pass: ones without dimensions. Other operators may follow it
+/// before the first one called backward, if the loss has no backward operator of its own.
 std::size_t find_seed(const Program& program, std::size_t backward) {
   constexpr std::size_t kFarthest = 32;
   for (std::size_t back = 1; back <= std::min(kFarthest, backward); ++back) {

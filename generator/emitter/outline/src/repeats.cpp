@@ -9,7 +9,7 @@ constexpr std::size_t kLeastPeriod = 2;
 constexpr std::size_t kLeastSaved = 4;
 constexpr std::size_t kLongestPeriod = 4096;
 
-/// Tokens from `begin` that repeat with a period: `length` of them, the first run included.
+/// `length` tokens from `begin` that repeat with a period, the first occurrence included.
 struct Run {
   std::size_t begin = 0;
   std::size_t period = 0;

@@ -1,4 +1,4 @@
-"""Makes tensors, times a step, writes a report: what every emitted Python benchmark shares."""
+"""The runtime of an emitted Python benchmark: makes tensors, times a step and writes a report."""
 
 from .comms import communicate
 from .operators import Operator

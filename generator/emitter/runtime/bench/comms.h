@@ -1,6 +1,6 @@
 #pragma once
 
-// How ranks communicate: by MPI where the project is built with it, else not at all.
+// Communication between ranks: by MPI if the project is built with it, otherwise none.
 
 #ifdef BENCH_MPI
 #include "comms_mpi.h"
@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// One rank: nothing is communicated.
+/// A job of one rank, which does not communicate.
 class Comms {
  public:
   Comms(const std::vector<std::vector<int>>& /*groups*/, int /*ranks*/) {}

@@ -6,8 +6,8 @@ _groups = []
 
 
 def start(backend, groups, ranks):
-    """Joins the other ranks; backend None: the device's own; groups: the members of each, none for all ranks."""
-    alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}  # torchrun is not needed
+    """Joins the other ranks. `backend`: None for the device's own. `groups`: members of each group; none means all ranks."""
+    alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}  # works without torchrun
     dist.init_process_group(backend, **(alone if ranks == 1 else {}))
     _groups.extend(dist.new_group(members or list(range(ranks))) for members in groups)
 
@@ -17,7 +17,7 @@ def finish():
 
 
 def all_of(value):
-    """The values of all ranks."""
+    """Returns the values of all ranks."""
     values = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks by MPI.
+// Communication between ranks by MPI.
 
 #include <ATen/core/Tensor.h>
 #include <mpi.h>
@@ -20,7 +20,7 @@ struct Call;
 
 class Comms {
  public:
-  /// `groups`: ranks by process group, none of the whole job's.
+  /// `groups`: ranks by process group; empty: all ranks.
   Comms(const std::vector<std::vector<int>>& groups, int ranks) : groups_(groups), size_(ranks) {
     current() = this;
     int provided = 0;
@@ -55,7 +55,7 @@ class Comms {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] MPI_Comm communicator(std::size_t group) const { return communicators_.at(group); }
-  /// Its rank in a process group, and that one's size.
+  /// Returns this rank's position in a process group, and the group's size.
   [[nodiscard]] std::pair<int, int> place(std::size_t group) const {
     if (group >= groups_.size() || groups_[group].empty())
       return {rank_, size_};
@@ -64,7 +64,7 @@ class Comms {
     return {self == ranks.end() ? 0 : static_cast<int>(self - ranks.begin()),
             static_cast<int>(ranks.size())};
   }
-  /// This rank's share of the host's cores.
+  /// Returns this rank's share of the host's cores.
   [[nodiscard]] int cores() const {
     const int all = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     MPI_Comm host = MPI_COMM_NULL;
@@ -80,7 +80,7 @@ class Comms {
     MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return any != 0;
   }
-  /// An iteration takes as long as on the slowest rank.
+  /// Maximum of each value over all ranks: an iteration lasts as long as on the slowest rank.
   void max_of_ranks(std::vector<double>& values) const {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                   MPI_COMM_WORLD);
@@ -103,7 +103,7 @@ class Comms {
   std::vector<MPI_Comm> communicators_;
 };
 
-/// Starts a communication; the function that comes back ends it. Tensors are contiguous.
+/// Starts a communication and returns a function that completes it. Tensors must be contiguous.
 inline std::function<void()> start_mpi(const Comms& comms, const Call& call);
 
 }  // namespace bench

@@ -54,7 +54,7 @@ inline std::size_t size_of(const Tensor& tensor) {
   return tensor.nbytes();
 }
 
-/// Copies what fits.
+/// Copies min(from_bytes, to_bytes) bytes.
 inline void copy_bytes(const char* from, std::size_t from_bytes, char* to, std::size_t to_bytes) {
   const std::size_t bytes = std::min(from_bytes, to_bytes);
   if (bytes > 0 && from != to)
@@ -63,13 +63,13 @@ inline void copy_bytes(const char* from, std::size_t from_bytes, char* to, std::
 inline void copy_bytes(const Tensor& from, const Tensor& to) {
   copy_bytes(bytes_of(from), size_of(from), bytes_of(to), size_of(to));
 }
-/// A communication under way. What it works on stays alive until it is done.
+/// A pending communication. Keeps its tensors alive until it is complete.
 class Work {
  public:
   Work() = default;
-  /// After it the outputs hold what was communicated.
+  /// Waits until the outputs hold the result.
   void wait() {
-    const at::RecordFunctionGuard unobserved(false);  // copies of its own are no operators
+    const at::RecordFunctionGuard unobserved(false);  // copies of its own are not operators
     if (finish_)
       finish_();
     finish_ = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The communications of a step by MPI, non-blocking.
+// The communications of a step by non-blocking MPI.
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/cat.h>
@@ -18,7 +18,7 @@
 
 namespace bench {
 
-/// Requests of one call, and what has to be done when they are complete.
+/// The MPI requests of one call, and the work that follows when they are complete.
 class MpiCall {
  public:
   MpiCall(const Comms& comms, const Call& call)
@@ -58,7 +58,7 @@ class MpiCall {
           broadcast(call_.inputs[i], call_.outputs[i]);
         return;
       case Kind::kReduce:
-        // All ranks get it: the root's result is the same.
+        // Reduces on all ranks: the root's result is the same.
         for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
           all_reduce(call_.inputs[i],
                      rank_ == call_.root_or_peer ? call_.outputs[i] : call_.outputs[i].clone());
@@ -117,7 +117,7 @@ class MpiCall {
     TORCH_CHECK(known != ops.end(), "no reduction ", call_.reduce);
     return known->second;
   }
-  /// MPI knows no half floats: they are reduced as floats, and rounded once.
+  /// MPI has no half floats: they are reduced as floats and rounded once.
   static bool is_narrow(const Tensor& tensor) {
     return tensor.is_floating_point() &&
            tensor.element_size() < static_cast<std::int64_t>(sizeof(float));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Looks at what operators give: checksums to compare runs by, and whether numbers stay healthy.
+// Observes the results of operators: checksums to compare runs, and checks for non-finite numbers.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/isfinite.h>
@@ -14,8 +14,8 @@ namespace bench {
 
 namespace replayer = understudy::replayer;
 
-/// Whether an operator is aten::empty or named after it. This project stands alone: it is what
-/// et_schema/model/op_class.h of Understudy says, and observe.py.
+/// Returns true if an operator is aten::empty or named after it. Must agree with observe.py and
+/// with et_schema/model/op_class.h of Understudy.
 inline bool allocates_memory(const std::string& name) {
   std::string base = name.substr(0, name.find('.'));
   base.erase(0, base.find("::") == std::string::npos ? 0 : base.find("::") + 2);
@@ -24,8 +24,8 @@ inline bool allocates_memory(const std::string& name) {
   return base == "empty" || base.rfind("empty_", 0) == 0;
 }
 
-/// Whether an operator leaves elements of a result as memory had them: all of fresh memory, the
-/// paths of a CTC loss behind an example's own length, parts of an LSTM's workspace.
+/// Returns true if an operator leaves elements of a result unwritten: fresh memory, the paths of a
+/// CTC loss beyond an example's length, parts of an LSTM's workspace.
 inline bool gives_fresh_memory(const std::string& name, std::size_t result) {
   const std::string base = name.substr(0, name.find('.'));
   return allocates_memory(name) || name.find("resize") != std::string::npos ||

@@ -1,4 +1,4 @@
-"""What operators give, as checksums, and how long they take."""
+"""Checksums of operators' results, and operators' times."""
 
 import time
 import weakref
@@ -14,7 +14,7 @@ def checksum(tensor):
         return "-"
     if tensor.layout != torch.strided or tensor.is_meta or tensor.is_quantized:
         return "opaque"
-    # A copy has memory of its own and a stride of 1, of a single element too.
+    # A copy has its own memory and a stride of 1, even for a single element.
     rows = torch.empty(tensor.numel(), dtype=tensor.dtype)
     rows.view(tensor.shape).copy_(tensor)
     data = rows.view(torch.uint8).numpy().tobytes()
@@ -29,23 +29,23 @@ def checksum(tensor):
 
 
 def allocates_memory(op):
-    """Whether an operator is aten::empty or named after it: what et_schema/model/op_class.h of Understudy says."""
+    """Returns true if an operator is aten::empty or named after it. Must agree with et_schema/model/op_class.h of Understudy."""
     base = op.partition(".")[0]
     name = (base.partition("::")[2] or base).removeprefix("_").removeprefix("new_")
     return name == "empty" or name.startswith("empty_")
 
 
 def gives_fresh_memory(op, result):
-    """Whether an operator leaves elements of a result as memory had them, as observe.h has it."""
-    # Of a CTC loss the paths behind an example's own length, of an LSTM parts of its workspace.
+    """Returns true if an operator leaves elements of a result unwritten. Must agree with observe.h."""
+    # For a CTC loss the paths beyond an example's length, for an LSTM parts of its workspace.
     return (allocates_memory(op) or "resize" in op or
             (op.partition(".")[0], result) in (("aten::_ctc_loss", 1), ("aten::mkldnn_rnn_layer", 3)))
 
 
 class FreshMemory:
-    """Memory of which elements have not been written yet. Views of it hold anything, too."""
+    """Memory with elements that were not written yet. Views of it may hold anything, too."""
 
-    # Parts of names: these write where indices or a mask say, or only look at memory otherwise.
+    # Parts of names of operators that write only where indices or a mask point, or that only view memory.
     PARTLY = ("index", "scatter", "masked", "put_", "diagonal", "as_strided", "detach", "squeeze",
               "swapaxes", "swapdims", "::t_", "transpose")
 
@@ -53,7 +53,7 @@ class FreshMemory:
         self._unwritten = weakref.WeakValueDictionary()  # storages by id
 
     def is_shown(self, op, result, tensor):
-        """Whether a result holds elements that nobody wrote; to be asked of each, in order."""
+        """Returns true if a result has unwritten elements. Must be called for each result, in order."""
         base, _, overload = op.partition(".")
         is_new = gives_fresh_memory(op, result)
         if tensor is None or tensor.layout != torch.strided:
@@ -73,7 +73,7 @@ class FreshMemory:
 
 
 def noting_checksums(lines):
-    """Of an operator by its name one that notes its results in `lines`."""
+    """Returns a wrapper that appends checksums of an operator's results to `lines`."""
     fresh = FreshMemory()
 
     def wrap(name, operator):
@@ -91,7 +91,7 @@ def noting_checksums(lines):
 
 
 def timing(times):
-    """Of an operator one that adds the milliseconds of its calls on the host to `times`, by its name."""
+    """Returns a wrapper that adds the host milliseconds of an operator's calls to `times`, by name."""
     def wrap(name, operator):
         def call(*given, **named):
             begin = time.perf_counter()

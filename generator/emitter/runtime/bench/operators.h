@@ -1,6 +1,6 @@
 #pragma once
 
-// Operators, called by the names and schemas that the trace recorded.
+// Operators, called by their recorded names and schemas.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,7 +16,7 @@
 
 namespace bench {
 
-/// What an operator gave, by position. Taking hands it over.
+/// An operator's results, by position. take() moves a result out.
 class Results {
  public:
   explicit Results(torch::jit::Stack stack) : stack_(std::move(stack)) {}
@@ -38,7 +38,7 @@ using Scalars = c10::List<at::Scalar>;
 inline c10::IValue none() {
   return {};
 }
-/// A list of one number, which an optimizer gives each of its tensors.
+/// Returns a list that repeats one number, as an optimizer passes it for each of its tensors.
 template <typename Numbers, typename Number>
 Numbers repeated(std::size_t count, Number number) {
   Numbers numbers;
@@ -49,12 +49,12 @@ Numbers repeated(std::size_t count, Number number) {
   return numbers;
 }
 
-/// What runs in place of an operator that this LibTorch lacks: from the recorded arguments to the
+/// Runs in place of an operator that this LibTorch lacks: converts the recorded arguments to the
 /// results.
 using StandIn = std::function<std::vector<c10::IValue>(const c10::FunctionSchema& recorded,
                                                        const std::vector<c10::IValue>& given)>;
-/// An operator by the schema that the trace recorded. Today's may have more arguments, which get
-/// their defaults, or the same ones in another order. Without one `otherwise` runs.
+/// An operator, identified by its recorded schema. The installed one may have more arguments, which
+/// get their defaults, or another order of arguments. If the operator is missing, `otherwise` runs.
 class Operator {
  public:
   explicit Operator(const char* recorded, StandIn otherwise = nullptr)
@@ -105,7 +105,7 @@ class Operator {
     handle_ = found;
   }
 
-  /// To observers it is one operator.
+  /// Runs the stand-in. Observers see it as one operator.
   torch::jit::Stack run_stand_in(const std::vector<c10::IValue>& given) const {
     at::RecordFunction observed(at::RecordScope::FUNCTION);
     if (observed.isActive())

@@ -1,4 +1,4 @@
-"""Operators that PyTorch has on one device only, changes from release to release, or leaves to other libraries."""
+"""Operators that only one device has, that change between releases of PyTorch, or that other libraries define."""
 
 import torch
 from torch import jit
@@ -11,8 +11,8 @@ def names_of(arguments):
     return arguments.replace("…", "out logsumexp cum_seq_q cum_seq_k max_q max_k dropout_p is_causal philox_seed philox_offset").split()
 
 
-# Kernels of scaled_dot_product_attention: the device that has them, the arguments of the forward and of the backward operator, and how
-# many results the forward one has.
+# Kernels of scaled_dot_product_attention: the device that has them, the arguments of the forward and of the backward operator, and the
+# number of results of the forward operator.
 ATTENTION = {
     "flash_attention_for_cpu": ("cpu", "query key value dropout_p is_causal",
                                 "grad_out query key value out logsumexp dropout_p is_causal", 2),
@@ -25,12 +25,12 @@ ATTENTION = {
                         "dropout_p is_causal", 9),
     "fused_attention_overrideable": ("xpu", "query key value attn_mask dropout_p is_causal return_debug_mask",
                                      "grad_out query key value attn_mask grad_input_mask …", 9)}
-GROUPED_QUERIES = (2, 9)  # release from which flash_attention_for_cpu has them
+GROUPED_QUERIES = (2, 9)  # the release that added them to flash_attention_for_cpu
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
 def attend(given):
-    """The public operator, recorded by autograd: its result and what it was made from."""
+    """Calls the public operator and records it by autograd. Returns its result and the leaves that it was computed from."""
     leaves = [given[name].detach().requires_grad_() for name in ("query", "key", "value")]
     with torch.enable_grad():
         groups = leaves[0].size(1) // leaves[1].size(1)
@@ -69,7 +69,7 @@ def batch_norm_backward(values, gradient, weight, mean, variance, saved_mean, sa
 
 
 def public(name):
-    """Of an operator for one device only: whether this device has it, and a function of public operators that does the same."""
+    """For an operator of one device only: returns whether this device has it, and an equivalent function of public operators."""
     kind, is_cuda = device().type, device().type == "cuda"
     if name.startswith("aten::_scaled_dot_product_"):
         kernel, is_backward, _ = name.removeprefix("aten::_scaled_dot_product_").partition("_backward")
@@ -84,7 +84,7 @@ def public(name):
 
 
 def chosen(name, operator, note):
-    """The operator, or what stands for it here; `note` is called with the name and what stands for it."""
+    """Returns the operator or its replacement on this device; `note` is called with the name and a description of the replacement."""
     has_it, function = public(name)
     if function is None:
         return operator
@@ -104,7 +104,7 @@ def chosen(name, operator, note):
 
 
 class Operators:
-    """torch.ops as a step calls it: each operator as wrap(name, operator) has it, None for one that is not there."""
+    """Replaces torch.ops for a step. Each operator is wrap(name, operator); `operator` is None if PyTorch does not have it."""
 
     def __init__(self, wrap, target=torch.ops, path=()):
         self._wrap, self._target, self._path = wrap, target, path
@@ -120,10 +120,10 @@ class Operators:
 
 
 class Operator:
-    """One that a library brings or, where that is not loaded, a function of ATen's that does what it does."""
+    """A library's operator or, if the library is not loaded, an equivalent function of ATen's operators."""
 
     def __init__(self, schema, positional, arguments, source):
-        """`arguments`: those that the function `row` of the source takes, by position; -1: None."""
+        """`arguments`: by parameter of the source's function `row`, the position of the operator's argument; -1: None."""
         self.schema, self.positional, self.arguments, self.source = schema, positional, arguments, source
         self.call = None
 
@@ -140,10 +140,10 @@ class Operator:
         return operator and (lambda *given: operator(*given[:self.positional],
                                                      **dict(zip(names, given[self.positional:]))))
 
-    def of_row(self, torch):  # the name by which the source calls ATen's functions
+    def of_row(self, torch):  # the source calls ATen's functions by this name
         row = jit.CompilationUnit(self.source).row
 
         def call(*given):
-            with jit.optimized_execution(False):  # each of its operators runs
+            with jit.optimized_execution(False):  # runs each of its operators
                 return row(*(None if i < 0 else given[i] for i in self.arguments))
         return call

@@ -1,4 +1,4 @@
-"""Random numbers: pure functions of (seed, tensor, element), the same on every platform."""
+"""Random numbers: pure functions of (seed, tensor, element), identical on all platforms."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ MASK = (1 << 64) - 1
 
 
 def mix(x):
-    """The finaliser of SplitMix64, of an array of uint64."""
+    """Applies the finaliser of SplitMix64 to an array of uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -22,7 +22,7 @@ def to_unit(bits):
 
 
 def to_range(bits, width):
-    """The upper half of bits * width: [0, width)."""
+    """Returns the upper half of bits * width, which is in [0, width)."""
     width = int(width)
     low, high = np.uint64(width & 0xFFFFFFFF), np.uint64(width >> 32)
     a, b = bits & np.uint64(0xFFFFFFFF), bits >> np.uint64(32)
@@ -32,7 +32,7 @@ def to_range(bits, width):
 
 
 def permuted(positions, count, key):
-    """Where positions come to stand in a random permutation of [0, count)."""
+    """Returns the images of positions under a random permutation of [0, count)."""
     half = max(1, (int(count).bit_length() + 1) // 2)
     mask, half = np.uint64((1 << half) - 1), np.uint64(half)
     value = np.asarray(positions).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""The report of a run: report.json of this folder, which says what the benchmark is, with what was measured."""
+"""Completes report.json, which describes the benchmark, with the measurements of a run."""
 
 import datetime
 import json
@@ -26,7 +26,7 @@ def statistics_of(samples):
 
 
 def add_measured(part, ranks):
-    """To a rank's part of the report what it measured, to the job's what all ranks did: the slowest one's."""
+    """Adds measurements to a part of the report: one rank's to its own part, all ranks' (the slowest) to the job's."""
     part["iteration_ms"] = statistics_of([max(times) for times in zip(*(rank["samples"] for rank in ranks))])
     for key in ("startup_ms", "first_iteration_ms"):
         part[key] = max(rank[key] for rank in ranks)
@@ -45,7 +45,7 @@ def add_measured(part, ranks):
 
 
 def write(path, given, ranks):
-    """`ranks`: what each has measured."""
+    """Writes the report. `ranks`: the measurements of each rank."""
     report = json.loads((Path(__file__).parent.parent / "report.json").read_text(encoding="utf-8"))
     add_measured(report, ranks)
     for part, rank in zip(report["ranks"], ranks):

@@ -1,7 +1,7 @@
 #pragma once
 
-// Operators of libraries beside LibTorch by functions of ATen's that do what they do, for where
-// their library is not loaded.
+// Replacements for operators of other libraries, made of ATen's functions. They run if the library
+// is not loaded.
 
 #include <ATen/core/jit_type.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
@@ -18,7 +18,7 @@
 
 namespace bench {
 
-/// The function `row` of a source in TorchScript, each of whose operators runs as it stands there.
+/// The function `row` of a TorchScript source. Each operator in it runs as written.
 class Row {
  public:
   explicit Row(const char* source) {
@@ -31,7 +31,7 @@ class Row {
   std::vector<c10::IValue> run(torch::jit::Stack parameters) {
     const auto& wanted = unit_.get_function("row").getSchema().arguments();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      // Traces write whole numbers for floats.
+      // Traces write floats with integral values as integers.
       if (parameters[i].isInt() && is_a<c10::FloatType>(wanted[i].type()))
         parameters[i] = static_cast<double>(parameters[i].toInt());
       else if (parameters[i].isInt() && is_a<c10::BoolType>(wanted[i].type()))
@@ -54,7 +54,8 @@ class Row {
   std::optional<torch::jit::Code> code_;
 };
 
-/// By position, the recorded arguments that the row's function takes; -1: None.
+/// Returns a stand-in that runs the source's function `row`. `arguments`: by parameter, the
+/// position of the recorded argument; -1: None.
 inline StandIn row(std::vector<int> arguments, const char* source) {
   return [arguments = std::move(arguments), source, row = std::shared_ptr<Row>()](
              const c10::FunctionSchema&, const std::vector<c10::IValue>& given) mutable {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The rules for what tensors hold before the step, as the step's source writes them.
+// Rules for the content of tensors before the step, in the notation of the step's source.
 
 #include <cstdint>
 #include <optional>
@@ -14,10 +14,10 @@ namespace bench {
 namespace et_schema = understudy::et_schema;
 using et_schema::ValueRule;
 
-/// None: by dtype and shape.
+/// Empty: by dtype and shape.
 using Rule = std::optional<ValueRule>;
 
-/// By dtype and shape: weights by their fan-in, scales in [0.5, 1), integers 0.
+/// By dtype and shape: weights scaled by their fan-in, scales in [0.5, 1), integers 0.
 inline Rule by_shape() {
   return {};
 }
@@ -34,12 +34,12 @@ inline Rule uniform(double low, double high) {
 inline Rule normal(double mean, double deviation) {
   return ValueRule{ValueRule::Normal{.mean = mean, .deviation = deviation}};
 }
-/// Integers from [low, high); `distinct` different ones if it is above 0.
+/// Integers from [low, high); if `distinct` > 0, that many different ones.
 inline Rule integers(std::int64_t low, std::int64_t high, double distinct = 0) {
   return ValueRule{ValueRule::Integers{low, high, static_cast<std::int64_t>(distinct)}};
 }
-/// Monotone from 0 to at most `high`; the last is `high` if include_last. No two that follow each
-/// other are further apart than `longest`, if it is above 0 and the mean allows.
+/// Ascending from 0 to at most `high`; if include_last, the last one is `high`. If `longest` > 0
+/// and the mean allows it, successive numbers differ by at most `longest`.
 inline Rule offsets(std::int64_t high, bool include_last, std::int64_t longest = 0) {
   return ValueRule{ValueRule::Offsets{high, include_last, longest}};
 }
@@ -49,15 +49,15 @@ inline Rule lengths(std::vector<ValueRule::Segment> segments) {
 inline Rule arange(std::int64_t first, std::int64_t step) {
   return ValueRule{ValueRule::Arange{.start = first, .step = step}};
 }
-/// True (or 1) with a probability.
+/// True (or 1) with the given probability.
 inline Rule bernoulli(double probability) {
   return ValueRule{ValueRule::Bernoulli{probability}};
 }
-/// Exactly `count` elements true (or 1), spread at random.
+/// Exactly `count` elements are true (or 1), at random positions.
 inline Rule mask(std::int64_t count) {
   return ValueRule{ValueRule::Mask{count}};
 }
-/// Class numbers below `classes`, or `ignored` with a probability.
+/// Class numbers below `classes`; with the given probability `ignored`.
 inline Rule targets(std::int64_t classes, std::int64_t ignored, double probability) {
   return ValueRule{ValueRule::Targets{classes, ignored, probability}};
 }

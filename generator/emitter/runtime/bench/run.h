@@ -35,21 +35,21 @@ namespace bench {
 class Step {
  public:
   virtual ~Step() = default;
-  /// The tensors that are there before it.
+  /// Makes the tensors that exist before the step.
   virtual void make(Maker& make) = 0;
   virtual void run() = 0;
 };
 
 struct Job {
-  std::string name;                                           ///< what the benchmark is of
+  std::string name;                                           ///< what the benchmark was made from
   std::vector<std::function<std::unique_ptr<Step>()>> ranks;  ///< by rank
   std::vector<std::vector<int>> groups;  ///< ranks by process group; empty: all
-  std::string report;                    ///< what it says before anything is measured
+  std::string report;                    ///< the report before any measurement
 };
 
 struct Flags {
-  int iterations = 0;  ///< 0: 20, or as many as `seconds` hold
-  double seconds = 0;  ///< 0: 30, unless iterations are given
+  int iterations = 0;  ///< 0: 20, or as many as fit in `seconds`
+  double seconds = 0;  ///< 0: 30, unless `iterations` is set
   int warmup = 2;
   int threads = 0;  ///< 0: the cores of this host, shared by its ranks
   std::uint64_t seed = 0;
@@ -213,7 +213,7 @@ class Runner {
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
   }
 
-  /// Rows of tables get values on the way.
+  /// Runs an iteration. Rows of tables get values when operators first read them.
   double first_iteration() {
     const TableSeeding seeding(maker_.tables());
     return iterate([] {});
@@ -256,7 +256,7 @@ class Runner {
     maker_.restore();
   }
 
-  /// Optimizer states have zeros where the original's had: where the step writes none.
+  /// Restores the zeros of the original's optimizer states, where the step writes none.
   void find_zeros() {
     if (!comms_.any_rank(maker_.has_zeros()))
       return;
@@ -268,8 +268,8 @@ class Runner {
     maker_.settle_zeros();
   }
 
-  /// Steps that learn from the same batch for ever drift to zeros or infinities: after how many is
-  /// the first content given back?
+  /// Finds how many steps may run before the initial content must be restored. Steps that learn
+  /// from the same batch drift to zeros or infinities.
   void find_restore_interval() {
     if (!flags_.restores)
       return;
@@ -286,7 +286,7 @@ class Runner {
         const replayer::ResultObserver observer(look);
         step_->run();
       } catch (const c10::Error&) {
-        // An operator refuses what earlier iterations made of its tensors.
+        // An operator may refuse tensors that earlier iterations changed.
         if (n == 1 || comms_.size() > 1)
           throw;
         healthy = false;
@@ -356,7 +356,7 @@ class Runner {
   std::size_t iteration_ = 0;
 };
 
-/// The whole program.
+/// Runs the whole program.
 inline int run(int argc, char** argv, const Job& job) {
   try {
     const Flags flags = read_flags(argc, argv, job);
@@ -366,7 +366,7 @@ inline int run(int argc, char** argv, const Job& job) {
     try {
       device() = at::Device(flags.device);
       at::set_num_threads(flags.threads > 0 ? flags.threads : comms.cores());
-      // The backward operators are in the step.
+      // The step contains the backward operators.
       const at::AutoGradMode grad_mode(true);
       const at::AutoDispatchBelowADInplaceOrView below_autograd;
       Runner(job, flags, comms).run();

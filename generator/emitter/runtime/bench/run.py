@@ -94,7 +94,7 @@ class Runner:
         self.maker.restore()
 
     def find_zeros(self):
-        """Optimizer states have zeros where the original's had: where the step writes none."""
+        """Restores the zeros of the original's optimizer states, where the step writes none."""
         if device().type == "meta" or not self.most(bool(self.maker.with_zeros)):
             return
         self.maker.clear_zeros()
@@ -104,7 +104,7 @@ class Runner:
         self.maker.settle_zeros()
 
     def find_restore_interval(self):
-        """Steps that learn from one batch for ever drift: after how many is the content given back?"""
+        """Finds how many steps may run before the content must be restored. Steps that learn from one batch drift."""
         self.every = 0
         if self.given.no_restore or device().type == "meta":
             return
@@ -112,7 +112,7 @@ class Runner:
         for n in range(1, 17):
             try:
                 self.step.run()
-            except RuntimeError:  # an operator refuses what earlier iterations made of its tensors
+            except RuntimeError:  # an operator refused tensors that earlier iterations changed
                 if n == 1 or self.ranks > 1:
                     raise
                 break
@@ -172,7 +172,7 @@ class Runner:
 
 
 def missing_operators(source):
-    """Of the operators that a step's text calls by torch.ops, those that this PyTorch does not know."""
+    """Returns the operators in a step's torch.ops calls that this PyTorch does not have."""
     called = sorted(set(re.findall(r"\bops\.(\w+)\.(\w+)", source)))
     return [f"{library}::{name}" for library, name in called
             if not hasattr(getattr(torch.ops, library), name) and public(f"{library}::{name}")[1] is None]

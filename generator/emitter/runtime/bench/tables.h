@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables of which a step reads a part. Their memory takes pages only where it is touched, and rows
+// Tables of which a step reads only some rows. Memory pages are allocated when touched, and rows
 // get their first values before the first operator that reads them.
 
 #include <ATen/core/Tensor.h>
@@ -22,10 +22,10 @@
 
 namespace bench {
 
-/// Memory of at least this size on the CPU is mapped on demand.
+/// On the CPU, memory of at least this many bytes is mapped on demand.
 inline constexpr std::int64_t kMappedBytes = std::int64_t{256} << 20;
 
-/// Zeros that take memory where they are touched.
+/// Allocates zeros whose pages are allocated when touched.
 inline c10::Storage map_memory(std::size_t bytes) {
   struct Mapping {
     void* data;
@@ -35,7 +35,7 @@ inline c10::Storage map_memory(std::size_t bytes) {
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   TORCH_CHECK(data != MAP_FAILED, "a table of ", bytes,
               " bytes could not be mapped: ", std::strerror(errno));
-  madvise(data, bytes, MADV_NOHUGEPAGE);  // a huge page would take 2 MiB for one row
+  madvise(data, bytes, MADV_NOHUGEPAGE);  // a huge page would allocate 2 MiB for one row
   auto mapping = std::make_unique<Mapping>(Mapping{data, bytes});
   const auto unmap = [](void* context) {
     const std::unique_ptr<Mapping> owned(static_cast<Mapping*>(context));
@@ -45,7 +45,7 @@ inline c10::Storage map_memory(std::size_t bytes) {
           c10::DataPtr(data, mapping.release(), unmap, c10::Device(c10::kCPU)), nullptr, false};
 }
 
-/// A tensor in such memory, and which of its rows have their first values.
+/// A tensor in such memory, and the rows that have their first values.
 class Table {
  public:
   Table(at::Tensor tensor, const Rule& rule, std::uint64_t seed, std::uint64_t stream)
@@ -57,7 +57,7 @@ class Table {
     return other.has_storage() && other.storage().data() == tensor_.storage().data();
   }
 
-  /// Of rows that are elements [r * width, (r + 1) * width) of `view`.
+  /// Seeds rows; row r is elements [r * width, (r + 1) * width) of `view`.
   void seed(const at::Tensor& view, const std::vector<std::int64_t>& rows) {
     const std::int64_t width = view.numel() / std::max<std::int64_t>(view.size(0), 1);
     const std::int64_t begin = view.storage_offset() - tensor_.storage_offset();
@@ -67,14 +67,14 @@ class Table {
     std::unordered_set<std::int64_t>& seeded = seeded_[width];
     for (const std::int64_t row : rows) {
       const std::int64_t first = begin + row * width;
-      // Rows outside of the table are the operator's to refuse.
+      // The operator itself refuses rows outside of the table.
       if (row >= 0 && row < view.size(0) && first + width <= tensor_.numel() &&
           seeded.insert(first).second)
         write(draws, first, width);
     }
   }
 
-  /// First values for all rows that had them.
+  /// Restores the first values of all rows that have them.
   void restore() const {
     const replayer::Draws draws(rule_, key_, tensor_.numel());
     for (const auto& [width, firsts] : seeded_) {
@@ -96,7 +96,7 @@ class Table {
   std::map<std::int64_t, std::unordered_set<std::int64_t>> seeded_;  ///< first elements, by width
 };
 
-/// While it lives, rows of tables get their values before an operator looks them up.
+/// During its lifetime, rows of tables get their values before an operator looks them up.
 class TableSeeding {
  public:
   explicit TableSeeding(std::vector<Table>& tables) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tensors that are there before the step, and layouts that no operator makes.
+// Tensors that exist before the step, and layouts that no operator makes.
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/Tensor.h>
@@ -24,13 +24,13 @@ namespace bench {
 
 using at::Tensor;
 
-/// Where tensors live that the original had on its accelerator, or all of them if it had none.
+/// The device of tensors that were on the original's accelerator; of all if it had none.
 inline at::Device& device() {
   static at::Device chosen(at::kCPU);
   return chosen;
 }
 
-/// Lets go of tensors before their scope ends: their memory is free for what comes next.
+/// Frees tensors before their scope ends, so that later allocations can use the memory.
 template <typename... Tensors>
 void release(Tensors&... tensors) {
   (tensors.reset(), ...);
@@ -40,13 +40,13 @@ inline void release(std::vector<Tensor>& tensors) {
   tensors.clear();
 }
 
-/// Of the same memory and layout: what changes its layout in place leaves the other one's.
+/// Returns a tensor of the same memory and layout. In-place layout changes do not affect the other.
 inline Tensor another(const Tensor& tensor) {
   const c10::TensorImpl& impl = *tensor.unsafeGetTensorImpl();
   return Tensor(impl.shallow_copy_and_detach(impl.version_counter(), true));
 }
 
-/// Tensors as a vector; where they came from they are no more.
+/// Moves tensors into a vector.
 template <typename... Tensors>
 std::vector<Tensor> gather(Tensors&... tensors) {
   std::vector<Tensor> gathered;
@@ -55,7 +55,7 @@ std::vector<Tensor> gather(Tensors&... tensors) {
   return gathered;
 }
 
-/// A number given where a tensor is expected: as weak in type promotion as Python's.
+/// A number where a tensor is expected: as weak in type promotion as a Python number.
 inline Tensor number(const at::Scalar& value) {
   Tensor tensor = at::scalar_to_tensor(value);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
@@ -80,14 +80,14 @@ inline Tensor on_storage(const c10::Storage& storage, at::ScalarType dtype, at::
   return tensor;
 }
 
-/// Another layout of a tensor's memory, which the original made outside of any operator. `shift`:
-/// elements from the tensor's first element to that of the view.
+/// Returns another layout of a tensor's memory, which the original made outside of any operator.
+/// `shift`: elements from the tensor's first element to the view's.
 inline Tensor relayout(const Tensor& base, at::IntArrayRef sizes, at::IntArrayRef strides,
                        std::int64_t shift = 0) {
   return on_storage(base.storage(), base.scalar_type(), sizes, strides,
                     base.storage_offset() + shift);
 }
-/// The same as another type; `offset`: elements of it from the memory's beginning.
+/// As relayout(), with another dtype. `offset`: elements of that dtype from the memory's begin.
 inline Tensor relayout_as(const Tensor& base, at::ScalarType dtype, at::IntArrayRef sizes,
                           at::IntArrayRef strides, std::int64_t offset) {
   return on_storage(base.storage(), dtype, sizes, strides, offset);
@@ -104,19 +104,19 @@ inline std::vector<std::int64_t> contiguous_strides(at::IntArrayRef sizes) {
 struct Layout {
   at::ScalarType dtype = at::kFloat;
   std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides = {};  ///< in elements; none: contiguous
+  std::vector<std::int64_t> strides = {};  ///< in elements; empty: contiguous
   std::int64_t offset = 0;                 ///< in elements
 };
 
-/// Makes tensors and fills them by their rules. Each has a number of its own, which with the seed
-/// tells its content.
+/// Makes tensors and fills them by their rules. Each tensor has an id, which with the seed
+/// determines its content.
 class Maker {
  public:
   static constexpr std::size_t kVariants = 4;
 
   explicit Maker(std::uint64_t seed) : seed_(seed) {}
 
-  /// A tensor with memory of its own. A value of the step itself: on device().
+  /// Makes a tensor with its own memory on device().
   Tensor tensor(std::uint64_t id, at::ScalarType dtype, std::vector<std::int64_t> sizes,
                 Rule rule = by_shape()) {
     return tensor_on(device(), id, {dtype, std::move(sizes)}, std::move(rule));
@@ -124,8 +124,8 @@ class Maker {
   Tensor tensor(std::uint64_t id, Layout layout, Rule rule = by_shape()) {
     return tensor_on(device(), id, std::move(layout), std::move(rule));
   }
-  /// The same where the original had it on another device than the rest. `bytes`: at least so much
-  /// memory, where views lie beyond the tensor.
+  /// As tensor(), on the device `place`. `bytes`: the least memory, if views reach beyond the
+  /// tensor.
   Tensor tensor_on(at::Device place, std::uint64_t id, const Layout& layout, Rule rule,
                    std::int64_t bytes = 0) {
     const std::vector<std::int64_t> strides = strides_of(layout);
@@ -147,7 +147,7 @@ class Maker {
     return add(id, on_storage(memory.storage(), layout.dtype, layout.sizes, strides, layout.offset),
                std::move(rule));
   }
-  /// Another layout of the memory of a tensor that was made before.
+  /// Makes another layout of an existing tensor's memory.
   Tensor view(std::uint64_t id, const Tensor& of, const Layout& layout, Rule rule = by_shape()) {
     const Tensor made =
         on_storage(of.storage(), layout.dtype, layout.sizes, strides_of(layout), layout.offset);
@@ -157,30 +157,30 @@ class Maker {
               std::vector<std::int64_t> sizes, Rule rule = by_shape()) {
     return view(id, of, {dtype, std::move(sizes)}, std::move(rule));
   }
-  /// A Python number that the original gave where a tensor is expected.
+  /// A Python number that the original passed where a tensor is expected.
   Tensor number(std::uint64_t id, at::ScalarType dtype, Rule rule) {
     const Tensor made = tensor_on(at::kCPU, id, {dtype, {}}, std::move(rule));
     made.unsafeGetTensorImpl()->set_wrapped_number(true);
     return made;
   }
 
-  /// Tables that are mapped on demand: a TableSeeding gives rows their values.
+  /// Tables that are mapped on demand; TableSeeding sets the values of their rows.
   [[nodiscard]] std::vector<Table>& tables() { return tables_; }
 
-  /// The type of floating results that nothing else tells.
+  /// Sets the type of floating results that nothing else determines.
   static void default_dtype(at::ScalarType dtype) {
     c10::set_default_dtype(c10::scalarTypeToTypeMeta(dtype));
   }
 
-  /// What the step changes, and gets back between iterations.
+  /// Sets the tensors that the step changes and that are restored between iterations.
   void changes(std::vector<Tensor> tensors) { changed_ = std::move(tensors); }
-  /// Index tensors: each iteration meets other rows, as the original's did.
+  /// Sets the index tensors. Each iteration reads other rows, as the original's did.
   void varies(const std::vector<Tensor>& tensors) {
     for (const Tensor& tensor : tensors) {
       varying_.push_back({tensor, {}, 0});
     }
   }
-  /// Of what changes: the share of a tensor's elements that were zero in the original.
+  /// Sets, for tensors that change, the share of elements that were zero in the original.
   void zeros(const std::vector<std::pair<Tensor, double>>& tensors) {
     for (const auto& [tensor, share] : tensors) {
       if (!is_in_table(tensor))
@@ -188,10 +188,10 @@ class Maker {
     }
   }
 
-  /// First content for all tensors.
+  /// Fills all tensors with their first content.
   void fill_all() {
-    // Of layouts on one memory those with a rule have the last word; of the others the first that
-    // is not flat.
+    // If several layouts share memory, those with a rule are written last. Among the others the
+    // first that is not flat decides.
     for (const bool flat : {true, false}) {
       for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
         if (!made->rule && is_flat(made->tensor) == flat)
@@ -206,10 +206,10 @@ class Maker {
       table.restore();
     }
   }
-  /// Copies of what changes, and variants of the indices.
+  /// Copies the tensors that change, and prepares variants of the indices.
   void remember() {
     copy_changed();
-    // Tables have values in the rows that the first indices meet.
+    // Tables have values only in the rows that the first indices read.
     if (!tables_.empty())
       varying_.clear();
     for (Varying& varying : varying_) {
@@ -230,13 +230,13 @@ class Maker {
     }
   }
   [[nodiscard]] bool has_zeros() const { return !zeros_.empty(); }
-  /// Before some iterations, which show where the step writes.
+  /// Clears the tensors before some iterations that show where the step writes.
   void clear_zeros() {
     for (replayer::Zeros& zeros : zeros_) {
       zeros.clear();
     }
   }
-  /// Behind them: the first content, with zeros where nothing was written.
+  /// After these iterations: restores the first content, with zeros where nothing was written.
   void settle_zeros() {
     for (replayer::Zeros& zeros : zeros_) {
       zeros.find();
@@ -247,7 +247,7 @@ class Maker {
     }
     copy_changed();
   }
-  /// The index values of iteration `number`.
+  /// Sets the index values of iteration `number`.
   void vary(std::size_t number) {
     for (Varying& varying : varying_) {
       const std::size_t next = number % kVariants;
@@ -280,7 +280,7 @@ class Maker {
     std::size_t present;
   };
 
-  /// At most one dimension of more than one element.
+  /// Returns true if at most one dimension has more than one element.
   static bool is_flat(const Tensor& tensor) {
     const at::IntArrayRef sizes = tensor.sizes();
     return std::count_if(sizes.begin(), sizes.end(), [](auto size) { return size > 1; }) < 2;

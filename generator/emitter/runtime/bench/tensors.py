@@ -1,4 +1,4 @@
-"""Tensors: made, filled by their rules, and given their first content back."""
+"""Makes tensors, fills them by their rules, and restores their first content."""
 
 import torch
 
@@ -9,16 +9,16 @@ _device = torch.device("cpu")
 
 
 def choose_device(name, local_rank):
-    """A device by its name; one without a number is this rank's of those of its type."""
+    """Selects a device by its name. A name without an index selects this rank's device of that type."""
     global _device
     _device = torch.device(name)
     if _device.index is None and hasattr(device_module(), "set_device"):
         device_module().set_device(local_rank)
-    torch.empty(1, device=_device)  # fails if it is not there
+    torch.empty(1, device=_device)  # fails if the device does not exist
 
 
 def device_module():
-    """torch.cuda, torch.xpu, torch.hpu, …; None for a device that has none."""
+    """Returns torch.cuda, torch.xpu, torch.hpu, …; None if the device type has no module."""
     return getattr(torch, _device.type, None)
 
 
@@ -28,17 +28,17 @@ def synchronize():
 
 
 def device():
-    """Where tensors live that the original had on its accelerator, or all if it had none."""
+    """Returns the device of tensors that the original had on its accelerator, or of all tensors if it had none."""
     return _device
 
 
 def number(value):
-    """A number given where a tensor is expected: PyTorch makes one of it that does not promote."""
+    """Returns a number passed where a tensor is expected. PyTorch makes a tensor of it that does not promote types."""
     return value
 
 
 def relayout(base, sizes, strides, shift=0):
-    """Another layout of a tensor's memory, which the original made outside of any operator."""
+    """Returns another layout of a tensor's memory, which the original made outside of any operator."""
     return on_storage(base, base.dtype, sizes, strides, base.storage_offset() + shift)
 
 
@@ -51,12 +51,12 @@ def on_storage(base, dtype, sizes, strides, offset):
 
 
 def another(tensor):
-    """Of the same memory and layout: what changes its layout in place leaves the other one's."""
+    """Returns a tensor of the same memory and layout. Changing one's layout in place does not change the other's."""
     return on_storage(tensor, tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
 def results(name, members):
-    """A class whose objects hold what a function gives, by name."""
+    """Returns a class whose objects hold the results of a function by name."""
     def init(self, *values):
         for member, value in zip(members, values):
             setattr(self, member, value)
@@ -71,7 +71,7 @@ def contiguous_strides(sizes):
 
 
 def is_flat(tensor):
-    """At most one dimension of more than one element."""
+    """Returns True if at most one dimension has more than one element."""
     return sum(size > 1 for size in tensor.shape) < 2
 
 
@@ -95,7 +95,7 @@ class Maker:
         return self.add(id, on_storage(of, dtype, sizes, strides or contiguous_strides(sizes), offset), rule)
 
     def number(self, id, dtype, rule):
-        """A Python number, given as one."""
+        """Returns a Python number that the original passed as one."""
         made = torch.empty((), dtype=dtype)
         fill(made, rule, self.seed, id)
         return made.item()
@@ -105,7 +105,7 @@ class Maker:
         return tensor
 
     def default_dtype(self, dtype):
-        """The type of floating results that nothing else tells."""
+        """Sets the type of floating results that nothing else determines."""
         torch.set_default_dtype(dtype)
 
     def changes(self, tensors):
@@ -115,15 +115,14 @@ class Maker:
         self.varying = tensors
 
     def zeros(self, tensors):
-        """Of what changes: the share of a tensor's elements that were zero in the original."""
+        """Sets, for tensors that change, the share of elements that were zero in the original."""
         self.with_zeros = [Zeros(tensor, share) for tensor, share in tensors]
 
     def fill_all(self, variant=0, only=None):
-        # All of a storage: parts of it that have a rule of their own begin at other addresses.
+        # All tensors of the storage: parts with a rule of their own begin at other addresses.
         wanted = [m for m in self.made if only is None
                   or m[1].untyped_storage().data_ptr() == only.untyped_storage().data_ptr()]
-        # Of layouts on one memory those with a rule have the last word; of the others the first
-        # that is not flat.
+        # If several layouts share memory, those with a rule are written last. Among the others the first that is not flat decides.
         for flat in (True, False):
             for id, tensor, rule in reversed(wanted):
                 if rule is None and is_flat(tensor) == flat:
@@ -154,12 +153,12 @@ class Maker:
             self.bytes_of(tensor).copy_(copy)
 
     def clear_zeros(self):
-        """Before some iterations, which show where the step writes."""
+        """Clears the tensors before some iterations that show where the step writes."""
         for zeros in self.with_zeros:
             zeros.clear()
 
     def settle_zeros(self):
-        """Behind them: the first content, with zeros where nothing was written."""
+        """After these iterations: restores the first content, with zeros where nothing was written."""
         for zeros in self.with_zeros:
             zeros.find()
         self.restore()

@@ -1,6 +1,6 @@
 #pragma once
 
-// What rules put in tensors: the replay's own drawing, which draws.h and store.h hold.
+// Fills tensors by rules, with the replayer's own generators (draws.h, store.h).
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +17,7 @@ inline ValueRule rule_for(const at::Tensor& tensor, const Rule& asked) {
   return asked ? *asked : replayer::rule_by_shape(tensor.scalar_type(), tensor.sizes());
 }
 
-/// Fills a tensor, whatever its strides; element i counts in row-major order.
+/// Fills a tensor of any strides; elements are numbered in row-major order.
 inline void fill(const at::Tensor& tensor, const Rule& asked, std::uint64_t seed,
                  std::uint64_t stream) {
   if (tensor.numel() > 0 && !tensor.is_meta()) {

@@ -1,4 +1,4 @@
-"""What tensors are filled with: rules, each a function of the elements' numbers."""
+"""The content of tensors: rules, each a function of the elements' numbers."""
 
 import math
 
@@ -44,7 +44,7 @@ def integers(low, high, distinct=0):
 
 
 def boundary(d, first, i, count, total, longest=0):
-    """Boundary i of `count` random pieces of [0, total], none above `longest` if the mean allows."""
+    """Returns boundary i of `count` random pieces of [0, total], none longer than `longest` if the mean allows it."""
     if i <= 0 or i >= count:
         return 0 if i <= 0 else total
     low = scaled(i, total, count)
@@ -165,7 +165,7 @@ def fill(tensor, rule, seed, stream):
 
 
 def rounded(values, rule, dtype):
-    """Beyond a type's range its largest number; what it holds only as subnormal 0."""
+    """Clamps to the type's largest number, and rounds subnormal numbers to 0."""
     info = torch.finfo(dtype)
     low, high = -info.max, info.max
     if hasattr(rule, "constant") and math.isinf(rule.constant):

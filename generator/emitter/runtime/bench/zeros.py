@@ -1,16 +1,16 @@
-"""Zeros that the original had in an optimizer's states: in rows of tables that no batch had met yet."""
+"""Zeros in the original's optimizer states: rows of tables that no batch had used yet."""
 
 import torch
 
 
 def rows_of(tensor):
-    """Rows along the last dimension: what a lookup's gradient touches whole."""
+    """Returns the rows along the last dimension: the gradient of a lookup writes whole rows."""
     return tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor.reshape(-1, tensor.size(-1))
 
 
 class Zeros:
-    """A tensor of which the original had a share in zeros. They are put where steps write none: clear(), some
-    steps, find(), then apply() to the first content."""
+    """A tensor, and the share of zeros that it had in the original. Zeros are placed where steps write none: clear(), some steps, find(),
+    then apply() to the first content."""
 
     def __init__(self, tensor, share):
         self.tensor, self.share, self.written = tensor, share, None
@@ -21,7 +21,7 @@ class Zeros:
     def find(self):
         self.written = rows_of(self.tensor.ne(0)).any(1)
         wanted = int((1 - self.share) * self.written.numel() + 0.5)
-        # Some of the rows that no step has written, too, evenly spread: the same ones in both moments of a parameter.
+        # Adds some of the unwritten rows, evenly spread. Both moments of a parameter get the same rows.
         others = self.written.logical_not().nonzero().flatten()
         most = min(wanted - int(self.written.sum()), others.numel())
         if most > 0:

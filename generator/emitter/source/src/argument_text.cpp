@@ -155,7 +155,7 @@ class Writer {
     return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
   }
 
-  /// The number of one of LibTorch's enumerators.
+  /// Returns the index of one of LibTorch's enumerators.
   static std::size_t small_integer(double number, const std::string& type) {
     constexpr double kMost = 127;
     if (!(number >= 0 && number <= kMost)) {
@@ -164,14 +164,14 @@ class Writer {
     return static_cast<std::size_t>(number);
   }
 
-  /// The smallest 64-bit integer has no literal of its own.
+  /// The smallest 64-bit integer has no C++ literal.
   [[nodiscard]] std::string integer_text(std::int64_t value) const {
     constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
     return value == kLeast && !is_python() ? "std::numeric_limits<std::int64_t>::min()"
                                            : fmt::format("{}", value);
   }
 
-  /// The enumerator with such a number.
+  /// Returns the enumerator at an index.
   [[nodiscard]] std::string enumerator(std::span<const Enumerator> all, double number,
                                        const std::string& type) const {
     const std::size_t value = small_integer(number, type);
@@ -198,7 +198,7 @@ class Writer {
     if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
       items = *list;
     } else if (as_number(argument)) {
-      // One number stands for as many as the schema says.
+      // A single number is repeated to the length that the schema requires.
       std::size_t count = 1;
       std::from_chars(length.data(), length.data() + length.size(), count);
       items.assign(count, argument);
@@ -215,7 +215,7 @@ class Writer {
       const std::string& vector = style_.vectors->at(joined);
       return is_python() ? vector : fmt::format("bench::List({})", vector);
     }
-    // What an optimizer gives each of its tensors.
+    // An optimizer passes the same number for each of its tensors.
     constexpr std::size_t kShortest = 4;
     const bool is_repeated =
         (element == "Scalar" || element == "float") && texts.size() >= kShortest &&
@@ -236,7 +236,7 @@ class Writer {
     return write(item, element);
   }
 
-  /// A type of bench/operators.h.
+  /// Returns a type of bench/operators.h.
   static std::string_view list_type(std::string_view element) {
     constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {
         {{"Tensor", "List"},

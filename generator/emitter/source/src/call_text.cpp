@@ -23,12 +23,12 @@ ResultShape shape_of(const std::vector<std::string>& returns) {
     return ResultShape::kTuple;
   }
   if (returns.empty() || !returns.front().starts_with("Tensor")) {
-    return ResultShape::kNothing;  // a number: nothing reads it
+    return ResultShape::kNothing;  // a number, which nothing reads
   }
   return returns.front().ends_with(']') ? ResultShape::kTensors : ResultShape::kTensor;
 }
 
-/// As they were, but for epsilons that the trace's six decimals lost.
+/// Returns the recorded arguments, with epsilons restored that the trace's six decimals lost.
 std::vector<Argument> arguments_of(const Instruction& instruction, const Callable& callable) {
   std::vector<Argument> arguments = instruction.args;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -104,7 +104,7 @@ std::string CallWriter::python_call(const Callable& callable, const std::vector<
   for (std::size_t i = 0; i < recorded.size(); ++i) {
     const SchemaArgument& argument = callable.arguments[i];
     const std::string text = argument_text(recorded[i], argument.type, style, next);
-    // Behind "*" arguments are given by name.
+    // Arguments after "*" are passed by name.
     if (by_row || i < callable.positional) {
       texts.push_back(text);
     } else if (!is_default(recorded[i], argument.default_value)) {

@@ -11,30 +11,29 @@
 
 namespace understudy::emitter {
 
-/// An operator as the trace tells of it, read as strictly as LibTorch reads schemas: what calls of
-/// it may rely on.
+/// An operator's schema, parsed as strictly as LibTorch parses it, so that calls may rely on it.
 struct Callable {
   std::string_view space;                            ///< "aten"
   std::string_view name;                             ///< "add"
   std::string_view overload;                         ///< "Tensor"; empty: the default one
   std::vector<et_schema::SchemaArgument> arguments;  ///< at least as many as were recorded
-  std::size_t positional = 0;                        ///< so many stand before "*"
+  std::size_t positional = 0;                        ///< number of arguments before "*"
   std::vector<std::string> returns;                  ///< types without alias marks
 };
 
-/// Throws CannotShow if the schema is none, or does not fit the instruction's arguments and
-/// results.
+/// Throws CannotShow if the schema cannot be parsed, or does not match the instruction's arguments
+/// and results.
 [[nodiscard]] Callable read_callable(const et_schema::Program& program,
                                      const et_schema::Instruction& instruction);
 
-/// The schema without defaults and alias marks: "aten::add.Tensor(Tensor self, Tensor other, Scalar
-/// alpha) -> Tensor".
+/// Returns the schema without defaults and alias marks: "aten::add.Tensor(Tensor self, Tensor
+/// other, Scalar alpha) -> Tensor".
 [[nodiscard]] std::string schema_of(const Callable& callable);
 
-/// "int[1]?" of "int(a!)[1]?".
+/// Returns "int[1]?" for "int(a!)[1]?".
 [[nodiscard]] std::string plain_type(std::string_view type);
 
-/// How a call's results come in Python; in C++ a call gives bench::Results.
+/// The type of a call's results in Python. In C++ a call returns bench::Results.
 enum class ResultShape : std::uint8_t {
   kNothing,
   kTensor,
@@ -51,17 +50,19 @@ struct CallText {
 struct Named {
   std::string schema;
   std::size_t positional = 0;  ///< arguments before "*"
-  std::string row;  ///< the operator map's function, which does what it does; empty: none
-  std::vector<int> row_arguments;  ///< by parameter of it the operator's argument; -1: None
+  /// Equivalent function of the operator map; empty: none.
+  std::string row;
+  /// By parameter of that function: the operator's argument, or -1 for None.
+  std::vector<int> row_arguments;
 };
 
-/// What the calls of a file use beside LibTorch's types.
+/// Objects beside LibTorch's types that the calls of a file use.
 struct Calls {
-  std::map<std::string, Named> named;  ///< by the name of the object that stands for it
+  std::map<std::string, Named> named;  ///< by the name of the operator's object
   bool has_rows = false;               ///< calls functions of the operator map
 };
 
-/// Writes calls of operators: in C++ of objects that stand for their recorded schemas, in Python of
+/// Writes calls of operators. In C++, calls go to objects that hold recorded schemas; in Python, to
 /// torch.ops.
 class CallWriter {
  public:
@@ -78,7 +79,7 @@ class CallWriter {
                                      const NextTensor& next, const Vectors& vectors);
   [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
                                         const NextTensor& next, const Vectors& vectors);
-  /// The object that stands for an operator that is called by name; new if none does yet.
+  /// Returns the object of an operator that is called by name. Adds the object if it is new.
   std::string object_of(const Callable& callable);
 
   const et_schema::Program& program_;

@@ -26,7 +26,7 @@ bool is_size(std::string_view text) {
   return text.empty() || (error == std::errc() && read == end && size <= kMost);
 }
 
-/// Types that LibTorch's parser knows, but for those of classes.
+/// Returns true for types that LibTorch's parser knows, except for classes.
 bool is_type(std::string_view type) {
   constexpr std::string_view kBases =
       "Any AnyEnumType Device DeviceObjType Dimname Future Generator Layout MemoryFormat QScheme "
@@ -96,7 +96,7 @@ std::vector<std::string> read_returns(std::string_view returns) {
   return types;
 }
 
-/// Where a tensor is among the results, the schema has one.
+/// Throws CannotShow if the schema has no tensor where a recorded result is one.
 void check_results(const Callable& callable, const Instruction& instruction) {
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
     bool has_tensors = false;
@@ -121,7 +121,7 @@ std::string plain_type(std::string_view type) {
   int depth = 0;
   for (const char c : type) {
     depth += c == '(' ? 1 : 0;
-    if (depth == 0 && c != '!') {  // the operator map's mark of what is written
+    if (depth == 0 && c != '!') {  // the operator map's mark of written arguments
       text += c;
     }
     depth -= c == ')' ? 1 : 0;

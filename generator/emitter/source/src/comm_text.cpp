@@ -32,7 +32,7 @@ std::string_view kind_name(CommKind kind) {
   return name;
 }
 
-/// Splits in elements; recorded are rows of dimension 0, or elements.
+/// Converts recorded splits, which are rows of dimension 0 or elements, to elements.
 std::vector<std::int64_t> in_elements(const Program& program,
                                       const std::vector<std::int64_t>& splits,
                                       const std::vector<SlotId>& slots) {

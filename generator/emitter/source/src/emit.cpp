@@ -70,7 +70,7 @@ class Emitter {
     parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
                                                             : "a benchmark");
-    // Ranks of the same text share a file.
+    // Ranks with the same text share a file.
     const auto [found, added] =
         known_.try_emplace(step.body, fmt::format("step_rank{}", bench_.recorded_rank(rank)));
     parts_.step_of.push_back(found->second);

@@ -18,7 +18,7 @@ constexpr std::string_view kPythonWords =
     "finally for from global if import in is lambda nonlocal not or pass raise return try while "
     "with yield";
 
-/// Words of C++, macros in small letters, and what emitted files call by these names.
+/// Keywords of C++, macros in lower case, and names that emitted files use themselves.
 constexpr std::string_view kReserved =
     "alignas alignof and_eq asm auto bitand bitor bool case catch char char16_t char32_t char8_t "
     "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
@@ -37,7 +37,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The code point of the UTF-8 sequence that the text begins with, and its bytes are taken off.
+/// Removes the UTF-8 sequence that the text begins with. Returns its code point; empty if invalid.
 std::optional<std::uint32_t> take_code_point(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

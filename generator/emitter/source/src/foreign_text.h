@@ -5,25 +5,25 @@
 
 namespace understudy::emitter {
 
-/// Texts of traces, benchmarks and command lines in source. Nothing else puts them there: whatever
-/// they hold, they end where the literal, the comment or the name ends that they become. The same
-/// text stands for C++ and for Python.
+/// Escapes texts of traces, benchmarks and command lines for source code. All such texts pass
+/// through these functions, so that no text can end the literal, comment or name that it becomes.
+/// The results are valid in C++ and in Python.
 
-/// A string literal of printable ASCII that reads as the text. Bytes that are no UTF-8 are \ooo.
+/// Returns a string literal of printable ASCII for the text. Bytes that are not UTF-8 become \ooo.
 [[nodiscard]] std::string text_literal(std::string_view text);
 
-/// The text as such literals, a line each, indented by so many columns.
+/// Returns the text as string literals, one a line, indented by `indent` columns.
 [[nodiscard]] std::string lines_literal(std::string_view text, std::size_t indent);
 
-/// What a comment shows: the text where it is plain, else its literal.
+/// Returns the text for use in a comment: unchanged if it is plain, otherwise as a literal.
 [[nodiscard]] std::string commented(std::string_view text);
 
-/// Letters, digits and "_", not beginning with a digit or "_"; no word or macro of C++ or Python.
+/// Returns a name of letters, digits and "_" that is neither a keyword nor a macro.
 [[nodiscard]] std::string identifier(std::string_view text);
 
-/// Whether a text is a name as C++, Python and LibTorch's schemas have them.
+/// Returns true if a text is a valid name in C++, Python and LibTorch's schemas.
 [[nodiscard]] bool is_name(std::string_view text);
-/// Whether Python takes such a name for a word of its own.
+/// Returns true if such a name is a keyword of Python.
 [[nodiscard]] bool is_python_word(std::string_view name);
 
 }  // namespace understudy::emitter

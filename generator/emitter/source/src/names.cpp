@@ -24,15 +24,15 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-/// How a slot is used, from the first reader on.
+/// How a slot is used by its readers.
 struct Use {
   std::string argument;            ///< of the first reader
-  std::size_t first = 0;           ///< that reader
+  std::size_t first = 0;           ///< the first reader
   bool is_updated = false;         ///< written in place by the optimizer
-  bool is_read_by_update = false;  ///< the optimizer reads it, and writes another tensor
-  bool is_cleared = false;         ///< set to zero before the backward pass
+  bool is_read_by_update = false;  ///< read by the optimizer, which writes another tensor
+  bool is_cleared = false;         ///< zeroed before the backward pass
   bool is_summed = false;          ///< written in place by the backward pass
-  bool is_drawn = false;           ///< filled with zeros and ones at random
+  bool is_drawn = false;           ///< filled with random zeros and ones
 };
 
 std::string singular(std::string name) {
@@ -90,7 +90,7 @@ bool is_vague(const std::string& word) {
   return word.empty() || word == "input" || word == "operand" || word == "out";
 }
 
-/// A weight, or a bias, which has one dimension.
+/// Returns "bias" for one dimension, otherwise "weight".
 std::string parameter_word(const Slot& slot) {
   return slot.sizes.size() == 1 ? "bias" : "weight";
 }
@@ -121,7 +121,7 @@ std::string external_word(const Program& program, const Slot& slot, const Use& u
                                                                                   : use.argument;
 }
 
-/// What results behind the first are, of operators whose schemas do not say it.
+/// Returns names of results after the first, for operators whose schemas have none.
 std::string_view known_result(std::string_view op, std::size_t result) {
   constexpr std::array<std::pair<std::string_view, std::array<std::string_view, 4>>, 9> kKnown = {
       {{"layer_norm", {"", "mean", "rstd", ""}},
@@ -141,7 +141,7 @@ std::string_view known_result(std::string_view op, std::size_t result) {
   return "";
 }
 
-/// The name that a schema gives to a result: "(Tensor output, Tensor total_weight)".
+/// Returns the name of a result in a schema: "(Tensor output, Tensor total_weight)".
 std::string_view returned_name(std::string_view schema, std::size_t result) {
   std::string_view returns = et_schema::returns_of(schema);
   if (!returns.starts_with('(')) {
@@ -159,7 +159,7 @@ std::string_view returned_name(std::string_view schema, std::size_t result) {
   return space == std::string_view::npos ? "" : returns.substr(space + 1);
 }
 
-/// A result behind the first by what it is; else empty.
+/// Returns a word for the role of a result after the first; otherwise empty.
 std::string result_word(const Program& program, const Instruction& instruction,
                         const std::string& op, std::size_t result) {
   if (result == 0) {
@@ -171,7 +171,7 @@ std::string result_word(const Program& program, const Instruction& instruction,
                          : returned_name(program.schemas[*instruction.schema], result));
 }
 
-/// Whether an addition brings back what an operator before it has read: x + f(x).
+/// Returns true if an addition adds an earlier operator's input to its result: x + f(x).
 bool is_residual(const DataFlow& flow, const std::vector<Use>& uses, std::size_t at) {
   const std::string& name = flow.program().instructions[at].name;
   const std::vector<SlotId>& reads = flow.reads(at);
@@ -182,7 +182,7 @@ bool is_residual(const DataFlow& flow, const std::vector<Use>& uses, std::size_t
                      [&](SlotId slot) { return uses[slot].first < at; });
 }
 
-/// A result, by what it is to the step.
+/// Returns a word for a result's role in the step.
 std::string made_word(const DataFlow& flow, const Phases& phases, const std::vector<Use>& uses,
                       SlotId made, std::size_t at, const std::string& op) {
   const Slot& slot = flow.program().slots[made];
@@ -205,10 +205,10 @@ std::string made_word(const DataFlow& flow, const Phases& phases, const std::vec
   return "grad_" + (mark == std::string::npos ? op : op.substr(0, mark));
 }
 
-/// What a unit is made of.
+/// The operators of a unit.
 struct Content {
   std::map<std::string_view, std::size_t> classes;  ///< instructions by class of operators
-  std::string word;                                 ///< the operator that it has most of
+  std::string word;                                 ///< the most frequent operator
   [[nodiscard]] std::size_t count(std::string_view op_class) const {
     const auto found = classes.find(op_class);
     return found == classes.end() ? 0 : found->second;
@@ -238,7 +238,7 @@ Content content_of(const DataFlow& flow, const Unit& unit) {
   return content;
 }
 
-/// Forward and backward alike.
+/// Returns the same word for forward and backward.
 std::string part_word(const Content& content, bool is_repeated) {
   const std::size_t products = content.count("matmul") + content.count("convolution");
   if (is_repeated && content.count("attention") + content.count("softmax") > 0 && products > 1) {
@@ -263,9 +263,9 @@ std::string part_word(const Content& content, bool is_repeated) {
                                           : content.word;
 }
 
-/// A function that is all of its phase is called as that.
+/// Returns true for a function that is its whole phase, which names it.
 bool is_whole_phase(const Outline& outline, const Unit& unit) {
-  constexpr std::size_t kBeside = 4;  // instructions that may stand beside it
+  constexpr std::size_t kBeside = 4;  // instructions that may be outside of it
   const std::string_view phase = phase_name(outline.phases, unit.begin);
   std::size_t rest = 0;
   for (const Unit& other : outline.units) {
@@ -287,7 +287,7 @@ std::string function_name(const DataFlow& flow, const Outline& outline, const Fu
     return is_repeated ? "update_parameter" : "update_" + content.word;
   }
   std::string word = part_word(content, is_repeated);
-  // Two words of a short one tell all of it.
+  // Two operators' words describe a unit of two instructions.
   if (word == content.word && unit.end - unit.begin == 2) {
     const std::string second = operator_word(flow.program().instructions[unit.end - 1].name);
     word += second == word ? "" : "_" + second;

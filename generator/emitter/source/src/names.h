@@ -9,23 +9,23 @@
 
 namespace understudy::emitter {
 
-/// Names of one scope, each given once.
+/// The names of one scope. No name is used twice.
 class NameBook {
  public:
   explicit NameBook(std::set<std::string> taken = {}) : taken_(std::move(taken)) {}
-  /// The base, or with the first number from 2 that makes it new.
+  /// Returns `base`, with the first number from 2 that makes it new if it is in use.
   std::string take(const std::string& base);
 
  private:
   std::set<std::string> taken_;
 };
 
-/// "linear" of "aten::linear", "log_softmax" of "aten::_log_softmax.int".
+/// Returns "linear" for "aten::linear", "log_softmax" for "aten::_log_softmax.int".
 [[nodiscard]] std::string operator_word(std::string_view name);
 
-/// What each slot is to the step, as a word: "weight", "bias", "momentum", "grad_relu".
+/// Returns a word for each slot's role in the step: "weight", "bias", "momentum", "grad_relu".
 [[nodiscard]] std::vector<std::string> slot_words(const DataFlow& flow, const Phases& phases);
-/// What a function is called: by what it is made of, and by its phase.
+/// Returns the functions' names, made of their operators and their phase.
 [[nodiscard]] std::vector<std::string> function_names(const DataFlow& flow, const Outline& outline);
 
 }  // namespace understudy::emitter

@@ -15,7 +15,7 @@ std::set<std::string> distinct(const std::vector<std::string>& names) {
   return {names.begin(), names.end()};
 }
 
-/// "make_step_rank0, make_step_rank1": each with what stands around it.
+/// Joins texts with a prefix and a suffix each: "make_step_rank0, make_step_rank1".
 std::string joined(std::string_view before, const std::vector<std::string>& texts,
                    std::string_view behind) {
   std::string all;

@@ -10,12 +10,12 @@
 
 namespace understudy::emitter {
 
-/// The files of a C++ project around its steps. `step_of`: by rank, the name of its step.
+/// Inputs for the files of a project around its steps. `step_of`: by rank, the step's name.
 struct ProjectParts {
   std::string name;
   std::vector<std::string> step_of;
-  std::vector<std::string> source_of;  ///< by rank, its trace
-  std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all
+  std::vector<std::string> source_of;  ///< by rank: the path of its trace
+  std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all ranks
   std::string report;                  ///< see report_text()
   bool communicates = false;
   bool has_rows = false;  ///< calls functions of the operator map
@@ -24,7 +24,7 @@ struct ProjectParts {
 [[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);
 [[nodiscard]] std::map<std::string, std::string> python_project(const ProjectParts& parts);
 
-/// The headers that go with every emitted project: path in it → text.
+/// Returns the runtime files of every emitted project: path in the project → text.
 [[nodiscard]] const std::map<std::string, std::string_view>& runtime_files();
 
 }  // namespace understudy::emitter

@@ -9,11 +9,11 @@
 
 namespace understudy::emitter {
 
-/// What a report says of one rank's program before anything is measured. `refused`: see StepText.
+/// Returns the report of one rank's program before any measurement. `refused`: see StepText.
 [[nodiscard]] et_schema::RankReport rank_report(const et_schema::Program& program,
                                                 const std::vector<std::string>& refused);
 
-/// The report of a project, but for what a run measures: a Python project fills in the JSON, a C++
+/// Returns a project's report without measured values. A Python project fills in the JSON; a C++
 /// project replaces the texts "@name@" in it.
 [[nodiscard]] std::string report_text(const et_schema::Bench& bench,
                                       std::vector<et_schema::RankReport> ranks,

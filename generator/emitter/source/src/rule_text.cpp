@@ -10,7 +10,7 @@ namespace {
 
 using et_schema::ValueRule;
 
-/// The call that makes a rule of each kind.
+/// Writes the call that makes a rule of each kind.
 class RuleWriter {
  public:
   explicit RuleWriter(Language language) : language_(language) {}

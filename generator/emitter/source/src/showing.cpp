@@ -33,7 +33,7 @@ void append(const Program& program, const Instruction& instruction, std::vector<
   for (const Instruction& below : instruction.body) {
     append(program, below, to);
   }
-  to[first].timing = instruction.timing;  // it was recorded as one
+  to[first].timing = instruction.timing;  // recorded as one operator
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::optional<et_schema::MappedCall> row_for(std::string_view schema) {
 Program with_bodies(const Program& program) {
   Program expanded = program;
   expanded.instructions.clear();
-  std::vector<std::uint32_t> places;  // by instruction, and the program's end
+  std::vector<std::uint32_t> places;  // by instruction, followed by the program's end
   for (const Instruction& instruction : program.instructions) {
     places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
     append(program, instruction, expanded.instructions);
@@ -92,7 +92,7 @@ Showing find_showing(const Program& program, Language language) {
     });
     try {
       if (!refused[at].empty()) {
-        // It has its reason.
+        // The reason is known.
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
         static_cast<void>(calls.write(instruction, any_tensor));
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {

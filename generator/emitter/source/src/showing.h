@@ -12,23 +12,23 @@
 
 namespace understudy::emitter {
 
-/// Whether a project finds an operator in LibTorch.
+/// Returns true if LibTorch registers the operator, so that a project finds it.
 [[nodiscard]] bool is_found(std::string_view name);
 
-/// The row of the operator map that does what an operator does that is not found; none of those
-/// that a benchmark brought, which nobody has checked.
+/// Returns the row of the operator map for an operator that LibTorch lacks. Ignores rows that a
+/// benchmark carries, because nobody has checked them.
 [[nodiscard]] std::optional<et_schema::MappedCall> row_for(std::string_view schema);
 
-/// The program with the recorded bodies in place of operators that are not found, where the body
-/// makes all that they make.
+/// Returns the program with recorded bodies in place of operators that LibTorch lacks, if the body
+/// makes all of the operator's results.
 [[nodiscard]] et_schema::Program with_bodies(const et_schema::Program& program);
 
-/// Operators that mean nothing in an emitted step: they hand their tensor on.
+/// Returns true for operators that do nothing in an emitted step except to pass their tensor on.
 [[nodiscard]] bool means_nothing(std::string_view name);
 
-/// What source makes of a program's instructions.
+/// Which instructions of a program the source can express.
 struct Showing {
-  std::vector<std::string> refused;  ///< by instruction: why it cannot be shown; empty: it can
+  std::vector<std::string> refused;  ///< by instruction: why it cannot be expressed; empty: it can
 };
 [[nodiscard]] Showing find_showing(const et_schema::Program& program, Language language);
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// By column: whether a line may go on in the next one behind it. Not within a text, nor within the
-/// names that an assignment begins with: Python takes these for a line of their own.
+/// Returns by column whether a line may break after it. A line must not break in a string, or in
+/// the names that an assignment begins with, because Python would end the statement there.
 std::vector<bool> find_breakable(const std::string& line) {
   std::vector<bool> breakable(line.size());
   bool quoted = false;
@@ -24,7 +24,7 @@ std::vector<bool> find_breakable(const std::string& line) {
     const char c = line[i];
     quoted = c == '"' ? !quoted : quoted;
     if (quoted) {
-      i += c == '\\' ? 1 : 0;  // what it escapes is none of this line's
+      i += c == '\\' ? 1 : 0;  // skips the escaped character
       continue;
     }
     open += c == '(' || c == '[' || c == '{' ? 1 : 0;
@@ -41,7 +41,7 @@ std::vector<bool> find_breakable(const std::string& line) {
   return breakable;
 }
 
-/// The last place of [begin, end) behind a comma and its blank, else behind a bracket.
+/// Returns the last position in [begin, end) after a comma and its blank, or else after a bracket.
 std::size_t find_break(const std::string& line, const std::vector<bool>& breakable,
                        std::size_t begin, std::size_t end) {
   std::size_t found = std::string::npos;
@@ -57,9 +57,9 @@ std::size_t find_break(const std::string& line, const std::vector<bool>& breakab
   return found == std::string::npos ? bracket : found;
 }
 
-/// A line by its indices: what stands in [ ] behind a name.
+/// A line, divided at its indices: the numbers in [ ] after a name.
 struct Indexed {
-  std::vector<std::string> pieces;  ///< around them
+  std::vector<std::string> pieces;  ///< the text around the indices
   std::vector<std::size_t> indices;
 };
 
@@ -88,7 +88,7 @@ Indexed indices_of(const std::string& line) {
   return indexed;
 }
 
-/// Whether a line is `first`, `by` steps later.
+/// Returns true if a line equals `first` with its moving indices `by` higher.
 bool continues(const Indexed& first, const Indexed& next, const std::vector<bool>& moves,
                std::size_t by) {
   bool fits = first.pieces == next.pieces;

@@ -5,15 +5,15 @@
 
 namespace understudy::emitter {
 
-/// A line of at most 100 columns, or several: broken behind commas, what follows indented by four
-/// more. Names that are assigned to stay in one line, and comments.
+/// Breaks a line of more than 100 columns behind commas and indents what follows by four more.
+/// Assigned names and comments stay on one line.
 [[nodiscard]] std::string wrapped(const std::string& line);
-/// Each line wrapped and indented by so many columns.
+/// Wraps each line and indents it by `indent` columns.
 [[nodiscard]] std::string block(const std::vector<std::string>& lines, std::size_t indent);
-/// Lines that differ by ascending numbers in [ ] alone become a loop.
+/// Replaces lines that differ only by ascending numbers in [ ] by a loop.
 [[nodiscard]] std::vector<std::string> looped(const std::vector<std::string>& lines,
                                               bool is_python);
-/// "LinearRelu" of "linear_relu".
+/// Returns "LinearRelu" for "linear_relu".
 [[nodiscard]] std::string type_name(const std::string& name);
 
 }  // namespace understudy::emitter

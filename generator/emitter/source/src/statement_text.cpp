@@ -153,7 +153,7 @@ class StatementWriter {
     add(any ? fmt::format("{} = {}", fmt::join(names, ", "), expression) : expression);
   }
 
-  /// What bench::Results holds.
+  /// Writes variables for the results that bench::Results holds.
   void write_results(const std::string& expression) {
     const bool any = std::any_of(
         instruction_.results.begin(), instruction_.results.end(), [this](const Argument& result) {
@@ -197,7 +197,7 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
   } else if (instruction.kind == InstructionKind::kOp) {
     NextTensor next = scope.next;
     if (et_schema::lays_out_in_place(et_schema::without_overload(instruction.name))) {
-      // Who reads the tensor later wants its former layout.
+      // Later readers of the tensor need its former layout.
       next = [&scope, is_first = true]() mutable {
         const std::string tensor = scope.next();
         return std::exchange(is_first, false) ? bench_text("another", {tensor}, scope.language)

@@ -46,8 +46,8 @@ class FunctionWriter {
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
   [[nodiscard]] const et_schema::Program& program() const { return flow_.program(); }
 
-  /// Where the memory of a tensor goes, of all units the latest: counted in instructions from the
-  /// unit's first. Nothing: behind the unit, or it is too small to matter.
+  /// Returns the instruction, counted from the unit's first, after which a tensor's memory is
+  /// freed: the latest of all units. Empty if it is freed after the unit, or too small to matter.
   template <typename SlotOf>
   [[nodiscard]] std::optional<std::size_t> death_in(SlotOf slot_of) const {
     std::optional<std::size_t> latest;
@@ -116,7 +116,7 @@ class FunctionWriter {
     }
   }
 
-  /// A result is given back; anything else goes where its memory does.
+  /// Records a variable: returned if it is a result, otherwise released when its memory is freed.
   void note_made(Function::Result made, const std::string& name) {
     const auto& results = function_.results;
     if (std::find(results.begin(), results.end(), made) != results.end()) {

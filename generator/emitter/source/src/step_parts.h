@@ -14,33 +14,33 @@
 
 namespace understudy::emitter {
 
-/// The tensors of a step that stand outside of it, as text.
+/// The text of the tensors that a step's class holds.
 struct TensorsText {
   std::map<et_schema::SlotId, std::string> members;  ///< by slot: its name
-  std::vector<std::string> declarations;             ///< with what each is
+  std::vector<std::string> declarations;             ///< with a comment on each tensor's role
   std::vector<std::string> making;                   ///< statements
   Vectors vectors;                                   ///< of these members
-  /// Rules too long to stand among the statements, by the name of the function that gives them.
+  /// Rules too long for the statements, with the name of the function that returns each.
   std::vector<std::pair<std::string, std::string>> long_rules;
 };
 
-/// What is made before the step: externals that it reads, and what stands in for results. `kept`:
-/// slots that outlive their step.
+/// Writes the tensors that are made before the step: externals that it reads, and replacements of
+/// results. `kept`: slots that outlive their step.
 [[nodiscard]] TensorsText write_tensors(const DataFlow& flow, const Outline& outline,
                                         const std::vector<std::string>& words,
                                         const std::set<et_schema::SlotId>& kept,
                                         const DeviceText& devices, Language language);
 
-/// Whether a slot can be made before the step.
+/// Returns true if a slot can be made before the step.
 [[nodiscard]] bool can_be_made(const et_schema::Slot& slot);
 
-/// A function of the outline as text, and what a caller has to know of it.
+/// The text of an outlined function, and what its callers need.
 struct FunctionText {
   std::string name;
-  std::string declaration;  ///< the type of its results, where they are several
+  std::string declaration;  ///< the type of its results, if there are several
   std::string definition;
-  std::vector<bool> by_value;             ///< by parameter: its memory goes inside
-  std::vector<std::string> result_names;  ///< members of its result; of one result: empty
+  std::vector<bool> by_value;             ///< by parameter: its memory is freed inside
+  std::vector<std::string> result_names;  ///< members of its result; empty if it returns one tensor
 };
 
 /// Throws CannotShow.
@@ -49,7 +49,7 @@ struct FunctionText {
                                           const std::vector<std::string>& words, CallWriter& calls,
                                           Language language);
 
-/// A step's pieces of text.
+/// The parts of a step's text.
 struct StepParts {
   const std::map<std::string, Named>& named;  ///< see Calls
   const TensorsText& tensors;
@@ -57,17 +57,17 @@ struct StepParts {
   const std::vector<std::string>& lines;  ///< of the step itself
 };
 
-/// They put together: a file behind its includes, up to make_NAME().
+/// Joins the parts: the file after its includes, up to make_NAME().
 [[nodiscard]] std::string step_source(const StepParts& step, Language language);
 
-/// One rank's step as text, and what it cannot show.
+/// The text of one rank's step, and the instructions that it cannot express.
 struct StepText {
-  std::string body;  ///< all of the file behind its includes, up to make_NAME()
+  std::string body;  ///< the file after its includes, up to make_NAME()
   bool communicates = false;
   Calls used;
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;
-  /// By instruction: why it cannot be shown; empty: it can.
+  /// By instruction: why it cannot be expressed; empty: it can.
   std::vector<std::string> refused;
 };
 

@@ -82,7 +82,7 @@ class StepWriter {
     lines_.push_back(is_python() ? statement : statement + ";");
   }
 
-  /// Slots that keep their storage into the next step.
+  /// Finds slots that keep their storage into the next step.
   void find_kept() {
     for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
       if (flow_.is_holder(slot) && flow_.late_death_of(program_.slots[slot].storage)) {
@@ -130,7 +130,7 @@ class StepWriter {
     }
   }
 
-  /// What the step before held until here.
+  /// Frees what the previous step has kept until this unit.
   void free_late(const Unit& unit) {
     std::vector<std::string> gone;
     for (auto entry = late_.lower_bound(unit.begin);
@@ -152,7 +152,7 @@ class StepWriter {
     }
   }
 
-  /// A slot's tensor has a new variable.
+  /// Assigns a new variable to a slot's tensor.
   void set_home(SlotId slot, const std::string& name) {
     homes_[slot] = name;
     const StorageId storage = program_.slots[slot].storage;
@@ -167,7 +167,7 @@ class StepWriter {
     }
   }
 
-  /// Variables of storages that end in [begin, end), and that `except` does not name.
+  /// Removes and returns variables of storages that are freed in [begin, end), except `except`.
   std::vector<std::string> take_dead(std::size_t begin, std::size_t end,
                                      const std::set<std::string>& except) {
     std::vector<std::string> dead;
@@ -207,7 +207,7 @@ class StepWriter {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       hand_over(unit, function.parameters[i][place], text.by_value[i], times, arguments[i]);
     }
-    // Unqualified, a name that LibTorch has too would be looked for there, as its tensors are.
+    // If unqualified, argument-dependent lookup would find LibTorch's functions of the same name.
     const std::string call = fmt::format("{}{}({})", is_python() ? "" : "parts::", text.name,
                                          fmt::join(arguments, ", "));
     ++calls_made_;
@@ -215,7 +215,7 @@ class StepWriter {
     free(take_dead(unit.begin, unit.end, {}));
   }
 
-  /// A tensor whose memory goes inside is moved there.
+  /// Moves a tensor into the function if its memory is freed there.
   void hand_over(const Unit& unit, SlotId slot, bool by_value,
                  const std::map<std::string, int>& times, std::string& argument) {
     const StorageId storage = program_.slots[slot].storage;
@@ -263,14 +263,14 @@ class StepWriter {
     free(take_dead(at, at + 1, {}));
   }
 
-  /// A list that several operators take becomes a vector before the first of them.
+  /// Writes a vector for a list that several operators read, before the first of them.
   void gather(const et_schema::Argument& argument) {
     const std::vector<SlotId> slots = long_list(argument);
     std::vector<std::string> from;
     for (const SlotId slot : slots) {
       from.push_back(homes_[slot]);
       if (homes_[slot].empty() || homes_[slot].starts_with("t.")) {
-        return;  // it is no variable of this step
+        return;  // not a variable of this step
       }
     }
     const std::string all = fmt::format("{}", fmt::join(from, ", "));
@@ -316,7 +316,7 @@ class StepWriter {
     }
   }
 
-  /// Its result is its tensor.
+  /// Assigns the variable of the instruction's input to its result.
   void pass_on(std::size_t at) {
     const Instruction& instruction = program_.instructions[at];
     const std::vector<SlotId>& from = flow_.reads(at);
@@ -354,7 +354,7 @@ class StepWriter {
     open_.start(number, instruction);
   }
 
-  /// An output that nothing made before.
+  /// Makes an output that no instruction made before.
   void make_output(SlotId slot) {
     const std::string name = names_.take(words_[slot]);
     add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name,
@@ -375,16 +375,16 @@ class StepWriter {
   TensorsText tensors_;
   std::vector<FunctionText> functions_;
   NameBook names_;
-  std::vector<std::string> homes_;               ///< by slot: the variable that holds it now
-  std::vector<std::vector<std::string>> alive_;  ///< by storage: variables that keep it
+  std::vector<std::string> homes_;               ///< by slot: its current tensor's variable
+  std::vector<std::vector<std::string>> alive_;  ///< by storage: variables that keep it alive
   std::set<SlotId> kept_;
   std::map<std::size_t, std::vector<StorageId>> dying_;  ///< by instruction
   std::map<std::size_t, std::vector<StorageId>> late_;   ///< by instruction of the next step
-  std::map<std::string, int> instances_;                 ///< by function: results that have a name
+  std::map<std::string, int> instances_;                 ///< by function: number of named results
   std::vector<std::string> work_names_;
   std::vector<std::string> lines_;
   Vectors vectors_;
-  std::map<std::vector<SlotId>, int> lists_;  ///< how many arguments are this list
+  std::map<std::vector<SlotId>, int> lists_;  ///< number of arguments that are this list
   bool communicates_ = false;
   std::uint64_t calls_made_ = 0;
 };

@@ -27,7 +27,7 @@ bool is_index(const Slot& slot) {
   return slot.value && et_schema::range_of(*slot.value);
 }
 
-/// By storage: whether it is older than the step and an operator or a communication changes it.
+/// By storage: true if it is older than the step and an operator or a communication changes it.
 std::vector<bool> find_changed(const DataFlow& flow) {
   const Program& program = flow.program();
   std::vector<bool> changed(program.storages.size());
@@ -78,7 +78,7 @@ class TensorsWriter {
   [[nodiscard]] const Program& program() const { return flow_.program(); }
   [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
-  /// Externals that are read, then parts of them with a rule of their own, then what is given.
+  /// Finds externals that are read, then parts of them with their own rule, then given tensors.
   void find_used() {
     std::set<SlotId> read;
     for (std::size_t at = 0; at < program().instructions.size(); ++at) {
@@ -107,8 +107,8 @@ class TensorsWriter {
     }
   }
 
-  /// What operators take as a list, and an optimizer's states and numbers that the calls of a
-  /// function take in turn.
+  /// Finds lists that operators read, and the optimizer's states and numbers that the calls of a
+  /// function use in turn.
   void find_vectors(const Outline& outline) {
     for (const Instruction& instruction : program().instructions) {
       for (const et_schema::Argument& argument : instruction.args) {
@@ -188,7 +188,7 @@ class TensorsWriter {
     }
   }
 
-  /// "weight1", "weight2", where there are several.
+  /// Numbers equal names: "weight1", "weight2".
   void name_all(const std::vector<SlotId>& slots) {
     std::set<std::string> taken;
     for (const Vector& vector : vectors_) {
@@ -218,7 +218,7 @@ class TensorsWriter {
   void declare(SlotId slot, const std::string& more) {
     const Slot& layout = program().slots[slot];
     if (text_.members[slot].ends_with(']')) {
-      return;  // of a vector
+      return;  // an element of a vector
     }
     const std::string what =
         fmt::format("{}[{}]{}", to_string(layout.dtype), fmt::join(layout.sizes, ", "), more);
@@ -271,7 +271,7 @@ class TensorsWriter {
         fmt::format("{} = make.{}{}", member(slot), call, is_python() ? "" : ";"));
   }
 
-  /// The rule's text. A long one (how often each row is met can take pages) becomes a function.
+  /// Returns the rule's text. A long one (row frequencies can fill pages) becomes a function.
   std::string rule_of(SlotId slot, const et_schema::ValueRule& value) {
     constexpr std::size_t kLongest = 160;
     std::string text = rule_text(value, language_);
@@ -333,7 +333,7 @@ class TensorsWriter {
     }
   }
 
-  /// Tensors and the share of their elements that was zero: one for each storage that changes.
+  /// Returns tensors and the share of zeros in the original, one for each storage that changes.
   [[nodiscard]] std::vector<std::string> zeros_of(const std::vector<bool>& changed) const {
     std::vector<std::string> zeros;
     std::set<StorageId> seen;
@@ -361,7 +361,7 @@ class TensorsWriter {
   struct Vector {
     std::string name;
     std::vector<SlotId> slots;
-    bool is_alone = false;  ///< its tensors are no members beside it
+    bool is_alone = false;  ///< its tensors have no members of their own
   };
   std::vector<Vector> vectors_;
   std::set<SlotId> in_vector_;

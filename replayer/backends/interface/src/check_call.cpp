@@ -131,7 +131,8 @@ class Checker {
     }
   }
 
-  /// Of each of `wholes`, `parts` holds one buffer a rank, this rank's of the same size.
+  /// Checks that `parts` holds one buffer per rank for each of `wholes`, and that this rank's has
+  /// the size of the whole.
   void check_parts(const std::vector<Buffer>& wholes, const char* side,
                    const std::vector<Buffer>& parts) const {
     check_number(side, parts, wholes.size() * size_);

@@ -22,13 +22,13 @@ constexpr std::array<Launcher, 3> kMpiLaunchers = {
      {"PMI_RANK", "PMI_SIZE"},
      {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"}}};
 constexpr const char* kPmixRank = "PMIX_RANK";
-// SLURM_STEP_NUM_TASKS and not SLURM_NTASKS: a batch script that has not called srun has the latter
-// too, and so would every program in it that was started by hand.
+// SLURM_STEP_NUM_TASKS and not SLURM_NTASKS: a batch script has the latter even before it calls
+// srun, and so would every program that it starts by hand.
 constexpr Launcher kSlurm = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"};
-/// torchrun's, after all others: a shell that it started may have started mpirun.
+/// Checked after all others: a shell that torchrun started may have started mpirun.
 constexpr Launcher kTorchrun = {"RANK", "WORLD_SIZE"};
 
-/// The number of a process among those of its host; torchrun's variable last, since a shell that
+/// Variables with the number of a process on its host. torchrun's is last, since a shell that
 /// torchrun started may have started mpirun.
 constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK",
                                                     "MPI_LOCALRANKID",
@@ -38,7 +38,7 @@ constexpr std::array<const char*, 7> kLocalRanks = {"OMPI_COMM_WORLD_LOCAL_RANK"
                                                     "SLURM_LOCALID",
                                                     "LOCAL_RANK"};
 
-/// How many processes its host has.
+/// Variables with the number of processes on the host.
 constexpr std::array<const char*, 4> kLocalSizes = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
                                                     "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"};
 
@@ -85,8 +85,8 @@ constexpr std::array<const char*, 4> kLocalSizes = {"OMPI_COMM_WORLD_LOCAL_SIZE"
          std::string(numbers.substr(0, numbers.find_first_of("-,]")));
 }
 
-/// The store's address is what MASTER_ADDR and MASTER_PORT say. Slurm's own variables tell the
-/// first host of a step, where its rank 0 is, and its job's number makes a port.
+/// Sets the store's address from MASTER_ADDR and MASTER_PORT. Without them, Slurm's variables give
+/// the first host of a step, which runs its rank 0, and a port derived from the job's number.
 [[nodiscard]] Launch with_address(Launch launch, bool by_slurm) {
   const char* const address = std::getenv("MASTER_ADDR");
   const std::optional<int> port = environment_number("MASTER_PORT");

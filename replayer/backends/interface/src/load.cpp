@@ -20,24 +20,24 @@ namespace understudy::backends {
 
 namespace {
 
-/// What a module makes.
+/// The kind of object that a module makes.
 enum class ModuleKind : std::uint8_t {
-  kMpiJob,    ///< a Backend: ranks that meet by MPI
-  kStoreJob,  ///< a Backend: ranks that meet at a store
-  kDevices    ///< a DeviceCommunicator: tensors from GPU to GPU
+  kMpiJob,    ///< a Backend whose ranks connect through MPI
+  kStoreJob,  ///< a Backend whose ranks connect through a store
+  kDevices    ///< a DeviceCommunicator, which sends tensors from GPU to GPU
 };
 
 /// A module that comes with this version: the library understudy_backend_NAME.so.
 struct Module {
   std::string_view name;
   ModuleKind kind;
-  std::string_view how_to_build;  ///< where the library is missing
-  std::string_view how_to_get;    ///< where a library that it needs is
+  std::string_view how_to_build;  ///< hint if the module is missing
+  std::string_view how_to_get;    ///< hint if a library that the module needs is missing
 };
 
 constexpr std::string_view kInstallOwn = "install the module that came with this program";
 
-/// Of each kind the first is the one that is used.
+/// The first module of each kind is used.
 constexpr std::array<Module, 3> kModules = {{
     {"mpi", ModuleKind::kMpiJob,
      "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and openmpi-bin, start the ranks "
@@ -53,7 +53,7 @@ constexpr std::array<Module, 3> kModules = {{
   return row == kModules.end() ? nullptr : &*row;
 }
 
-/// The module of `kind` that is used.
+/// Returns the name of the module that is used for `kind`.
 [[nodiscard]] std::string name_of(ModuleKind kind) {
   const auto row = std::ranges::find(kModules, kind, &Module::kind);
   UNDERSTUDY_ASSERT(row != kModules.end());
@@ -68,7 +68,7 @@ constexpr std::array<Module, 3> kModules = {{
   return fmt::format("only {} come with this version", names);
 }
 
-/// What to do where `text` of the module tells it.
+/// Returns the hint `text` of the module; for unknown modules, the known names.
 [[nodiscard]] std::string hint_for(std::string_view name, std::string_view Module::*text) {
   const Module* module = find_module(name);
   return module == nullptr ? names_that_come() : std::string(module->*text);
@@ -85,7 +85,7 @@ constexpr std::array<Module, 3> kModules = {{
        .hint = std::move(hint)});
 }
 
-/// The function `make_symbol` of the module, which is of this version of the interface.
+/// Loads the module and returns its function `make_symbol`. Checks the interface version.
 template <typename Make>
 [[nodiscard]] Make maker_of(const std::string& name, const std::string& directory,
                             const char* make_symbol) {
@@ -95,8 +95,8 @@ template <typename Make>
     throw cannot_load(name, file, "the backend's module", "no such file",
                       hint_for(name, &Module::how_to_build));
   }
-  // Global: the transport's own plug-ins look its symbols up. Never closed: it has threads and
-  // handlers that outlive the backend.
+  // Global, because the transport's plug-ins look up its symbols. Never closed, because its threads
+  // and handlers outlive the backend.
   const et_schema::SharedLibrary module(file, RTLD_GLOBAL, [&](std::string, std::string got) {
     return cannot_load(name, file, "the libraries that the module needs", std::move(got),
                        hint_for(name, &Module::how_to_get));

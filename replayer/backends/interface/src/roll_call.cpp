@@ -15,7 +15,7 @@
 namespace understudy::backends {
 namespace {
 
-/// A name in the kernel's own list: a zero stands before it, so that it is no file.
+/// A socket name in the abstract namespace: a leading zero byte makes the kernel create no file.
 struct Name {
   Name(const std::string& job, int rank) {
     const std::string text = fmt::format("understudy/{}/{}/{}", getuid(), job, rank);

@@ -29,7 +29,6 @@ constexpr std::size_t kHostNameBytes = 256;
   return static_cast<std::size_t>(bytes);
 }
 
-/// Bytes of the host.
 DeviceMoves host_moves(std::vector<std::byte>& staging) {
   staging.resize(unsigned_size(kStagingBytes));
   return {[](void* to, const void* from, std::size_t bytes) { std::memmove(to, from, bytes); },
@@ -45,10 +44,10 @@ struct TimedWork : Work {
   explicit TimedWork(std::chrono::steady_clock::time_point end) : ends(end) {}
   explicit TimedWork(DeviceMoves::Join joined) : join(std::move(joined)) {}
   std::chrono::steady_clock::time_point ends;
-  DeviceMoves::Join join;  ///< of a call in a queue of the device
+  DeviceMoves::Join join;  ///< if the call runs on a stream of the device
 };
 
-/// Sleeping ends late by about this much.
+/// sleep_until() ends late by about this much.
 constexpr std::chrono::microseconds kSleepSlack{100};
 
 void wait_until(std::chrono::steady_clock::time_point end) {
@@ -226,7 +225,7 @@ class SingleBackend : public Backend {
     }
   }
 
-  /// Copies as many bytes as both buffers have.
+  /// Copies as many bytes as both buffers hold.
   void copy(const Buffer& from, const Buffer& to) const {
     const std::int64_t bytes = std::min(size_bytes(from), size_bytes(to));
     if (bytes > 0 && from.data != to.data) {
@@ -240,16 +239,14 @@ class SingleBackend : public Backend {
     }
   }
 
-  /// Fills `to` with the elements of `from`, from its start again where it ends; zeros if it is
-  /// empty.
+  /// Fills `to` with repetitions of `from`, or with zeros if `from` is empty.
   void copy_cyclically(const Buffer& from, const Buffer& to) const {
     if (from.count == 0) {
       fill_zeros(to);
       return;
     }
     copy(from, to);
-    // The part that is filled is a whole number of repetitions, so it can be the source of the
-    // rest.
+    // The filled part is a whole number of repetitions, so it can be copied to the rest.
     const std::int64_t total = size_bytes(to);
     std::int64_t filled = size_bytes(from);
     while (filled < total) {
@@ -288,7 +285,7 @@ class SingleBackend : public Backend {
   int world_size_;
   bool reads_sent_;
   std::vector<CallPlace> groups_;
-  std::vector<Clock::time_point> ends_;  ///< by group: of its last call that takes time
+  std::vector<Clock::time_point> ends_;  ///< by group: end of its last call that has a duration
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;
   std::optional<DeviceMoves> on_device_;

@@ -13,7 +13,7 @@ using et_schema::CommKind;
 
 namespace {
 
-/// How often an idle thread looks for questions of other ranks.
+/// Interval at which an idle thread looks for questions of other ranks.
 constexpr std::chrono::milliseconds kIdleLook{100};
 /// Polls between two looks at the clock and at questions.
 constexpr unsigned kPollsBetweenLooks = 64;
@@ -115,7 +115,7 @@ void Engine::poll_until(const Operation& operation) {
       poll(/*look=*/false);
     }
   }
-  // This happens under the mutex, so that the engine's thread cannot miss it between its check and
+  // Done under the mutex, so that the engine's thread cannot miss the change between its check and
   // its sleep.
   bool hand_over = false;
   {
@@ -145,7 +145,7 @@ void Engine::work() {
       continue;
     }
     if (has_failed_.load()) {
-      // Transfers under way must not continue: the caller's buffers may be gone already.
+      // Transfers in progress must not continue: the caller may have freed the buffers.
       continue;
     }
     {
@@ -198,7 +198,7 @@ void Engine::begin(Operation& operation) {
 
 void Engine::poll(bool look) {
   if (has_failed_.load(std::memory_order_relaxed)) {
-    return;  // it failed after the token was requested: buffers may be gone
+    return;  // failed after the token was requested: buffers may be freed
   }
   try {
     if (has_queue_.load(std::memory_order_relaxed)) {

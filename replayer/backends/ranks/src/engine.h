@@ -19,24 +19,24 @@
 
 namespace understudy::backends {
 
-/// A call under way. The engine's thread and the caller's share it.
+/// A call in progress. The engine's thread and the caller's share it.
 struct Operation {
   Call call;
   Group* group = nullptr;
   std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
-  std::unique_ptr<Schedule> schedule;           ///< once it has begun
-  std::chrono::steady_clock::time_point ended;  ///< once it is done
+  std::unique_ptr<Schedule> schedule;           ///< set once the call has begun
+  std::chrono::steady_clock::time_point ended;  ///< set once the call is done
   std::atomic<bool> done{false};
 };
 
-/// Moves transfers on from a thread of its own, so that they continue while the program computes
+/// Continues transfers from a thread of its own, so that they proceed while the program computes
 /// (neither Open MPI nor sockets have progress of their own).
 ///
-/// Only the thread that holds the token calls the wire: the engine's thread, or the caller's while
-/// it waits for a call. So a call that is waited for at once costs no thread switch. All groups
-/// share the thread: nothing in it blocks, so calls of different groups cannot wait for each other.
-/// The first failure is kept, and every wait reports it.
+/// Only the thread that holds the token calls the wire: the engine's thread, or the caller's thread
+/// while it waits for a call. So a call that is waited for at once costs no thread switch. All
+/// groups share the thread: nothing in it blocks, so calls of different groups cannot wait for each
+/// other. The first failure is kept, and every wait reports it.
 class Engine {
  public:
   /// Finds a group by its id, for questions of other ranks; null if there is none yet.
@@ -45,32 +45,32 @@ class Engine {
   Engine(Wire& wire, double time_limit_s, GroupFinder find_group);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  /// Stops the thread, even with calls under way.
+  /// Stops the thread, even if calls are in progress.
   ~Engine();
 
   /// Hands the call to the engine's thread.
   [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, Group& group);
   void wait(Operation& operation);
   void run(const Call& call, Group& group);
-  /// To be called when nobody will wait for the call and its buffers may go. If the call is under
-  /// way, that is a failure: nothing continues any more.
+  /// Releases a call that nobody will wait for and whose buffers may be freed. If the call is in
+  /// progress, this is a failure: no transfer continues afterwards.
   void let_go(const Operation& operation);
 
   /// Runs `action` while no other thread calls the wire.
   void with_token(const std::function<void()>& action);
-  /// The same if the token becomes free within `patience`; otherwise without it. For the end of the
-  /// job.
+  /// Runs `action` with the token if it becomes free within `patience`, otherwise without it. For
+  /// the end of the job.
   void with_token_or_without(std::chrono::milliseconds patience,
                              const std::function<void()>& action);
 
-  /// From now on a rank whose process has ended is seen at once.
+  /// Makes the engine notice at once if a rank's process ends.
   void watch_processes(Processes processes);
   void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
   void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
-  /// May be called from any thread: calls under way and later ones fail.
+  /// Makes calls in progress and later ones fail. May be called from any thread.
   void interrupt();
 
-  /// True if nothing is under way and nothing has failed.
+  /// Returns true if no call is in progress and nothing has failed.
   [[nodiscard]] bool is_idle();
 
  private:
@@ -78,11 +78,11 @@ class Engine {
   void poll_until(const Operation& operation);
   void work();
 
-  // These need the token:
+  // These must hold the token:
   void take_queue();
   void begin(Operation& operation);
-  /// Continues all calls. With `look` it also looks at the clock and at other ranks' questions,
-  /// which otherwise happens only now and then. Keeps an exception as the failure.
+  /// Continues all calls. With `look` it also checks the time limit and other ranks' questions,
+  /// which otherwise happens only every few polls. Keeps an exception as the failure.
   void poll(bool look);
   void advance_all();
   void look_around();

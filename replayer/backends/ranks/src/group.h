@@ -11,16 +11,16 @@
 namespace understudy::backends {
 
 /// A process group of the job. Sends and receives have a channel of their own, so that only the
-/// caller uses their tags.
+/// caller uses its tags.
 struct Group {
   GroupId id = 0;
   std::string name;
   std::vector<int> ranks;  ///< world ranks in group order
-  int rank = -1;           ///< of this process in the group; -1: it is no member
+  int rank = -1;           ///< rank of this process in the group; -1: not a member
   Channel collectives = 0;
   Channel messages = 0;
 
-  // Counts of the calls that this process has started, to find out which rank waits for which:
+  // Numbers of calls that this process has started, to find out which rank waits for which:
   std::uint64_t collective_count = 0;
   std::vector<std::uint64_t> sends;     ///< by peer
   std::vector<std::uint64_t> receives;  ///< by peer

@@ -20,17 +20,17 @@ struct LateCall {
   double time_limit_s;
 };
 
-/// The question to ask, and the world ranks to ask: the rest of the group, or the peer of a send or
+/// Return the question, and the world ranks to ask: the rest of the group, or the peer of a send or
 /// receive.
 [[nodiscard]] Question question_of(const LateCall& late);
 [[nodiscard]] std::vector<int> ranks_to_ask(const LateCall& late);
 
-/// The error for a rank of the call that has died, as seen from its host, or that the wire has lost
-/// while its process is there, or cannot be seen.
+/// Returns the error for a rank of the call that has died (according to its host), or that the wire
+/// has lost although its process is alive or invisible.
 [[nodiscard]] et_schema::Error lost_rank_error(const LateCall& late, int world_rank,
                                                Processes::State process);
 
-/// The error that tells which rank waits for which, from the others' answers.
+/// Returns the error that names which rank waits for which, from the others' answers.
 [[nodiscard]] et_schema::Error late_call_error(const LateCall& late,
                                                const std::vector<Heard>& heard);
 

@@ -21,7 +21,7 @@ constexpr int kDirectRanks = 16;
 
 class Lowering {
  public:
-  /// Among the calls under way in the group, only this one may use `tag`.
+  /// Among the group's calls in progress, only this one may use `tag`.
   Lowering(const Call& call, const Group& group, bool has_collectives, int tag, Schedule& schedule)
       : call_(call),
         group_(group),
@@ -31,7 +31,6 @@ class Lowering {
         size_(static_cast<std::size_t>(group.size())),
         self_(static_cast<std::size_t>(group.rank)) {}
 
-  /// Adds the call's steps.
   void lower() const {
     switch (call_.kind) {
       case CommKind::kAllReduce:
@@ -70,15 +69,16 @@ class Lowering {
 
  private:
   // Reductions. Large ones among few ranks are direct: each rank receives all versions of its own
-  // part, reduces it, and passes the result on. That is the least possible traffic, and every rank
-  // takes part in the reduction; Open MPI's non-blocking ones take up to twice as long in place.
-  // The other reductions are the wire's own, where it has any.
+  // part, reduces it, and sends the result to the others. This is the least possible traffic, and
+  // all ranks share the work; Open MPI's non-blocking reductions in place take up to twice as long.
+  // Other reductions are the wire's own, if it has any.
+  //
 
-  /// Of all_reduce (`to_all`) and of reduce, whose root alone gets the result.
+  /// Adds the steps of all_reduce (`to_all`) or of reduce, whose result only the root gets.
   void reduce(bool to_all) const {
     struct Direct {
       std::vector<Buffer> parts;
-      Buffer own;  // who gets no result reduces its part in scratch memory
+      Buffer own;  // a rank without a result reduces its part in scratch memory
       std::byte* arrived = nullptr;
     };
     const bool gets_result = to_all || is_root();
@@ -131,7 +131,7 @@ class Lowering {
     });
   }
 
-  /// `inputs`: for each output, one input per rank.
+  /// `inputs` holds one input per rank for each output.
   void reduce_scatter(const std::vector<Buffer>& inputs) const {
     std::vector<std::vector<Buffer>> parts;
     std::vector<std::byte*> arrived;
@@ -153,13 +153,14 @@ class Lowering {
     });
   }
 
-  // The decision must be the same on all ranks.
+  // Must return the same on all ranks.
   [[nodiscard]] bool is_direct(const Buffer& buffer) const {
     return !has_collectives_ ||
            (size_bytes(buffer) >= kDirectBytes && group_.size() <= kDirectRanks);
   }
 
-  /// Sends each rank its part, and receives this rank's part from all others, one after the other.
+  /// Sends each rank its part, and receives this rank's part from all others into consecutive
+  /// memory.
   void post_parts_to_owners(const std::vector<Buffer>& parts, std::byte* arrived,
                             Transfers& transfers) const {
     const Buffer& own = parts[self_];
@@ -212,10 +213,9 @@ class Lowering {
     }
   }
 
-  // Collectives that only move bytes. They are the wire's own if it has any and each rank has one
-  // buffer of equal parts; they are messages between each two ranks if sizes differ, if buffers are
-  // lists, or if a part is too large. This choice must not depend on anything in which ranks may
-  // differ.
+  // Collectives that only move bytes. If the wire has its own and each rank has one buffer of equal
+  // parts, they are used. Messages between each pair of ranks are used if sizes differ, buffers are
+  // lists, or a part is too large. All ranks must make the same choice.
 
   void broadcast() const {
     if (is_root()) {
@@ -256,7 +256,7 @@ class Lowering {
     });
   }
 
-  /// A gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
+  /// Adds a gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
   void rooted(const Buffer& own, const std::vector<Buffer>& parts, bool to_root) const {
     std::vector<Buffer> others(size_);
     others[static_cast<std::size_t>(call_.root_or_peer)] = own;
@@ -330,7 +330,7 @@ class Lowering {
     });
   }
 
-  /// An exchange in which only the root receives (to_root) or sends.
+  /// Adds an exchange in which only the root receives (`to_root`) or sends.
   void rooted_exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives,
                        bool to_root) const {
     schedule_.add([this_ = *this, sends, receives, to_root](Transfers& transfers) {
@@ -353,7 +353,7 @@ class Lowering {
     });
   }
 
-  /// A list with each buffer once for every rank.
+  /// Returns a list with each buffer once per rank.
   [[nodiscard]] std::vector<Buffer> each_to_all(const std::vector<Buffer>& buffers) const {
     std::vector<Buffer> sends;
     for (const Buffer& buffer : buffers) {
@@ -362,7 +362,7 @@ class Lowering {
     return sends;
   }
 
-  /// The input itself, or a copy of it if the output overwrites it.
+  /// Returns the input, or a copy of it if the output overlaps it.
   [[nodiscard]] Buffer unaliased(const Buffer& input, const Buffer& output) const {
     if (!overlap(input, output)) {
       return input;
@@ -372,7 +372,7 @@ class Lowering {
     return twin;
   }
 
-  // Each rank begins with its neighbour, so that not all ranks begin with the same one.
+  // Each rank begins with its neighbour, so that the ranks do not all begin with the same rank.
   [[nodiscard]] int to(std::size_t step) const { return static_cast<int>((self_ + step) % size_); }
   [[nodiscard]] int from(std::size_t step) const {
     return static_cast<int>((self_ + size_ - step) % size_);

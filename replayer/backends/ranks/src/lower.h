@@ -6,12 +6,12 @@
 
 namespace understudy::backends {
 
-/// Tags that one call may use: its own and the next.
+/// Number of tags that one call may use: its own and the next.
 inline constexpr int kTagsOfCall = 2;
 
-/// Adds a checked call's steps to a schedule. The steps keep references to call and group, which
-/// must outlive it. A wire without collectives gets messages in their place. Among the calls under
-/// way in the group, only this one may use `tag`.
+/// Adds a checked call's steps to a schedule. The steps keep references to `call` and `group`,
+/// which must outlive the schedule. A wire without collectives exchanges messages instead. Among
+/// the group's calls in progress, only this one may use `tag`.
 void lower(const Call& call, const Group& group, bool has_collectives, int tag, Schedule& schedule);
 
 }  // namespace understudy::backends

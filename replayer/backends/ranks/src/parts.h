@@ -13,13 +13,14 @@ namespace understudy::backends {
 [[nodiscard]] std::vector<Buffer> split(const Buffer& whole,
                                         const std::vector<std::int64_t>& counts);
 
-/// Cuts each buffer into n equal parts, one list after the other. Sizes must divide.
+/// Cuts each buffer into n equal parts; the parts of all buffers are one list. n must divide the
+/// sizes.
 [[nodiscard]] std::vector<Buffer> equal_parts(const std::vector<Buffer>& wholes, int n);
 
-/// Cuts a buffer into n parts that differ by one element at most, the larger ones first.
+/// Cuts a buffer into n parts whose sizes differ by one element at most, the larger ones first.
 [[nodiscard]] std::vector<Buffer> even_parts(const Buffer& whole, int n);
 
-/// Copies all elements; the buffers have one size and may overlap.
+/// Copies all elements; the buffers must have the same size and may overlap.
 void copy(const Buffer& from, const Buffer& to);
 
 [[nodiscard]] bool overlap(const Buffer& a, const Buffer& b);

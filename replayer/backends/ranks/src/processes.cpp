@@ -17,15 +17,15 @@ struct Stat {
   std::uint64_t started = 0;
 };
 
-/// The state of a process by /proc; nothing if there is no such process.
+/// Returns the state of a process from /proc; nothing if the process does not exist.
 std::optional<Stat> stat_of(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   if (!std::getline(file, text)) {
     return std::nullopt;
   }
-  // The name, in parentheses, may hold blanks. After it, the state is the first word and the start
-  // time the 20th.
+  // The process name, in parentheses, may contain blanks. After it, the state is the first word and
+  // the start time the 20th.
   constexpr int kWordsBetween = 18;
   std::istringstream words(text.substr(std::min(text.size(), text.rfind(')') + 1)));
   Stat stat;

@@ -10,34 +10,34 @@
 
 namespace understudy::backends {
 
-/// Identifies a process for others on its host. Plain bytes, to be sent.
+/// Identifies a process to others on its host. Plain bytes, which can be sent.
 struct ProcessId {
   static constexpr std::size_t kHostBytes = 96;
-  /// The boot of the system and the namespace of process numbers; empty: not known.
+  /// The system's boot and the namespace of process ids; empty if unknown.
   std::array<char, kHostBytes> host{};
   std::int64_t pid = 0;
-  std::uint64_t started = 0;  ///< clock ticks after boot, since numbers of processes are used again
+  std::uint64_t started = 0;  ///< clock ticks after boot; needed because process ids are reused
 };
 
 [[nodiscard]] ProcessId own_process();
-/// The id of another process on this host.
+/// Returns the id of another process on this host.
 [[nodiscard]] ProcessId process_here(pid_t pid);
 
-/// Checks the processes of a job's ranks, as far as they are on this host.
+/// Checks the processes of a job's ranks that run on this host.
 class Processes {
  public:
   enum class State : std::uint8_t {
-    kUnknown,  ///< on another host, or the system does not tell
+    kUnknown,  ///< on another host, or not reported by the system
     kAlive,
     kStopped,  ///< by a signal or a debugger
     kEnded
   };
-  /// `ranks`: by world rank. Without any, nothing is known.
+  /// `ranks` is indexed by world rank. If it is empty, all states are unknown.
   Processes() = default;
   explicit Processes(std::vector<ProcessId> ranks)
       : own_(own_process()), ranks_(std::move(ranks)) {}
   [[nodiscard]] State state(int world_rank) const;
-  /// By world rank; 0 for those on another host.
+  /// Returns process ids by world rank; 0 for ranks on another host.
   [[nodiscard]] std::vector<std::int64_t> pids_here() const;
 
  private:

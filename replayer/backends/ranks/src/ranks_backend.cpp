@@ -28,7 +28,7 @@ using et_schema::DType;
 
 namespace {
 
-/// A group has two channels, whose ids follow from its own.
+/// A group has two channels, whose ids are derived from the group's id.
 constexpr std::uint32_t kChannelsOfGroup = 2;
 constexpr GroupId kSetUpGroup = std::numeric_limits<GroupId>::max() / kChannelsOfGroup;
 constexpr std::chrono::milliseconds kAbortPatience{500};
@@ -153,7 +153,7 @@ class RanksBackend : public Backend {
   [[nodiscard]] std::vector<std::int64_t> processes_here() const override { return pids_here_; }
   [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts) override {
     const auto bytes_of = [](auto& data, std::size_t bytes) {
-      // What is sent is only read.
+      // Sends only read the buffer.
       return Buffer{const_cast<char*>(reinterpret_cast<const char*>(&data)),
                     static_cast<std::int64_t>(bytes), DType::kUInt8};
     };
@@ -193,7 +193,8 @@ class RanksBackend : public Backend {
   }
 
  private:
-  /// The group of a call, which must fit it; throws otherwise.
+  /// Returns the group of a call. Throws if this rank is no member, or the call does not fit the
+  /// group.
   [[nodiscard]] Group& group_for(const Call& call) {
     if (call.group >= groups_.size() || !groups_[call.group]->is_member()) {
       throw et_schema::run_failed(
@@ -217,8 +218,8 @@ class RanksBackend : public Backend {
     return id < groups_.size() ? groups_[id].get() : nullptr;
   }
 
-  // Opening a channel may block. So a call with a time limit checks before that each member is here
-  // with the same ranks.
+  // Opening a channel may block. So a call with a time limit first checks that each member has
+  // arrived with the same ranks.
   void check_same_everywhere(const std::string& name, const std::vector<int>& ranks) {
     const std::string own = to_text(name, ranks);
     const std::vector<std::string> all = all_gather_text(own);
@@ -233,7 +234,7 @@ class RanksBackend : public Backend {
     }
   }
 
-  /// Opens its channels if this rank is a member.
+  /// Makes a group; opens its channels if this rank is a member.
   [[nodiscard]] std::unique_ptr<Group> make(GroupId id, const std::string& name,
                                             std::vector<int> ranks) {
     auto group = std::make_unique<Group>();
@@ -251,7 +252,7 @@ class RanksBackend : public Backend {
     return group;
   }
 
-  /// Gathers every rank's `bytes` in the set-up's group.
+  /// Gathers `bytes` of every rank in the set-up group.
   void all_gather(const void* own, std::int64_t bytes, void* all) {
     Call call;
     call.kind = CommKind::kAllGatherBase;
@@ -260,7 +261,7 @@ class RanksBackend : public Backend {
     engine_->run(call, *set_up_);
   }
 
-  /// Gives each rank its one of rank 0's `parts` there; sizes may differ.
+  /// Sends each rank its part of rank 0's `parts` in the set-up group; sizes may differ.
   void scatter(std::vector<Buffer> parts, const Buffer& own) {
     Call call;
     call.kind = CommKind::kScatter;
@@ -273,7 +274,7 @@ class RanksBackend : public Backend {
   int exceptions_at_start_ = 0;
   std::vector<std::int64_t> pids_here_;  ///< by rank
   std::deque<std::unique_ptr<Group>> groups_;
-  /// The group for texts and barriers of the job itself, which no program has.
+  /// The group for texts and barriers of the job itself, which programs cannot use.
   std::unique_ptr<Group> set_up_;
   std::shared_ptr<Engine> engine_;
 };

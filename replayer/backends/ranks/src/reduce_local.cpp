@@ -24,7 +24,7 @@ void combine_each(void* into, const void* from, std::int64_t count, Combine comb
   std::transform(to, to + count, static_cast<const Element*>(from), to, combine);
 }
 
-/// Integers are added and multiplied as unsigned ones, which may wrap around.
+/// Integers are added and multiplied as unsigned numbers, which may wrap around.
 template <typename Number>
 using Wide = std::conditional_t<std::is_integral_v<Number>, std::uint64_t, Number>;
 
@@ -92,7 +92,7 @@ void reduce_halves(void* into, const void* from, std::int64_t count, ReduceOp op
   }
 }
 
-/// Divides integers as 64-bit ones, because a narrow type may not hold the number of ranks.
+/// Divides integers as 64-bit numbers, because a narrow type may not hold the number of ranks.
 template <typename Number>
 void divide_numbers(void* data, std::int64_t count, int ranks) {
   using Divisor =
@@ -136,10 +136,10 @@ struct ElementType {
   DType dtype;
   void (*reduce)(void* into, const void* from, std::int64_t elements, ReduceOp op);
   void (*divide)(void* data, std::int64_t numbers, int ranks);
-  std::int64_t numbers = 1;  ///< in an element, for `divide`
+  std::int64_t numbers = 1;  ///< numbers in an element, for `divide`
 };
 
-/// A half of two numbers is only added, number by number.
+/// Complex halves are only added, number by number.
 void reduce_complex_halves(void* into, const void* from, std::int64_t count, ReduceOp op) {
   reduce_halves<Float16>(into, from, 2 * count, op);
 }
@@ -198,7 +198,7 @@ void multiply(const Buffer& buffer, double factor) {
     case DType::kFloat64:
       return multiply_numbers<double>(buffer, factor);
     default:
-      UNDERSTUDY_ASSERT(buffer.dtype == DType::kFloat32);  // check_call() saw to it
+      UNDERSTUDY_ASSERT(buffer.dtype == DType::kFloat32);  // checked by check_call()
       return multiply_numbers<float>(buffer, factor);
   }
 }

@@ -11,10 +11,11 @@
 
 namespace understudy::backends {
 
-/// A call as steps: each step posts transfers, and the next one runs when they are complete.
+/// A call as a sequence of steps. Each step posts transfers, and the next step runs when they are
+/// complete.
 ///
-/// Collectives of the wire's own appear only in the first step. So all ranks post them in the order
-/// in which calls are issued, however fast each rank gets on. Later steps exchange messages under
+/// The wire's own collectives appear only in the first step. So all ranks post them in the order in
+/// which calls are issued, however fast each rank proceeds. Later steps exchange messages under
 /// tags that belong to the call.
 class Schedule {
  public:
@@ -23,14 +24,15 @@ class Schedule {
   explicit Schedule(std::unique_ptr<Transfers> transfers) : transfers_(std::move(transfers)) {}
 
   void add(Step step) { steps_.push_back(std::move(step)); }
-  /// Memory that lives as long as the schedule.
+  /// Allocates memory that lives as long as the schedule.
   [[nodiscard]] std::byte* scratch(std::int64_t bytes) {
     return scratch_
         .emplace_back(std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)))
         .get();
   }
 
-  /// Continues without waiting; true once all steps are complete. Throws what Transfers throw.
+  /// Continues without waiting. Returns true once all steps are complete. Throws what Transfers
+  /// throw.
   [[nodiscard]] bool advance() {
     while (transfers_->test()) {
       if (next_ == steps_.size()) {

@@ -7,12 +7,12 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// The time until a call is first asked about, and between questions; shorter if the limit is
+/// Time until the first question about a call, and between questions; shorter if the time limit is
 /// short.
 constexpr double kFirstLookS = 1;
 constexpr double kLookIntervalS = 0.25;
 constexpr double kLooksWithinLimit = 8;
-/// How long an answer may take; also how long the launcher may take to end the job of a dead rank.
+/// Longest time for an answer; also for the launcher to end the job of a dead rank.
 constexpr double kPatienceS = 2;
 
 double seconds(Watch::Clock::duration time) {
@@ -99,7 +99,8 @@ bool Watch::is_overdue(const Waited& other, const LateCall& late, Clock::time_po
   if (!other.was_heard) {
     return !heard.under_way || seconds(now - heard.asked) > kPatienceS;
   }
-  // A rank that waits itself knows better whom for, and speaks first, unless it waits for this one.
+  // A rank that waits for another knows the cause better, and reports first, unless it waits for
+  // this rank.
   const bool waits = !other.has_started && heard.answer.doing.front() != '\0';
   return !waits || over_s > kPatienceS;
 }

@@ -12,19 +12,20 @@
 
 namespace understudy::backends {
 
-/// Watches the call that has been under way longest. It asks the ranks that the call waits for how
-/// far they are, and ends the call if one of them is dead, or has made no progress within the time
-/// limit.
+/// Watches the call that has been in progress longest. It asks the ranks that the call waits for
+/// how far they are. It ends the call if one of them is dead, or has made no progress within the
+/// time limit.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Watch(Board& board) : board_(board) {}
 
-  /// Those of the job's ranks; before that, none is known to have ended.
+  /// Sets the processes of the job's ranks. Before that, no rank is known to have ended.
   void set_processes(Processes processes) { processes_ = std::move(processes); }
 
-  /// `started` is the time when the call began. Throws Error (failed) that names the ranks.
+  /// Checks the call, which began at `started`. Throws Error (failed), which names the ranks that
+  /// the call waits for.
   void look(const LateCall& late, Clock::time_point started, Clock::time_point now);
 
  private:

@@ -10,7 +10,7 @@
 namespace understudy::calibrator {
 namespace {
 
-/// Coordinates behind the dimensions' own.
+/// Coordinates after those of the dimensions.
 enum Coordinate : std::size_t { kDtype, kLayout, kZeros, kSkew, kRounding, kCoordinates };
 
 std::int64_t rounded(double size, double rounding) {
@@ -44,7 +44,7 @@ et_schema::DType dtype_of(double coordinate, const CallLimits& limits) {
                                                        : et_schema::DType::kFloat64;
 }
 
-/// None in a half of the points, else up to the most.
+/// Returns 0 for half of the points, else values up to `most`.
 double in_half(double coordinate, double most) {
   constexpr double kNone = 0.5;
   return coordinate < kNone ? 0 : most * (coordinate - kNone) / (1 - kNone);
@@ -70,9 +70,9 @@ std::optional<DesignPoint> Area::at(std::uint64_t index) const {
   Variation variation;
   variation.dtype = dtype_of(extra[kDtype], limits_);
   variation.layout = extra[kLayout];
-  // The state of an optimizer is all written, all zero, or partly.
+  // The state of an optimizer is nonzero, all zero, or partly zero.
   variation.zeros = in_half(extra[kZeros], 1);
-  constexpr double kMostSkew = 1.4;  // a Zipf exponent beyond what data have
+  constexpr double kMostSkew = 1.4;  // above the Zipf exponents of real data
   variation.skew = in_half(extra[kSkew], kMostSkew);
   const double work = work_of(recipe_, values);
   if (work > limits_.work) {

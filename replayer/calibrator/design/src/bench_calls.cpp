@@ -18,7 +18,7 @@ using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
 
-/// Copies arguments, with tensors of the call's own in the place of slots.
+/// Copies arguments; replaces slots by tensors of the call.
 class CallBuilder {
  public:
   CallBuilder(const Program& program, Call& call) : program_(program), call_(call) {}
@@ -36,7 +36,7 @@ class CallBuilder {
     }
     return copies;
   }
-  /// A sparse tensor of which nobody knows the elements.
+  /// Returns true if a sparse tensor has unknown elements.
   [[nodiscard]] bool has_unknown_content() const { return has_unknown_content_; }
 
  private:
@@ -69,7 +69,7 @@ class CallBuilder {
   bool has_unknown_content_ = false;
 };
 
-/// Why an instruction is no call; empty if it is one.
+/// Returns why an instruction is not a call; empty if it is one.
 std::string why_not(const Instruction& instruction) {
   switch (instruction.kind) {
     case InstructionKind::kOp:
@@ -93,7 +93,7 @@ std::vector<std::int64_t> sizes_of(const Call& call) {
   return {sizes.begin(), sizes.end()};
 }
 
-/// Dense strides in the order that the old ones are in; expanded dimensions stay so.
+/// Returns dense strides in the order of the old ones; expanded dimensions stay expanded.
 std::vector<std::int64_t> restride(const std::vector<std::int64_t>& sizes,
                                    const std::vector<std::int64_t>& old) {
   std::vector<std::size_t> order(sizes.size());
@@ -130,7 +130,7 @@ Call resized(Call call, std::int64_t from, std::int64_t to) {
     if (slot.sizes != old) {
       slot.strides = restride(slot.sizes, slot.strides);
     }
-    slot.value.reset();  // its bounds are those of the old sizes
+    slot.value.reset();  // its bounds were for the old sizes
   }
   replace(call.args, from, to);
   return call;

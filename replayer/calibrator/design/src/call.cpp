@@ -57,7 +57,7 @@ struct ArgumentText {
       std::size_t same = i;
       const std::string item = text_of(items[i], call);
       while (same < items.size() && text_of(items[same], call) == item) {
-        ++same;  // lists of optimizers hold hundreds of equal tensors
+        ++same;  // optimizers' lists hold hundreds of equal tensors
       }
       constexpr std::size_t kFew = 3;
       const bool repeats = same - i > kFew;
@@ -77,8 +77,8 @@ et_schema::ValueRule rule_of_zeros(double zeros) {
   return {et_schema::ValueRule::Bernoulli{1 - zeros}, "calibrate: zeros"};
 }
 
-/// What a number's rule says beyond the call's shapes. Rows that were measured before are found by
-/// these texts, so a rule without numbers of its own goes on saying "0 to 0".
+/// Formats the part of a value rule that is not in the call's shapes. Earlier measured rows are
+/// found by these texts, so a rule without numbers must still give "0 to 0".
 std::string text_of(const et_schema::ValueRule& rule) {
   using et_schema::ValueRule;
   const auto range = [](std::int64_t low, std::int64_t high) {

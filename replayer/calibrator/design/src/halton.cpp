@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::uint32_t, Halton::kMostDimensions> kPrimes = {
     2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53};
 
-/// Fisher and Yates: the standard library's shuffle is another one in each library.
+/// Fisher-Yates shuffle: std::shuffle differs between standard libraries.
 void shuffle(std::vector<std::uint32_t>& digits, std::mt19937_64& random) {
   for (std::size_t left = digits.size(); left > 1; --left) {
     std::swap(digits[left - 1], digits[random() % left]);
@@ -33,7 +33,7 @@ Halton::Halton(std::size_t dimensions, std::uint64_t seed) {
 }
 
 std::vector<double> Halton::at(std::uint64_t index) const {
-  constexpr double kResolution = 1e-9;  // digits beyond are below it
+  constexpr double kResolution = 1e-9;  // further digits are smaller
   std::vector<double> point;
   for (const std::vector<std::uint32_t>& digits : permutations_) {
     const auto base = static_cast<std::uint64_t>(digits.size());

@@ -20,14 +20,14 @@ bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-/// A text that is read from the front.
+/// A cursor over a text.
 struct TextCursor {
   std::string_view rest;
 
   void skip_blanks() { rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size())); }
   [[nodiscard]] bool at_end() const { return rest.empty(); }
   [[nodiscard]] char peek() const { return rest.empty() ? '\0' : rest.front(); }
-  /// Takes `expected` if it comes next.
+  /// Skips `expected` and returns true if it comes next.
   bool take(std::string_view expected) {
     const bool is_next = rest.starts_with(expected);
     rest.remove_prefix(is_next ? expected.size() : 0);
@@ -37,7 +37,6 @@ struct TextCursor {
     const bool is_next = take(expected);
     UNDERSTUDY_ASSERT(is_next);
   }
-  /// Letters, digits and underscores.
   std::string_view word() {
     const auto* const end = std::ranges::find_if_not(rest, is_word);
     const std::string_view word = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
@@ -46,9 +45,9 @@ struct TextCursor {
   }
 };
 
-/// Arithmetic on dimensions: numbers, names, + - * /, parentheses; `/` rounds down. In integers, or
-/// in floating point for products of work that overflow. Recipes are our own text: what is wrong in
-/// one is a broken invariant.
+/// Arithmetic on dimensions: numbers, names, + - * /, parentheses; `/` rounds down. `Number` is an
+/// integer, or a floating-point type for products of work that would overflow. Recipes are part of
+/// the program, so an error in one is a broken invariant.
 template <typename Number>
 class Expression {
  public:
@@ -116,7 +115,7 @@ std::int64_t read_integer(TextCursor& text, const DimensionValues& values) {
   return Expression<std::int64_t>(text, values).sum();
 }
 
-/// A size that cannot be.
+/// Thrown for an impossible size.
 struct Impossible {};
 
 class ArgumentReader {
@@ -172,7 +171,7 @@ class ArgumentReader {
     return items;
   }
 
-  /// "t*" in front of an item.
+  /// Reads "t*" in front of an item; returns 1 without it.
   std::int64_t repetitions() {
     TextCursor ahead = text_;
     const std::string_view name = ahead.word();
@@ -239,7 +238,7 @@ class ArgumentReader {
     return {Argument::SlotRef{static_cast<et_schema::SlotId>(call_.tensors.size() - 1)}};
   }
 
-  /// The gradient of a table: `rows` of it, at places of which some may be met twice.
+  /// Makes the sparse gradient of a table: `rows` of its rows, which may repeat.
   static void make_sparse(et_schema::Slot& slot, std::int64_t rows) {
     if (rows < 1) {
       throw Impossible();
@@ -265,14 +264,14 @@ class ArgumentReader {
     }
   }
 
-  /// Each marked tensor takes a binary digit of its own of the layout coordinate.
+  /// Consumes one binary digit of the layout coordinate per marked tensor.
   bool lies_other_way() {
     double ignored = 0;
     layout_ = std::modf(layout_, &ignored) * 2;
     return layout_ >= 1;
   }
 
-  /// Dimensions `at` and `at + 1` change places in memory.
+  /// Swaps dimensions `at` and `at + 1` in memory.
   static void swap_in_memory(et_schema::Slot& slot, std::size_t at) {
     UNDERSTUDY_ASSERT(slot.sizes.size() >= at + 2);
     std::vector<std::int64_t> sizes = slot.sizes;

@@ -6,7 +6,7 @@
 
 namespace understudy::calibrator {
 
-// Shapes of more than one table: their letters with what each is drawn from.
+// Shapes that several tables use: their letters and ranges.
 inline constexpr const char* kElements = "n:1..8388608";
 inline constexpr const char* kMatrix = "r:1..8192 c:1..8192";
 

@@ -22,7 +22,7 @@ constexpr std::array kMemoryRecipes = std::to_array<Recipe>({
     {"aten::amax", kMatrix, "{r,c} [1] false"},
     {"aten::argmax", kMatrix, "{r,c} 1 false"},
     {"aten::cumsum", kMatrix, "{r,c} 1"},
-    // Uncorrected: rows of one element have no degrees of freedom to spare, and torch warns.
+    // Correction 0: for rows of one element, torch would warn that no degrees of freedom are left.
     {"aten::var_mean.correction", kMatrix, "{r,c} [1] 0"},
     {"aten::any", kElements, "b{n}"},
     {"aten::all", kElements, "b{n}"},

@@ -11,11 +11,11 @@ namespace understudy::calibrator {
 namespace {
 
 constexpr std::int64_t kMostBytesOfATable = std::int64_t{256} << 20U;
-/// Looked up in all tables of a call, so that a call takes milliseconds.
+/// Limit for all tables of a call, so that a call takes milliseconds.
 constexpr double kMostGatheredBytes = 32.0 * (1U << 20U);
 constexpr double kNumberBytes = sizeof(float);
 
-/// The standard library's distributions differ from one library to the next.
+/// Own distributions: those of the standard library differ between implementations.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : random_(seed) {}
@@ -50,8 +50,8 @@ double bytes_of(const DrawnTable& table) {
   return static_cast<double>(table.rows * table.dim) * kNumberBytes;
 }
 
-/// The rank of a row by how often it is met, from 0: the inverse of a continuous Zipf
-/// distribution's sums.
+/// Returns the rank of a row by its frequency, from 0: the inverse of a continuous Zipf
+/// distribution's cumulative sum.
 std::int64_t zipf_rank(const DrawnTable& table, double unit) {
   constexpr double kNearOne = 1e-9;
   const double exponent = 1 - table.skew;
@@ -62,10 +62,10 @@ std::int64_t zipf_rank(const DrawnTable& table, double unit) {
   return std::clamp(static_cast<std::int64_t>(rank) - 1, std::int64_t{0}, table.rows - 1);
 }
 
-/// Odd, and a good mixer of low bits: 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
+/// Odd, and mixes low bits well: 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
 constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;
 
-/// A multiplier without a factor in common with the rows permutes them.
+/// Returns a multiplier that has no common factor with `rows`, and so permutes the rows.
 std::uint64_t spread_of(std::int64_t rows) {
   const auto n = static_cast<std::uint64_t>(rows);
   std::uint64_t factor = (kGolden % n) | 1U;

@@ -10,12 +10,12 @@
 
 namespace understudy::calibrator {
 
-/// A table, and one repetition's lookups, sums and gradient.
+/// A table, and the lookups, sums and gradient of one repetition.
 class Bags {
  public:
   Bags(const DrawnTable& table, std::int64_t batch)
       : table_(table),
-        // Filled with anything: pages that nobody wrote would all be one.
+        // Filled with a value: pages that were never written would share one physical page.
         weight_(at::full({table.rows, table.dim}, 0.5)),
         offsets_(at::arange(batch) * table.pooling),
         gradient_(at::ones({batch, table.dim})) {}
@@ -25,8 +25,8 @@ class Bags {
     forward_ = {};
   }
   void forward() { forward_ = at::_embedding_bag(weight_, indices_, offsets_, false, kSum, true); }
-  /// The gradient as autograd has it made: _embedding_bag_sparse_backward alone takes for granted
-  /// what the forward pass does not always make, the bag of each lookup.
+  /// Computes the gradient by the operator that autograd calls. _embedding_bag_sparse_backward
+  /// alone assumes the bag of each lookup, which the forward pass does not always compute.
   void backward() {
     constexpr double kRate = -0.01;
     const auto& [sums, offset_to_bag, bag_sizes, most] = forward_;

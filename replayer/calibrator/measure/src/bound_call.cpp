@@ -61,7 +61,7 @@ namespace {
 
 using et_schema::Argument;
 
-/// A default as a trace would have recorded it; none of what no default is.
+/// Returns a default value as a trace would record it; nothing for types that no default has.
 std::optional<Argument> recorded(const c10::IValue& value) {
   if (value.isNone()) {
     return Argument{Argument::None{}};

@@ -15,17 +15,16 @@
 
 namespace understudy::calibrator {
 
-/// A program of one call, or of several alike, that is bound and has run once.
+/// A program of one call, or of several equal ones, that is bound and has run once.
 class BoundCall {
  public:
   BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed,
             c10::Device device = c10::Device(c10::kCPU));
 
-  /// Empty if it runs as it is, else why not.
+  /// Returns an empty text if the program runs as it is, else the reason why not.
   [[nodiscard]] std::string refusal();
-  /// Before it is run.
   void prepare();
-  /// Gives what it changed its first content again.
+  /// Restores the initial content of the tensors that the call has changed.
   void restore();
   double run(CallTimer& timer) {
     machine_.run(bound_, timer);
@@ -49,19 +48,19 @@ class BoundCall {
   replayer::BoundProgram bound_;
 };
 
-/// Gives a call whose schema is an operator's name that operator's whole schema, and the arguments
-/// that it leaves out their defaults. Empty, or why there is no such call.
+/// Completes a call whose schema is an operator's name: sets the full schema, and the defaults of
+/// missing arguments. Returns an empty text, or why there is no such call.
 [[nodiscard]] std::string complete(Call& call);
 
-/// How often a call is timed, and when what it changes in place is put back.
+/// Decides how often a call is timed, and when its in-place changes are undone.
 class Repetitions {
  public:
-  /// `first_ns`: what the call took once, untimed.
+  /// `first_ns` is the time of the first call, which is not counted.
   Repetitions(BoundCall& call, const TimingLimits& limits, double first_ns);
 
-  /// Whether the call is timed once more; then it may have its first content again.
+  /// Returns true if the call is to be timed once more; it may have been restored.
   [[nodiscard]] bool next();
-  /// What the repetition took.
+  /// Records the time of the repetition.
   void spend(double ns) { spent_ns_ += ns; }
 
  private:

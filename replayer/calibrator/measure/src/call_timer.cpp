@@ -31,7 +31,7 @@ et_schema::TimedTensor describe(const at::Tensor& tensor) {
   if (tensor.layout() == at::kStrided) {
     timed.strides = tensor.strides().vec();
   } else {
-    timed.strides.assign(timed.sizes.size(), 0);  // as traces show tensors of other layouts
+    timed.strides.assign(timed.sizes.size(), 0);  // as in traces, for tensors of other layouts
     if (tensor.layout() == at::kSparse) {
       timed.stored = tensor._values().numel();
     }
@@ -57,7 +57,7 @@ void evict_tensor(const at::Tensor& tensor) {
   }
   const std::size_t bytes = tensor.storage().nbytes();
   const void* const memory = tensor.storage().data();
-  if (memory != nullptr && bytes <= kMostEvictedBytes) {  // zeros may have no memory
+  if (memory != nullptr && bytes <= kMostEvictedBytes) {  // tensors of zeros may have no memory
     evict(memory, bytes);
   }
 }

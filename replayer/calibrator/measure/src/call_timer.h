@@ -15,7 +15,7 @@
 
 namespace understudy::calibrator {
 
-/// This thread's time on a CPU, and how often it was taken from one.
+/// This thread's CPU time, and its number of preemptions.
 struct CpuUse {
   double ns = 0;
   long preemptions = 0;
@@ -23,11 +23,11 @@ struct CpuUse {
   [[nodiscard]] static CpuUse now();
 };
 
-/// Takes a tensor's memory out of the caches; what is larger than caches leaves them by itself.
+/// Evicts a tensor's memory from the caches, unless it is larger than caches and evicts itself.
 void evict_tensor(const at::Tensor& tensor);
 
-/// Times the call alone, as a replay's timing passes do. Of a call on this thread alone that was
-/// interrupted by others' work it is the time on a CPU that counts.
+/// Times the call alone, as a replay's timing passes do. If a call on this thread alone was
+/// preempted by other work, its CPU time counts.
 class CallTimer : public replayer::NoHook {
  public:
   explicit CallTimer(int threads) : is_alone_(threads == 1) {}
@@ -35,11 +35,10 @@ class CallTimer : public replayer::NoHook {
   void built(const replayer::Step&);
   void called(const replayer::Step&, const torch::jit::Stack& stack);
 
-  /// What the next call returns is added there.
+  /// Appends the results of the next call to `outputs`.
   void note_outputs(std::vector<et_schema::TimedTensor>& outputs) { outputs_ = &outputs; }
-  /// Whether what calls return leaves the caches.
+  /// Sets whether the results of calls are evicted from the caches.
   void set_evicts(bool evicts) { evicts_ = evicts; }
-  /// What the last call took.
   [[nodiscard]] double ns() const { return ns_; }
 
  private:
@@ -53,7 +52,7 @@ class CallTimer : public replayer::NoHook {
   std::vector<et_schema::TimedTensor>* outputs_ = nullptr;
 };
 
-/// Counts what a call does, in place of timing it.
+/// Reads the system's counters around a call, instead of timing it.
 class CallCounter : public replayer::NoHook {
  public:
   explicit CallCounter(const replayer::SystemCounting& counting) : counting_(counting) {}
@@ -62,7 +61,6 @@ class CallCounter : public replayer::NoHook {
   void called(const replayer::Step&, const torch::jit::Stack&) {
     counts_ = replayer::SystemCounting::of_call(before_, counting_.read());
   }
-  /// What was counted in the last call.
   [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
 
  private:

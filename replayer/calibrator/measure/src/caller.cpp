@@ -38,7 +38,7 @@ using et_schema::TimedConditions;
 
 constexpr double kSecondsBetweenProbes = 0.25;
 
-/// What an operator looks up, where it has a table and indices into it.
+/// Returns the lookups of an operator with a table and indices into it; otherwise nothing.
 std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& bound) {
   if (et_schema::op_class(call.schema) != "embedding") {
     return std::nullopt;
@@ -89,7 +89,7 @@ Samples sample(BoundCall& call, Rinse& rinse, const replayer::SystemCounting& co
   Samples samples;
   call.restore();
   timer.set_evicts(true);
-  Repetitions repetitions(call, limits, call.run(timer));  // in the first code and heap settle
+  Repetitions repetitions(call, limits, call.run(timer));  // the first call warms up code and heap
   while (repetitions.next()) {
     rinse.run();
     call.evict_inputs();
@@ -109,7 +109,7 @@ Samples sample(BoundCall& call, Rinse& rinse, const replayer::SystemCounting& co
 
 }  // namespace
 
-/// What has to be in force while calls run, and what is known of the machine's speed.
+/// The settings that must be in force while calls run, and the measured speed of the machine.
 struct Caller::Session {
   at::AutoGradMode grad_mode{true};
   at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -120,7 +120,7 @@ struct Caller::Session {
     Clock::time_point at;
     double ms = 0;
   };
-  std::map<int, Probe> probes;  ///< by threads
+  std::map<int, Probe> probes;  ///< by number of threads
   std::optional<DeviceSampler> on_device;
   std::optional<EnergyMeter> energy;
 };
@@ -182,7 +182,7 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
     replayer::finish_iteration(options_.device);
     return Refusal{error.summary()};
   } catch (const std::exception& exception) {
-    replayer::finish_iteration(options_.device);  // one that is lost refuses all that follows
+    replayer::finish_iteration(options_.device);  // throws if the device is lost
     const std::string_view text = exception.what();
     return Refusal{std::string(text.substr(0, text.find('\n')))};
   }

@@ -30,7 +30,7 @@ std::vector<Buffer> parts(CallMemory& memory, std::int64_t ranks, std::int64_t p
   return buffers;
 }
 
-/// From the group's first rank to its second.
+/// Makes a message from the group's first rank to its second.
 void make_message(int rank, const Buffer& sent, const Buffer& received, backends::Call& call) {
   call.kind = rank == 0 ? CommKind::kSend : CommKind::kRecv;
   call.root_or_peer = rank == 0 ? 1 : 0;
@@ -45,8 +45,8 @@ double nanoseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-// What ranks send: element i of rank r's input is (37 r + i) mod 61, so that each element of a
-// result is one of 61 numbers, too, by its place alone.
+// The inputs: element i of rank r is (37 r + i) mod 61. So each element of a result is one of 61
+// numbers, too, which depends on its position alone.
 constexpr std::int64_t kPeriod = 61;
 constexpr std::int64_t kShiftOfRank = 37;
 
@@ -68,8 +68,8 @@ Numbers sums_of_ranks(int ranks) {
   return sums;
 }
 
-/// Calls visit(part of the buffer, the numbers there) for parts of some million elements. `first`:
-/// the place in its rank's input of the buffer's first element.
+/// Calls visit(part of the buffer, its expected numbers) for parts of some million elements.
+/// `first` is the position of the buffer's first element in its rank's input.
 template <typename Visit>
 void for_parts(const Buffer& buffer, const Numbers& numbers, std::int64_t first, c10::Device device,
                const Visit& visit) {
@@ -97,7 +97,7 @@ Buffer CallMemory::part(std::int64_t begin, std::int64_t count, DType dtype) {
 
 void CallMemory::grow(std::int64_t bytes) {
   if (!bytes_.defined() || bytes > bytes_.numel()) {
-    bytes_ = at::Tensor();  // what there was goes first
+    bytes_ = at::Tensor();  // free the old memory first
     bytes_ = at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(device_)).zero_();
   }
 }
@@ -229,7 +229,7 @@ std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
     const Buffer& output = call.outputs[i];
     switch (traits.sizes) {
       case CommSizes::kPairs:
-        // Nobody reads the other ranks' results of a reduction on its root alone.
+        // A reduction to a root leaves the other ranks' results unspecified.
         if (!traits.has_root || !traits.reduces || rank == 0) {
           expect(output, traits.reduces ? sums_of_ranks(area.ranks) : numbers_of_rank(0), 0);
         }

@@ -9,8 +9,8 @@
 
 namespace understudy::calibrator {
 
-/// Memory that calls read and write, grown as they need it; touched, so that no call meets pages
-/// that the system has not handed out.
+/// Memory that calls read and write, grown on demand. It is touched first, so that no call causes
+/// page faults.
 class CallMemory {
  public:
   explicit CallMemory(c10::Device device) : device_(device) {}
@@ -24,18 +24,18 @@ class CallMemory {
   at::Tensor bytes_;
 };
 
-/// Whether a call's inputs are part of the memory of its outputs, or the other way round, as
-/// nccl-tests has it.
+/// In place, a call's inputs are part of its outputs' memory or vice versa, as in nccl-tests.
 enum class CallPlace : std::uint8_t { kOutOfPlace, kInPlace };
 
-/// Makes calls of a kind and a size, in memory that they share.
+/// Makes calls of a kind and a size, which share memory.
 class CallMaker {
  public:
   explicit CallMaker(c10::Device device) : device_(device), inputs_(device), outputs_(device) {}
 
-  /// The call of a group's rank: `whole` elements, a multiple of the ranks. Its root is rank 0; a
-  /// message goes from rank 0 to rank 1. In place, where the kind is in all_reduce's, broadcast's,
-  /// reduce's, all_gather_base's or reduce_scatter_base's way; calibrations have pairs in place.
+  /// Returns the call of a group's rank over `whole` elements, a multiple of the ranks. Its root is
+  /// rank 0; a message goes from rank 0 to rank 1. Calls in place are those of all_reduce's,
+  /// broadcast's, reduce's, all_gather_base's or reduce_scatter_base's form; calibrations have
+  /// pairs in place.
   [[nodiscard]] backends::Call make(const CollectiveArea& area, backends::GroupId group, int rank,
                                     std::int64_t whole, CallPlace place = CallPlace::kOutOfPlace);
 
@@ -45,25 +45,26 @@ class CallMaker {
   CallMemory outputs_;
 };
 
-/// Whether nccl-tests knows the kind in place.
+/// Returns true if nccl-tests runs the kind in place.
 [[nodiscard]] bool has_in_place(et_schema::CommKind kind);
 
-/// Runs a call so often, each time behind a barrier of all ranks; how long each took on this rank,
-/// none where it takes no part.
+/// Runs a call `times` times, each after a barrier of all ranks. Returns the time of each call on
+/// this rank; empty if the rank takes no part.
 [[nodiscard]] std::vector<double> time_apart_ns(backends::Job& job, CollectiveRoute route,
                                                 const backends::Call& call, bool takes_part,
                                                 std::size_t times);
-/// The same one behind the other: the mean of one; 0 where it takes no part.
+/// Runs the calls without barriers between them. Returns the mean time of a call; 0 if this rank
+/// takes no part.
 [[nodiscard]] double time_together_ns(backends::Job& job, CollectiveRoute route,
                                       const backends::Call& call, bool takes_part,
                                       std::size_t times);
 
-/// Fills what a rank sends in a call of float32, so that each element of the result tells of ranks
-/// and places; sums of 16,384 ranks are exact.
+/// Fills the inputs of a float32 call, so that each element of the result depends on ranks and
+/// positions. Sums over up to 16,384 ranks are exact.
 void fill_inputs(const backends::Call& call, const CollectiveArea& area, int rank,
                  c10::Device device);
-/// Elements of the rank's results that are not what the inputs of all ranks make them, after the
-/// call was run once on fill_inputs(), with sums as reductions.
+/// Returns the number of wrong elements in the rank's results, after the call ran once on the
+/// inputs of fill_inputs(), with sums as reductions.
 [[nodiscard]] std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
                                        int rank, c10::Device device);
 

@@ -21,7 +21,7 @@ class Sweep {
   Sweep(backends::Job& job, CollectiveRoute route, const SweepOptions& options)
       : job_(job), route_(route), options_(options), maker_(route.device) {}
 
-  /// Whether all ranks' communicators take such calls; they are connected then.
+  /// Returns true if all ranks' communicators accept such calls, and opens their connections.
   bool connect(const CollectiveArea& area, CallPlace place) {
     const backends::Call call = maker_.make(area, 0, job_.rank(), area.ranks, place);
     const std::string refused = takes_part(area) && !route_.communicator.takes(call) ? "no" : "";
@@ -88,7 +88,7 @@ class Sweep {
   CallMaker maker_;
 };
 
-/// Elements that nccl-tests counts of so many in all.
+/// Returns nccl-tests' count for `whole` elements.
 std::int64_t counted_elements(CommKind kind, std::int64_t whole, int ranks) {
   const bool is_of_part = et_schema::traits(kind).bus == et_schema::BusFactor::kRing;
   return is_of_part ? whole / ranks : whole;

@@ -26,7 +26,7 @@ using et_schema::CommSizes;
 using et_schema::DType;
 using Clock = std::chrono::steady_clock;
 
-/// What one rank tells the others of a size: its repetitions, and whether it wants to stop.
+/// One rank's message about a size: its repetitions, and whether it wants to stop.
 struct Told {
   bool wants_to_stop = false;
   double spent_s = 0;
@@ -51,7 +51,7 @@ Told parse_told(const std::string& text) {
   return told;
 }
 
-/// All ranks' words together: each repetition took as long as its slowest rank.
+/// The combined messages of all ranks: each repetition counts with its slowest rank.
 struct Agreed {
   bool is_over = false;
   double spent_s = 0;  ///< rank 0's
@@ -76,7 +76,8 @@ class CollectiveTimer {
     groups_[job.world_size()] = 0;
   }
 
-  /// The areas whose calls the communicator takes where the memory is; connected.
+  /// Returns the areas whose calls the communicator accepts on this device, and opens their
+  /// connections.
   std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
     std::vector<CollectiveArea> taken;
     std::vector<backends::Call> calls;
@@ -99,7 +100,7 @@ class CollectiveTimer {
   }
 
   Agreed time(const CollectiveArea& area, std::int64_t whole) {
-    constexpr std::size_t kFirst = 3;  // one of them to settle
+    constexpr std::size_t kFirst = 3;  // the first of them warms up
     const Agreed agreed = agree(run(area, whole, kFirst));
     if (agreed.is_over || agreed.times_ns.empty()) {
       return agreed;
@@ -114,7 +115,7 @@ class CollectiveTimer {
 
  private:
   static std::size_t repetitions(double each_ns) {
-    constexpr double kNanoseconds = 1e8;  // of one size
+    constexpr double kNanoseconds = 1e8;  // of measuring per size
     constexpr double kLeast = 5;
     constexpr double kMost = 200;
     return static_cast<std::size_t>(std::clamp(kNanoseconds / each_ns, kLeast, kMost));
@@ -124,13 +125,13 @@ class CollectiveTimer {
     return job_.rank() < (et_schema::is_message(area.kind) ? 2 : area.ranks);
   }
 
-  /// This rank's times; none where it is not in the group.
+  /// Returns this rank's times; empty if it is not in the group.
   std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
     return time_apart_ns(job_, route_, takes_part(area) ? call_of(area, whole) : backends::Call(),
                          takes_part(area), times);
   }
 
-  /// In place where that is how training calls it.
+  /// Pairs are in place, as in training.
   backends::Call call_of(const CollectiveArea& area, std::int64_t whole) {
     const bool is_pair = et_schema::traits(area.kind).sizes == CommSizes::kPairs;
     return maker_.make(area, groups_.at(area.ranks), job_.rank(), whole,
@@ -165,7 +166,7 @@ class CollectiveTimer {
   CallMaker maker_;
 };
 
-/// A multiple of the ranks, at least one element each.
+/// Returns the elements of `bytes`: a multiple of the ranks, at least one per rank.
 std::int64_t elements_of(std::int64_t bytes, const CollectiveArea& area) {
   const std::int64_t each = std::int64_t{area.ranks} * item_size(area.dtype);
   return std::max<std::int64_t>(1, (bytes + each / 2) / each) * area.ranks;
@@ -240,7 +241,7 @@ void SizeLadder::add(std::int64_t bytes, double ns) {
   const double expected_ns = std::sqrt(find(gap.low)->ns * find(gap.high)->ns);
   points_.push_back({bytes, ns});
   std::ranges::sort(points_, {}, &Point::bytes);
-  constexpr std::int64_t kLeastRatio = 4;  // closer sizes teach nothing
+  constexpr std::int64_t kLeastRatio = 4;  // closer sizes add no information
   if (std::abs(expected_ns / ns - 1) > limits_.error && gap.high / gap.low >= kLeastRatio) {
     gaps_.push_back({gap.low, bytes});
     gaps_.push_back({bytes, gap.high});
@@ -276,7 +277,7 @@ std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRo
   std::vector<SizeLadder> ladders(areas.size(), SizeLadder(limits));
   std::vector<CollectiveTime> measured;
   constexpr double kNano = 1e9;
-  // No size may take more of the time than is each area's fair share.
+  // No size may exceed an area's equal share of the budget.
   const double most_ns = kNano * limits.budget_s / static_cast<double>(areas.size());
   for (bool goes_on = true; goes_on;) {
     goes_on = false;

@@ -25,7 +25,7 @@ DeviceSamples DeviceSampler::sample(BoundCall& call, const TimingLimits& limits)
   DeviceSamples samples;
   call.restore();
   double host_ns = 0;
-  // In the first kernels are loaded, and libraries choose theirs.
+  // The first call loads kernels, and libraries select theirs.
   Repetitions repetitions(call, limits, time(call, host_ns));
   timer_.begin(0);
   call.run();

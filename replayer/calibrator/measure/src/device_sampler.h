@@ -12,16 +12,16 @@
 
 namespace understudy::calibrator {
 
-/// Times of a call, one entry a repetition.
+/// Times of a call, one entry per repetition.
 struct DeviceSamples {
-  std::vector<double> cold_ns;  ///< on the device, nothing of it in the device's caches
-  std::vector<double> warm_ns;  ///< on the device, right behind the same call
-  std::vector<double> host_ns;  ///< what the host takes to issue it
+  std::vector<double> cold_ns;  ///< on the device, with none of its data in the device's caches
+  std::vector<double> warm_ns;  ///< on the device, directly after the same call
+  std::vector<double> host_ns;  ///< on the host, to issue the call
 };
 
-/// Times calls on a device by events around them. Before each a large block is written, which takes
-/// the caches, and the device is held for as long as the host takes to issue the call: the host's
-/// own time does not show.
+/// Times calls on a device by events around them. Before each call a large block is written, which
+/// fills the caches. The device is also kept busy while the host issues the call, so that the
+/// host's time is not measured.
 class DeviceSampler {
  public:
   /// More than any GPU's second-level cache.
@@ -32,7 +32,7 @@ class DeviceSampler {
   [[nodiscard]] DeviceSamples sample(BoundCall& call, const TimingLimits& limits);
 
  private:
-  /// The call on the device, nanoseconds; `host_ns`: on the host.
+  /// Returns the nanoseconds of the call on the device; sets `host_ns` to those on the host.
   double time(BoundCall& call, double& host_ns);
 
   at::Tensor swept_;

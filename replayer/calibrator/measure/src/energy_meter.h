@@ -7,15 +7,15 @@
 
 namespace understudy::calibrator {
 
-/// Measures the energy of a call: all that the GPU takes while the call is repeated, idle power
-/// included, by the power between the counter's changes (replayer::EnergyEdges).
+/// Measures the energy of a call: all that the GPU consumes while the call is repeated, including
+/// idle power. It uses the power between changes of the counter (replayer::EnergyEdges).
 class EnergyMeter {
  public:
-  /// Repeats for `seconds`. Throws Error (failed): as GpuMonitor does, and where NVML does not tell
-  /// the energy of this GPU.
+  /// Repeats calls for `seconds`. Throws Error (failed) as GpuMonitor does, and if NVML does not
+  /// report the energy of this GPU.
   EnergyMeter(const std::string& library, const std::string& pci_bus_id, double seconds);
 
-  /// Joules of one `run`; `wait` returns when all that was run is done.
+  /// Returns the joules of one `run`; `wait` must return when all issued runs are done.
   [[nodiscard]] double joules_of(const std::function<void()>& run,
                                  const std::function<void()>& wait) const;
 

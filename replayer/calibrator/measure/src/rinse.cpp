@@ -36,7 +36,7 @@ constexpr std::array kRecipes = std::to_array<Recipe>({
 
 constexpr double kTransposed = 0.75;
 
-/// The size of a core's own cache, the second level; a usual one where the system does not tell.
+/// Returns the size of a core's second-level cache; a usual size if the system does not report it.
 std::size_t own_cache_bytes() {
   constexpr long kUsual = 1L << 20U;
 #if defined(_SC_LEVEL2_CACHE_SIZE)
@@ -87,7 +87,7 @@ void finish() {
   asm volatile("dsb ish" : : : "memory");
 }
 #else
-/// Twice what a large last-level cache holds.
+/// Twice the size of a large last-level cache.
 constexpr std::size_t kSweptBytes = std::size_t{256} << 20U;
 
 void sweep() {

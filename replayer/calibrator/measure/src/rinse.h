@@ -9,10 +9,10 @@
 
 namespace understudy::calibrator {
 
-/// What the operators between two calls of one do in a step to what these calls share: code,
-/// dispatch tables, the heap's lists. Some small operators of other kinds run, then as much memory
-/// is read as the core's own cache holds twice. Without it an operator that only makes a view takes
-/// a fifth of what it does in a step.
+/// Reproduces the effect of the other operators of a step on the state that calls of one operator
+/// share: code, dispatch tables, the heap's lists. It runs some small operators of other kinds,
+/// then reads twice as much memory as the core's own cache holds. Without it, an operator that only
+/// makes a view needs a fifth of its time in a step.
 class Rinse {
  public:
   explicit Rinse(backends::Backend& backend);
@@ -23,12 +23,12 @@ class Rinse {
   std::vector<unsigned char> swept_;
 };
 
-/// What caches hold at a time.
+/// Size of a cache line.
 inline constexpr std::size_t kLineBytes = 64;
 
-/// Takes memory out of all caches, so that whoever reads it next meets main memory, while code and
-/// everything else stay where they are. On processors without an instruction for it that a program
-/// may use, more memory is read than caches hold.
+/// Evicts memory from all caches, so that the next access reads main memory, while code and other
+/// data stay cached. On processors without such an instruction for programs, reads more memory than
+/// the caches hold.
 void evict(const void* memory, std::size_t bytes);
 
 }  // namespace understudy::calibrator

@@ -23,7 +23,8 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// Which rows they are does not matter here: one bin of them all.
+/// Counts the lookups per row. Which rows are frequent does not matter here, so all rows are one
+/// bin.
 et_schema::Reuse reuse_of(std::vector<std::int64_t> rows, std::int64_t table_rows) {
   std::ranges::sort(rows);
   std::map<std::int64_t, std::int64_t> numbers;

@@ -53,7 +53,7 @@ void Journal::check_file() const {
 
 void Journal::read() {
   std::string text = et_schema::read_file(path_, et_schema::process_limits());
-  const std::size_t whole = text.rfind('\n') + 1;  // 0 where there is none
+  const std::size_t whole = text.rfind('\n') + 1;  // 0 if there is none
   found_cut_line_ = whole != text.size();
   text.resize(whole);
   if (text.empty()) {

@@ -13,7 +13,7 @@ constexpr std::size_t kLeastPoints = 6;
 constexpr std::size_t kNeighbours = 3;
 constexpr double kRidge = 1e-3;
 
-/// Sizes span some twenty units of a logarithm; so do the squares then span some twenty units.
+/// Scale of the logarithms: they span about 20 units, and so do their scaled squares.
 constexpr double kScale = 10;
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
@@ -27,7 +27,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return std::sqrt(sum);
 }
 
-/// Gauss with pivots; the ridge keeps the matrix regular.
+/// Solves a linear system by Gaussian elimination with pivots. The ridge keeps the matrix regular.
 template <typename Matrix, typename Vector>
 Vector solve(Matrix matrix, Vector right) {
   const std::size_t size = right.size();

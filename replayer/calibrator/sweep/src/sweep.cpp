@@ -13,7 +13,7 @@
 namespace understudy::calibrator {
 namespace {
 
-/// An area on its way.
+/// The progress of an area.
 struct State {
   Area area;
   AreaResult result;
@@ -82,7 +82,7 @@ class Sweep {
     }
     const double begin_s = hooks_.now_s();
     const std::optional<double> ns = hooks_.measure(*point);
-    // Known calls cost nothing; without this the first area would take all of them.
+    // Calls in the journal cost no time: without a minimum, the first area would use all of them.
     constexpr double kLeastSeconds = 1e-6;
     state.result.spent_s += std::max(hooks_.now_s() - begin_s, kLeastSeconds);
     if (ns) {
