@@ -49,7 +49,7 @@ int64_t element_count(const std::vector<Item>& list) {
 // Combines several works. A recorded wait has the sequence number of the call that made the work.
 class RecordedWork : public Work {
  public:
-  // While the group of the call is open, nothing waits for the work: NCCL would not have begun.
+  // While the call's group is open, wait() returns at once: NCCL would not have begun the work.
   RecordedWork(std::vector<WorkPtr> parts, int rank, OpType type, Sequence sequence,
                std::shared_ptr<const bool> open_group)
       : Work(rank, type),

@@ -161,7 +161,7 @@ def capture_script(arguments, capture, second_run):
     try:
         run_script(arguments)
     except recorder.CaptureDone:
-        # The script did not finish by itself.
+        # The script was ended before it could destroy its process group.
         if job.is_distributed():
             torch.distributed.destroy_process_group()
             has_gloo_threads = True

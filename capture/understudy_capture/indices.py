@@ -65,7 +65,7 @@ class IndexRecorder(TorchDispatchMode):
         super().__init__()
         self.calls = {}  # operator → calls seen
         self.uses = []
-        self.numbers = []  # also uses, of calls for which the trace will have no ranges
+        self.numbers = []  # uses of single integers, kept only if the trace will have no ranges
         self.zeros = []
         self.sparse = []
         self.left_out = 0
@@ -221,7 +221,7 @@ def _products(shape):
 
 
 def make_bins(numbers, times):
-    """Returns [low, high, times, numbers, …] of each bin; bins hold about equally many draws."""
+    """Returns [low, high, *count_repeats()] of each bin, `high` exclusive; bins hold about equally many draws."""
     ends = torch.cumsum(times, 0)
     bins = min(MOST_BINS, numbers.numel())
     wanted = torch.arange(1, bins, dtype=torch.int64) * int(ends[-1]) // bins
@@ -235,7 +235,7 @@ def make_bins(numbers, times):
 
 
 def count_repeats(times):
-    """Returns [times, numbers, …] in decreasing order; beyond MOST_REPEATS entries, similar ones are merged."""
+    """Returns [times, numbers, …], times decreasing: `numbers` numbers occur `times` times. Merges similar entries beyond MOST_REPEATS."""
     counts, numbers = torch.unique(times, return_counts=True)
     pairs = list(zip(counts.flip(0).tolist(), numbers.flip(0).tolist()))
     if len(pairs) > MOST_REPEATS:
@@ -244,7 +244,7 @@ def count_repeats(times):
 
 
 def merge_repeats(pairs):
-    """Merges entries within about the same ratio; the number of draws and of different numbers is kept."""
+    """Merges entries whose times differ by less than a common ratio; keeps the total of draws and of different numbers."""
     ratio = (pairs[0][0] / pairs[-1][0]) ** (1.0 / (MOST_REPEATS // 2))
     merged, group, floor = {}, [], pairs[0][0] / ratio
 

@@ -26,7 +26,7 @@ REDUCTIONS = {
     "fp16_reduction": "_get_cublas_allow_fp16_reduced_precision_reduction",
     "bf16_reduction": "_get_cublas_allow_bf16_reduced_precision_reduction",
 }
-ATTENTIONS = ["math", "flash", "mem_efficient", "cudnn", "overrideable"]  # by at::SDPBackend
+ATTENTIONS = ["math", "flash", "mem_efficient", "cudnn", "overrideable"]  # indexed by at::SDPBackend
 PRECISIONS = [(library, op) for library in ("cuda", "mkldnn") for op in ("matmul", "conv", "rnn")]
 # Variables that tune NCCL; its others name the interfaces, addresses and paths of this host.
 NCCL_TUNING = frozenset(f"NCCL_{name}" for name in (
@@ -87,8 +87,8 @@ def kernel_settings():
 
 
 def kernel_variables():
-    """Returns the environment variables that decide kernels or threads, except those that hold a path. Of NCCL's variables, only those that
-    tune it keep their value."""
+    """Returns the environment variables that decide kernels or threads, except those that hold a path. NCCL's variables keep
+    their value only if they tune it."""
     return {name: KEPT if name.startswith("NCCL_") and name not in NCCL_TUNING else value
             for name, value in sorted(os.environ.items())
             if name.startswith(VARIABLE_PREFIXES) and "/" not in value}

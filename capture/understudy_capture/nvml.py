@@ -8,7 +8,7 @@ SM, MEMORY = 1, 2  # nvmlClockType_t
 
 
 class Nvml:
-    """Reads the first GPU. Raises OSError if there is no such library, or if it refuses."""
+    """Reads the first GPU. Raises OSError if there is no such library, or if a call fails."""
 
     def __init__(self):
         self._library = ctypes.CDLL(os.environ.get("UNDERSTUDY_NVML", "libnvidia-ml.so.1"))

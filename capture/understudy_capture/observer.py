@@ -61,8 +61,8 @@ def _system_counts_faults():
 def fault_counting():
     """Returns the configuration for counting page faults by operator; None if the profiler cannot.
 
-    Chance decides which tensors are on fresh pages, and they cost a tenth of a step: a replay repeats it. Counting costs some microseconds
-    per event, so the times of such a profile are of little use.
+    Chance decides which tensors are on fresh pages, and their page faults can take a tenth of a step. A replay needs the counts to
+    reproduce them. Counting costs some microseconds per event, so the times of such a profile are of little use.
     """
     if torch.cuda.is_available() or not _system_counts_faults():
         return None

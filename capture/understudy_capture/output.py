@@ -35,7 +35,7 @@ class OutputFolder:
     def __init__(self, folder):
         self.folder = Path(folder).resolve()
         self.partial = None
-        # Ranks may create these together: all of them have checked before the first one begins.
+        # discard() removes these folders if empty. Several ranks may create them: all ranks check here before the first one begins.
         self._missing = [parent for parent in self.folder.parents if not parent.exists()]
         self._lock = None
         self._handled = {}  # signal → previous handler

@@ -1,8 +1,8 @@
 """The steps of a capture, in their order.
 
-`warmup` steps; `timed` steps with nothing attached, and as many more until they are steady (settling.py), whose times are the ground truth
+`warmup` steps; `timed` steps with nothing attached, and more of them until steps are steady (settling.py), whose times are the ground truth
 for a replay (measurements.py); `free` steps that do not wait for the device between them; one step that warms up the profiler and is thrown
-away; `profiled` steps under the Kineto profiler alone, in one profile (steps beyond its room are `passed` over); one step whose index
+away; `profiled` steps under the Kineto profiler alone, in one profile (`passed`: steps beyond its limit of events); one step whose index
 values are counted (indices.py); one step under the execution trace observer and Kineto together; FAULT_STEPS under a profiler that counts
 page faults, if there is no GPU. If the loop ends before the faults' steps, there is no capture. A step ends at the next call of step(), so
 it includes loading the next batch. docs/capture.md says what is written and what to watch for.

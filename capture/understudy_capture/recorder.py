@@ -27,7 +27,7 @@ from .threads import can_see_all, counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
 CAPTURE_VERSION = 1
-MOST_TIMED = 1000  # steps that are kept of those timed until steady
+MOST_TIMED = 1000  # newest timed steps that are kept after the wait for steady steps
 MOST_EVENTS = 1_000_000  # default for a profile's events: some 400 MB of JSON
 
 
@@ -51,20 +51,20 @@ class Capture:
                  shapes=False, steady_s=0, say=None, free=None, most_events=MOST_EVENTS, stop_when_done=False,
                  allocations=None, speed_probe=None):
         """
-        out_dir       folder to write to, once all is there: a new or empty one, or a capture,
-                      which is replaced; BadOutput otherwise
+        out_dir       folder that is written when the capture is complete: new, empty, or an earlier
+                      capture, which is replaced; BadOutput otherwise
         warmup        steps that are run and not recorded
         timed         steps that are timed with nothing attached
-        steady_s      seconds to go on timing steps at most, until they are steady; the loop must not
-                      end in them (EndedUnsteady). 0: time `timed` steps alone
-        say           called with a line of progress from time to time until steps are steady
+        steady_s      longest time in seconds to wait for steady steps, which are timed, too. Raises
+                      EndedUnsteady if the loop ends during the wait. 0: time only `timed` steps
+        say           function that receives lines of progress during this wait
         free          steps that are timed together, without waiting for the device between them:
                       compared with `timed` steps they show the host's lead. None: FREE_STEPS with a GPU
-        most_events   limit of events in the profile; fewer steps are profiled if they exceed it
+        most_events   limit of events in the profile; if exceeded, fewer steps are profiled
         profiled      steps that are profiled without the observer: operators' times come from these
         count_faults  profile FAULT_STEPS more steps that count page faults by operator, if there is no
                       GPU, the system lets a process count them and the loop continues
-        trace         record the execution trace; without it only times are taken
+        trace         record the execution trace; otherwise only times are recorded
         indices       record how often index values repeat, in a step of its own before the trace
         tensor_range  record minimum and maximum of integer inputs (attribute tensor_range)
         step_marker   wrap a profiled step in a `ProfilerStep#N` label, as a profiler schedule does
@@ -244,7 +244,7 @@ class Capture:
         self._measured.begin(phase)
 
     def _enter_index_recorder(self):
-        """When closed, writes how the step's index values repeat, if there are any."""
+        """Enters the recorder. At the end of the step, writes how the step's index values repeat, if there are any."""
         recorder = IndexRecorder()
         live_tensors = LiveTensors()
 
@@ -305,7 +305,7 @@ class Capture:
 
     @contextlib.contextmanager
     def _failing(self):
-        """An error inside ends the capture; close() raises it again."""
+        """Context manager: an error in its block ends the capture, and close() raises the error again."""
         try:
             yield
         except Exception as problem:

@@ -65,8 +65,8 @@ class Records:
         self.keep(raw, target)
 
     def begin_trace(self, tensor_range, shapes):
-        """Registers the observer together with a profile, which also has operators' arguments if `shapes` is set. end() writes the trace,
-        after the profile has stopped it."""
+        """Registers the observer together with a profile, which also has operators' arguments if `shapes` is set. end() writes the
+        trace, after the profile has stopped the observer."""
         target = self.path("et")
         raw = beside(target, ".raw")
         observer = ExecutionTraceObserver()
@@ -147,7 +147,7 @@ def kineto(config=None, observer=None, shapes=False):
     activities = [ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(ProfilerActivity.CUDA)
-    # With a trace, memory events are recorded as well, since the trace does not show what holds a tensor. Kernels of compiled graphs and of
+    # With a trace, memory events are recorded as well: the trace does not show when a tensor is freed. Kernels of compiled graphs and of
     # Triton show their arguments only with shapes.
     has_kernels = bool(graph_modules()) or LAUNCHES.may_follow()
     return profile(activities=activities, execution_trace_observer=observer, acc_events=True,

@@ -26,8 +26,8 @@ class Settling:
         self.notice = None
 
     def is_over(self, steps_ns):
-        """Returns True if no more steps are needed. `steps_ns`: times of all timed steps. All ranks must call it equally often, and get the
-        same answer."""
+        """Returns True if no more steps are needed. `steps_ns`: times of all timed steps. All ranks must call it equally often; it returns
+        the same on all ranks."""
         if self._most_s <= 0:
             return True
         if len(steps_ns) < self._next_look:

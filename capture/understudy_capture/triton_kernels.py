@@ -324,7 +324,7 @@ def inductor_role(name, kind, written):
 
 
 def mutated_by_tuned(tuner, config, identity):
-    """Returns the arguments that a kernel writes besides those named so. A user's own kernels do not name them."""
+    """Returns the arguments that a kernel writes, besides those whose names show it. The names in a user's own kernels never do."""
     if not getattr(tuner, "custom_kernel", False):
         return getattr(tuner, "mutated_arg_names", None) or ()
     try:
@@ -409,8 +409,8 @@ def binary_of(compiled):
 
 
 def tuned_binary(tuner):
-    """Returns the same for the configuration that inductor's tuner launches. If inductor launches it "statically", it has released both,
-    and they are in Triton's cache."""
+    """Returns machine code and metadata of the configuration that inductor's tuner launches. If inductor launches it "statically", it has
+    released both; they are read from Triton's cache."""
     launcher, = tuner.launchers
     result = next((result for result in tuner.compile_results if result.config is launcher.config),
                   None)

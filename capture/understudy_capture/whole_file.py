@@ -14,7 +14,7 @@ def write_whole(path, text):
     if path.is_symlink() and not _is_open_already(path):
         raise Refused(f"{path}: it is a symbolic link; name the file that it leads to, or remove the link", USAGE)
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")  # a device or a pipe need not be replaced at once
+        path.write_text(text, encoding="utf-8")  # a device or a pipe must not be replaced by a file
         return
     partial = path.with_name(f".{path.name[:200]}.part-{secrets.token_hex(8)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

@@ -80,7 +80,7 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
       others.push_back(path);
       continue;
     }
-    const std::filesystem::path name = std::filesystem::path(path) / "";  // also works for folders
+    const std::filesystem::path name = std::filesystem::path(path) / "";  // "dir/" gives "dir"
     const std::string source = name.parent_path().filename().string();
     std::ranges::move(predictor::recorded_calls(*bench, source), std::back_inserter(calls));
     predictor::Job job = predictor::job_of(*bench);
@@ -93,8 +93,8 @@ std::vector<std::string> take_benches(const std::vector<std::string>& paths, Pro
   return others;
 }
 
-/// Adds the rows of a profile's operators. Rows are only counted if the card is neither named by
-/// the profile nor described.
+/// Adds the rows of a profile's operators. If the card is neither named by the profile nor
+/// described, its rows are only counted as left out.
 void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described,
                        predictor::RowsRead& rows) {
   predictor::RowsRead of_profile = profiled_rows(profile);

@@ -21,7 +21,7 @@ struct FitArguments {
   std::string output;
   std::vector<predictor::Candidate> candidates;        ///< empty: the default candidates
   int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< assumed for recorded communication
-  std::map<std::string, std::string> sections = {};    ///< of the platform, besides the operators'
+  std::map<std::string, std::string> sections = {};    ///< platform sections other than operators
   Format format = Format::kText;
   bool quiet = false;
 };

@@ -90,7 +90,7 @@ class Measuring {
     summary_.page_fault_ns = calibrator::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     if (wants_tables()) {
-      // Tables get a tenth of the budget: the rest is for some hundred operators.
+      // Tables get a tenth of the budget. The rest is for some hundred operators.
       summary_.tables = measure_tables(
           {.path = tables_file(arguments_.rows),
            .threads = threads_.front(),
@@ -111,7 +111,8 @@ class Measuring {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool sweeps() const { return arguments_.benches.empty() || arguments_.sweeps; }
-  /// On a GPU, FBGEMM's operators access tables; benchmarks bring these calls (--for).
+  /// Tables are measured on a CPU only. On a GPU, FBGEMM's operators access tables, and benchmarks
+  /// provide these calls (--for).
   [[nodiscard]] bool wants_tables() const {
     return sweeps() && device_.is_cpu() &&
            (arguments_.only.empty() || arguments_.only == "embedding");

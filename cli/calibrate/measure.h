@@ -22,8 +22,8 @@ namespace understudy::cli {
 struct TablesSummary {
   std::size_t calls = 0;  ///< measured by this run or an earlier one
   std::size_t found = 0;  ///< of these, measured by an interrupted calibration
-  double spent_s = 0;     ///< by this run
-  /// Each call gives one row with both directions.
+  double spent_s = 0;     ///< time of this run
+  /// Returns true if the calls suffice for a model: each gives one row, forward and backward.
   [[nodiscard]] bool make_a_model() const { return calls >= predictor::kLeastEmbeddingRows; }
 };
 

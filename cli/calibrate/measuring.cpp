@@ -69,7 +69,7 @@ int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     write_platform(arguments, summary);
     if (!arguments.keeps_rows) {
-      std::error_code ignored;  // the platform holds the rows
+      std::error_code ignored;  // the platform file also holds the rows
       std::filesystem::remove(arguments.rows, ignored);
       std::filesystem::remove(tables_file(arguments.rows), ignored);
     }

@@ -20,8 +20,8 @@ struct JsonFigure {
 /// Returns a value as a cell: a text without quotes, an empty text for null.
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& value);
 
-/// All figures and texts of a document. Figures below `ranks`, a list of objects with `rank`,
-/// belong to those ranks.
+/// Returns all figures and texts of a document. Figures below `ranks`, a list of objects with
+/// `rank`, belong to those ranks.
 [[nodiscard]] std::vector<JsonFigure> figures_of(const nlohmann::ordered_json& document);
 
 /// Returns all figures as one long table, `rank,section,name,detail,metric,value`. No figure of the

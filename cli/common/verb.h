@@ -13,7 +13,7 @@ namespace understudy::cli {
 ///       return inspect(read_arguments(argc, argv));
 ///     });
 ///
-/// The file must be linked as an object. The linker drops it from a static library.
+/// The file must be linked as an object: the linker would drop it from a static library.
 class Verb {
  public:
   using Run = int (*)(int argc, char** argv);

@@ -34,7 +34,7 @@ struct CompareArguments {
 /// The runs of both sides.
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
-  /// only for two profiles with device events
+  /// set only if both sides are profiles with device events
   std::optional<comparer::DeviceComparison> devices = {};
   /// the profile without device events, if the other one has them
   std::string without_device = {};

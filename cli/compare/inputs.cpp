@@ -37,7 +37,7 @@ constexpr const char* kExpected =
 }
 
 Input read_input(const et_schema::InputFile& file) {
-  // Reports name their format in the first lines; profiles hold this key.
+  // Reports and predictions name their format at the start; classify_json() recognizes profiles.
   constexpr std::size_t kHeadBytes = 4096;
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
   Input input;
@@ -84,13 +84,14 @@ bool has_operators(const et_schema::Profile& profile) {
   });
 }
 
-/// `beside_device`: device work is also compared.
+/// Returns the runs of a side. `beside_profile`: a profile is compared, so operators lose their
+/// overload names. `beside_device`: device work is also compared.
 std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool beside_device,
                          const std::set<std::string>& known) {
   std::vector<Run> runs;
   for (Input& input : inputs) {
     if (input.profile && beside_device && !has_operators(*input.profile)) {
-      Run& run = runs.emplace_back();  // only its device is known
+      Run& run = runs.emplace_back();  // no operators: only its device work is compared
       run.file = input.profile->file;
       run.is_profile = true;
       run.pace = "original";

@@ -25,9 +25,9 @@ struct ProfileChoice {
   bool is_as_profiled = false;  ///< LinkOptions::is_as_profiled; only without traces
 };
 
-/// The traces of a job. If no traces were recorded, they are made of the profiles, as far as these
-/// show `step` (generator/profile/trace_of_profile.h). If `step` is empty: a single profile's
-/// typical step, else the first step.
+/// The traces of a job. If none were recorded, read_job() makes them of the step `step` of the
+/// profiles (generator/profile/trace_of_profile.h); if `step` is empty, of a single profile's
+/// typical step, or of the first step of several profiles.
 struct JobTraces {
   et_schema::TraceSet set;
   /// The profiles that the traces were made of, in the traces' order; otherwise empty.
@@ -38,7 +38,7 @@ struct JobTraces {
                                  et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);
 
 /// Links the traces with the profiles that they were made of, or with the requested ones. Otherwise
-/// takes the times that the traces themselves hold (Chakra), or links the profiles of the traces'
+/// uses the times that the traces themselves hold (Chakra), or links the profiles of the traces'
 /// capture. Times come from the profile recorded without the trace's observer if it matches;
 /// parents are repaired from the profile of the same step. Returns nothing without times or with
 /// --no-profile.
@@ -48,7 +48,7 @@ struct JobTraces {
                                                          const std::optional<std::string>& step,
                                                          Progress& progress);
 
-/// Returns a function that runs `operator_results`, a program with LibTorch, once for each
+/// Returns a function that runs `replay --verb=operator_results`, which has LibTorch, once for each
 /// different call. Throws Error (usage) if this build has no such program. The returned function
 /// throws Error (failed) if the program does not run.
 [[nodiscard]] generator::AskResults ask_results();

@@ -26,7 +26,7 @@ struct ProfiledKernel {
 
 /// Calls of one operator with arguments of the same sizes and types, and what they launched.
 struct ProfiledCall {
-  /// Results as add_assumed_results() has them; The name is empty if no operator was open; the
+  /// The results are set by add_assumed_results(). The name is empty if no operator was open; the
   /// arguments are empty if none are recorded.
   predictor::OperatorCall call;
   et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
@@ -44,7 +44,7 @@ struct DeviceUse {
   std::uint64_t steps = 1;  ///< number of steps measured: DeviceTimeline::usable_steps()
   double step_ns = 0;       ///< mean length of a step, to the end of its device's work
   double busy_ns = 0;       ///< time of a step in which any of its device work ran
-  double window_ns = 0;     ///< Σ of the steps' marks
+  double window_ns = 0;     ///< total length of the steps' marks
   double beyond_ns = 0;     ///< busy time outside of the marks of all steps
   /// Share of window_ns in which nothing ran. Unset if work was lost or has an unknown category.
   std::optional<double> idle;

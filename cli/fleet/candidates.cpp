@@ -118,8 +118,8 @@ std::vector<Candidate> candidates(fleet::Connection& connection, const std::stri
 }
 
 std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection) {
-  // `fleet select` checks ratios of platforms; these subsets only measure the distance from the
-  // fleet.
+  // Fewer than `fleet select` draws, which also checks ratios of platforms: these subsets only
+  // measure the distance from the fleet.
   constexpr std::size_t kRandomSubsets = 20;
   const std::vector<Candidate> all = candidates(connection, "");
   std::vector<fleet::Selection> subsets;

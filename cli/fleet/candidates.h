@@ -12,13 +12,13 @@ namespace understudy::cli {
 /// benchmark share a row with the sum of their weights.
 [[nodiscard]] std::vector<fleet::PlatformRow> platform_rows(fleet::Connection& connection);
 
-/// Returns the same jobs as input of `fleet select`. `time_on`: the platform that provides the
-/// times by class; empty: the recorded times.
+/// Returns the jobs of platform_rows() as input for `fleet select`. `time_on`: the platform that
+/// provides the times by class; empty: the recorded times.
 [[nodiscard]] std::vector<fleet::Candidate> candidates(fleet::Connection& connection,
                                                        const std::string& time_on);
 
-/// Returns small subsets that represent all jobs, in several sizes. None if the fleet is not
-/// larger.
+/// Returns small subsets that represent all jobs, in several sizes. Omits sizes that are not
+/// smaller than the fleet.
 [[nodiscard]] std::vector<fleet::Selection> usual_subsets(fleet::Connection& connection);
 
 }  // namespace understudy::cli

@@ -35,8 +35,8 @@ void add_database_option(CommandLine& line, std::string& url);
 /// Splits a text at blanks.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& text);
 
-/// Returns the project's programs beside this one. `replay` is included only if `replays`: a
-/// machine that makes benchmarks needs no LibTorch. Throws Error (failed) if one is missing.
+/// Returns the paths of the project's other programs. `replay` is included only if `replays`: a
+/// machine that only makes benchmarks has no LibTorch. Throws Error (failed) if one is missing.
 [[nodiscard]] fleet::Tools find_tools(bool replays);
 
 /// Makes a store of this fleet in the folder, unless it is one, and remembers it instead of any

@@ -62,7 +62,8 @@ GcArguments read_gc_arguments(int argc, char** argv) {
   return arguments;
 }
 
-/// Returns the benchmarks that no job has or had first, and that have no result.
+/// Returns the benchmarks that have no result and are neither the current nor the first benchmark
+/// of a job.
 std::vector<fleet::Benchmark> unused_benchmarks(fleet::Connection& connection) {
   std::set<std::string> first;  // `fleet drift` compares jobs with these
   const std::map<std::string, std::string> first_of = fleet::first_benchmarks(connection);

@@ -37,7 +37,7 @@ struct ImportArguments {
 struct Imported {
   fleet::Result result;
   std::optional<std::string> benchmark_hash;
-  std::optional<et_schema::Environment> environment;  ///< unset: predicted
+  std::optional<et_schema::Environment> environment;  ///< unset for a prediction
 };
 
 ImportArguments read_import_arguments(int argc, char** argv) {

@@ -47,7 +47,7 @@ Json list_of(const Json& night, const std::string& key) {
 }
 
 bool is_bad(const Json& night) {
-  // A change point counts only if its own night did not report it.
+  // A change point lies in an earlier night. It counts only if that night did not report it.
   return !night.at("broken").empty() || !night.at("slower").empty() ||
          std::ranges::any_of(list_of(night, "change_points"), [](const Json& point) {
            return point.value("is_slower", false) && point.value("told_in_night", Json()).is_null();

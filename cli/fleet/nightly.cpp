@@ -78,7 +78,7 @@ void add_worker_options(CommandLine& line, NightlyArguments& arguments) {
                   "Seconds without a sign of life after which another worker takes over");
 }
 
-/// Adds the flags of replays. They belong to this process: flags from a database could come from a
+/// Adds the flags of replays. They are never read from the database, which could hold flags of a
 /// stranger.
 void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
   fleet::ReplayOptions& replay = arguments.night.replay;

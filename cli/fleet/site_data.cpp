@@ -40,7 +40,7 @@ std::string shortened(const std::string& text) {
   return text.size() <= kMost || end == std::string::npos ? text : text.substr(0, end) + " …";
 }
 
-/// Returns series that changed in earlier nights: only this night's summary says so.
+/// Returns the change points that this night found in earlier nights. They are only in its summary.
 std::vector<fleet::Event> turned_of(const fleet::Night& night) {
   std::vector<fleet::Event> turned;
   if (night.summary.empty()) {

@@ -32,7 +32,7 @@ double change_of(fleet::Connection& connection, const fleet::Result& newest) {
                                : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Returns NaN if one of them is not a date, as for a night that has not ended.
+/// Returns the seconds between two dates. NaN if one is not a date, as for a night in progress.
 double seconds_between(const std::string& from_utc, const std::string& to_utc) {
   const auto seconds_of = [](const std::string& utc) {
     std::tm parts{};

@@ -70,7 +70,7 @@ class Verifier {
     }
   }
 
-  /// Returns whose report an object is; only the database knows.
+  /// Describes the report in an object by its job, platform and night, from the database.
   std::string report_of(const std::string& object) {
     const fleet::Rows rows = connection_.query(
         "SELECT benchmark_hash, platform, night FROM result WHERE report = $1 ORDER BY id LIMIT 1",
@@ -85,7 +85,7 @@ class Verifier {
                        rows.front().text(1), rows.front().integer(2));
   }
 
-  /// Checks that an intact file is the benchmark that the database says.
+  /// Checks that an intact file holds the benchmark that the database records for it.
   void check_benchmark(const fleet::Benchmark& row) {
     if (!store_.fault_of(row.object).empty()) {
       return;  // already reported

@@ -26,7 +26,7 @@ struct GenerateArguments {
   bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
-  std::vector<int> kernel_architectures;  ///< Triton's kernels are compiled for these: 90 of sm_90
+  std::vector<int> kernel_architectures;  ///< GPUs of --kernels: 90 for sm_90
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
   std::string names_path;      ///< file of the obfuscated names; empty: beside the output

@@ -15,7 +15,7 @@
 
 namespace understudy::cli {
 
-// Changes to a benchmark: other sizes, no names.
+// Changes to a benchmark: its batch size, its names, its kernels.
 
 /// Values FROM:TO of --batch and --size; at most one of them may be set.
 struct BatchTexts {
@@ -32,8 +32,8 @@ struct Hidden {
   std::string names_path;      ///< file of the original names
   generator::Obfuscated what;  ///< without its benchmark, which was moved out
 };
-/// Throws Error (usage) without `output`, or with a folder for Chakra traces. The file of names is
-/// written beside the benchmark, and other outputs are made from the benchmark later.
+/// Throws Error (usage) if `output` is empty, since the file of names is written beside the
+/// benchmark, or if `chakra_folder` is set: Chakra traces can be made from the benchmark later.
 void refuse_obfuscation(const std::string& output, const std::string& chakra_folder);
 /// Removes the original's names from the benchmark, and writes the list of replacements for the
 /// owner.
@@ -41,7 +41,7 @@ void refuse_obfuscation(const std::string& output, const std::string& chakra_fol
 
 /// All changes to a benchmark.
 struct Changes {
-  /// With another batch size.
+  /// Result of --batch or --size.
   struct Batched {
     generator::BatchSize size;
     generator::BatchedBench bench;  ///< without its benchmark, which was moved out
@@ -66,7 +66,7 @@ struct KernelsMade {
     std::string why;
   };
   std::string compiler;     ///< "Triton 3.6.0"
-  std::size_t kernels = 0;  ///< with machine code for at least one GPU
+  std::size_t kernels = 0;  ///< kernels with machine code for at least one GPU
   std::size_t cubins = 0;
   std::uint64_t bytes = 0;     ///< total size of the cubins
   std::uint64_t launches = 0;  ///< kernel instructions of all ranks that have machine code

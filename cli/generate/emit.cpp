@@ -21,7 +21,7 @@ using emitter::Missing;
 using emitter::Project;
 using pages::counts, pages::facts_at, pages::percents, pages::table_at, pages::texts;
 
-/// Accepts a new folder, an empty one, or the folder of an earlier project.
+/// Throws Error (usage) unless the folder is new, empty or that of an earlier project.
 void refuse_folder(const fs::path& folder) {
   const bool is_there = fs::exists(folder);
   const bool is_ours = fs::exists(folder / "README.md") && fs::exists(folder / "bench");

@@ -116,7 +116,7 @@ std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
   return ops;
 }
 
-/// Shows the operators on pages. In texts and data `inspect --ops` shows them.
+/// Shows the operators, on HTML pages only. Text and data have them with `inspect --ops`.
 Section operators_section(const Bench& bench) {
   Section section{"operators", "Operators", {}};
   for (const auto& [by, id] :

@@ -82,7 +82,8 @@ class ReportCheck {
     }
   }
 
-  /// Checks the original's steps against the benchmark: the slowest of the replayed ranks.
+  /// Checks that the original's steps are those of a rank of the benchmark: a report has the
+  /// slowest replayed rank's.
   void check_original(const Bench& bench) const {
     const et_schema::OriginalStep& original = report_.total.original;
     check_recorded(

@@ -41,7 +41,7 @@ std::int64_t bytes_of(const Program& program, const std::vector<SlotId>& slots) 
   return bytes;
 }
 
-/// Returns how the trace records a reduction: its text, or the meaning of a label.
+/// Returns how a reduction is known: `why`, "recorded" if `why` is empty, or "not recorded".
 Json told_by(const std::string& reduce_op, const std::string& why) {
   return reduce_op.empty() ? Json("not recorded") : Json(why.empty() ? "recorded" : why);
 }

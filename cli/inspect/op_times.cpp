@@ -57,8 +57,8 @@ bool names_a_part(const Node& node) {
          !node.name.starts_with("gloo:");
 }
 
-/// Returns by node, for labels of a backward pass, the forward node whose modules apply; else
-/// kNoNode.
+/// Returns an element for each node. For the label around a backward operator: the forward node
+/// whose modules also apply to the label. For all other nodes: kNoNode.
 std::vector<NodeIndex> causes_of(const Trace& trace) {
   const std::vector<NodeIndex> forwards = generator::find_forwards(trace);
   const std::vector<NodeIndex> producers = generator::find_gradient_producers(trace);

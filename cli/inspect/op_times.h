@@ -35,7 +35,7 @@ struct OpRow {
   std::int64_t device_ns = 0;  ///< device time of their own launches
 };
 
-/// One rank's operators, or all ranks'.
+/// Operators of one rank, or of all ranks.
 struct RankOps {
   GroupBy by = GroupBy::kName;
   std::vector<OpRow> rows = {};  ///< by decreasing time (on the device if any), then calls

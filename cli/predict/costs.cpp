@@ -93,8 +93,8 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
                     {"device", predictor::to_string(modelled_->device())}};
 }
 
-/// A page that the hypervisor has reclaimed in between costs six times as much
-/// (docs/results/fidelity-2-cores.md).
+/// Adds the time of the recorded page faults. The interval's upper bound is a page that the
+/// hypervisor has reclaimed: it costs six times as much (docs/results/fidelity-2-cores.md).
 void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostParts& parts) {
   constexpr double kLeast = 0.5;
   constexpr double kMost = 6;

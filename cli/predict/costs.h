@@ -21,13 +21,13 @@ namespace understudy::cli {
 /// The costs that the arguments select, and their sources.
 class ChosenCosts {
  public:
-  /// `job`, as recorded, must outlive this object. It must outlive the use of the job's programs:
-  /// host programs are placed on the platform's device. Throws Error (bad input) for the platform
-  /// file, Error (usage) without recorded times or for an unknown device.
+  /// `job`: the recorded job, which must outlive this object. If the platform's device is a GPU,
+  /// programs of a CPU are replaced in `job` by programs that this object owns. Throws Error (bad
+  /// input) for the platform file, Error (usage) without recorded times or for an unknown device.
   ChosenCosts(const PredictArguments& arguments, predictor::Job& job);
 
   [[nodiscard]] const predictor::Costs& costs() const { return *costs_; }
-  /// For the prediction's `platform`.
+  /// Returns the entries of the prediction's `platform`.
   [[nodiscard]] const std::map<std::string, std::string>& platform() const {
     return platform_text_;
   }

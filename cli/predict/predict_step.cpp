@@ -260,7 +260,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   plain_options.single_stream = false;
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
-  et_schema::Prediction played;  // the recorded steps, if recorded
+  et_schema::Prediction played;  // of the recorded steps; else empty
   if (arguments.recorded && !world) {
     played = predictor::prediction_of(job, simulation);
     play_recorded_steps(job, simulation, played);

@@ -100,7 +100,7 @@ void ReplayJob::end_others(int status) {
 void ReplayJob::confine() {
   const std::optional<backends::Launch> launch = backends::launched();
   const int ranks = launch ? std::max(launch->world_size, 1) : 1;
-  SandboxNeeds needs{.has_ranks = launch && launch->world_size != 1,  // 0: MPI knows
+  SandboxNeeds needs{.has_ranks = launch && launch->world_size != 1,  // 0: only MPI knows it
                      .has_gpu = arguments_.options.device != "cpu",
                      .starts_programs = !is_one_benchmark({arguments_.input})};
   if (!arguments_.trace_path.empty()) {

@@ -43,7 +43,7 @@ class ReplayJob {
   void confine();
   void join_launcher();
   void check_rank() const;
-  /// Throws if ranks would run different things: they would wait for each other forever.
+  /// Throws if the ranks' arguments differ: the ranks could wait for each other forever.
   void check_alike();
   /// Throws if `mine` differs from rank 0's value.
   void check_same(const std::string& mine, const char* summary, const std::string& field,
@@ -54,7 +54,8 @@ class ReplayJob {
   void refuse_outputs() const;
   [[nodiscard]] std::vector<NamedOutput> outputs() const;
   void check_world_size() const;
-  /// A part of a job's ranks must replay one at a time, or without communication.
+  /// Throws unless a partial benchmark is replayed as one rank alone, or on all its ranks without
+  /// communication.
   void check_partial() const;
   [[nodiscard]] int run_ranks();
   [[nodiscard]] int sweep();

@@ -15,7 +15,8 @@ void check_simulated_comms(const ReplayArguments& arguments, int processes);
 /// Durations of a rank's communications.
 struct CommTimes {
   std::vector<std::int64_t> ns;  ///< by communication, in the order of et_schema::CommOrder
-  /// Recorded communications that no rank was seen to wait for; estimated by the others' rate.
+  /// Number of communications whose recorded time is unknown because no rank waited for them.
+  /// Their times are estimated from the rate of the others.
   std::size_t guessed = 0;
 };
 

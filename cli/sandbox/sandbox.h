@@ -19,7 +19,7 @@ struct SandboxNeeds {
   std::vector<std::string> folders = {};  ///< folders in which the process makes files and folders
   bool has_ranks = false;                 ///< the process communicates with other processes
   bool has_gpu = false;
-  bool starts_programs = false;  ///< until deny_programs(); the programs may signal each other
+  bool starts_programs = false;  ///< only until deny_programs(); they may signal each other
   bool is_of_thread = false;     ///< applies to the calling thread and its descendants only
 };
 

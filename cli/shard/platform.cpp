@@ -104,8 +104,8 @@ void ShardPlatform::read(const ShardArguments& arguments) {
   name_ = std::filesystem::path(path).filename();
 }
 
-/// Prefers rows of whole tables, which include the repetitions among lookups, to rows of single
-/// operators.
+/// Reads the costs of embedding tables. Prefers rows of whole tables to rows of single operators:
+/// they include the effect of repeated lookups.
 void ShardPlatform::read_embeddings(const std::string& path) {
   if (!platform_.sections.contains("embeddings")) {
     std::set<std::string> names;

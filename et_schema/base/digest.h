@@ -5,8 +5,8 @@
 
 namespace understudy::et_schema {
 
-/// Returns the SHA-256 of the bytes as 64 hexadecimal digits. Safe for untrusted bytes: two texts
-/// of the same digest cannot be found.
+/// Returns the SHA-256 of the bytes as 64 hexadecimal digits. Safe for untrusted bytes: nobody can
+/// construct two texts with the same digest.
 [[nodiscard]] std::string digest_of(std::string_view bytes);
 
 /// Returns the digest of a file. Throws Error (bad input) if it cannot be read.
@@ -15,7 +15,8 @@ namespace understudy::et_schema {
 /// Returns true for 64 hexadecimal digits in lower case.
 [[nodiscard]] bool is_digest(std::string_view text);
 
-/// Returns the HMAC-SHA-256 of the text as 64 hexadecimal digits. Requires the key.
+/// Returns the HMAC-SHA-256 of the text as 64 hexadecimal digits. It cannot be computed
+/// without the key.
 [[nodiscard]] std::string keyed_digest(std::string_view key, std::string_view text);
 
 /// Returns 64 random hexadecimal digits that cannot be predicted.

@@ -8,8 +8,8 @@
 
 namespace understudy::et_schema {
 
-/// Names of the values 0 to kLast of an enumeration, in order. Does not compile with too few or
-/// many.
+/// Names of the values 0 to kLast of an enumeration, in order. Does not compile with too few or too
+/// many names.
 ///
 ///     constexpr EnumNames<Sandbox::kOff> kNames("auto", "on", "off");
 template <auto kLast>

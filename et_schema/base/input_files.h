@@ -14,10 +14,10 @@ namespace understudy::et_schema {
 struct ReadLimits {
   std::uint64_t max_file_bytes = std::uint64_t{4} << 30U;    ///< one uncompressed file
   std::uint64_t max_total_bytes = std::uint64_t{64} << 30U;  ///< all files of one input
-  std::uint64_t max_ratio = 200;  ///< uncompressed ÷ compressed, above 64 MiB
-  /// Unpacked bytes that may be in memory at a time: of all traces together, or any other file.
+  std::uint64_t max_ratio = 200;  ///< uncompressed ÷ compressed; checked above 64 MiB
+  /// Unpacked bytes that may be in memory at a time: all traces together, or one other file.
   std::uint64_t max_held_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::optional<std::uint64_t> available_bytes = {};  ///< source of max_held_bytes
+  std::optional<std::uint64_t> available_bytes = {};  ///< max_held_bytes derives from it
   int processes = 1;  ///< number of processes that share this memory
 };
 

@@ -114,7 +114,7 @@ class JsonWriter {
     describe(inner);
     object_[key] = inner.take();
   }
-  /// Writes a list of such objects: calls `describe` with writer (or reader) and item of each.
+  /// Writes a list of such objects: calls `describe` with each item and its writer (or reader).
   void list(const char* key, const auto& items, const auto& describe) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const auto& item : items) {
@@ -173,7 +173,7 @@ class JsonReader {
   JsonField object_;
 };
 
-/// Returns the double whose shortest text is that of the float.
+/// Returns the double with the same shortest decimal text as the float.
 [[nodiscard]] double shortest(float value);
 
 template <typename T>

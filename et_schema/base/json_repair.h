@@ -22,7 +22,7 @@ struct RepairedObject {
 /// Reads the object that begins with the "{" at `begin` and repairs it: escapes a "name" that was
 /// written unescaped (quotes, newlines, backslashes, bytes that are not UTF-8), adds missing
 /// commas, removes trailing ones, and turns bare nan and inf into null. Anything else is unchanged.
-/// A name ends before one of `keys`. Linear in the length of the object.
+/// An unescaped name ends before the first of `keys` that follows it. Takes linear time.
 [[nodiscard]] RepairedObject repair_object(std::string_view json, std::size_t begin,
                                            std::span<const std::string_view> keys);
 

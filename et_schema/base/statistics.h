@@ -7,7 +7,8 @@ namespace understudy::et_schema {
 
 // Statistics of plain numbers, one convention for all parts.
 
-/// Interpolates linearly between closest ranks of sorted samples; q in [0, 1]. Null without any.
+/// Interpolates linearly between closest ranks of sorted samples; q in [0, 1]. Null without
+/// samples.
 [[nodiscard]] std::optional<double> percentile(const std::vector<double>& sorted, double q);
 /// Returns the middle sample, or the mean of the middle two. Null without samples.
 [[nodiscard]] std::optional<double> median(std::vector<double> samples);

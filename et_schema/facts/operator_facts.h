@@ -22,11 +22,11 @@ enum class Meaning : std::uint8_t {
   kClass,  ///< class numbers below the size of dimension 1 of `of` (0 if it has one dimension), or
            ///< ignore_index
   kLabel,  ///< class numbers from 1 to below the bound; 0 is the blank
-  kMonotone,  ///< integers below the bound that never decrease
-  kOffsets,   ///< monotone, ending at the bound
-  kEnds,      ///< end of each group of rows: monotone; the last is the number of the groups' rows
-  kLengths,   ///< adds up to the bound
-  kLengthsOfResult,  ///< adds up to dimension `dim` of the first result
+  kMonotone,         ///< integers below the bound that never decrease
+  kOffsets,          ///< monotone, ending at the bound
+  kEnds,             ///< end of each group: monotone; the last is the size of the divided dimension
+  kLengths,          ///< the sum is the bound
+  kLengthsOfResult,  ///< the sum is the size of dimension `dim` of the first result
   kSortedLengths,    ///< descending; the first is the size of the second result, the sum is the
                      ///< number of rows of the first
   kBatchSizes,    ///< descending; the first is the batch (dimension `dim` of `of`, or of the first
@@ -39,8 +39,8 @@ enum class Meaning : std::uint8_t {
   // masks
   kSelectsResult,  ///< non-zero in as many places as dimension 0 of the first result has elements
   kSelectsAll,     ///< true in as many places as tensor `of` has elements
-  kCondition,  ///< for where(): without values like kSelectsResult, otherwise it chooses between
-               ///< the values
+  kCondition,  ///< of where(): as kSelectsResult if it is the only argument, otherwise it chooses
+               ///< between values
   kHides,      ///< true for hidden elements; never for a whole row
   kShows,      ///< true for elements that are not hidden
   kKeepMask,   ///< true with the keep probability of a dropout
@@ -121,7 +121,7 @@ enum class BatchRule : std::uint8_t {
   kLikeSecond,        ///< the first result has the second tensor's shape
   kLikeNextThree,     ///< results have the shapes of the second to fourth tensors
   kSelectedRows,      ///< one row per index
-  kPartBackward,      ///< a slice's gradient, in a tensor of the whole's sizes
+  kPartBackward,      ///< gradient of a slice, with the sizes of the sliced tensor
   kComplexOfPairs,    ///< the last dimension is removed
   kPairsOfComplex,    ///< a last dimension is added
   kReshape,           ///< the same elements in other dimensions
@@ -130,10 +130,10 @@ enum class BatchRule : std::uint8_t {
   kExpand,            ///< dimensions of one element are repeated
   kFactory,           ///< numbers among the arguments are the sizes
   kProduct,           ///< product of matrices, or of batches of them
-  kProductAndAddend,  ///< the same, after an addend
+  kProductAndAddend,  ///< the same; the first argument is an addend
   kLinear,            ///< product of rows and weights
   kReduce,            ///< summed dimensions are removed
-  kLeading,           ///< the leading dimension of arguments and results
+  kLeading,           ///< the leading dimension of all arguments and results
   kConstant,          ///< results do not grow: gradients of weights
   kLookup,            ///< one row per index
   kSparseIndices,     ///< one column per element of a sparse tensor
@@ -178,7 +178,7 @@ struct OperatorFacts {
   bool fills = false;           ///< writes one number everywhere
   bool draws = false;           ///< draws random numbers
   bool leaves_range = false;    ///< integers may leave their input's range
-  bool counts = false;          ///< values other than a mask decide the shape of its results
+  bool counts = false;          ///< values of an argument that is no mask decide its results' shape
   bool joins_masks = false;     ///< combines two masks element by element
   bool negates_mask = false;    ///< inverts a mask
   bool keeps_positive = false;  ///< the result is above zero if the first argument is well above it

@@ -74,8 +74,8 @@ struct MapFile {
 };
 
 enum class MapPlace : std::uint8_t {
-  kFirst,         ///< before all others: rows of a user's file
-  kBeforeBuiltIn  ///< after rows of files: rows of a benchmark
+  kFirst,         ///< rows of a user's file: before all others
+  kBeforeBuiltIn  ///< rows of a benchmark: after rows of files, before built-in rows
 };
 
 /// Rows in order: the first row that fits an operator is used.

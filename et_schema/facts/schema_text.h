@@ -10,8 +10,8 @@ namespace understudy::et_schema {
 /// "aten::add.Tensor(Tensor self, …) -> Tensor" → "aten::add.Tensor".
 [[nodiscard]] std::string_view operator_name(std::string_view schema);
 
-/// "aten::add.Tensor" → "aten::add". A name without a namespace is no operator's and stays
-/// unchanged.
+/// "aten::add.Tensor" → "aten::add". Returns a name without a namespace unchanged: it is not the
+/// name of an operator.
 [[nodiscard]] constexpr std::string_view without_overload(std::string_view name) {
   const std::size_t space = name.find("::");
   return space == std::string_view::npos ? name : name.substr(0, name.find('.', space));

@@ -23,8 +23,9 @@ void for_each_instruction(Instructions& instructions, const Visitor& visit) {
 }
 
 /// Returns true if the body makes all results of its operator and writes all that the operator
-/// writes. The body of a kernel that calls no operators (fbgemm's lookup, a recurrent layer,
-/// oneDNN's convolution, randperm into a given tensor) has only allocations and changes of shape.
+/// writes. Returns false if the operator computes in a kernel of its own (fbgemm's lookup, a
+/// recurrent layer, oneDNN's convolution, randperm into a given tensor): its body then has only
+/// allocations and changes of shape.
 [[nodiscard]] bool body_makes_results(const Program& program, const Instruction& instruction);
 
 }  // namespace understudy::et_schema

@@ -34,19 +34,19 @@ enum class CommSizes : std::uint8_t {
   kInputPerRank,    ///< for each output an input to each rank, as large as that rank's output
   kOutputOfAll,     ///< output i holds all ranks' inputs i; the same on all ranks
   kInputOfAll,      ///< input i holds all ranks' outputs i; the same on all ranks
-  kOutputsOfRoot,   ///< one input; on the root an output from each rank
-  kInputsOfRoot,    ///< one output; on the root an input to each rank
-  kEqualParts,      ///< one tensor each way, cut in equal parts; or a tensor to and from each rank
-  kSplits,          ///< one tensor each way, cut by split sizes
+  kOutputsOfRoot,   ///< one input; the root also has an output from each rank
+  kInputsOfRoot,    ///< one output; the root also has an input to each rank
+  kEqualParts,      ///< one input and one output, cut in equal parts; or one of each for each rank
+  kSplits,          ///< one input and one output, cut by split sizes
   kMessage,         ///< any number of tensors, to or from one peer
   kNone,            ///< no tensors
   kNoCommunication  ///< nothing is sent; backends are not called
 };
 
-/// Which tensors' bytes are nccl-tests' size of a call.
+/// The tensors whose bytes nccl-tests counts as the size of a call.
 enum class CommBytes : std::uint8_t { kInputs, kOutputs, kInputsOfAllRanks, kOutputsOfAllRanks };
 
-/// nccl-tests' factor from algorithm bandwidth to bus bandwidth for n ranks.
+/// Bus bandwidth ÷ algorithm bandwidth for n ranks, as in nccl-tests.
 enum class BusFactor : std::uint8_t {
   kOnce,     ///< 1
   kRing,     ///< (n - 1) / n
@@ -68,7 +68,7 @@ enum class CommPattern : std::uint8_t {
 /// does not compile. docs/design.md, "Where to add what", lists what else a new kind needs.
 struct CommTraits {
   CommKind kind;
-  std::string_view type_name;                ///< in emitted programs; empty: they cannot call it
+  std::string_view type_name;                ///< in emitted programs; empty: not callable there
   std::array<std::string_view, 4> recorded;  ///< record_param_comms' names; the first is canonical
   std::array<C10dName, 7> c10d;              ///< both namespaces, c10d:: and _c10d_functional::
   /// Names in other tools' measurements (nccl-tests, PARAM), in lower case, letters only.

@@ -30,7 +30,7 @@ enum class CommKind : std::uint8_t {
 };
 inline constexpr std::size_t kCommKinds = static_cast<std::size_t>(CommKind::kInit) + 1;
 
-/// GPUs of a common node: the number of ranks per node if it is not known.
+/// Number of ranks per node that is assumed if it is unknown: a common node has 8 GPUs.
 inline constexpr int kUsualRanksPerNode = 8;
 
 enum class ReduceOp : std::uint8_t { kSum, kAvg, kProduct, kMin, kMax, kBand, kBor, kBxor };
@@ -71,8 +71,8 @@ struct CommOrder {
   /// Turns for backends that complete communications one at a time: a permutation of 0, 1, …. All
   /// ranks of a job use one order, which is the program's unless that would deadlock.
   std::vector<std::uint32_t> turns;
-  /// True for a send that the program joins before its receive can have started. Its data must be
-  /// buffered, since no transport guarantees that.
+  /// True for a send that the program joins before its receive can have started. The replayer must
+  /// buffer the data of such a send, since transports do not guarantee to do so.
   std::vector<bool> kept_apart;
   bool operator==(const CommOrder&) const = default;
 };

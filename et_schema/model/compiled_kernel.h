@@ -49,9 +49,9 @@ struct CompiledKernel {
   bool operator==(const CompiledKernel&) const = default;
 };
 
-/// Parses the text behind the arguments of a compiled graph's C++ kernel, which has a word for
-/// each: "r" (read), "w" (written), "rw" (both) or "-" (a number). Returns nothing if the number of
-/// words differs.
+/// Parses the text that follows the arguments of a compiled graph's C++ kernel. The text has a word
+/// for each argument: "r" (read), "w" (written), "rw" (both) or "-" (a number). Returns nothing if
+/// the number of words is not `arguments`.
 [[nodiscard]] std::optional<std::vector<std::string_view>> kernel_roles(std::string_view text,
                                                                         std::size_t arguments);
 
@@ -71,8 +71,8 @@ struct KernelLaunch {
 [[nodiscard]] std::optional<std::size_t> parameter_bytes(std::string_view type);
 
 /// Returns the build for a device of this compute capability: the highest with the same major
-/// version and at most its minor version. From 9.0 on, Triton compiles for one architecture only
-/// ("sm_90a"), so only the same one runs. Null if there is none.
+/// version and at most its minor version. From 9.0 on, Triton's code runs on one architecture only
+/// ("sm_90a"), so the minor version must be equal, too. Returns null if no build fits.
 [[nodiscard]] const KernelBuild* find_build(const CompiledKernel& kernel, int architecture);
 
 }  // namespace understudy::et_schema

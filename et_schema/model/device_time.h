@@ -28,7 +28,7 @@ void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 [[nodiscard]] std::vector<DeviceTime> device_times(
     const Program& program, const std::function<std::string(const Instruction&)>& fate_of);
 
-/// Returns the sums over programs or ranks.
+/// Sums the lists of several programs or ranks by kernel class and fate.
 [[nodiscard]] std::vector<DeviceTime> sum_of(const std::vector<std::vector<DeviceTime>>& parts);
 
 }  // namespace understudy::et_schema

@@ -18,7 +18,7 @@ enum class Loss : std::size_t {
   kEscapedNames,       ///< names with control characters: written as \u001b
   kTruncatedFiles,     ///< files cut off before their end
   kMissingNodes,       ///< thread roots, parents and dependencies that the file lacks
-  kTruncatedLists,     ///< lists that the observer cuts
+  kTruncatedLists,     ///< lists that the observer cut short
   kPlaceholderValues,  ///< arguments recorded as <Tag> only: generator, stream, storage, object
   kLostDoubles,        ///< epsilons recorded as 0.0 (six decimals): set to the operator's default
   kUnknownDtypes,      ///< tensors of an unknown dtype
@@ -48,24 +48,24 @@ enum class Loss : std::size_t {
   // linking a profile
   kRepairedParents,       ///< nodes whose parent was corrected by the profile's intervals
   kUnjoinedNodes,         ///< operators of the step that only the trace or only the profile has
-  kDissimilarSteps,       ///< profiled steps that called other operators: their times are unused
+  kDissimilarSteps,       ///< profiled steps with other operators than the trace's: times unused
   kUnlinkedDeviceEvents,  ///< device events whose launching operator is unknown
   kLinkedByExternalId,    ///< device events whose operator only "External id" shows
   kUnlinkedFaultCounts,   ///< profiles with page-fault counts whose steps differ from the trace's
   kOtherRegions,         ///< compiled regions or graphs that only the trace or only the profile has
   kUnknownSparse,        ///< sparse tensors made before the step without recorded content
   kUnjoinedIndices,      ///< recorded uses of indices that match no call of the trace
-  kUnlinkedProfile,      ///< profiles without the observer whose steps differ from the trace's
+  kUnlinkedProfile,      ///< profiles without the observer, of other steps than the trace's
   kAssumedLayouts,       ///< tensors made before the step without strides: taken as contiguous
   kNoDeviceEvents,       ///< profiles without device events of a step that used a device
   kUnknownDeviceEvents,  ///< device events of an unknown category
-  kCutOffSamples,        ///< operators of a profiled step with incomplete kernel events
+  kCutOffSamples,        ///< operators of a profiled step that lack a launched kernel's event
   kGraphDifferences,     ///< device events that only the eager step or its graphed run has
   kMissingRanks,         ///< ranks of the job that are not in the benchmark
   kOtherSteps,           ///< ranks whose step has another name than the first rank's
   kForeignRanks,         ///< ranks of another capture or job than the first rank's
   // reading a Chakra trace
-  kStaleControlEdges,  ///< control dependencies of a file where some cannot be parents
+  kStaleControlEdges,  ///< unused control dependencies: some point to later or device nodes
   kTimeOnlyNodes,      ///< nodes with a time but no operator
   kMadeUpBuffers,      ///< communication with a size but no tensors
   kAssumedStarts,      ///< durations without start times

@@ -19,7 +19,7 @@ struct MeasurementUse {
   std::uint64_t restores = 0;       ///< during measured iterations and timing passes
   std::uint64_t restore_every = 0;  ///< iterations from one restore to the next; 0: never
   std::string restore_reason;       ///< why `restore_every` has its value
-  /// CPUs that other processes used of those available to this process: mean over the measured
+  /// How many of the CPUs available to this process other processes used: mean over the measured
   /// iterations. A job has the highest value of its hosts; unset for a rank.
   std::optional<double> foreign_cpus = {};
   bool operator==(const MeasurementUse&) const = default;

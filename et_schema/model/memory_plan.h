@@ -19,8 +19,8 @@ struct LiveTensor {
   std::optional<std::size_t> maker;  ///< index of the instruction that made it; unset for externals
 };
 
-/// The memory that a program's tensors need by the lifetimes of its slots, with an allocator
-/// without overhead. Memory that operators allocate and free internally is left out.
+/// The memory that a program's tensors need, computed from the lifetimes of its slots. Leaves out
+/// the allocator's overhead, and memory that operators allocate and free internally.
 struct MemoryPlan {
   std::uint64_t external_bytes = 0;       ///< alive throughout
   std::uint64_t untouched_bytes = 0;      ///< part of external_bytes that no instruction uses

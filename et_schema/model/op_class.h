@@ -7,13 +7,13 @@
 
 namespace understudy::et_schema {
 
-/// Returns the class of an operator in reports by its name: one of op_classes(), "elementwise" if
-/// the name shows none. See docs/metrics.md.
+/// Returns an operator's class in reports, inferred from its name: one of op_classes(), or
+/// "elementwise" if the name shows no other. See docs/metrics.md.
 [[nodiscard]] std::string_view op_class(std::string_view op);
 
 /// Returns the class of a device's kernel, copy or fill by its name: one of op_classes(), or
-/// "other" if the name shows none, as for hand-written kernels. "compiled" are inductor's Triton
-/// kernels. Knows the names of CUDA's and ROCm's libraries and of PyTorch's own kernels. See
+/// "other" if the name shows none, as for hand-written kernels. Inductor's Triton kernels are
+/// "compiled". Knows the names of CUDA's and ROCm's libraries and of PyTorch's own kernels. See
 /// docs/metrics.md.
 [[nodiscard]] std::string_view kernel_class(std::string_view kernel);
 
@@ -21,7 +21,7 @@ namespace understudy::et_schema {
 /// "…_tf32f32_…", CUTLASS's "…_s1688gemm_…".
 [[nodiscard]] bool multiplies_tf32(std::string_view kernel);
 
-/// Returns all classes: "matmul", "convolution", …; "compiled" are kernels of compiled graphs.
+/// Returns all classes: "matmul", "convolution", …. Kernels of compiled graphs are "compiled".
 [[nodiscard]] std::span<const std::string_view> op_classes();
 
 /// Returns true if an operator, named with or without overload, returns uninitialized memory:

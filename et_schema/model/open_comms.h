@@ -21,8 +21,9 @@ namespace understudy::et_schema {
 /// communication's argument 0 is its inputs, 1 its outputs.
 [[nodiscard]] std::vector<SlotId> slots_of(const Instruction& instruction, std::size_t argument);
 
-/// Returns true if `wait` can be a wait for `call`: same sequence number, same group, and both or
-/// neither for a send or receive. A group or kind that the wait does not record matches any.
+/// Returns true if `wait` can be a wait for `call`: both record the same sequence number, and the
+/// group and the kind (message or collective) match. If the wait does not record its group or its
+/// kind, any group or kind matches.
 [[nodiscard]] bool can_be_wait_of(const CommInfo& wait, const CommInfo& call);
 
 /// Returns the wait recorded behind a synchronous call. Some recorders write the call's start and
@@ -45,8 +46,8 @@ class OpenComms {
   void start_detached(std::uint32_t number);
 
   /// Removes and returns the calls that must be joined before these accesses. Reading a
-  /// communication's input joins nothing. A view joins a call that the program must wait for before
-  /// it uses the result, but not a call that only streams wait for (CommInfo::why).
+  /// communication's input joins nothing. A view of an output joins the call, unless CommInfo::why
+  /// is set: then the host need not wait before it makes the view.
   [[nodiscard]] std::vector<std::uint32_t> take_touched(const Touched& touched);
   /// Removes and returns the calls that a recorded wait joins. If the wait records its group: the
   /// calls of its group, sequence number and kind. Else, if it records a tensor: the calls that use

@@ -39,7 +39,7 @@ using AllowedOperators = std::set<std::string, std::less<>>;
 void refuse_operators(const Program& program, int rank, const std::string& file,
                       const AllowedOperators& allowed);
 
-/// The same for one operator with the schema of the target that runs it.
+/// Does the same for one operator. `schema` must be that of the operator that will run.
 void refuse_operator(std::string_view schema, const Instruction& instruction,
                      const AllowedOperators& allowed);
 

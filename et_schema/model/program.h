@@ -68,7 +68,7 @@ struct Slot {
   bool strides_recorded = false;  ///< if false, a replay does not check them
   std::int64_t offset = 0;        ///< in elements
   bool external = false;          ///< made before the run, on the external storage
-  bool wrapped_number = false;    ///< a Python scalar: a 0-dim tensor that does not promote
+  bool wrapped_number = false;    ///< a Python scalar: a 0-dim tensor that does not promote types
   bool sparse = false;            ///< recorded without storage but with elements: sparse or opaque
   /// Content of externals, pinned results and results of kernels; absent: the dtype's default rule.
   std::optional<ValueRule> value;
@@ -150,8 +150,8 @@ struct KernelClassTime {
   std::int64_t ns = 0;
   bool operator==(const KernelClassTime&) const = default;
 };
-/// Sorted by class; each class occurs once. The times give a device time's division among classes;
-/// they need not add up to it.
+/// Sorted by class; each class occurs once. The proportions of the times show how a device time is
+/// divided among classes; the times need not add up to it.
 using KernelClassTimes = std::vector<KernelClassTime>;
 
 /// When an instruction ran in the original and how long: medians over the profiled steps, without
@@ -187,10 +187,10 @@ struct HeapBlock {
 /// sizes or their order change.
 using HeapBlocksByInstruction = std::map<std::size_t, std::vector<HeapBlock>>;
 
-/// Node id of instructions that no node of the trace shows.
+/// Node id of instructions without a node in the trace.
 inline constexpr std::uint64_t kNoNodeId = 0;
 
-/// One thing the replayer does. `args` by kind:
+/// One action of a replay. `args` by kind:
 /// - kOp, kKernel: the recorded arguments, in the recorded schema's order. Two texts follow for a
 ///   kernel that a capture labelled: the arguments' roles ("r w rw -", - for a number), then the
 ///   generated file (C++) or the launch (Triton, see launch_of()). Memory that was allocated for
@@ -339,7 +339,7 @@ struct StreamWait {
 /// The profile that a program's times come from, and how much of it was found in the trace.
 struct RecordedProfile {
   std::string file;  ///< base name
-  /// Base name of the profile of graphs that device times come from; empty: they are from `file`.
+  /// Base name of the graphed run's profile if device times come from it; empty: from `file`.
   std::string graph_run = {};
   std::uint64_t bytes = 0;         ///< uncompressed
   std::uint64_t content_hash = 0;  ///< XXH3 of the uncompressed bytes
@@ -372,7 +372,7 @@ struct RecordedProfile {
   /// not record them (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
-  std::vector<DeviceWait> device_waits = {};  ///< in the step of device_work, by start
+  std::vector<DeviceWait> device_waits = {};  ///< of the step in device_work, by start
   /// By start; empty if the profile does not show events.
   std::vector<StreamWait> stream_waits = {};
   bool operator==(const RecordedProfile&) const = default;
@@ -394,9 +394,10 @@ struct Program {
   Selection selection;
   Losses losses;
   std::optional<RecordedProfile> profile;  ///< absent: no instruction has a timing
-  /// Only of instructions with a timing, and only if the profile shows memory. No list is empty.
+  /// Only instructions with a timing have lists, and only if the profile shows memory. No list is
+  /// empty.
   HeapBlocksByInstruction heap_blocks = {};
-  /// All device work of the step with the median length, by launch.
+  /// All device work of the step with the median length, ordered by launch.
   std::vector<DeviceWork> device_work = {};
   /// Machine code of the Triton kernels that instructions launch, by key; may lack some of them.
   std::vector<CompiledKernel> kernels = {};

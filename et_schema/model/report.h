@@ -64,7 +64,7 @@ struct Coverage {
   std::vector<NamedCount> pinned_outputs;  ///< no note
 };
 
-/// Numbers of tensors with at least one such element, found by the run's scans.
+/// Numbers of tensors in which the run's scans found at least one NaN, Inf or subnormal number.
 struct ValueHealth {
   std::uint64_t nan = 0;
   std::uint64_t inf = 0;
@@ -141,8 +141,8 @@ struct PaceUse {
   std::optional<double> unready_ms;       ///< Σ delay of unready issues per iteration
   std::optional<double> late_ms;          ///< mean delay of late issues
   std::optional<double> drift_median_us;  ///< issue − recorded start, each since the step's start
-  std::optional<double> drift_p99_us;     ///< of its magnitude
-  std::optional<double> drift_end_us;     ///< the same for the step's end: median over iterations
+  std::optional<double> drift_p99_us;     ///< of the drift's magnitude
+  std::optional<double> drift_end_us;     ///< drift of the step's end: median over iterations
   /// Σ recorded time of the device waits per iteration.
   std::optional<double> device_wait_recorded_ms;
   /// Σ measured time of the device waits per iteration; unset if there were none.

@@ -32,9 +32,9 @@ inline constexpr std::array<CoverageList, 5> kCoverageLists = {{
 /// How the ranks' figures are combined into the job's.
 enum class OverRanks : std::uint8_t {
   kSum,       ///< known if every rank's figure is known
-  kLargest,   ///< of those that are known
-  kSmallest,  ///< of those that are known
-  kFarthest   ///< from zero, of those that are known: a drift may have either sign
+  kLargest,   ///< the largest known figure
+  kSmallest,  ///< the smallest known figure
+  kFarthest   ///< the known figure farthest from zero: a drift may have either sign
 };
 
 /// A count or figure of a part of the report: its key, which ends with its unit, and its label in
@@ -152,7 +152,7 @@ inline constexpr std::array<CountRow<WaitUse>, 6> kWaitCounts = {{
      "recorded waits of a stream without counterpart here"},
 }};
 
-/// All ranks measure the same iterations.
+/// Not summed, since all ranks measure the same iterations.
 inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
     {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},
     {"restores", &MeasurementUse::restores, OverRanks::kLargest,

@@ -66,10 +66,10 @@ struct SparseUse {
   bool operator==(const SparseUse&) const = default;
 };
 
-/// Values that scripts/capture records in a step of its own beside the traced one (docs/formats.md,
-/// rank-R.indices.json).
+/// Properties of tensors' values, which scripts/capture records in a separate step from the traced
+/// one (docs/formats.md, rank-R.indices.json).
 struct IndexUses {
-  /// Calls by operator that the recorder saw; it does not see the operators that these call.
+  /// Number of calls by operator. The recorder does not see operators that other operators call.
   std::map<std::string, std::uint64_t> calls;
   std::vector<IndexUse> uses;
   std::vector<ZeroUse> zeros;

@@ -18,7 +18,7 @@ namespace understudy::et_schema {
 [[nodiscard]] bool is_contiguous(const Slot& slot);
 
 /// Returns the number of storage elements from the slot's first to its last, both included; 0 if
-/// the slot is empty. That is fewer than the slot's elements if strides repeat some, more if
+/// the slot is empty. The number is below element_count() if strides repeat elements, above it if
 /// strides skip some. A dimension without a stride (sparse tensors) repeats its elements.
 [[nodiscard]] std::int64_t extent_elements(const Slot& slot);
 

@@ -161,8 +161,8 @@ struct CaptureOrigin {
   std::string file;             ///< that capture.json
   std::string id;               ///< of the capture
   std::int64_t world_size = 1;  ///< ranks of the job
-  std::optional<int> rank;      ///< this trace's rank; absent: the list does not have it
-  bool is_same_file = true;     ///< false: the list names another trace with this name
+  std::optional<int> rank;      ///< this trace's rank; absent: capture.json does not list it
+  bool is_same_file = true;     ///< false: it lists another trace of the same name
 };
 
 /// When a node ran, according to the trace itself.

@@ -28,14 +28,14 @@ namespace understudy::et_schema {
                                           : program.profile->step_ns;
 }
 
-// Assumptions about tensors made before the step of which a trace records too little. Operators on
-// them do not count as exact (docs/metrics.md, "Coverage").
+// Assumptions about tensors that were made before the step, if the trace records too little about
+// them. Operators on such tensors do not count as exact (docs/metrics.md, "Coverage").
 
 /// ValueRule::why of the indices of a sparse tensor whose number of elements is assumed.
 inline constexpr std::string_view kAssumedElements = "assumed number of elements";
 
-/// Returns the assumed number of elements of a sparse tensor: 8 per index of the first dimension,
-/// as in the rows of a graph's matrix, but at most an eighth of `all` and at least 1.
+/// Returns the assumed number of elements of a sparse tensor: 8 per row, as in a graph's adjacency
+/// matrix, but at most an eighth of `all` and at least 1; 0 if `all` is 0.
 [[nodiscard]] constexpr std::int64_t assumed_elements(std::int64_t rows, std::int64_t all) {
   constexpr std::int64_t kElementsPerRow = 8;
   constexpr std::int64_t kSparsest = 8;

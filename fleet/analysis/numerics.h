@@ -26,13 +26,13 @@ template <typename Rows, typename MapOf>
 /// One vector per job.
 using Columns = std::vector<std::vector<double>>;
 
-/// Returns the non-negative weights with which the columns add up to `target` best (least squares).
-/// Coordinate descent on the normal equations, until no weight moves by more than 1e-10 of the
-/// largest.
+/// Returns the non-negative weights whose weighted sum of the columns is closest to `target` (least
+/// squares). Uses coordinate descent on the normal equations until no weight moves by more than
+/// 1e-10 of the largest.
 [[nodiscard]] std::vector<double> non_negative_least_squares(const Columns& columns,
                                                              const std::vector<double>& target);
 
-/// √Σ(Σ weight × column − target)².
+/// Returns √Σ(Σ weight × column − target)².
 [[nodiscard]] double residual_of(const Columns& columns, const std::vector<double>& weights,
                                  const std::vector<double>& target);
 

@@ -30,7 +30,7 @@ struct RatioInterval {
   double high = 1;
 };
 
-/// One benchmark on a platform, against the baseline.
+/// One benchmark on a platform, compared with the baseline.
 struct BenchmarkRatio {
   std::string job;
   double weight = 1;
@@ -40,14 +40,15 @@ struct BenchmarkRatio {
 
 struct ClassPart {
   std::string name;
-  double part = 0;  ///< share of the fleet's ratio − 1; negative if the class gains time
+  double part = 0;  ///< part of the ratio − 1; negative if the class takes less time
 };
 
 struct PlatformSummary {
   std::string platform;
-  std::size_t benchmarks = 0;  ///< with a time here and on the baseline
-  std::size_t predicted = 0;   ///< `benchmarks` with a predicted time
-  /// Benchmarks with a time of unknown interval: `ratio`'s interval lacks their noise.
+  std::size_t benchmarks = 0;  ///< benchmarks with a time on this platform and on the baseline
+  std::size_t predicted = 0;   ///< number of `benchmarks` with a predicted time
+  /// Number of `benchmarks` with a time whose interval is unknown. The interval of `ratio` does not
+  /// include the noise of these times.
   std::size_t without_interval = 0;
   double weight_covered = 0;  ///< share of the fleet's weight that `benchmarks` have
   RatioInterval ratio;        ///< weighted mean over `benchmarks`
@@ -59,7 +60,7 @@ struct PlatformSummary {
 
 struct PlatformComparison {
   std::string baseline;
-  std::size_t jobs = 0;    ///< with a benchmark; jobs of the same benchmark count once
+  std::size_t jobs = 0;    ///< jobs with a benchmark; jobs with equal benchmarks count once
   std::size_t common = 0;  ///< benchmarks that every platform has
   std::vector<PlatformSummary> platforms;  ///< the fastest first, the baseline among them
   /// P(platforms[i] is faster than platforms[i + 1]), over benchmarks that both have.

@@ -14,7 +14,7 @@ struct Candidate {
   std::string benchmark_hash;
   double weight = 1;
   double cost_s = 0;                          ///< of one replay
-  std::map<std::string, double> class_share;  ///< share of its time by class; adds up to 1
+  std::map<std::string, double> class_share;  ///< shares of its time by class; sum 1
   /// Other features, in any unit: shapes, communication, memory, time. All jobs must have the same.
   std::map<std::string, double> features;
   std::map<std::string, double> platform_ms;  ///< iteration time by platform
@@ -47,7 +47,7 @@ struct RatioCheck {
   double fleet = 1;            ///< the ratio over all jobs
   double subset = 1;           ///< the ratio over the subset
   double error = 0;            ///< |subset ÷ fleet − 1|
-  double random_median = 0;    ///< of random subsets of the same size, weighted alike
+  double random_median = 0;    ///< error of random subsets of this size, weighted alike
   double random_p90 = 0;
 };
 
@@ -55,7 +55,7 @@ struct Selection {
   std::string method;  ///< "greedy" or "k-medoids", whichever comes closer to the fleet's mix
   std::vector<SelectedJob> jobs;
   double mix_distance = 0;  ///< total variation distance of the time by class, subset against fleet
-  double other_mix_distance = 0;   ///< of the method that was not used
+  double other_mix_distance = 0;   ///< mix distance of the method that was not used
   double random_mix_distance = 0;  ///< median over random subsets
   double cost_s = 0;
   double error = 0;  ///< the largest of the errors on `choose_on` and twice the mix distance

@@ -19,8 +19,8 @@ struct SeriesChange {
   bool is_recovery = false;                   ///< back at the level before it became slower
 };
 
-/// Returns the changes in `results`, the oldest first, as described by the night that reported them
-/// or by later nights. Uses those of `events` that belong to this series.
+/// Returns the changes in `results`, the oldest first. The texts come from the `events` of this
+/// series, which the night of the change or a later night reported.
 [[nodiscard]] std::vector<SeriesChange> series_changes(const std::vector<Event>& events,
                                                        const std::vector<Result>& results);
 
@@ -29,8 +29,8 @@ struct SeriesChange {
 enum class SinceChange {
   kSlower,
   kFaster,
-  kBackFromSlower,    ///< became slower, which is over
-  kBackFromFaster,    ///< became faster, which is over
+  kBackFromSlower,    ///< became slower, but is not any more
+  kBackFromFaster,    ///< became faster, but is not any more
   kRecovered,         ///< as fast as before it became slower
   kBackFromRecovery,  ///< recovered, but is slower again
 };

@@ -33,15 +33,15 @@ struct Row {
   RowKind kind = RowKind::kOperator;
   std::string name;
   std::string detail;
-  std::optional<std::uint64_t> count_a, count_b;  ///< calls an iteration
-  std::optional<double> a_ms, b_ms;  ///< time an iteration; unset if a side lacks the row
+  std::optional<std::uint64_t> count_a, count_b;  ///< calls per iteration
+  std::optional<double> a_ms, b_ms;  ///< time per iteration; unset if a side lacks the row
   std::optional<double> change_ms;   ///< b_ms − a_ms
   std::optional<Ratio> ratio;        ///< of times by the clock
   std::optional<Ratio> beside_rest;  ///< part of `ratio` that neither clock nor classes explain
   std::optional<double> p;           ///< adjusted for the number of rows
   Verdict verdict = Verdict::kUnsure;
-  /// Reason for UNSURE, in up to three words; "beside the rest" for a change that times by the
-  /// clock do not show, because the whole machine changed; otherwise empty.
+  /// Reason for UNSURE, in up to three words. "beside the rest" if the verdict is a change relative
+  /// to the rest of the run that times by the clock do not show. Otherwise empty.
   std::string why;
 };
 
@@ -66,7 +66,7 @@ struct Comparison {
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };
 
-/// Returns whether the verdict of `row` counts for the whole comparison. Rows of operators' host
+/// Returns true if the verdict of `row` counts for the whole comparison. Rows of operators' host
 /// time do not count if `rows` has their device time.
 [[nodiscard]] bool decides(const std::vector<Row>& rows, const Row& row);
 

@@ -32,7 +32,7 @@ struct AdjustedLevels {
 
 /// Analysis of covariance (Fisher 1932): estimates within the runs how the row depends on each
 /// covariate, then computes its level in each run for equal covariates. docs/metrics.md, "Compare",
-/// has the formulas. Needs at least one run a side. O(samples).
+/// has the formulas. Needs at least one run per side. O(samples).
 [[nodiscard]] AdjustedLevels adjusted_levels(const std::vector<CovariateRun>& a,
                                              const std::vector<CovariateRun>& b);
 

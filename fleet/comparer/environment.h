@@ -11,7 +11,7 @@ namespace understudy::comparer {
 enum class Weight : std::uint8_t {
   kOther,     ///< another device, machine, number of threads or pace: all times may differ
   kVersion,   ///< another version of a component: the usual object of a comparison
-  kIncident,  ///< number of iterations, host's name: should not matter
+  kIncident,  ///< number of iterations, host name: should not matter
 };
 
 struct EnvironmentDifference {

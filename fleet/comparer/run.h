@@ -34,8 +34,8 @@ struct Series {
   RowKind kind = RowKind::kOperator;
   std::string name;         ///< "aten::mm", "matmul", "allreduce"; empty for iteration and gap
   std::string detail;       ///< class of an operator; group and size of a collective
-  std::uint64_t count = 0;  ///< calls an iteration; 0 if not applicable
-  std::vector<double> samples_ms;  ///< one an iteration, in order; finite and not negative
+  std::uint64_t count = 0;  ///< calls per iteration; 0 if not applicable
+  std::vector<double> samples_ms;  ///< one per iteration, in order; finite and not negative
   /// Only for the iteration: the speed probe before each sample. Empty if not measured.
   std::vector<double> speed_probe_ms = {};
 };
@@ -50,14 +50,14 @@ struct Run {
   std::string pace = "asap";           ///< "recorded", …: how operators were issued
   std::vector<std::string> filters;    ///< reports only: what narrowed the replay
   std::string interrupted_by;          ///< reports only: the signal that interrupted it; else empty
-  et_schema::Environment environment;  ///< of a report; of a profile only the device
+  et_schema::Environment environment;  ///< reports: complete; others: a few fields
   bool is_cut_off = false;             ///< profiles only: the file is truncated
   bool by_device = false;              ///< times of classes are device times
   bool has_sizes = false;              ///< profiles only: operators have their arguments' sizes
   std::uint64_t steps_left_out = 0;    ///< profiles only: steps that lost device events
   bool is_incomplete = false;  ///< profiles only: every step has lost or unknown device events
   std::uint64_t samples_left_out = 0;  ///< values that were not finite
-  /// et_schema::interruptions_per_s(): other programs ran on the same cores.
+  /// et_schema::interruptions_per_s(); high if other programs ran on the same cores.
   std::optional<double> switches_per_s;
 };
 
@@ -65,7 +65,7 @@ struct Run {
 /// iteration has one sample per operator, its reported mean.
 [[nodiscard]] Run run_of(const et_schema::Report& report, const std::string& file);
 
-/// Returns the rows of a prediction: one sample each, for operators of the rank that it lists.
+/// Returns the rows of a prediction, with one sample each. Operators are those of the slowest rank.
 [[nodiscard]] Run run_of(const et_schema::Prediction& prediction, const std::string& file);
 
 /// Returns the rows of a Kineto profile, whose device timeline is `device`: one sample for each
@@ -82,7 +82,7 @@ struct Run {
 /// becomes "aten::add".
 [[nodiscard]] Run without_overloads(const Run& run);
 
-/// Names of a run's operators.
+/// Returns the names of a run's operators.
 [[nodiscard]] std::set<std::string> operator_names(const Run& run);
 
 }  // namespace understudy::comparer

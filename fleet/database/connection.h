@@ -22,8 +22,8 @@ using Value = std::variant<std::monostate, std::int64_t, double, std::string>;
 /// Returns NULL for numbers that are not finite: databases differ in how they store them.
 [[nodiscard]] Value value_of(double number);
 
-/// One row of a result. Columns count from 0. SQLite allows any type in any column, so a damaged or
-/// edited file may hold an unexpected one: Error (bad input).
+/// One row of a result. Columns count from 0. SQLite allows any type in any column, so accessors
+/// throw Error (bad input) if a damaged or edited file holds another type.
 class Row {
  public:
   explicit Row(std::vector<Value> values, std::shared_ptr<const std::string> file = nullptr)
@@ -108,8 +108,8 @@ enum class Opening : std::uint8_t {
 /// True for "postgresql://…" and "postgres://…".
 [[nodiscard]] bool is_postgres_url(std::string_view url);
 
-/// Returns the address with its password replaced by "***", before the host or behind the question
-/// mark.
+/// Returns the address with its password replaced by "***", whether the password is before the host
+/// or a parameter after the question mark.
 [[nodiscard]] std::string without_password(const std::string& url);
 
 /// Returns the Error (bad input) for content that this program never writes. Sets the hint.

@@ -13,8 +13,8 @@ struct Tools {
   std::string generator;  ///< "generate 0.1.0": its version is part of a benchmark's key
 };
 
-/// How this process replays, from its command line alone: the database may have been written by
-/// somebody else and must not decide it.
+/// How this process replays. Set only from its command line: somebody else may have written the
+/// database, which must not decide how programs are run.
 struct ReplayOptions {
   bool generate_only = false;
   int iterations = 0;              ///< 0: the default of `replay`

@@ -44,13 +44,13 @@ void generate_step(StepContext& context, const WorkItem& item);
 /// Replays a benchmark and judges the result.
 void replay_step(StepContext& context, const WorkItem& item);
 
-/// Adds a replay on a platform, unless another benchmark of the same hash is replayed there: a
-/// night has one result of each.
+/// Adds a replay on a platform, unless a benchmark with the same hash is replayed there: a night
+/// has one result per hash and platform.
 void add_replay(Connection& connection, std::int64_t night, std::int64_t benchmark,
                 const std::string& platform);
 /// Adds a replay on each platform of the night.
 void add_replays(Connection& connection, std::int64_t night, std::int64_t benchmark);
-/// A job that broke keeps its last benchmark. Adds its replays if the store still has the file.
+/// Adds replays of the last benchmark of a job that broke, if the store still has the benchmark.
 void add_replays_of_broken(StepContext& context, const WorkItem& item, const Job& job);
 
 /// Claims work of these kinds until nothing is left that this platform can do. Waits while other

@@ -43,7 +43,7 @@ class NodeLock {
   /// launcher's daemon, which does not replay.
   void release();
 
-  /// UNDERSTUDY_NODE_LOCK if set, else one file for all users of the machine.
+  /// Returns UNDERSTUDY_NODE_LOCK if set, else the path of one file for all users of the machine.
   [[nodiscard]] static std::string default_path();
 
  private:

@@ -81,7 +81,7 @@ class WorkQueue {
 struct WorkCounts {
   std::size_t total = 0;
   std::size_t done = 0;
-  std::size_t left = 0;  ///< of the requested kinds, whoever on this platform does them
+  std::size_t left = 0;  ///< not done, of the requested kinds on this platform
 };
 [[nodiscard]] WorkCounts count_work(Connection& connection, std::int64_t night,
                                     const std::vector<std::string>& kinds,

@@ -24,8 +24,8 @@ struct Job {
   std::int64_t benchmark = 0;  ///< id of the newest one made from it; 0: none
   std::string benchmark_hash;  ///< of `benchmark`; empty: none
   std::string broken;          ///< why no benchmark could be made of the newest traces; else empty
-  std::string broken_key;  ///< key of the failed attempt, which need not be repeated; empty: the
-                           ///< failure may pass
+  std::string broken_key;      ///< benchmark_key() of an attempt that would fail again; empty: the
+                               ///< failure may pass
   std::int64_t broken_night = 0;  ///< night in which it broke
 };
 

@@ -54,17 +54,18 @@ void put_result(Connection& connection, const Result& result);
 /// Returns the newest result of each benchmark and platform, among benchmarks that jobs have now.
 /// Replays take precedence over predictions.
 [[nodiscard]] std::vector<Result> newest_results(Connection& connection);
-/// A benchmark on a platform. series_with_results(): those replayed in `since_night` or later.
+/// A benchmark on a platform.
 struct SeriesName {
   std::string benchmark_hash;
   std::string platform;
 };
+/// Returns the series that were replayed in `since_night` or later.
 [[nodiscard]] std::vector<SeriesName> series_with_results(Connection& connection,
                                                           std::int64_t since_night);
 /// Returns the platforms with replays of a benchmark.
 [[nodiscard]] std::vector<SeriesName> series_of_benchmark(Connection& connection,
                                                           const std::string& benchmark_hash);
-/// Clears the reports of earlier nights; keeps their figures. Returns their number.
+/// Clears the reports of nights before `before_night`; keeps the figures. Returns their number.
 std::uint64_t forget_reports(Connection& connection, std::int64_t before_night);
 /// Returns the objects that hold reports.
 [[nodiscard]] std::vector<std::string> report_objects(Connection& connection);

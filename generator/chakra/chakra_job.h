@@ -12,9 +12,9 @@
 
 namespace understudy::generator {
 
-/// Parts of a benchmark that a Chakra trace cannot hold. Each has a name for outputs.
+/// Parts of a benchmark that a Chakra trace cannot hold; info() returns their names in outputs.
 enum class ChakraLoss : std::size_t {
-  kBodies,        ///< operators below an operator
+  kBodies,        ///< recorded operators below an operator
   kValueRules,    ///< how contents are generated
   kZeros,         ///< shares of zeros
   kSparse,        ///< elements of sparse tensors
@@ -24,8 +24,8 @@ enum class ChakraLoss : std::size_t {
   kPinned,        ///< page-locked memory
   kUntouched,     ///< memory that no operator uses
   kHeapBlocks,    ///< heap memory that operators allocated
-  kNativeInputs,  ///< what labels that did work use of their forward pass
-  kWaits,         ///< calls that waited for a device: represented by edges
+  kNativeInputs,  ///< arguments of the forward pass that labels with own work use
+  kWaits,         ///< calls that waited for a device: kept only as edges
   kGroupNames,    ///< names of process groups: replaced by numbers
   kProfile,       ///< the profile's contents other than times
   kCount
@@ -49,8 +49,8 @@ struct ChakraJob {
 };
 
 /// Returns the Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). Each instruction
-/// has a host node, followed by a device node if it launched device work or communicates. Nodes
-/// depend on each other by data flow, by order on threads, streams and in groups, and by the host's
+/// has a host node, followed by a device node if it launched device work or communicates. Edges
+/// between nodes are data flow, the order on threads, on streams and in groups, and the host's
 /// waits for a device. Linear in the program, apart from sorting the dependencies. Deterministic.
 [[nodiscard]] ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix);
 

@@ -7,7 +7,7 @@
 
 namespace understudy::generator {
 
-/// How a walk continues from a node.
+/// How walk_below() continues from a node: into its children, past them, or not at all.
 enum class Walk : std::uint8_t { kInto, kPast, kStop };
 
 /// Visits the nodes below `root`, later siblings first, each before the nodes below it. `visit`

@@ -11,7 +11,7 @@ namespace understudy::generator {
 
 /// Smallest and largest element of an integral input. The observer records them only on request.
 struct CapturedRange {
-  std::size_t tensor = 0;  ///< index among all input tensors, also undefined and in lists
+  std::size_t tensor = 0;  ///< index among all input tensors, undefined ones included
   std::int64_t min = 0;
   std::int64_t max = 0;
 };

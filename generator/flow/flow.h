@@ -14,14 +14,14 @@ using LifetimeId = std::uint32_t;
 inline constexpr LifetimeId kNoLifetime = 0xffffffffU;
 using CommCalls = std::map<et_schema::NodeIndex, et_schema::CommCall>;
 
-/// The ids of one step: begin <= id < end.
+/// The node ids of one step: begin <= id < end.
 struct IdRange {
   std::uint64_t begin = 0;
   std::uint64_t end = ~std::uint64_t{0};
   [[nodiscard]] bool contains(std::uint64_t id) const { return begin <= id && id < end; }
 };
 
-/// One lifetime of a storage, whose id is an address that is reused after a free.
+/// One lifetime of a storage. Storage ids are addresses, which are reused after a free.
 struct Lifetime {
   /// An earlier lifetime used this address, and no operator shows where it ended.
   bool at_reused_address = false;
@@ -35,14 +35,14 @@ struct Lifetime {
 ///
 /// Operators are the nodes that can be replayed: nodes with a schema that access memory
 /// (wrappers.h), communication, kernels of compiled graphs. An operator's tensors are in the order
-/// of its recorded values, lists flattened, undefined ones omitted. A communication's are its
-/// inputs, then its outputs; both count as read, since their memory exists before the call.
+/// of its recorded values, lists flattened, undefined ones omitted. A communication lists its
+/// inputs, then its outputs. Both count as read, since their memory exists before the call.
 struct Flow {
   std::vector<bool> is_operator;       ///< by node
   std::vector<bool> is_communication;  ///< by node; implies is_operator
   std::vector<bool> hands_storage;  ///< by node, within the step: assigns an existing storage to a
                                     ///< tensor; not an operator
-  /// By node, within the step: works on wrappers; not an operator.
+  /// By node, within the step: works on wrappers (wrappers.h); not an operator.
   std::vector<bool> is_wrapped;
   /// By node; empty unless it is an operator.
   std::vector<std::vector<const et_schema::Tensor*>> inputs;
@@ -57,9 +57,9 @@ struct Flow {
 [[nodiscard]] Flow analyze_flow(const et_schema::Trace& trace, const CommCalls& calls,
                                 IdRange step);
 
-/// Returns true if the input is a Python scalar that the argument parser made a tensor:
-/// zero-dimensional, on the CPU, double, long or complex double, and of another dtype than the
-/// result of an operator with several tensors.
+/// Returns true if the input is a Python scalar that PyTorch wrapped in a tensor. Such an input is
+/// zero-dimensional, on the CPU, of dtype double, long or complex double, beside other tensors, and
+/// the first result has another dtype.
 [[nodiscard]] bool is_wrapped_number(const et_schema::Node& node, const et_schema::Tensor& input);
 
 /// Returns true for operators that allocate, clear or view memory and compute nothing. A node whose

@@ -10,9 +10,9 @@
 namespace understudy::generator {
 
 /// Compiles the traces of all ranks, sorted by rank, to a benchmark. Deterministic. `links` has
-/// each rank's linked profile; if empty, no instruction has recorded times. Throws Error: bad input
-/// (a trace that cannot be compiled; ranks that are not all of one job), usage (a step or subgraph
-/// that no trace has, an invalid regular expression).
+/// each rank's linked profile; if empty, no instruction has recorded times. Throws Error (bad
+/// input) if a trace cannot be compiled or the traces are not all ranks of one job; Error (usage)
+/// for a step or subgraph that no trace has, or an invalid regular expression.
 [[nodiscard]] et_schema::Bench generate(const std::vector<et_schema::Trace>& traces,
                                         const GenerateOptions& options,
                                         const std::vector<Link>& links = {});

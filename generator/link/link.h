@@ -27,7 +27,7 @@ struct NodeTimes {
   et_schema::KernelClassTimes kernel_classes = {};  ///< of device_ns
   /// True if it or a child copied from page-locked host memory.
   bool reads_pinned = false;
-  /// True if self_ns is an operator's time that sums count: not a communication's.
+  /// True if sums include self_ns: the node is an operator or below one, and not a communication.
   bool is_summed = false;
   bool communicates = false;  ///< it or a node around it is a communication
 };

@@ -19,7 +19,8 @@ class NameTable {
  public:
   /// `name` must outlive the table.
   [[nodiscard]] NameId number(std::string_view name);
-  /// As number(), for names of which equal ones share an address, as in a Profile. Hashes no text.
+  /// As number(), but compares addresses instead of texts: equal names must share an address, as
+  /// they do in a Profile.
   [[nodiscard]] NameId number_interned(std::string_view name);
   [[nodiscard]] std::size_t size() const { return by_profiled_.size(); }
 

@@ -23,8 +23,8 @@ class Groups {
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }
 
  private:
-  /// Returns true if the call describes its group by first rank, stride and size, and the world has
-  /// these ranks.
+  /// Returns true if the call records its group as first rank, stride and size, and the world has
+  /// all of these ranks.
   [[nodiscard]] bool is_strided_group(const et_schema::CommCall& call) const;
   /// Adds entry `index` of the trace's list of groups.
   [[nodiscard]] et_schema::GroupId add_listed(const et_schema::Trace& trace, std::size_t index);

@@ -10,12 +10,12 @@ namespace understudy::generator {
 /// label "Optimizer.step#…". Sets Storage::held_until if the original freed memory later than after
 /// its last reader.
 ///
-/// - If the profile of the traced step saw the allocation by the operator that makes the memory:
-/// until its free, or until the step's end.
-/// - A parameter's gradient that is alive at the step's end, or that no profile shows: until its
-/// optimizer clears it (the label "Optimizer.zero_grad#…"), in this step or the next one. Without
-/// such a label: until the step's end. Gradients that are accumulated in place are external and
-/// need no hold.
+/// - Memory whose allocation the profile of the traced step recorded: held until it was freed, or
+/// until the step's end.
+/// - A parameter's gradient that was not freed within the step, or that no profile shows: held
+/// until its optimizer clears it (the label "Optimizer.zero_grad#…"), in this step or the next one.
+/// Without such a label, it is held until the step's end. Gradients that are accumulated in place
+/// are external and need no hold.
 void hold_storages(const et_schema::Trace& trace, const ObservedMemory& observed,
                    et_schema::Program& program);
 

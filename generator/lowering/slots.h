@@ -13,9 +13,9 @@ namespace understudy::generator {
 
 /// Numbers the tensors of a program: one slot for each layout of each storage lifetime.
 ///
-/// A slot is visible after its definition by an instruction of the program or, inside a body, of
-/// that body. Bodies are entered and left like scopes, since only the bodies that the target needs
-/// will run.
+/// A slot defined by an instruction of the program is visible from there on. A slot defined inside
+/// a body is visible only in that body: a body is a scope, since a target runs only the bodies that
+/// it needs.
 class SlotTable {
  public:
   SlotTable(const et_schema::Trace& trace, et_schema::Program& program);
@@ -29,7 +29,7 @@ class SlotTable {
   /// Returns the visible slot with the tensor's layout; empty if there is none.
   [[nodiscard]] std::optional<et_schema::SlotId> find(LifetimeId lifetime,
                                                       const et_schema::Tensor& tensor) const;
-  /// Returns the visible slot of the lifetime that was defined last, as the base of a view.
+  /// Returns the last defined visible slot of the lifetime that is not sparse: the base for a view.
   [[nodiscard]] std::optional<et_schema::SlotId> any(LifetimeId lifetime) const;
   /// Defines the slot of a tensor that `producer` returned, or that an alias makes (kNoNode).
   /// Results of in-place operators keep their slot.
@@ -38,8 +38,8 @@ class SlotTable {
   /// Defines a tensor that exists before the run.
   [[nodiscard]] et_schema::SlotId define_external(LifetimeId lifetime,
                                                   const et_schema::Tensor& tensor);
-  /// Defines an external tensor with its own storage. A body needs one to read memory that only
-  /// another body made.
+  /// Defines an external tensor with its own storage. A body uses it for memory that only another
+  /// body made.
   [[nodiscard]] et_schema::SlotId define_detached(const et_schema::Tensor& tensor);
   /// Defines a Python scalar: detached, and marked as a scalar.
   [[nodiscard]] et_schema::SlotId define_wrapped_number(const et_schema::Tensor& tensor);

@@ -21,16 +21,16 @@ struct CommRecord {
   et_schema::CommKind kind = et_schema::CommKind::kBarrier;
   et_schema::GroupId group = 0;
   std::int64_t root_or_peer = 0;  ///< rank within the group
-  bool in_batch = false;          ///< for a send or receive: known to be in a batch
+  bool in_batch = false;          ///< sends and receives: known to be in a batch
   std::string reduce_op = "sum";
   et_schema::DType dtype = et_schema::DType::kUndefined;
   std::vector<std::int64_t> inputs;      ///< elements of each input tensor
   std::vector<std::int64_t> outputs;     ///< elements of each output tensor
   std::vector<std::int64_t> in_splits;   ///< all_to_allv only; one per rank
   std::vector<std::int64_t> out_splits;  ///< all_to_allv only; one per rank
-  /// Earlier calls of this rank that are joined before this one starts, each as the number of calls
-  /// since its start: blocking calls, calls with a recorded wait, and calls whose tensors an
-  /// instruction accesses.
+  /// Earlier calls of this rank that must be complete before this one starts, each as a distance in
+  /// calls. These are blocking calls, calls with a recorded wait, and calls whose tensors an
+  /// instruction accesses in between.
   std::vector<std::uint32_t> joined_before;
   bool operator==(const CommRecord&) const = default;
 };
@@ -41,10 +41,10 @@ struct RankComms {
   std::vector<std::uint64_t> nodes;  ///< by call: the id of its node
 };
 
-/// The members of a group, by world rank and by position in the group.
+/// The members of a group.
 struct Members {
-  std::vector<int> ranks;   ///< by place
-  std::vector<int> places;  ///< by world rank; kNoPlace: not in the group
+  std::vector<int> ranks;   ///< world rank, by position in the group
+  std::vector<int> places;  ///< position in the group, by world rank; kNoPlace: not in the group
   static constexpr int kNoPlace = -1;
 };
 
@@ -78,7 +78,7 @@ class JobComms {
   std::unordered_set<CommRecord, Hash> distinct_;
 };
 
-/// A rank that cannot reach the end of its program, and the rank that it waits for.
+/// A rank that cannot reach the end of its program: the call in which it waits, and for which rank.
 struct StuckRank {
   std::size_t rank = 0;
   std::uint32_t call = 0;  ///< index of the call that it waits in
@@ -88,8 +88,8 @@ struct StuckRank {
 
 /// Result of matching all ranks' programs.
 struct Matching {
-  /// The first mismatch of each group of collectives and of the messages between each two ranks;
-  /// then any deadlock of ranks that wait for each other. Empty if the programs match.
+  /// The first mismatch of each group's collectives and of the messages between each two ranks. If
+  /// there is none, the deadlock of ranks that wait for each other. Empty if the programs match.
   std::vector<et_schema::Error> mismatches;
   std::vector<StuckRank> stuck;  ///< by rank; only with mismatches
   /// By rank: the order in which its communications run if they complete one at a time; only
@@ -97,8 +97,7 @@ struct Matching {
   std::vector<et_schema::CommOrder> orders;
 };
 
-/// Checks that the programs of all ranks match, so that a run cannot wait for a call that never
-/// comes:
+/// Checks that the programs of all ranks match, so that a run cannot wait for ever:
 /// - in each group the same collectives in the same order, with the same root, reduction and dtype;
 /// - consistent sizes: equal ones, parts of a gather or scatter, transposed splits;
 /// - for each send a receive of the same size and dtype, in order between each two ranks; both in
@@ -114,11 +113,11 @@ struct Matching {
     const et_schema::Programs& programs, std::span<const et_schema::ProcessGroup> groups);
 
 /// Corrects the peers of sends and receives, group by group, if the recorded messages do not match.
-/// It tries each peer as a rank of the job and, in a group of two, as the other rank; a group for
-/// which neither helps is unchanged. Then a message outside of a batch whose other end is in a
-/// batch becomes a batch of its own: the original's group had one communicator for both, as a group
-/// opened with its device has. Each change is a loss of its program (Loss::kRepairedMessages).
-/// Throws Error as JobComms::add() does.
+/// A recorded peer is tried as a rank of the job and, in a group of two, as the other rank. If
+/// neither makes the messages of a group match, the group is unchanged. Then, if only one end of a
+/// message is in a batch, the other end becomes a batch of its own: the original's group had one
+/// communicator for both, like a group that is opened with its device. Each change is a loss of its
+/// program (Loss::kRepairedMessages). Throws Error as JobComms::add() does.
 void repair_messages(et_schema::Programs& programs,
                      std::span<const et_schema::ProcessGroup> groups);
 

@@ -32,7 +32,7 @@ struct IndexSpread {
 /// `reduce_ops`. Throws Error (usage) for anything else.
 void add_reduce_op(std::string_view text, std::map<et_schema::CommKind, std::string>& reduce_ops);
 
-/// Whether a benchmark may hold only some of a job's ranks, or ranks of several jobs. Each of them
+/// Whether a benchmark may hold only some of a job's ranks, or ranks of several jobs. Each rank
 /// then replays alone.
 enum class PartialRanks : std::uint8_t {
   kRefused,
@@ -40,12 +40,12 @@ enum class PartialRanks : std::uint8_t {
   kAllowed
 };
 
-/// The part of a trace for a benchmark. The default is all of its first complete step.
+/// The part of a trace that becomes a benchmark. The default is the whole first complete step.
 struct GenerateOptions {
   std::optional<std::string> step = {};  ///< K of ProfilerStep#K, or "all"
   std::vector<std::string> subgraphs =
       {};  ///< only what runs below a node whose name contains one of them, and its backward
-  bool with_backward = true;  ///< of the subgraphs
+  bool with_backward = true;  ///< `subgraphs` include their backward pass
   Only only = Only::kAll;
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
@@ -53,7 +53,8 @@ struct GenerateOptions {
   /// Operators of reductions for which none is recorded, spelled as et_schema::CommInfo::reduce_op.
   std::map<et_schema::CommKind, std::string> reduce_ops = {};
   PartialRanks partial = PartialRanks::kRefused;
-  et_schema::AllowedOperators allowed_operators = {};  ///< may do more than compute
+  /// Operators to replay although they may do more than compute.
+  et_schema::AllowedOperators allowed_operators = {};
 };
 
 }  // namespace understudy::generator

@@ -48,7 +48,7 @@ struct AskedProgram {
 /// is counted in Trace::losses. Throws Error (bad input) if the profile has no operators.
 ///
 /// `step` selects from a profile that marks several steps (ProfilerStep#K): "all"; a number K, for
-/// that step and only the marks of the others; or empty, for the first step.
+/// that step; or empty, for the first step. Only the marks of other steps are kept.
 [[nodiscard]] et_schema::Trace trace_of_profile(et_schema::Profile& profile, const AskResults& ask,
                                                 std::string_view step = "all");
 

@@ -36,7 +36,8 @@ void add_group_kind(std::string_view text, GroupKinds& kinds);
 /// Another number of ranks.
 struct WorldSize {
   int ranks = 0;  ///< 0: ranks_per_program times the recorded number
-  /// So many adjacent ranks copy one recorded rank. 0: the recorded ranks are copied in turn.
+  /// Number of adjacent new ranks that copy the same recorded rank. 0: recorded ranks are copied in
+  /// turn.
   int ranks_per_program = 0;
   GroupKinds kinds = {};  ///< kinds that the user named
   /// Ranks that do the same share a program. Memory addresses and remainders of splits are then
@@ -56,10 +57,11 @@ struct ScaledWorld {
   std::uint64_t dropped_bodies = 0;  ///< recorded below operators, without rules for their sizes
 };
 
-/// Returns the benchmark's job on another number of ranks, with the same batch for each rank. Ranks
-/// that differ only along the resized axis do what the recorded ranks on that axis did. One
-/// recorded rank of a larger job stands for the missing ones. Throws Error (bad input) with the
-/// name of a group, call or operator that no rule covers, and with the sizes that would work.
+/// Returns the benchmark's job on another number of ranks, with the same batch for each rank. Each
+/// new rank copies the recorded rank with the same place on the other axes. Ranks missing from the
+/// benchmark are replaced by a recorded rank of the same pipeline stage. Throws Error (bad input)
+/// with the name of a group, call or operator that no rule covers, and with the sizes that would
+/// work.
 [[nodiscard]] ScaledWorld with_world_size(const et_schema::Bench& bench, const WorldSize& size);
 
 /// Returns the benchmark of that job, for replay. Removes the recorded times of resized

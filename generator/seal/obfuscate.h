@@ -17,7 +17,8 @@ struct Obfuscated {
   std::uint64_t hidden_operators = 0;  ///< instructions that no target finds by name any more
   std::uint64_t without_body = 0;  ///< `hidden_operators` without a recorded body to replace them
   std::uint64_t rounded_numbers = 0;  ///< arguments and constants rounded to one digit
-  std::uint64_t cleared_numbers = 0;  ///< numbers of operators that nothing calls, results, seeds
+  /// Numbers of operators that no replay calls, of results, and seeds.
+  std::uint64_t cleared_numbers = 0;
 };
 
 /// Returns the benchmark without the original's names, texts and exact numbers, as far as they do

@@ -37,11 +37,11 @@ struct CapturedReuses {
 
 /// Joins the recorded facts about values (Trace::index_uses) with the nodes of a step.
 ///
-/// The recorder watched another step. It records an operator's call unless another recorded
-/// operator made it. The calls of one operator are joined in order if both steps have equally many,
-/// otherwise in order among calls with index tensors of the same sizes. Operators above the call
-/// that received the same tensor get the same facts. Zeros without a matching call are not counted
-/// as a loss: they only bring a replay's times closer to the original's.
+/// The recorder ran in another step than the trace. It records the calls of operators, except calls
+/// that another recorded operator made. The calls of one operator are joined in order if both steps
+/// have equally many, otherwise in order among calls with index tensors of the same sizes.
+/// Operators above the call that received the same tensor get the same facts. Zeros without a
+/// matching call do not count as a loss, since only the accuracy of replayed times needs them.
 [[nodiscard]] CapturedReuses join_index_uses(const et_schema::Trace& trace, const Flow& flow);
 
 }  // namespace understudy::generator

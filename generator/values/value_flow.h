@@ -7,7 +7,7 @@
 
 namespace understudy::generator {
 
-/// Facts about values from the trace or from a file beside it.
+/// Recorded facts about values, from the trace or from a file beside it.
 struct CapturedValues {
   CapturedRanges ranges;
   CapturedReuses reuses;

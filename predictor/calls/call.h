@@ -23,7 +23,7 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// Returns the number of elements; of a sparse tensor the stored ones, if known.
+/// Returns the number of elements; for a sparse tensor that of the stored ones, if known.
 [[nodiscard]] std::int64_t element_count(const TensorLayout& tensor);
 /// Returns the bytes of the elements in memory. A dimension of stride 0 counts once.
 [[nodiscard]] double stored_bytes(const TensorLayout& tensor);

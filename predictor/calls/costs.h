@@ -11,7 +11,7 @@
 
 namespace understudy::predictor {
 
-// Names of the model that all code that simulates programs uses.
+// Names of et_schema's program model, shared by all code that simulates programs.
 using et_schema::CommKind;
 using et_schema::DType;
 using et_schema::Instruction;
@@ -44,8 +44,8 @@ struct Estimate {
 
 /// An operator's time on its host and on its device.
 struct OperatorCost {
-  Estimate host;               ///< of the issuing thread, without waits for a device
-  Estimate device;             ///< of the stream it is issued to; 0 if it runs on the host
+  Estimate host;               ///< time of the issuing thread, without waits for a device
+  Estimate device;             ///< time on the stream it is issued to; 0 if it runs on the host
   std::uint64_t launches = 0;  ///< number of kernels on the device
   bool operator==(const OperatorCost&) const = default;
 };
@@ -54,7 +54,7 @@ struct OperatorCost {
 struct CommCall {
   CommKind kind = CommKind::kBarrier;
   std::int64_t bytes = 0;  ///< size by nccl-tests' definition (comm_traits.h, CommBytes)
-  int ranks = 1;           ///< of the group
+  int ranks = 1;           ///< number of the group's ranks
   int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
   int nodes = 1;           ///< number of nodes that the ranks run on
   bool on_device = false;  ///< the tensors are on a GPU

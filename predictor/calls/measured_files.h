@@ -35,11 +35,11 @@ struct RowsRead {
 /// file, gzipped or not.
 [[nodiscard]] bool is_named_table(std::string_view name);
 
-/// Reads operator tables (CSV) and operator-times files, gzipped or not; of a folder all files
-/// below it. Throws Error (bad input) if there is no row, and as the readers do.
+/// Reads operator tables (CSV) and operator-times files, gzipped or not. For a folder, reads all
+/// files below it. Throws Error (bad input) if there is no row, and as the readers do.
 [[nodiscard]] RowsRead read_measured_calls(const std::vector<std::string>& paths);
 
-/// kRequired: a table without times is refused.
+/// Whether a table must have times: with kRequired, a table without times is refused.
 enum class Times : std::uint8_t { kRequired, kOptional };
 
 /// Returns one call for each record of an operator table (docs/formats.md, "Operator tables").

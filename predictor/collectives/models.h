@@ -14,7 +14,7 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// Fitted to all rows of a platform on one node, for all kinds together: time = alpha x steps +
+/// Coefficients for all kinds, fitted to a platform's rows on one node: time = alpha x steps +
 /// beta x link bytes + gamma x reduced bytes (traffic.h).
 struct AlphaBetaGamma {
   double alpha_ns = 0;
@@ -31,8 +31,8 @@ struct NodeNetwork {
   bool operator==(const NodeNetwork&) const = default;
 };
 
-/// Communication models of all platforms. A machine has up to two: on_device is true for tensors on
-/// GPUs and false for tensors on hosts.
+/// Communication models of all platforms. A machine has up to two platforms: on_device is true for
+/// tensors on GPUs and false for tensors on hosts.
 struct CollectiveModels {
   struct Platform {
     bool on_device = true;
@@ -49,11 +49,11 @@ struct CollectiveModels {
 [[nodiscard]] CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows);
 
 /// Returns the time of a call from the arrival of its last rank. The first that exists is used:
-/// - rows of the same kind on as many nodes, of another element type if necessary;
 /// - for all_to_allv: rows of all_to_all, at the size that loads the busiest link equally;
-/// - rows of another kind, scaled by traffic and the common model (not modelled, wider);
+/// - rows of the same kind on as many nodes, of another element type if necessary;
+/// - rows of another kind, scaled by the common model (not `modelled`, with a wider interval);
 /// - on several nodes: the larger of the time within a node (node_level) and on the network between
-///   nodes (extrapolated); without a network, as if all ranks were on one node (not modelled).
+///   nodes (extrapolated); without a network, as if all ranks were on one node (not `modelled`).
 /// Throws Error (usage) if the platform has no rows.
 [[nodiscard]] Estimate estimate(const CollectiveModels& models, const CommCall& call);
 

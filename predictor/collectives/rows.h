@@ -20,7 +20,7 @@ using et_schema::DType;
 struct CollectiveRow {
   CommKind kind = CommKind::kAllReduce;
   std::int64_t bytes = 0;  ///< size by nccl-tests' definition (comm_traits.h, CommBytes)
-  int ranks = 2;           ///< of the group
+  int ranks = 2;           ///< number of the group's ranks
   int nodes = 1;           ///< number of nodes that the ranks run on
   bool on_device = true;   ///< the tensors are on a GPU
   DType dtype = DType::kFloat32;

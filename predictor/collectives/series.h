@@ -32,11 +32,11 @@ struct SizeCurve {
   bool operator==(const SizeCurve&) const = default;
 };
 
-/// A model of one kind: an alpha-beta time (traffic.h), for all-reduce alpha (n - 1) + beta 2 (n -
-/// 1) / n S, divided by an efficiency. The efficiency is interpolated linearly in ln size and ln n;
-/// beyond the measured sizes it stays constant. For intervals it is a random walk over ln size and
-/// ln n, whose steps are 90 % quantiles of errors when a size, an end or a number of ranks is left
-/// out.
+/// A model of one kind: the time alpha x steps + beta x link bytes (traffic.h), divided by an
+/// efficiency. The efficiency is interpolated linearly in ln size and ln n; beyond the measured
+/// sizes it stays constant. Intervals treat the efficiency as a random walk over ln size and ln n.
+/// The walk's steps are 90 % quantiles of the errors if a size, an end or a number of ranks is left
+/// out of the fit.
 struct Series {
   SeriesKey key;
   double alpha_ns = 0;

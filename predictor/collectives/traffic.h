@@ -8,7 +8,7 @@
 
 namespace understudy::predictor {
 
-/// Assumed for any network if nothing was measured: time per step, and 10 GB/s.
+/// Assumed for any network if nothing was measured: 10 us per step, and 10 GB/s.
 inline constexpr double kAssumedStepNs = 10'000;
 inline constexpr double kAssumedNsPerByte = 0.1;
 
@@ -24,7 +24,7 @@ struct Traffic {
 
 /// The part of a communication over `nodes` that stays within one node: the node's ranks, and the
 /// size at which a communication of these ranks alone has as many link bytes. A ring uses the links
-/// of all ranks. Of an exchange only the parts between the node's own ranks stay.
+/// of all ranks. An exchange keeps only the parts between the node's own ranks.
 struct NodeLevel {
   int ranks = 1;
   double bytes = 0;
@@ -32,8 +32,8 @@ struct NodeLevel {
 [[nodiscard]] NodeLevel node_level(CommKind kind, double bytes, int ranks, int nodes);
 /// Returns the number of sequential messages between nodes.
 [[nodiscard]] double node_steps(CommKind kind, int nodes);
-/// Returns the bytes that leave the busiest node if ranks are spread evenly over `nodes`: the link
-/// bytes once for a ring; those of all ranks of the node for exchanges between all pairs.
+/// Returns the bytes that leave the busiest node if ranks are spread evenly over `nodes`. For a
+/// ring: one rank's link bytes. For exchanges between all pairs: the sum over the node's ranks.
 [[nodiscard]] double node_bytes(CommKind kind, double bytes, int ranks, int nodes);
 
 /// Returns the size of an all-to-all with equal parts that loads its busiest link as these splits

@@ -33,8 +33,8 @@ struct EmbeddingModel {
   bool operator==(const EmbeddingModel&) const = default;
 };
 
-/// Returns a table's terms, without the 1 for the call. By the shares of reuse, the rows that a
-/// batch reads most often stay in the cache.
+/// Returns a table's terms, without the 1 for the call. Assumes that the cache holds the rows that
+/// a batch reads most often, according to the table's reuse shares.
 [[nodiscard]] EmbeddingTerms terms_of(const EmbeddingTable& table, double batch,
                                       double cache_bytes);
 

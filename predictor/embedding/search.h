@@ -14,7 +14,7 @@ namespace understudy::predictor {
 inline constexpr std::int64_t kLeastColumns = 4;
 
 struct SearchOptions {
-  /// Also splits tables that fit by columns, as long as a split shortens the step by 1 %.
+  /// Also splits tables by columns if they fit on a rank, as long as that shortens the step by 1 %.
   bool cuts_any = false;
   /// Called with the number of finished starts and their total.
   std::function<void(std::size_t done, std::size_t total)> progress = {};

@@ -17,15 +17,15 @@ namespace understudy::predictor {
 
 inline constexpr std::size_t kReuseBins = 17;
 
-/// How often a batch reads the rows that it reads at all: the share of rows read 1, 2, 3-4, 5-8 …
-/// 16,385-32,768 and more times (Lin et al., arXiv 2404.12674). The shares add up to 1.
+/// Shares of the rows that a batch reads, by the number of reads: 1, 2, 3-4, 5-8 … 16,385-32,768,
+/// more (Lin et al., arXiv 2404.12674). Rows that are never read do not count. The sum is 1.
 using ReuseShares = std::array<double, kReuseBins>;
 
 /// Returns the bin of a row that is read `times` times, 1 or more.
 [[nodiscard]] std::size_t reuse_bin(std::int64_t times);
 /// Returns how often rows of a bin are read: the geometric mean of the bin's bounds.
 [[nodiscard]] double bin_times(std::size_t bin);
-/// Returns a capture's record of an index tensor as shares.
+/// Converts the reuse of an index tensor, as recorded by a capture, to shares.
 [[nodiscard]] ReuseShares reuse_shares(const et_schema::Reuse& reuse);
 /// Returns the mean number of reads per row.
 [[nodiscard]] double mean_reuse(const ReuseShares& shares);

@@ -22,9 +22,9 @@ struct Errors {
 [[nodiscard]] Errors summarize_errors(const std::vector<double>& predicted,
                                       const std::vector<double>& measured);
 
-/// Returns the split-conformal quantile: the ceil(share (n + 1))-th smallest of n scores. If that
-/// exceeds n, returns the largest times `beyond`; 0 without scores. Intervals of that half-width
-/// contain `share` of similar cases.
+/// Returns the split-conformal quantile: the ceil(share (n + 1))-th smallest of n scores. If there
+/// are fewer scores, returns the largest times `beyond`; 0 without scores. Intervals of that
+/// half-width contain `share` of similar cases.
 [[nodiscard]] double conformal_quantile(std::vector<double> scores, double share,
                                         double beyond = 1);
 

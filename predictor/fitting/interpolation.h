@@ -19,9 +19,9 @@ struct Place {
 /// Interpolates linearly between neighbours. Beyond an end, returns the end's value.
 [[nodiscard]] double interpolate(const std::vector<double>& values, const Place& place);
 
-/// Returns the standard deviation of a random walk over x with unit steps (1 per sqrt(x)), given
-/// its values at the neighbours; beyond an end that of a free walk. Interpolation errors grow like
-/// it: zero on a known value, largest in the middle.
+/// Returns the standard deviation, at a place, of a random walk over x with unit steps (1 per
+/// sqrt(x)) whose values at the neighbours are known. Beyond an end the walk is free. Interpolation
+/// errors grow in the same way: zero on a known value, largest halfway between two.
 [[nodiscard]] double walk_deviation(const Place& place);
 
 }  // namespace understudy::predictor

@@ -38,12 +38,12 @@ struct RecordedKernels {
   double kernels = 1;
   double ns = 0;      ///< total of all kernels
   double blocks = 0;  ///< thread blocks of the longest kernel; 0: unknown
-  /// True if the kernels connect the card with something else: copies, communication.
+  /// True if the kernels move data to or from the card: copies, communication.
   bool crosses_hosts = false;
 };
 
-/// Returns the time of recorded kernels on another card: divides the recorded time by what bounds
-/// it on `here`, and scales each part to `there`.
+/// Returns the time of recorded kernels on another card: splits the time on `here` into parts by
+/// what limits them, and scales each part to `there`.
 [[nodiscard]] TimeParts anchored_time(const RecordedKernels& recorded, const Card& here,
                                       const Card& there);
 

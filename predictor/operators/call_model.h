@@ -27,8 +27,8 @@ using Samples = std::vector<const Sample*>;
 enum class Candidate : std::uint8_t {
   kRoofline,          ///< floor + the larger of compute and memory time
   kNearest,           ///< ratio to the roofline, looked up from the five nearest sizes
-  kTwoClock,          ///< two_clock.h only
-  kTrees,             ///< two_clock.h times boosted trees
+  kTwoClock,          ///< the base of two_clock.h alone
+  kTrees,             ///< that base times boosted trees
   kTransferred,       ///< trees shared with other cards, on a base fitted to this card
   kTransferredTrees,  ///< kTransferred with trees of its own in addition
   kMean               ///< geometric mean of kTransferredTrees and kTrees; must be last
@@ -40,7 +40,7 @@ inline constexpr std::array kOwnCandidates = {Candidate::kRoofline, Candidate::k
 [[nodiscard]] std::string_view to_string(Candidate candidate);
 [[nodiscard]] std::optional<Candidate> candidate_from_string(std::string_view name);
 
-/// How much slower operators are than their group, ln: a feature if several operators share a
+/// Operator → ln of how much slower it is than its group; a feature if several operators share a
 /// model. Unlisted operators count as 0.
 using OperatorCodes = std::map<std::string, float>;
 
@@ -80,7 +80,7 @@ struct Neighbour {
 /// A fitted model of calls on one card. Fields that its kind does not use are empty.
 struct CallModel {
   Candidate kind = Candidate::kTwoClock;
-  TwoClock base = {};  ///< for kRoofline and kNearest evaluated by roofline_ns()
+  TwoClock base = {};  ///< kRoofline and kNearest evaluate it by roofline_ns()
   Trend trend = {};    ///< kTrees only, for calls above the samples
   double trust = 0;    ///< factor on the shared model's residual
   std::shared_ptr<const SharedModel> shared = nullptr;  ///< transferred kinds only

@@ -25,11 +25,11 @@ inline constexpr std::size_t kSizes = 4;
 inline constexpr std::size_t kElementBytesFeature = 50;
 /// How much slower the operator is than its family; filled in by the models.
 inline constexpr std::size_t kOperatorFeature = 62;
-/// ln of the kernels' time in ns: arithmetic, followed by memory.
+/// Index of the first of two: ln of the kernels' arithmetic time in ns, then of their memory time.
 inline constexpr std::size_t kKernelsFeature = 55;
 /// Index of the first feature that depends on the card only.
 inline constexpr std::size_t kFirstCardFeature = 64;
-/// The last of these: ln of memory bandwidth in bytes/s per processor.
+/// Index of the last card feature: ln of memory bandwidth in bytes/s per processor.
 inline constexpr std::size_t kBandwidthFeature = 71;
 
 /// Times at a card's peaks.

@@ -11,7 +11,7 @@ class Trees {
  public:
   /// Nodes are in pre-order: parent, left subtree, right subtree.
   struct Node {
-    float value = 0;  ///< threshold: left if x[feature] < value; of a leaf the value to add
+    float value = 0;  ///< threshold: left if x[feature] < value; in a leaf the value to add
     std::int16_t feature = kLeaf;
     std::uint16_t right = 0;  ///< offset of the right child
     bool operator==(const Node&) const = default;

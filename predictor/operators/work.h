@@ -32,7 +32,8 @@ enum class Family : std::uint8_t {
   kFft,
   kCommunication
 };
-/// Returns true for a lookup's sparse gradient: a row for each index, recorded strides all 0.
+/// Returns true for a lookup's sparse gradient, which has a row for each index. Its recorded
+/// strides are all 0.
 [[nodiscard]] bool has_sparse_result(const OperatorCall& call);
 /// Returns et_schema::op_class's name: "matmul".
 [[nodiscard]] std::string_view to_string(Family family);

@@ -38,8 +38,8 @@ struct DeviceOverlap {
   bool operator==(const DeviceOverlap&) const = default;
 };
 
-/// Times of one call that ran both ways: measured beside other work, and expected alone for the
-/// same calls, by the medians.
+/// Times of one call that ran both ways, in total over the calls beside other work: median time
+/// alone x number of calls, and median time beside other work x number of calls.
 struct OverlapPair {
   double alone_ns = 0;
   double beside_ns = 0;
@@ -53,8 +53,8 @@ enum class PooledOverlap : std::uint8_t {
   kFaster    ///< the whole interval is below 1: different calls were compared
 };
 
-/// Minimum number of different calls for a factor, where each call counts by its share of their
-/// time. With four or fewer, the interval would depend on an unknown spread.
+/// Minimum effective number of different calls for a factor: (Σ alone)² / Σ alone², so that short
+/// calls count less. With four or fewer, the interval would depend on an unknown spread.
 inline constexpr double kLeastOverlapGroups = 5;
 
 struct PooledFactor {

@@ -29,9 +29,9 @@ inline constexpr const char* kOverlapSection = "overlap";
 [[nodiscard]] std::vector<DeviceOverlap> read_overlap(const std::string& section,
                                                       const std::string& file);
 
-/// The overlap factors for a device: those of its name, otherwise the only known card's. Null:
-/// unknown. `others` are the names of the known cards. find_overlap() throws Error (bad input) if
-/// the section is damaged; errors name the platform's `file`.
+/// The overlap factors for a device: those of the card of its name, otherwise those of the only
+/// known card. Null: unknown. `others` are the names of the known cards. find_overlap() throws
+/// Error (bad input) if the section is damaged; errors name the platform's `file`.
 struct FoundOverlap {
   std::optional<DeviceOverlap> overlap;
   std::vector<std::string> others;

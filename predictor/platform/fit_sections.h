@@ -67,9 +67,9 @@ struct FittedSections {
 /// Fits all sections. Throws Error (bad input) if a direction has too few embedding rows.
 [[nodiscard]] FittedSections fit_sections(const SectionRows& rows);
 
-/// Adds sections of platform files to a new platform's. Sections that it already has stay. Of
-/// several files the last one's section is used, for "overlap" the last one of each device. Throws
-/// Error (bad input) if a section "overlap" is damaged.
+/// Adds sections of platform files to a new platform's. Sections that it already has stay. If
+/// several files have a section, the last file's is used; for "overlap", the last one of each
+/// device. Throws Error (bad input) if a section "overlap" is damaged.
 void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
                    std::map<std::string, std::string>& sections);
 

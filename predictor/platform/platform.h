@@ -44,7 +44,7 @@ struct PlatformContent {
   std::vector<MeasuredCall> rows;
   std::vector<Card> cards;   ///< described cards, each name once
   std::optional<Card> host;  ///< host of the CPU rows, without measured peaks
-  std::map<std::string, std::vector<KnownSection>> sections;  ///< of each file that has one
+  std::map<std::string, std::vector<KnownSection>> sections;  ///< by name: each file's section
 };
 /// Adds the content of those paths that are platform files, and returns the other paths. Throws
 /// Error (bad input) as read_platform() does.

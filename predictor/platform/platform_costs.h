@@ -30,7 +30,7 @@ struct PlatformDevice {
 /// shows. Without device work they are the times of the work itself.
 [[nodiscard]] bool has_issue_times(const Program& program);
 
-/// Costs from other sections. A part that is empty is replaced by a bound that is not `modelled`.
+/// Costs from other sections. For an empty part, PlatformCosts uses its default.
 struct CostParts {
   std::function<Estimate(const CommCall&)> communication = {};
   std::function<Estimate(const Program&, const Instruction&)> gap = {};
@@ -42,8 +42,8 @@ struct CostParts {
 };
 
 /// Costs by a platform's models: operators by `platform`, communication and the host by `parts`.
-/// Defaults without parts: host times as recorded if the program has issue times, an assumed gap,
-/// and communication with an assumed latency and bandwidth.
+/// Defaults for empty parts: host times as recorded if the program has issue times, otherwise as in
+/// timed calls; an assumed gap; communication with an assumed latency and bandwidth.
 class PlatformCosts final : public Costs {
  public:
   /// `platform` must outlive it. Throws as find_device() does.

@@ -42,8 +42,8 @@ struct InstructionFlow {
   /// Work on other streams that its device work must wait for: writers of memory that it uses, and
   /// readers of memory that it writes. Unused without device work.
   std::vector<StreamPoint> after_streams = {};
-  /// Communication that its stream has joined. Later work of the stream waits for it, even if this
-  /// instruction has no device work.
+  /// Communication that the instruction's stream has joined. Later work of the stream waits for it,
+  /// even if this instruction has no device work.
   std::vector<StreamPoint> stream_joins = {};
   /// Communication on a CPU that the host must wait for before the instruction is issued.
   std::vector<StreamPoint> host_joins = {};

@@ -13,7 +13,7 @@ namespace understudy::predictor {
 struct HostGap {
   std::int64_t host_ns = 0;  ///< without waits for the device
   std::int64_t wait_ns = 0;  ///< waits for the device
-  /// The wait in the gap, if any, and the share of host_ns before it. Of several waits the
+  /// The wait in the gap, if any, and the share of host_ns before it. If there are several, the
   /// strongest is kept (device, then stream, then event), on ties the last.
   std::optional<et_schema::DeviceWait> wait = {};
   double before_share = 0;
@@ -24,7 +24,7 @@ struct HostGaps {
   HostGap at_end;                       ///< from the last instruction to the end of the step
 };
 
-/// A wait for an event that takes less found the event completed: its time is that of the call.
+/// A shorter wait for an event found it already completed: its time is only that of the call.
 inline constexpr std::int64_t kCompletedEventNs = 10'000;
 [[nodiscard]] inline bool met_it_completed(const et_schema::DeviceWait& wait) {
   return wait.waits_for == et_schema::DeviceWait::For::kEvent && wait.host_ns < kCompletedEventNs;

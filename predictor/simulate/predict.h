@@ -8,8 +8,8 @@
 
 namespace understudy::predictor {
 
-/// Returns the name of the span's operator. If no instruction launched it, returns the reason, or
-/// "end of the step".
+/// Returns the name of the span's operator. For device work without an instruction, returns the
+/// reason (DeviceWork::why), otherwise "end of the step".
 [[nodiscard]] std::string name_of(const Program& program, const Span& span);
 
 /// The part of an iteration's time that depends on one estimate.
@@ -51,12 +51,13 @@ inline constexpr double kSimulatorSpread = 0.035;
 void add_recorded_steps(const Job& job, const Simulation& simulation,
                         et_schema::Prediction& prediction);
 
-/// Widens the interval downwards if the cost of recording an event was not measured: as much as was
-/// subtracted can still be in recorded host times on the critical path. Adds an assumption.
+/// Widens the interval downwards if the cost of recording an event was not measured. Recorded host
+/// times on the critical path can still contain as much of it as was subtracted. Adds an
+/// assumption.
 void widen_by_observer(const Job& job, et_schema::Prediction& prediction);
 
-/// Widens the interval if a rank's recorded step is simulated longer or shorter than it was, by
-/// more than kSimulatorSpread. Adds an assumption. `played` must have recorded steps.
+/// Widens the interval if the simulated time of a rank's recorded step differs from the recorded
+/// time by more than kSimulatorSpread. Adds an assumption. `played` must have recorded steps.
 void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
                              et_schema::Prediction& prediction);
 

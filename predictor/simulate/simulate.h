@@ -50,7 +50,7 @@ struct Breakdown {
 };
 
 enum class SpanKind : std::uint8_t {
-  kHost,      ///< a thread in an operator; begin to start is the gap before it
+  kHost,      ///< a thread in an operator; the gap before it is [begin_ns, start_ns)
   kHostWait,  ///< a thread waiting for a stream or a communication
   kDevice,    ///< the work of an operator on a stream
   kArrived,   ///< a communication waiting for other ranks
@@ -78,8 +78,8 @@ struct Span {
   std::uint32_t lane = 0;         ///< the timeline for a host's span, otherwise the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< the span whose end started this one, or which issued it
-  /// Time of the last launch, for a device operator that waited for its launches. From then on the
-  /// operator's own time decides its end; `cause` issued it.
+  /// For a device operator that waited for its launches: time of the last launch. After it, only
+  /// the operator's own work determines the end; `cause` issued the operator.
   std::int64_t launched_ns = 0;
 };
 

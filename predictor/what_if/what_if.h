@@ -28,7 +28,7 @@ enum class WhatIfTarget : std::uint8_t {
 struct WhatIf {
   std::string text;  ///< as given by the user: "matmul x0.5"
   WhatIfTarget target = WhatIfTarget::kOperator;
-  std::string name;  ///< of a class or kind
+  std::string name;  ///< name of the class or kind
   double factor = 1;
   std::optional<std::regex> pattern = {};
 };

@@ -105,9 +105,9 @@ struct BoundComm {
   std::vector<et_schema::SlotId> outputs;
   std::vector<FreshOutput> fresh;
   bool blocking = false;                ///< its start step completes it; there is no join
-  JoinedBy joined_by = JoinedBy::kEnd;  ///< not for a blocking one
+  JoinedBy joined_by = JoinedBy::kEnd;  ///< unused if `blocking`
   std::optional<et_schema::Timing> joined_at = {};  ///< of the wait that joins it, if recorded
-  bool batch_goes_on = false;  ///< it starts together with the next communication that starts
+  bool batch_goes_on = false;  ///< another call of its batch follows; they start together
   /// A send from a copy of its tensor, joined at the program's end.
   bool kept_apart = false;
   /// Position in the turns of et_schema::CommOrder; if unset, it runs when it starts.

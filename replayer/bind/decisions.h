@@ -52,8 +52,8 @@ class Decisions {
   Decisions(const et_schema::Program& program, Options options);
 
   [[nodiscard]] const Decision& of(const et_schema::Instruction& instruction);
-  /// Moves an operator that threw to the next rung of the ladder: its substitute, its body, or
-  /// dropped. Returns false if no rung is left.
+  /// Moves an operator that threw to the next rung of the ladder: its substitute, else its body.
+  /// Returns false if neither is left.
   [[nodiscard]] bool step_down(const et_schema::Instruction& instruction);
   /// Replays an operator by its body, because it returned another dtype or shape than recorded.
   /// Returns false if no body can replace it.

@@ -36,8 +36,8 @@ class Externals {
   /// Sets `slots` to fresh views of the externals, and `given` to the tensors of kGive steps.
   void place(std::vector<at::Tensor>& slots, std::vector<at::Tensor>& given) const;
 
-  /// Restores the initial content: of all tensors, or after remember() of the tensors that `bound`
-  /// changes.
+  /// Restores the initial content of all tensors; after remember(), only of tensors that its
+  /// `bound` changes.
   void restore();
 
   /// Copies the tensors that `bound` changes, up to kRememberedBytes, to make restore() fast. Must
@@ -53,12 +53,12 @@ class Externals {
   /// Sets the index values of iteration `number`.
   void vary(std::size_t number);
 
-  /// Restore the zeros of storages that held zeros in the original (et_schema::Storage::zeros):
-  /// bytes that the program does not write. begin_zeros() clears these storages; then kVariants
-  /// iterations must run; settle_zeros() restores all content, but keeps bytes at zero that were
-  /// not written, up to the original's share. Must be called after draw_variants(). begin_zeros()
-  /// returns false if the original had no such zeros: the iterations then run only because other
-  /// ranks wait.
+  /// Reproduce the share of zeros in storages that held zeros in the original
+  /// (et_schema::Storage::zeros), in rows that the program does not write. begin_zeros() clears
+  /// these storages. Then kVariants iterations must run. settle_zeros() restores all content,
+  /// except for rows that stayed zero: they are zeros from then on, up to the original's share.
+  /// Must be called after draw_variants(). begin_zeros() returns false if the original had no such
+  /// zeros: the iterations then run only because other ranks wait.
   [[nodiscard]] bool begin_zeros();
   void settle_zeros();
 

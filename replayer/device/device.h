@@ -52,8 +52,8 @@ void reset_device_counts(c10::Device device);
 /// Releases the unused memory of the device's allocator to the driver.
 void empty_device_cache(c10::Device device);
 
-/// Keeps the device's current stream busy for `ms` at its highest clock, without blocking the host.
-/// Returns false if the device is not CUDA's.
+/// Keeps the device's current stream busy without blocking the host, for at least `ms`
+/// milliseconds. Returns false if the device is not CUDA's, or LibTorch has no such kernel.
 bool hold_stream(c10::Device device, double ms);
 
 /// Returns the PCI bus id, "0000:3b:00.0". Empty for the CPU, or if the runtime does not report it.

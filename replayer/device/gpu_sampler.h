@@ -10,8 +10,9 @@
 
 namespace understudy::replayer {
 
-/// Computes power from an energy counter that changes in steps of 20 to 100 ms. Only the first to
-/// the last change count: between two changes the counter shows the energy of an earlier time.
+/// Computes power from an energy counter that changes in steps of 20 to 100 ms. Only the time from
+/// the first to the last change counts: between two changes the counter shows the energy at an
+/// earlier time.
 class EnergyEdges {
  public:
   /// Adds a reading; readings must be ordered by time.

@@ -31,7 +31,7 @@ class GpuMonitor {
   [[nodiscard]] et_schema::GpuState read() const;
   /// Returns true if `power_w` is instantaneous; otherwise it is NVML's mean over about a second.
   [[nodiscard]] bool tells_instant_power() const;
-  /// Returns true if the figures are of a whole GPU and the process has an instance of it (MIG).
+  /// Returns true if the process uses an instance of a GPU (MIG): the figures are of the whole GPU.
   [[nodiscard]] bool is_of_instance() const;
 
  private:

@@ -9,8 +9,9 @@
 
 namespace understudy::replayer {
 
-/// Returns the place `asked`; if unset, a program recorded only on the CPU moves to `device`.
-/// Throws Error (usage) if nothing would run on a requested device.
+/// Returns kRecorded if `device` is the CPU, else `asked`. If `asked` is unset, returns kDevice for
+/// a program recorded only on the CPU. Throws Error (usage) if nothing would run on a requested
+/// device.
 [[nodiscard]] Place choose_place(const et_schema::Program& program, c10::Device device,
                                  std::optional<Place> asked);
 

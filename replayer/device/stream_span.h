@@ -13,8 +13,8 @@ namespace understudy::replayer {
 /// the end. The host waits for neither. Both kernels add some microseconds.
 class StreamSpan {
  public:
-  /// Loads the kernels, which takes milliseconds the first time. Returns null for devices other
-  /// than CUDA's, without memory, or if the driver does not compile the kernels.
+  /// Loads the kernels, which takes milliseconds the first time. Returns null if the device is not
+  /// CUDA's or has no free memory, or if the driver does not compile the kernels.
   [[nodiscard]] static std::unique_ptr<StreamSpan> make(c10::Device device);
 
   void begin() const;

@@ -15,11 +15,11 @@ namespace understudy::replayer {
 [[nodiscard]] bool takes_layout(const c10::FunctionSchema& schema);
 
 /// Returns true if a value on the stack is a nested tensor or a list that holds one. LibTorch does
-/// not report the sizes of such a tensor, so a replay with one ends.
+/// not report the sizes of such a tensor, so it cannot be replayed.
 [[nodiscard]] bool has_nested(const torch::jit::Stack& stack);
 
-/// Returns true if a value on the stack is, or a list holds, a tensor described by other tensors,
-/// which operators can change (sparse, quantised by channel).
+/// Returns true if the stack, or a list on it, holds a tensor that is described by other tensors
+/// (sparse, quantised by channel). Operators can change these other tensors.
 [[nodiscard]] bool has_described(const torch::jit::Stack& stack);
 
 /// Throws Error (bad input) if a tensor on the stack, or a part of it, exceeds its storage, or has

@@ -14,7 +14,7 @@ struct OpLibrary {
     std::string reason;  ///< the loader's message
     bool operator==(const Failure&) const = default;
   };
-  std::vector<Failure> failures;       ///< of a folder: libraries that load in no order
+  std::vector<Failure> failures;       ///< libraries of a folder that did not load in any order
   std::vector<std::string> operators;  ///< newly registered names, sorted
 };
 

@@ -28,8 +28,8 @@ class SystemCounting {
 
   /// Returns sums since the process began.
   [[nodiscard]] et_schema::SystemCounters read() const;
-  /// Returns the difference of two readings that measures a call's work, by the report's names:
-  /// page faults and processor counters. Times and context switches are too coarse for a call.
+  /// Returns the differences of two readings around a call, by the report's names: only page faults
+  /// and processor counters. Times and context switches are too coarse for a call.
   [[nodiscard]] static std::map<std::string, double> of_call(
       const et_schema::SystemCounters& before, const et_schema::SystemCounters& after);
 

@@ -20,14 +20,14 @@ inline constexpr std::size_t kMostMappedThreshold = std::size_t{32} << 20U;
 /// In the original, chance decides if a step's tensors use pages that the process already has. The
 /// C library returns memory to the system when enough of it is free at the top of the heap, which
 /// depends on other blocks there, Python's for example. Within one process some steps have ten
-/// thousand faults and others none, which differ by a tenth of the step's time. A replay would have
-/// a number of its own. So this class keeps the heap and reproduces the original's number of
-/// faults: it returns the pages of blocks when they are freed, and reserves the blocks for the same
-/// tensors of the next iteration. If the capture counted faults by operator, blocks with faults
-/// come first, then the largest. Otherwise the blocks with the highest addresses come first, since
-/// the C library returns the top of the heap. Blocks are selected until the number of faults is
-/// reached, the last one in part. A freed block's pages are returned when all blocks at higher
-/// addresses are free too.
+/// thousand faults and others none; the faults take a tenth of the step's time. Without control, a
+/// replay would have another number of faults. So this class keeps the heap and reproduces the
+/// original's number: it returns the pages of blocks when they are freed, and reserves the blocks
+/// for the same tensors of the next iteration. If the capture counted faults by operator, blocks
+/// with faults come first, then the largest. Otherwise the blocks with the highest addresses come
+/// first, since the C library returns the top of the heap. Blocks are selected until the number of
+/// faults is reached, the last one in part. A freed block's pages are returned when all blocks at
+/// higher addresses are free too.
 class HeapPages {
  public:
   /// A block of an iteration: number `place`, from 0, among blocks of this size.

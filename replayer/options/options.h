@@ -24,8 +24,8 @@ enum class Only : std::uint8_t {
 
 /// The time at which operators are issued.
 enum class Pace : std::uint8_t {
-  kAsap,     ///< each as soon as the one before it is done: the hardware's limit
-  kRecorded  ///< with the original's gap after the one before it, or later
+  kAsap,     ///< each as soon as the previous one has returned: the hardware's limit
+  kRecorded  ///< each after the previous one and the original's gap, or later
 };
 /// Returns "asap" or "recorded".
 [[nodiscard]] std::string_view to_string(Pace pace);

@@ -11,7 +11,7 @@ namespace understudy::replayer {
 /// "meta".
 inline constexpr std::int64_t kMostTriedBytes = std::int64_t{16} << 20U;
 
-/// Returns the tensors that a call of an operator results in. The operator is called on the meta
+/// Returns the tensors that a call of an operator would return. The operator is called on the meta
 /// device, whose tensors have sizes, strides and a dtype but no memory. Inputs have their slots'
 /// layouts at offset 0; each occurrence of a slot is a separate tensor.
 ///

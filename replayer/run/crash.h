@@ -36,8 +36,8 @@ class RunningStep {
 /// operators a signal has its previous effect.
 void name_crashes();
 
-/// Writes the running operator, ", aten::mm, node 5", to standard error; nothing between operators
-/// and communications. Safe in a signal handler.
+/// Writes the running operator, ", aten::mm, node 5", to standard error; writes nothing between
+/// operators and communications. Safe in a signal handler.
 void say_running_step();
 
 }  // namespace understudy::replayer

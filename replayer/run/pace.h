@@ -40,11 +40,11 @@ class PaceClock {
 struct PacerOptions {
   /// Recorded threads that run concurrently, each with its own gaps.
   std::vector<std::uint64_t> own_threads = {};
-  /// Waits for the device. A wait for an event waits for the work issued by the step with this
-  /// number, after which the event was recorded, if known. Empty on the CPU: the recorded time of
-  /// such waits is then left out.
+  /// Waits for the device. For a wait for an event, the number is that of the step after which the
+  /// event was recorded, if known: only the work issued up to this step must be done. Null on the
+  /// CPU: the recorded time of such waits is then left out.
   std::function<void(et_schema::DeviceWait::For, std::optional<std::size_t>)> wait_for_device = {};
-  /// Records the event of a later wait, after a step.
+  /// Records the event of a later wait, after the step with this number.
   std::function<void(std::size_t)> record_event = {};
   PaceClock* clock = &steady_pace_clock();
 };
@@ -66,11 +66,11 @@ class Pacer {
   void begin_iteration();
   /// Continues the iteration that `other` has begun.
   void follow(const Pacer& other);
-  /// Returns when step `index` must be issued; at once if its gap is over.
+  /// Waits until step `index` must be issued; returns at once if its gap is over.
   void wait(std::size_t index);
   /// Must be called when step `index` has returned.
   void ended(std::size_t index);
-  /// Returns when the original's host would also have finished the step.
+  /// Waits until the original's host would also have finished the step.
   void end_iteration();
 
   /// Restarts measuring; report() returns the figures since then.
@@ -111,7 +111,8 @@ class Pacer {
   class Gaps;
 
   [[nodiscard]] Issue issue_at(Gaps& gaps, std::int64_t start_ns, const RecordedWork& work);
-  /// Returns the issue time if all operators before had taken the recorded times.
+  /// Returns the issue time that would follow if all earlier operators had taken their recorded
+  /// times.
   [[nodiscard]] TimePoint planned(const Issue& issue) const;
   /// Waits for the device if the original did; returns the rest of the gap.
   [[nodiscard]] std::int64_t wait_for_device(const Issue& issue);

@@ -28,8 +28,9 @@ struct StreamStep {
 struct StreamPlan {
   std::uint32_t streams = 1;
   std::vector<StreamStep> steps;  ///< empty if there is only one stream
-  /// Waits between streams: from the profile's events, inferred from data flow only, and those of
-  /// the profile without an event to wait for or a step that waits.
+  /// Numbers of waits between streams. Recorded waits come from the profile's events, inferred ones
+  /// from data flow alone. Missing waits are in the profile, but the plan lacks the step that
+  /// waits, or the step to wait for.
   std::uint64_t recorded_waits = 0;
   std::uint64_t inferred_waits = 0;
   std::uint64_t missing_waits = 0;

@@ -41,8 +41,8 @@ using RecordedResults = std::span<const et_schema::Slot* const>;
 /// Returns the substitute of an operator on a device, if there is one. `op` is the name with its
 /// overload ("aten::cudnn_batch_norm", "aten::_fused_adam_.tensor_lr"). `arguments` are the
 /// argument names of the recorded schema, in order, so that older and newer schemas of one operator
-/// both fit. Some operators resolve here but throw (`aten::_thnn_fused_lstm_cell_backward`): query
-/// these, too.
+/// both fit. Substitutes also exist for operators that resolve on the device but throw when called
+/// (`aten::_thnn_fused_lstm_cell_backward`).
 [[nodiscard]] std::optional<Substitute> find_substitute(std::string_view op,
                                                         std::span<const std::string> arguments,
                                                         c10::DeviceType device,

@@ -8,8 +8,8 @@
 namespace understudy::replayer {
 
 /// Finds the tensors whose content is assumed: externals that the trace describes too little, and
-/// operators' results of the same kind. An operator that reads one did the recorded work on another
-/// amount of data, or with another scale.
+/// operators' results of the same kind. An operator that reads one does its work on another amount
+/// of data than the original, or with another scale.
 class AssumedContent {
  public:
   explicit AssumedContent(const et_schema::Program& program);

@@ -20,7 +20,8 @@
 namespace understudy::replayer {
 
 /// Elements of an index tensor whose numbers repeat as a Reuse specifies: a pure function of (key,
-/// element). If the draws do not fill the tensor evenly, their proportions stay.
+/// element). If the tensor's size is not a multiple of the draws, the proportions of the numbers
+/// are kept.
 class ReuseDraws {
  public:
   /// `reuse` must be valid (et_schema::find_problem).

@@ -78,7 +78,7 @@ class Flattener {
       }
     }
     if (figures_.size() == before) {
-      add(place, "listed", true);  // only texts: they are in the name and the detail
+      add(place, "listed", true);  // else its texts would not appear
     }
   }
 

@@ -37,7 +37,8 @@ std::string rate_text(double per_s) {
   return per_s >= 1 ? fmt::format("{:.1f}/s", per_s) : fmt::format("{:.1f} s each", 1 / per_s);
 }
 
-/// Returns the earlier of two ends: by the rate so far, and the caller's.
+/// Returns the remaining time: the smaller of the caller's bound and the estimate from the rate so
+/// far. Empty if both are unknown.
 std::optional<double> seconds_left(const ProgressState& state, double per_s) {
   std::optional<double> left_s = state.left_s;
   if (state.total && per_s > 0) {

@@ -56,7 +56,7 @@ void set_actions(Handler handler) {
 
 // The following functions are safe in a signal handler.
 
-/// Content of the beginning of a process's file `name` ("/comm") in /proc.
+/// Reads the first bytes of /proc/PID + `name` ("/comm").
 class ProcessFile {
  public:
   ProcessFile(std::int64_t pid, std::string_view name) {

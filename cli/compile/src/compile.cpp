@@ -12,7 +12,8 @@
 namespace understudy::cli {
 namespace {
 
-/// A single trace becomes rank 0, unless its capture records another rank.
+/// Sets the rank of a single trace to the one that its capture lists, else to 0. Keeps the trace's
+/// own rank without a capture, or if the capture lists another trace of this name.
 void name_rank_alone(std::vector<et_schema::Trace>& traces) {
   if (traces.size() == 1 && traces[0].capture && traces[0].capture->is_same_file) {
     traces[0].rank = traces[0].capture->rank.value_or(0);

@@ -134,7 +134,7 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
     if (!chosen.empty()) {
       job.step = chosen;
     }
-    // The program is looked up only after the profile is accepted.
+    // Calls ask_results(), which throws if its program is missing, only if the profile is accepted.
     return generator::trace_of_profile(
         job.made_of.back(),
         [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); },

@@ -32,7 +32,7 @@ struct Notes {
   bool are_warnings = false;
 };
 
-/// A drawing for a terminal: whole lines, in texts only.
+/// A drawing of complete lines for a terminal. HTML pages omit it.
 struct InText {
   std::string lines;
 };

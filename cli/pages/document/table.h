@@ -124,10 +124,11 @@ struct Plot {
   bool from_zero = true;  ///< the axis of a series starts at 0
 };
 
-/// The first column names the rows. A click or a key on a column's title sorts by it. Rows beyond
-/// the first `shown` are reached by paging and search; if `shown` is 0, only the plots are drawn.
+/// A table whose first column names the rows. A click or a key on a column's title sorts by it.
+/// Rows beyond the first `shown` are reached by paging and search; if `shown` is 0, only the plots
+/// are drawn.
 struct Table {
-  std::string id;  ///< no other of the page has it: letters, digits, "-"
+  std::string id;  ///< unique within the page: letters, digits, "-"
   std::string caption = {};
   std::vector<Column> columns = {};
   std::vector<std::vector<Cell>> rows = {};

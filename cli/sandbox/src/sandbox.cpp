@@ -232,8 +232,8 @@ int number_of(std::string_view call) {
 bool load_denied_calls(const SandboxNeeds& needs) {
   const std::unique_ptr<void, decltype(&seccomp_release)> filter(seccomp_init(SCMP_ACT_ALLOW),
                                                                  &seccomp_release);
-  // Without the second attribute, older kernels enable mitigations of speculation that slow down
-  // all code of the process.
+  // Without SCMP_FLTATR_CTL_SSB, older kernels enable mitigations of speculative execution that
+  // slow down all code of the process.
   if (filter == nullptr ||
       seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, needs.is_of_thread ? 0 : 1) != 0 ||
       seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1) != 0) {

@@ -1,6 +1,6 @@
 #include "et_schema/base/content_hash.h"
 
-// The header's own inline copy: no library to link, and the fastest form.
+// Inlines XXH3 from its header, which is fastest and needs no library.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -69,8 +69,8 @@ bool is_named_json(const std::string& path) {
   return path.ends_with(".json") || path.ends_with(".json.gz");
 }
 
-/// Returns true if a folder's file is to be read: JSON (by name or content), traces of other
-/// formats, and gzipped files.
+/// Returns true if a file in a folder must be read: JSON (by name or content), a trace in another
+/// format, or a gzipped file.
 bool is_candidate(const std::string& path) {
   if (is_named_json(path)) {
     return true;

@@ -55,7 +55,7 @@ int sync(int descriptor) {
   return errno;
 }
 
-/// Returns the descriptor of standard output or another open file, if `path` is Linux' name of it.
+/// Returns the descriptor of an open file if `path` is a name such as /dev/stdout or /dev/fd/3.
 /// Such names are links, and the linked file must not be replaced.
 std::optional<int> open_already(const std::string& path) {
   if (path == "/dev/stdout") {

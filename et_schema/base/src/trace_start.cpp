@@ -80,7 +80,7 @@ bool has_fields(std::string_view message, bool is_cut, IsField is_field) {
   return true;
 }
 
-/// A message after its length; nothing if the length is incomplete.
+/// A message without its length prefix. take_message() returns nothing if the prefix is incomplete.
 struct Message {
   std::string_view bytes;
   bool is_cut = false;

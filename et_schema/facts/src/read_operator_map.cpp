@@ -164,7 +164,8 @@ class RowReader {
     }
   }
 
-  /// Arguments may have any name that a parameter lists: each is the recorded one in some release.
+  /// An argument may have any name that a parameter lists: the recorded name depends on the
+  /// release.
   void read_values(const JsonField& values) {
     struct Told {
       std::size_t name, of;

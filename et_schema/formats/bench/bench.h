@@ -41,10 +41,10 @@ struct ScaledGroup {
   std::string rule;  ///< how the group's calls change in the scaled job
   std::int64_t ranks_before = 1;
   std::int64_t ranks_after = 1;
-  std::uint64_t calls = 0;             ///< of the group's first rank in the benchmark
-  std::int64_t sent_bytes_before = 0;  ///< Σ bytes of these calls' inputs
+  std::uint64_t calls = 0;             ///< calls of the group's first rank in the benchmark
+  std::int64_t sent_bytes_before = 0;  ///< Σ bytes of the calls' inputs
   std::int64_t sent_bytes_after = 0;
-  std::int64_t received_bytes_before = 0;  ///< Σ bytes of these calls' outputs
+  std::int64_t received_bytes_before = 0;  ///< Σ bytes of the calls' outputs
   std::int64_t received_bytes_after = 0;
   bool operator==(const ScaledGroup&) const = default;
 };

@@ -10,7 +10,7 @@ namespace understudy::et_schema {
 /// Content of a program's text.
 enum class TextDetail : std::uint8_t {
   kFull,
-  /// Without the details that ranks of the same behaviour may differ in (program_differences.h).
+  /// Omits the details in which ranks of the same behaviour may differ (program_differences.h).
   /// Devices are numbered in order of appearance. Programs with equal texts share a file.
   kBehaviour
 };

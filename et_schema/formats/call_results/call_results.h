@@ -14,11 +14,11 @@ struct ResultTensor {
   DType dtype = DType::kUndefined;  ///< kUndefined: an undefined tensor
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> strides;  ///< in elements; empty for a sparse tensor
-  /// Input tensor that owns the storage, counted as for_each_tensor() does; -1: a new storage.
+  /// Number of the input tensor that owns the storage, by for_each_tensor(); -1: a new storage.
   int storage_of = -1;
-  int same_as = -1;                 ///< input that is this tensor (in-place); -1: none
-  std::int64_t offset_from = 0;     ///< storage offset minus that of the input `storage_of`, in
-                                    ///< elements; in a new storage, the offset itself
+  int same_as = -1;              ///< number of the input that is this tensor (in-place); -1: none
+  std::int64_t offset_from = 0;  ///< storage offset minus that of the input `storage_of`, in
+                                 ///< elements; in a new storage, the offset itself
   bool offset_is_absolute = false;  ///< `offset_from` is the offset in the storage itself:
                                     ///< as_strided() with storage_offset
   bool operator==(const ResultTensor&) const = default;

@@ -10,12 +10,12 @@
 
 namespace understudy::et_schema {
 
-/// The capture.json files of an input, by folder name with a slash, and their traces.
+/// Collects the capture.json files of an input, one per folder, and attaches them to traces.
 class CaptureOrigins {
  public:
   /// Adds a file if it is a valid capture.json; ignores all others.
   void add(const std::string& name, std::string_view json);
-  /// Sets Trace::capture of each trace from the capture.json in its folder, or one that lists it.
+  /// Sets each trace's Trace::capture from the capture.json in its folder, else one that lists it.
   void attach(std::vector<Trace>& traces) const;
   [[nodiscard]] bool has_folder_of(const std::string& file) const;
 

@@ -13,9 +13,9 @@
 
 namespace understudy::et_schema {
 
-/// Requirements of the consumers of Chakra files, mlcommons/chakra's feeder and ASTRA-sim,
-/// according to their sources. If a rule is broken, a simulation stalls, aborts or reads a wrong
-/// value.
+/// Requirements of the programs that read Chakra files, mlcommons/chakra's feeder and ASTRA-sim,
+/// according to their source code. If a rule is broken, a simulation stalls, aborts or reads a
+/// wrong value.
 enum class ChakraRule : std::size_t {
   kDuplicateId,       ///< ids are unique; feeders index only the last node of an id
   kMissingParent,     ///< all parents of a node are in the file; otherwise the node is never issued

@@ -58,8 +58,8 @@ struct ObjectsKind {
 
 /// Calls read() for each object of the list at the cursor; read() must skip the object. If read()
 /// throws JsonDamage, the object is cut out by its brackets, repaired and counted in the losses, so
-/// that damage does not spread, and read() is called again. It must have kept nothing of the first
-/// call. Throws Error (bad input) if the object cannot be repaired.
+/// that damage does not spread, and read() is called again. A read() that throws must have no
+/// effects. Throws Error (bad input) if the object cannot be repaired.
 void read_objects(std::string_view json, JsonCursor& cursor, Losses& losses,
                   const ObjectsKind& kind, const std::function<void(JsonPull&)>& read);
 

@@ -171,7 +171,7 @@ class JsonPull {
     value = result;
     return digit;
   }
-  /// Returns the scalar at this position, if it begins with a digit or a sign, without skipping it.
+  /// Returns the text of the number at this position without skipping it; empty if none is there.
   [[nodiscard]] std::string_view number_text() const;
 
   const char* at_;

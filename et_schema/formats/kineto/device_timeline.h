@@ -36,8 +36,9 @@ struct DeviceLaunch {
   EventIndex launcher = kUnknownEvent;  ///< the innermost cpu_op around the call
   LaunchedBy by = LaunchedBy::kNothing;
   std::int64_t launch_ns = 0;  ///< start of the call; if unknown, the latest possible one
-  /// Unknown if launched before or after all of several steps. If the host runs ahead, also unknown
-  /// for work before the first known launch on its stream.
+  /// Step in which the event was launched. If the profile has several steps, kUnknownEvent for a
+  /// launch before the first or after the last one. If the host runs ahead, also kUnknownEvent for
+  /// work before the first known launch on its stream.
   EventIndex step = kUnknownEvent;
 };
 
@@ -84,9 +85,10 @@ struct DeviceStep {
   std::int64_t end_ns = 0;  ///< the later of the mark's end and the end of the step's device work
   std::uint64_t launches = 0;  ///< launches of kernels, copies and graphs
   std::uint64_t lost = 0;      ///< launches that lost work; see is_lost_work()
-  /// Time from start to end. If the host runs ahead of the device (the work of a step ends after
-  /// the next step began): the median distance to the same work of the next step. For the last step
-  /// then: the distance from the end of the previous step's work to the end of its own.
+  /// Time from the mark's start to `end_ns`, unless the host runs ahead of the device (a step's
+  /// work ends after the next step began). Then it is the median time from a step's work to the
+  /// same work of the next step; for the last step, the time between the ends of the last two
+  /// steps' work.
   std::int64_t length_ns = 0;
 };
 
@@ -108,7 +110,7 @@ struct DeviceTimeline {
   [[nodiscard]] std::uint64_t lost_work() const {
     return count(LostBy::kNoEvent) + count(LostBy::kNoTime);
   }
-  /// Returns the step of work launched at this time; kUnknownEvent before several steps.
+  /// Returns the step of work launched at this time; kUnknownEvent before the first of several.
   [[nodiscard]] EventIndex step_at(std::int64_t time_ns) const;
   /// Returns true if every step lost work, so that all sums over steps are too small.
   [[nodiscard]] bool is_incomplete() const;
@@ -123,8 +125,8 @@ struct DeviceTimeline {
 ///
 /// "External id" identifies the launch if no call has the work's correlation. In profiles up to
 /// 2023 the id of device work is its correlation, which matches operators by chance. So the ids are
-/// used only if 90 % of the profile's ids name an operator that was open at the launch, or, for an
-/// unknown launch, had begun when the work ran.
+/// used only if 90 % of the profile's ids name a plausible operator: one that was open at the
+/// launch, or, if the launch is unknown, one that had begun when the work ran.
 [[nodiscard]] DeviceTimeline device_timeline(const Profile& profile);
 
 }  // namespace understudy::et_schema

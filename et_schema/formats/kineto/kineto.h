@@ -40,8 +40,8 @@ struct KinetoArgument {
   std::string_view type;   ///< "Input type": "float", "c10::BFloat16", "Scalar", "ScalarList",
                            ///< "TensorList", "GenericList"; empty: absent or unknown
   std::string_view value;  ///< "Concrete Inputs": "1", "[16, 16]"; empty for tensors and texts
-  /// "Input Dims" and "Input Strides": one for a tensor, one for each tensor of a list; one without
-  /// sizes for other arguments.
+  /// "Input Dims" and "Input Strides": one layout for a tensor, one for each tensor of a list.
+  /// Other arguments have one layout without sizes.
   std::span<const KinetoLayout> layouts;
 };
 
@@ -54,13 +54,13 @@ struct KinetoEvent {
   std::int64_t dur_ns = 0;  ///< < 0: damaged, or not recorded (device events)
   std::int64_t pid = -1;    ///< process, or device of device events; -1: not a number ("Spans")
   std::int64_t tid = -1;    ///< OS thread, or stream of device events; -1: not a number
-  std::int64_t external_id = -1;  ///< -1: none. Old device events: the correlation
+  std::int64_t external_id = -1;  ///< -1: none. In old device events: the correlation
   std::int64_t rf_id = -1;        ///< "Record function id": a trace node's rf_id; -1: none
   std::int64_t correlation = -1;
   std::int64_t stream = -1;
   std::int64_t device = -1;
-  std::int64_t wait_stream = -1;         ///< cuda_sync: recording stream, "wait_on_stream"
-  std::int64_t record_correlation = -1;  ///< recording call: "wait_on_cuda_event_record_corr_id"
+  std::int64_t wait_stream = -1;         ///< "wait_on_stream": stream of the awaited event
+  std::int64_t record_correlation = -1;  ///< "wait_on_cuda_event_record_corr_id": recording call
   std::int64_t sequence = -1;            ///< "Sequence number"
   std::int64_t bytes = -1;               ///< of copies and memsets
   std::int64_t page_faults = -1;         ///< of an operator including its children; -1: not counted
@@ -68,7 +68,7 @@ struct KinetoEvent {
                                 ///< "block", an operator's "Input Dims"; empty: not recorded
   // Operators only, with KinetoDetail::kArguments:
   std::span<const KinetoArgument> arguments = {};
-  std::int64_t forward_thread = 0;       ///< "Fwd thread id", PyTorch's own number; 0: no backward
+  std::int64_t forward_thread = 0;       ///< "Fwd thread id", PyTorch's own number; 0: not backward
   std::string_view kernel_backend = {};  ///< "triton"
   std::string_view kernel_file = {};
 };
@@ -126,8 +126,8 @@ struct DistributedInfo {
 };
 
 /// A Kineto chrome trace: complete events in the file's order, which is not chronological. Skips
-/// Python frames, 90 % of the events if stacks were recorded, and flow, metadata and instant events
-/// except memory's. Move-only: it owns the texts of its views.
+/// Python frames (90 % of the events if stacks were recorded) and flow, metadata and instant
+/// events, except allocations. Move-only: it owns the texts of its views.
 struct Profile {
   std::string file;
   std::int64_t schema_version = 0;

@@ -31,9 +31,9 @@ struct PredictedBreakdown {
   bool operator==(const PredictedBreakdown&) const = default;
 };
 
-/// The simulated recorded step, and its times in the profile and the capture.
+/// Time of the recorded step: simulated, in the profile, and in the capture.
 struct PredictedRecordedStep {
-  double predicted_ms = 0;  ///< the first simulated iteration; if steps overlap, the iteration time
+  double predicted_ms = 0;  ///< first simulated iteration; if steps overlap, the iteration's time
   double recorded_ms = 0;   ///< time in the profile, without the observer's cost
   std::optional<double> unprofiled_ms = {};  ///< median of the unprofiled steps
   bool operator==(const PredictedRecordedStep&) const = default;
@@ -54,13 +54,13 @@ struct PredictedOperator {
   std::string op_class = {};
   PredictedTime time = {};  ///< on the device if it has work there, otherwise on the host
   double host_ms = 0;       ///< time of the issuing thread
-  double gap_ms = 0;        ///< host time before it
+  double gap_ms = 0;        ///< host time between the previous operator and this one
   std::string model = {};
   bool extrapolated = false;
   bool operator==(const PredictedOperator&) const = default;
 };
 
-/// A row of the critical path: sum over all stretches of one operator in one place.
+/// A row of the critical path: the sum of an operator's stretches with the same `where`.
 struct PredictedPathRow {
   std::string name;
   std::string where;  ///< "device", "communication", "host", "host gap", "outside"
@@ -83,7 +83,7 @@ struct PredictedUnmodelled {
   bool operator==(const PredictedUnmodelled&) const = default;
 };
 
-/// Changes by one what-if question.
+/// Effect of one what-if question.
 struct PredictedChange {
   struct Row {
     std::string name;
@@ -123,8 +123,8 @@ struct Prediction {
   std::vector<PredictedUnmodelled> unmodelled;
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
-  std::vector<PredictedOverlap> overlap = {};   ///< factors of platform or user; others are 1
-  std::vector<std::string> assumptions;         ///< behind the figures, besides the costs
+  std::vector<PredictedOverlap> overlap = {};   ///< set by platform or user
+  std::vector<std::string> assumptions;         ///< of the figures, other than the costs
   std::map<std::string, std::string> platform;  ///< origin of the costs
   bool operator==(const Prediction&) const = default;
 };
@@ -142,7 +142,7 @@ struct PredictedIteration {
   std::vector<std::pair<std::string, double>> operators = {};  ///< name, ms
   std::optional<std::string> benchmark_hash = {};
 };
-/// Throws as parse_prediction() does, and unless 0 < low ≤ time ≤ high.
+/// Throws Error (bad input) as parse_prediction() does, or unless 0 < low ≤ time ≤ high.
 [[nodiscard]] PredictedIteration parse_predicted_iteration(std::string_view text,
                                                            const std::string& file);
 

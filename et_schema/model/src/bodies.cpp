@@ -40,7 +40,7 @@ class Written {
     slots_.insert(slot);
     fresh_.erase(program_.slots[slot].storage);
   }
-  /// Adds a slot that existed before.
+  /// Adds a slot that existed before the operator ran.
   void add_given(SlotId slot) { slots_.insert(slot); }
   /// Adds a slot that must still be written.
   void await(SlotId slot) { fresh_.insert(program_.slots[slot].storage); }

@@ -43,8 +43,8 @@ class UseReader {
   std::vector<bool> exists_;
 };
 
-/// Moves the death of held storages to where the original released them. Only the slot of a storage
-/// that dies last is held.
+/// Moves the death of held storages to where the original released them. If a storage has several
+/// slots, only the death of the last one is moved.
 class Holds {
  public:
   Holds(const Program& program, const std::vector<SlotUse>& uses,
@@ -87,7 +87,7 @@ class Holds {
   }
 
  private:
-  /// Returns the last step with the storage; empty if it is not held.
+  /// Returns the last step in which the original held the storage; empty if it was not held.
   [[nodiscard]] std::optional<std::size_t> last(StorageId storage) const {
     const Storage& memory = program_.storages[storage];
     if (!memory.held_until || memory.external || !made_at_[storage]) {

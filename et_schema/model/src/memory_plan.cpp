@@ -12,7 +12,7 @@ namespace understudy::et_schema {
 namespace {
 
 /// Returns the external storages that instructions use, each as its slot with most elements (the
-/// first if several). Storages that only bodies use are not made.
+/// first if several). Leaves out storages that only bodies use.
 std::vector<LiveTensor> external_tensors(const Program& program, const std::vector<SlotUse>& uses) {
   std::vector<std::optional<SlotId>> widest(program.storages.size());
   for (const SlotUse& use : uses) {
@@ -33,8 +33,8 @@ std::vector<LiveTensor> external_tensors(const Program& program, const std::vect
   return tensors;
 }
 
-/// Returns what is alive while instruction `at` runs, each as the first slot and the instruction
-/// that make it.
+/// Returns the storages that are alive while instruction `at` runs, each with the first slot that
+/// was made in it and the instruction that made this slot.
 std::vector<LiveTensor> live_at(const Program& program, const std::vector<SlotUse>& uses,
                                 const Lifetimes& lifetimes, std::size_t at) {
   LiveStorages live(program, lifetimes.outlive);

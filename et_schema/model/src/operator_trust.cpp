@@ -25,7 +25,7 @@ constexpr auto kUnknown = OperatorReach::kUnknown;
 constexpr auto kBeyond = OperatorReach::kBeyond;
 
 constexpr Reviewed kReviewed[] = {
-    // They return nothing, but throw if a tensor is invalid.
+    // Checks, which return nothing but throw if a tensor is invalid.
     {"aten::_assert_async aten::_assert_scalar aten::_assert_tensor_metadata "
      "aten::_functional_assert_async aten::_functional_assert_scalar aten::_linalg_check_errors "
      "aten::_validate_compressed_sparse_indices aten::_validate_sparse_bsc_tensor_args "
@@ -171,7 +171,7 @@ OperatorTrust trust_of(std::string_view schema) {
     return {kUnknown, "it is of no namespace that is known to compute"};
   }
   if (schema.find('(') == std::string_view::npos) {
-    return {};  // a bare name
+    return {};  // `schema` is only a name
   }
   if (const auto text = foreign_text(schema)) {
     return {kBeyond, fmt::format("its text argument '{}' chooses no way to compute", *text)};

@@ -209,9 +209,9 @@ Key key_of(const CollectiveTime& row) {
   return {row.name, row.group, row.group_size};
 }
 
-// Returns the uneven collectives whose rows can be paired over ranks. Their calls have another size
-// on each rank. The rows, ordered by size, are the same calls if all ranks have as many rows with
-// equal counts. Otherwise rows cannot be matched, and each size is a row.
+// Returns the uneven collectives whose rows can be paired over ranks, although the size of a call
+// differs by rank. If all ranks have equally many rows with equal counts, rows are paired in order
+// of their size. Otherwise they cannot be paired, and each size remains a row.
 std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
   std::map<Key, std::set<std::vector<std::uint64_t>>> counts;
   for (const RankReport& rank : ranks) {

@@ -18,7 +18,7 @@ constexpr double kWidestPercent = 2;
 /// More than the daemons of an idle host use.
 constexpr double kLeastForeignCpus = 0.1;
 constexpr double kForeignShare = 0.02;
-/// Fewer passes do not show their own noise.
+/// Fewer passes do not show how noisy they are.
 constexpr std::uint64_t kFewPasses = 5;
 
 struct Host {
@@ -127,8 +127,8 @@ class Warnings {
     }
   }
 
-  /// Suggests fewer threads. Threads of an operator wait for each other: one without a CPU delays
-  /// all.
+  /// Returns the advice to use fewer threads; empty if enough CPUs are free. Threads of an operator
+  /// wait for each other, so one thread without a CPU delays all.
   [[nodiscard]] std::string fewer_threads(const Host& host) const {
     const auto free = static_cast<int>(std::max(1.0, host.cpus - *host.foreign_cpus()));
     const int each = std::max(1, free / std::max(1, host.ranks));

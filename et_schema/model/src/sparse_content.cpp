@@ -52,8 +52,8 @@ bool are_below(const ValueRule& rule, std::int64_t end) {
          (reused != nullptr && reused->high <= end);
 }
 
-/// Returns content with this number of elements. Their indices are unknown, or follow the value
-/// rule of an external with the storage of `indices`.
+/// Returns content with this number of elements. If it has one sparse dimension, its indices follow
+/// the value rule of an external with the storage of `indices`, if any. Else they are uniform.
 SparseContent content_of(const Program& program, SlotId sparse, std::size_t dimensions,
                          std::int64_t elements, const SlotId* indices) {
   SparseContent content;
@@ -112,7 +112,7 @@ std::optional<SparseContent> content_made(const Program& program, const Instruct
   return std::nullopt;
 }
 
-/// Returns the content by the indices that `sparse` is split into.
+/// Returns the content if the instruction splits off the indices of `sparse`, its first argument.
 std::optional<SparseContent> content_taken(const Program& program, const Instruction& instruction) {
   const auto* result = instruction.results.size() == 1
                            ? std::get_if<Argument::SlotRef>(&instruction.results.front().value)

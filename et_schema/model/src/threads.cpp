@@ -9,8 +9,8 @@
 namespace understudy::et_schema {
 namespace {
 
-/// If the overlap is a smaller share of a thread's busy time, it comes from clocks and wrappers
-/// around a waiting caller.
+/// Least overlap with other threads, as a share of a thread's busy time, that counts. Inexact
+/// clocks, and wrappers around a caller that waits, cause smaller ones.
 constexpr double kLeastOverlap = 0.1;
 
 using ByThread = std::map<std::uint64_t, Stretches>;

@@ -39,10 +39,9 @@ std::optional<DType> floating_part(DType dtype) {
   return is_floating(dtype) ? std::optional(dtype) : std::nullopt;
 }
 
-/// How an instruction's result type is set: freely if its argument `dtype` is none, or if it has no
-/// such argument.
+/// Whether an instruction's argument `dtype` sets the type of its result.
 struct Choice {
-  bool is_free = false;        ///< no argument sets the type
+  bool is_free = false;        ///< `dtype` is None, or no such argument exists
   bool could_be_told = false;  ///< it has an argument `dtype`
 };
 

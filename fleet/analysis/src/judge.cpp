@@ -59,13 +59,13 @@ std::string text_of(const comparer::Row& row) {
   return row.ratio ? fmt::format("{} {:.2f} times", name, row.ratio->value) : std::string(name);
 }
 
-/// Returns a change's 95 % interval: beside the rest, if known, without the machine's own change.
+/// Returns a change's 95 % interval, without the machine's own change if that change is known.
 const comparer::Ratio& interval_of(const comparer::Row& row) {
   return row.beside_rest ? *row.beside_rest : *row.ratio;
 }
 
-/// Upper bounds of the changes of the classes and the gap for which `is_counted` holds, as shares
-/// of the earlier step: sum over slower parts, and over faster ones.
+/// Upper bounds of how much longer the slower parts take in total, and how much shorter the faster
+/// ones, as shares of the earlier step. Parts are the classes and the gap, if `is_counted` holds.
 struct Cost {
   double longer = 0;
   double shorter = 0;
@@ -89,7 +89,7 @@ Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
   return step_ms > 0 ? Cost{cost.longer / step_ms, cost.shorter / step_ms} : Cost{};
 }
 
-/// Returns true if the iteration's change may reach `least`. The interval's end decides instead of
+/// Returns true if the iteration's change may reach `least`. The end of the interval decides, not
 /// its middle: otherwise half of all changes of exactly that size would go unreported.
 bool may_be_large(const comparer::Row& iteration, double least) {
   const comparer::Ratio& by_clock = *iteration.ratio;
@@ -201,7 +201,8 @@ bool is_hidden_by_others(const Comparison& comparison, const comparer::Row& iter
                                  std::max(vetoed.longer, vetoed.shorter) > least);
 }
 
-/// "1.31 times as long as before, but others …": interrupted tonight's, or all earlier replays.
+/// Returns "1.31 times as long as before, but others …": they interrupted tonight's replay, or all
+/// earlier ones.
 std::string text_of_others(const et_schema::Report& tonight, const Comparison& comparison,
                            double ratio) {
   if (!was_quiet(tonight)) {

@@ -18,7 +18,7 @@ namespace {
 using Places = std::vector<std::size_t>;
 
 constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth of the time
-constexpr double kTotalScale = 1;      // row that makes the weights add up to one
+constexpr double kTotalScale = 1;      // value of the row that makes the weights add up to one
 constexpr std::size_t kSubsetResamples = 200;
 
 /// NaN if empty.
@@ -223,7 +223,7 @@ class Selector {
         }
       }
       if (best.places.empty()) {
-        break;  // nothing is affordable
+        break;  // the budget allows no further job
       }
       now = std::move(best);
       if (options_.max_error > 0 && error_of(now) <= options_.max_error) {

@@ -27,7 +27,7 @@ std::vector<std::string> environment_in(const std::string& text) {
                                  : std::vector{text.substr(at + kWith.size())};
 }
 
-/// The changes of a series, as described by the night that reported them or by later nights.
+/// Collects the changes of a series from the events of its nights.
 class Changes {
  public:
   Changes(const std::vector<Event>& events, const std::vector<Result>& results)
@@ -47,7 +47,7 @@ class Changes {
       if (point == points_.end()) {
         points_.push_back(night);
       } else {
-        point->text = night.text;  // which classes and operators
+        point->text = night.text;  // names the classes and operators that changed
         point->is_recovery = night.is_recovery;
       }
     }
@@ -70,7 +70,7 @@ class Changes {
 
   /// Adds a night that was slower or faster than earlier nights.
   void add_night(const Event& event) {
-    constexpr std::size_t kBefore = 5;  // nights that it was held against
+    constexpr std::size_t kBefore = 5;  // earlier nights that a night is compared with
     const auto first = std::ranges::find(results_, event.night, &Result::night);
     const bool is_change =
         event.kind == kSlower || event.kind == kFaster || event.kind == kRecovered;

@@ -27,7 +27,7 @@ std::optional<std::uint64_t> count_of(const std::vector<const Series*>& side) {
   return first == nullptr || first->count == 0 ? std::nullopt : std::optional(first->count);
 }
 
-/// Returns the typical time of the only side that has the row.
+/// Returns a row's typical time on one side, for rows that the other side lacks.
 std::optional<double> time_of(const std::vector<const Series*>& side) {
   if (side.front() == nullptr || side.front()->samples_ms.empty()) {
     return std::nullopt;
@@ -83,7 +83,7 @@ class Comparer {
     }
   }
 
-  /// Unset if a run did not measure the speed probe.
+  /// Returns the ratio of the speed probes; unset if a run did not measure them.
   [[nodiscard]] std::optional<Ratio> speed_probe() const {
     for (const EstimatedRow& each : rows_) {
       if (each.row.kind == RowKind::kSpeedProbe && each.estimate) {
@@ -266,13 +266,13 @@ class Comparer {
   bool is_alike_;
   std::vector<EstimatedRow> rows_;
   std::set<std::string> changed_;  ///< classes found to have changed so far
-  /// By excluded classes.
+  /// Excluded classes → the change that all other classes share.
   std::map<std::set<std::string>, std::optional<Reference>> references_;
   double step_a_ms_ = 0;
   double step_b_ms_ = 0;
 };
 
-/// Sets changes, or with `all` every verdict, to UNSURE.
+/// Sets the verdicts FASTER and SLOWER to UNSURE; with `all`, every verdict.
 void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   for (Row& row : rows) {
     if (all || row.verdict == Verdict::kSlower || row.verdict == Verdict::kFaster) {

@@ -21,7 +21,7 @@ constexpr double kSpreadOfDifference = 0.5;
 /// and this many neighbours on either side.
 constexpr std::size_t kNeighboursPerSide = 4;
 constexpr double kDeviations = 2;
-/// Means of neighbouring samples are correlated: this many of them count as one.
+/// Means of neighbouring groups of samples are correlated: this many means count as one.
 constexpr double kAlike = 2;
 /// The speed probe shows all effects of the clock, but the other classes show only in part what
 /// neighbours do to memory. So a row that follows the classes rather than the clock is less certain
@@ -56,8 +56,8 @@ std::vector<double> without_spikes(const std::vector<double>& samples) {
   return result;
 }
 
-/// Returns the means of groups of ⌊√n ÷ 2⌋ samples. They average out a covariate's own noise, which
-/// influences nothing, and keep what the machine does for longer.
+/// Returns the means of groups of ⌊√n ÷ 2⌋ samples. Means remove the short noise of a covariate,
+/// which does not affect the row, and keep the machine's slower changes.
 std::vector<double> group_means(const std::vector<double>& samples) {
   const double root = std::sqrt(static_cast<double>(samples.size()));
   const std::size_t size = std::max<std::size_t>(static_cast<std::size_t>(root / 2), 1);

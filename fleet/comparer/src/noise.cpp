@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kDraws = 500;
 /// Smaller times and shares are raised to this value, since logarithms need positive numbers.
 constexpr double kLeast = 1e-9;
-/// Assumed scatter of a single sample if no run shows it: relative to the row, and as a share of
-/// the step.
+/// Assumed scatter of a single sample if a run has too few samples to show it: relative to the row,
+/// and as a share of the step.
 constexpr double kUntoldScatter = 0.05;
 constexpr double kUntoldScatterOfStep = 0.002;
 
@@ -80,7 +80,7 @@ std::vector<double> logs_of(const std::vector<double>& samples_ms) {
 }
 
 double Uncertain::half_interval() const {
-  constexpr double kOutside = 0.05;  // of an interval of 95 %
+  constexpr double kOutside = 0.05;  // probability outside of a 95 % interval
   return et_schema::t_of_two_sided_p(kOutside, degrees) * std::sqrt(variance);
 }
 

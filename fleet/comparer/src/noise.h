@@ -32,15 +32,15 @@ struct PairedRow {
 // assumed bounds, not measured in each run (docs/metrics.md, "Compare").
 // tests/benchmarks/compare_study prints by how much identical runs differ on this machine.
 
-/// Spread of a row beside the rest of its run from one process to the next, caused by a different
-/// memory layout. Its standard deviation combines the relative part and the absolute part (a share
-/// of the step).
+/// Spread of a row, relative to the rest of its run, from one process to the next. It is caused by
+/// a different memory layout. Its standard deviation combines the relative part and the absolute
+/// part (a share of the step).
 inline constexpr double kProcessSpread = 0.0015;
 inline constexpr double kProcessSpreadOfStep = 0.0003;
 /// Spread of a whole run from one process to the next: clocks, other users of the machine.
 inline constexpr double kMachineSpread = 0.035;
-/// Degrees of freedom of the spreads above: used alone as bounds, and in the mean with the spread
-/// that several runs show.
+/// Degrees of freedom of the spreads above: kSingleRunDegrees if a spread is used alone as a bound,
+/// kPriorDegrees if it is averaged with the spread that several runs show.
 inline constexpr double kSingleRunDegrees = 30;
 inline constexpr double kPriorDegrees = 4;
 
@@ -80,7 +80,7 @@ struct Estimate {
 /// The change that all other classes share, which is attributed to the machine's state.
 struct Reference {
   Estimate all;                ///< its logs by run are centred around 0
-  double spread_variance = 0;  ///< of the classes around `all`
+  double spread_variance = 0;  ///< variance of the classes around `all`
   double inflation = 1;        ///< factor by which rows vary more than the constants allow; ≥ 1
   std::vector<Covariates> covariates;  ///< by run of A, then of B: speed probe, classes' time
   bool has_speed_probe = false;
@@ -120,24 +120,25 @@ class Sampler {
 /// take less than the clock resolves.
 [[nodiscard]] std::vector<double> logs_of(const std::vector<double>& samples_ms);
 
-/// Returns the variance of a row beside the rest of its run, from one process to the next.
+/// Returns the variance of a row, relative to the rest of its run, from one process to the next.
 [[nodiscard]] double process_variance(const Estimate& row, const Setting& setting);
 
 /// Returns the difference of a row by the clock, without the uncertainty of the machine's state.
 [[nodiscard]] Uncertain by_the_clock(const Estimate& row, double inflation, const Setting& setting);
 /// Returns the difference of a row by the clock if the machine's state may differ in each run. Uses
 /// the more certain of two: the bound on that state, and the spread of the runs themselves.
-/// `spread_variance` is the variance of rows that should be alike.
+/// `spread_variance`: variance of the changes of rows that should change alike.
 [[nodiscard]] Uncertain with_machine(const Estimate& row, double spread_variance,
                                      const Setting& setting);
 /// Combines the expected variance with the excess that several runs show: the sum of two variances
-/// with their own degrees of freedom (Satterthwaite 1946). Runs that agree never reduce the
-/// certainty.
+/// with their own degrees of freedom (Satterthwaite 1946). If the runs agree, the variance is the
+/// expected one.
 [[nodiscard]] Uncertain widened(double value, double expected_variance,
                                 const std::vector<double>& a, const std::vector<double>& b,
                                 const Setting& setting);
-/// Like widened(), for an expectation that is a bound. Returns the more certain of that and of the
-/// mean of expectation and runs, weighted by their degrees of freedom (Smyth 2004).
+/// Like widened(), if the expected variance is an upper bound. Returns the more certain of two: the
+/// result of widened(), and the mean of the expected and the runs' variance, weighted by their
+/// degrees of freedom (Smyth 2004).
 [[nodiscard]] Uncertain moderated(double value, double expected_variance,
                                   const std::vector<double>& a, const std::vector<double>& b,
                                   const Setting& setting);

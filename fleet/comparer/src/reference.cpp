@@ -109,8 +109,8 @@ double inflation_of(const Reference& reference, const std::set<std::string>& lef
   return std::max(1.0, (count * seen + kPriorRows) / (count + kPriorRows));
 }
 
-/// Estimates the row's change beside covariates, one set per run. `together` is moderated() or
-/// widened(), which combine the runs.
+/// Estimates the change of the row that the covariates do not explain; `covariates` has one set per
+/// run. `together` combines the runs: moderated() or widened().
 template <typename Together>
 std::optional<Uncertain> beside(const EstimatedRow& row, const std::vector<Covariates>& covariates,
                                 const Setting& setting, Together together) {

@@ -65,7 +65,7 @@ bool is_within(const Uncertain& value, double margin) {
          value.value - value.half_interval() > std::log1p(-margin);
 }
 
-/// The largest possible difference, as a share of A's step.
+/// Returns the largest possible difference, as a share of A's step.
 double most_of_step(const Evidence& evidence) {
   const Uncertain& clock = *evidence.clock;
   const double half = clock.half_interval();

@@ -117,7 +117,7 @@ void in_transaction(Connection& connection, const std::function<void()>& body, d
             connection.reconnect();
           }
         } catch (const TransientError&) {
-          // Still gone: begin() throws for it.
+          // The server is still gone: begin() throws TransientError again.
         }
         is_first = false;
         run_once(connection, body);

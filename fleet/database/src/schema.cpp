@@ -111,7 +111,7 @@ void make_tables(Connection& connection) {
                                         "--backup` made"});
 }
 
-/// The common case, which needs no lock.
+/// Returns true in the common case: the tables exist in this version. Needs no lock.
 bool is_of_this_version(Connection& connection) {
   try {
     return version_of(connection) == kSchemaVersion;

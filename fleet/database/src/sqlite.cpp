@@ -82,7 +82,7 @@ class Sqlite : public Connection {
     return static_cast<std::uint64_t>(sqlite3_changes64(database_.get()));
   }
 
-  // Acquires the write lock at once: a transaction that has already read might not get it later.
+  // Acquires the write lock at once: SQLite may refuse it to a transaction that has already read.
   void begin() override { query("BEGIN IMMEDIATE"); }
   void commit() override { query("COMMIT"); }
   void roll_back() override {

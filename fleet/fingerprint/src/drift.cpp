@@ -90,8 +90,8 @@ Move operators_move(const Fingerprint& a, const Fingerprint& b) {
                       value_in(b.operators, farthest.name).calls)};
 }
 
-/// Mean over the common operators, weighted by share, of how many doublings their tensors grew or
-/// shrank by; two or more count as 1. Other operators count in operators_move().
+/// Mean over the common operators, weighted by share, of |change of log2_elements| ÷ 2, at most 1:
+/// 1 if tensors grew fourfold or shrank to a quarter. Other operators count in operators_move().
 Move shapes_move(const Fingerprint& a, const Fingerprint& b) {
   constexpr double kWholeWayDoublings = 2;
   Farthest farthest;

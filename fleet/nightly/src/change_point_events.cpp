@@ -116,8 +116,8 @@ std::string text_of(const std::vector<ClassChange>& changes) {
   return texts.empty() ? "" : fmt::format(", of that {}", fmt::join(texts, ", "));
 }
 
-/// Returns true if the point was reported before, up to two nights beside its present place: Otava
-/// may move it with each new night.
+/// Returns true if the point was reported before, at most two results before or after its present
+/// place: Otava may move a point when results are added.
 bool is_known(const std::vector<Event>& events, const NightSeries& series,
               const ChangePoint& point) {
   constexpr std::ptrdiff_t kNear = 2;

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kSummaryVersion = 1;
 constexpr std::chrono::milliseconds kPoll(500);
 
-/// Waits until all work is done. The work of a platform without heartbeats for `lease_s` is ended,
-/// so that nobody waits for a machine that is gone.
+/// Waits until all workers' work is done. If a platform sends no heartbeat for `lease_s`, its work
+/// is ended, so that nobody waits for a machine that is gone.
 class Others {
  public:
   Others(Connection& connection, std::int64_t night, double lease_s)
@@ -99,7 +99,7 @@ Json texts_of(const std::vector<FinishedWork>& work, const std::string& outcome)
   return list;
 }
 
-/// Jobs that broke in an earlier night and are still broken, by their traces or by their replay.
+/// Lists jobs that broke in an earlier night and still have no new benchmark or no working replay.
 Json still_broken(Connection& connection, std::int64_t night) {
   Json list = Json::array();
   for (const Job& job : all_jobs(connection)) {
@@ -126,9 +126,9 @@ Json still_broken(Connection& connection, std::int64_t night) {
   return list;
 }
 
-/// Returns the night that reported the same change by itself; 0 if there is none.
+/// Returns the night that already reported this change as slower or faster; 0 if there is none.
 std::int64_t told_in_night(const std::vector<Event>& events, const Event& point, bool is_slower) {
-  constexpr std::int64_t kNear = 2;  // nights by which Otava may miss the first slow one
+  constexpr std::int64_t kNear = 2;  // largest error of Otava's date, in nights
   const auto told = std::ranges::find_if(events, [&](const Event& event) {
     const bool is_alike =
         is_slower ? event.kind == kSlower : event.kind == kFaster || event.kind == kRecovered;

@@ -86,7 +86,7 @@ std::string start_of(const std::string& pid) {
   return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
 }
 
-/// Identifies the namespace in which process numbers are unique.
+/// Returns the identity of the namespace in which process numbers are unique.
 std::string place_text() {
   std::array<char, kHostNameBytes> host{};
   ::gethostname(host.data(), host.size() - 1);

@@ -126,7 +126,8 @@ class Child {
     }
     return has_ended_;
   }
-  /// Processes that it left running may hold its pipes open, so do not wait for these for long.
+  /// Returns true if no more output is awaited. Processes that the program left running may hold
+  /// its pipes open, so the wait is limited.
   [[nodiscard]] bool has_said_all() const {
     return has_ended_ && Clock::now() >= ended_ + kLateOutput;
   }
@@ -176,7 +177,7 @@ ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
     }
     std::array<pollfd, 2> waits = {pollfd{out.ends[0], POLLIN, 0},
                                    pollfd{errors.ends[0], POLLIN, 0}};
-    // With its pipes closed, a program ends soon. No event reports the end, so poll more often.
+    // A program that closed its pipes ends soon. No event reports the end, so poll more often.
     ::poll(waits.data(), waits.size(), has_pipes ? kPollMs : last_ms);
     last_ms = has_pipes ? last_ms : std::min(2 * last_ms, kPollMs);
     if (waits[0].revents != 0) {

@@ -12,8 +12,8 @@
 
 namespace understudy::generator {
 
-/// Returns the arguments of a record_param_comms as PyTorch records them since 2.4: tensors,
-/// sequence number, group (its number as its name), root or peer, name, splits, size of the group.
+/// Returns the arguments of record_param_comms as PyTorch 2.4 and later record them: tensors,
+/// sequence number, group (named by its number), root or peer, name, splits, size of the group.
 [[nodiscard]] std::vector<et_schema::Argument> recorded_arguments(
     const et_schema::Instruction& instruction, const et_schema::Bench& bench);
 [[nodiscard]] std::vector<et_schema::Argument> recorded_results(

@@ -29,11 +29,12 @@ using et_schema::ChakraNodeType;
 
 /// Schema version in simulators' own files.
 constexpr std::string_view kSchemaVersion = "0.0.4";
-/// Id 1 is the root's when such a file is read as a trace.
+/// A reader of such a file as a trace uses id 1 for the root.
 constexpr std::uint64_t kFirstId = 2;
 constexpr std::int64_t kNsPerUs = 1000;
 
-/// True if the arguments end with a C++ kernel's roles, "r w rw -". Triton's end with a launch.
+/// Returns true if the arguments end with a C++ kernel's roles, "r w rw -". A Triton kernel's
+/// arguments end with its launch.
 bool is_cpp_kernel(const Instruction& instruction) {
   const std::size_t count = et_schema::launch_of(instruction) ? 0 : instruction.args.size();
   const auto* roles =
@@ -157,7 +158,7 @@ class RankWriter {
            !instruction.comm->is_async.value_or(true);
   }
 
-  /// Returns the time that such a call blocked the host, including the wait recorded after it.
+  /// Returns how long a blocking call blocked the host, with the wait recorded after it.
   [[nodiscard]] std::int64_t blocking_ns(const Instruction& instruction) const {
     const auto number = static_cast<std::uint32_t>(&instruction - program_.instructions.data());
     const auto wait = et_schema::wait_behind(program_, number);
@@ -216,7 +217,7 @@ class RankWriter {
     }
   }
 
-  /// Adds the attributes that identify the kind of trace node: only operators have a schema.
+  /// Adds the attributes by which readers recognise the kind of node: only operators have a schema.
   void add_identity(const Instruction& instruction) {
     if (instruction.kind == InstructionKind::kOp && instruction.schema) {
       add(attributes_, "op_schema", program_.schemas[*instruction.schema]);

@@ -22,7 +22,7 @@ bool contains(const std::vector<StorageId>& sorted, StorageId storage) {
 
 }  // namespace
 
-/// Collects the parents of one node. Data flows along an edge if any of its reasons is data.
+/// Collects the parents of one node. An edge counts as data flow if data is one of its reasons.
 class ChakraOrder::Collector {
  public:
   explicit Collector(std::uint64_t self) : self_(self) {}
@@ -90,7 +90,7 @@ bool ChakraOrder::is_on_device(StorageId storage) const {
 }
 
 /// Returns the storages that an instruction reads and writes. A result in the memory of an argument
-/// is a view, and no write, unless the schema marks the argument as written.
+/// is a view, not a write, unless the schema marks the argument as written.
 ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   Uses uses;
   const auto storage_of = [this](SlotId slot) { return program_.slots[slot].storage; };
@@ -123,7 +123,8 @@ ChakraOrder::Uses ChakraOrder::uses_of(const Instruction& instruction) {
   return uses;
 }
 
-/// Returns true if the host must wait for its own launch, because the result is in host memory.
+/// Returns true if the host must wait for the work that the instruction launched: it reads device
+/// memory, and writes host memory or is an operator that always waits.
 bool ChakraOrder::reads_back(const Instruction& instruction, const Uses& uses) const {
   const bool from_device =
       std::ranges::any_of(uses.reads, [this](StorageId storage) { return is_on_device(storage); });
@@ -177,8 +178,8 @@ void ChakraOrder::add_host_order(const Instruction& instruction, Collector& host
   }
 }
 
-/// Adds the original's calls between instructions that waited for a device. The profile does not
-/// record the stream or event; the stream of the last launch is assumed.
+/// Adds edges for the original's calls between instructions that waited for a device. The profile
+/// does not record the stream or event; the stream of the last launch is assumed.
 void ChakraOrder::add_waits(const Instruction& instruction, Collector& host) {
   if (!program_.profile || !instruction.timing) {
     return;

@@ -13,7 +13,7 @@
 
 namespace understudy::generator {
 
-/// The nodes of one instruction; 0 means that it has no such node.
+/// Ids of the nodes of one instruction; 0 if it has no such node.
 struct ChakraIds {
   std::uint64_t host = 0;
   std::uint64_t device = 0;  ///< the node of its device work or of its communication
@@ -22,26 +22,27 @@ struct ChakraIds {
 /// The nodes that a node depends on.
 struct ChakraEdges {
   std::vector<std::uint64_t> all;  ///< without repetition; the launch of a device node comes first
-  std::vector<std::uint64_t> order;  ///< the part of `all` along which no data flows, ascending
+  std::vector<std::uint64_t> order;  ///< those of `all` without data flow, ascending
 };
 
 struct InstructionEdges {
   ChakraEdges host;
   ChakraEdges device;
-  bool joins = false;  ///< a wait that joins communication of the program
+  bool joins = false;  ///< the instruction is a wait for a communication of this program
 };
 
 /// Follows a program in order and returns the dependencies of each of its nodes:
-/// - data: the last writer of what it reads, and the readers and writers of what it writes, by
-/// storage. Data on a device connects device nodes; a host node that only accesses such a tensor's
-/// metadata depends on the host node of its maker.
-/// - order: the previous instruction on its thread; the previous one on another thread, if that had
-/// ended; the previous device node on its stream; the previous communication in its group.
-/// - synchronisation: a device node after a wait depends on the communication that was waited for.
-/// The host continues after a result that it read from a device, and after a call that waited.
+/// - data: the last writer of each storage that the node reads; the last writer and the later
+/// readers of each storage that it writes. Data on a device connects device nodes; a host node that
+/// only accesses such a tensor's metadata depends on the host node of its maker.
+/// - order: the previous instruction on its thread; the previous instruction of the program, if it
+/// is on another thread and had ended; the previous device node on its stream; the previous
+/// communication in its group.
+/// - synchronisation: a device node after a wait depends on the awaited communication. A host node
+/// after a call that blocked, or that copied a result to the host, depends on that device work.
 class ChakraOrder {
  public:
-  /// `first` is a node that all others follow; 0 if there is none.
+  /// `first` is the node on which nodes without other parents depend; 0 if there is none.
   ChakraOrder(const et_schema::Program& program, std::uint64_t first);
 
   /// Returns the edges of the next instruction, in program order.
@@ -83,13 +84,13 @@ class ChakraOrder {
   std::map<std::int64_t, std::uint64_t> last_on_stream_;
   std::optional<std::int64_t> last_stream_;
   std::map<et_schema::GroupId, std::uint64_t> last_in_group_;
-  /// The device nodes that the next host node of a thread follows.
+  /// By thread: the device nodes on which its next host node depends.
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> host_needs_;
-  /// Communications that a device waited for: the next device node of each stream needs them.
+  /// By stream: awaited communications on which its next device node depends.
   std::map<std::int64_t, std::vector<std::uint64_t>> stream_needs_;
-  std::vector<std::uint64_t> joined_;  ///< all of `stream_needs_`, for streams that begin later
+  std::vector<std::uint64_t> joined_;  ///< all awaited communications, for streams that begin later
   et_schema::OpenComms open_;
-  /// Later waits whose communication had already ended when its call returned.
+  /// Waits, not yet visited, of calls that blocked until their communication ended.
   std::set<std::uint32_t> answered_waits_;
   std::unordered_map<std::uint32_t, std::uint64_t> comm_node_;  ///< by instruction
   std::size_t next_wait_ = 0;  ///< index into the profile's list of waits

@@ -75,7 +75,7 @@ class Writer {
       out_.has_strides |= program_.slots[id].strides_recorded;
       out_.are_told |= !program_.slots[id].sparse && !program_.slots[id].sizes.empty();
     });
-    // A trace records all strides or none. If it records them, a missing one stays missing.
+    // A trace records all strides or none. If any is recorded, the others are left out.
     out_.are_told &= !out_.has_strides;
     out_.has_strides |= out_.are_told;
     append_to_all("[");

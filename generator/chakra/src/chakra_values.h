@@ -8,14 +8,14 @@
 
 namespace understudy::generator {
 
-/// Arguments or results as a PyTorch trace has them, in the syntax of Python literals.
+/// Arguments or results as in a PyTorch trace, as Python literals.
 struct ValueTexts {
   std::string values;
   std::string shapes;
   std::string types;
   std::string strides;
-  bool has_strides = false;  ///< of at least one tensor
-  bool are_told = false;     ///< the trace has no strides: from view operators, or assumed
+  bool has_strides = false;  ///< at least one tensor has strides
+  bool are_told = false;     ///< not from the trace: inferred from view operators, or assumed
 };
 
 [[nodiscard]] ValueTexts texts_of(const std::vector<et_schema::Argument>& arguments,

@@ -9,12 +9,12 @@
 
 namespace understudy::composer {
 
-/// Reads a plan's source. For traces, `annotation` restricts it to what runs below labels whose
-/// name contains it; throws if the source has no labels.
+/// Reads a plan's source. For traces, `annotation` selects the operators below labels whose name
+/// contains it; throws if the source has no labels.
 using Load =
     std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
 
-/// Size, inputs and outputs of a piece, for writing wires.
+/// Size, inputs and outputs of a piece. Wires refer to inputs and outputs by their index.
 struct PieceEnds {
   std::string piece;
   std::string source;

@@ -9,11 +9,11 @@
 
 namespace understudy::composer {
 
-/// A part of a program: instructions in order, slots that they only read, slots that they make.
+/// A part of a program: its instructions, the slots that they only read, and those that they make.
 struct Piece {
   std::vector<std::size_t> instructions;
   std::vector<et_schema::SlotId> inputs;   ///< in order of the first read
-  std::vector<et_schema::SlotId> outputs;  ///< in order of last write, even if not needed any more
+  std::vector<et_schema::SlotId> outputs;  ///< in order of the last write, including unused ones
 };
 
 /// Returns the instructions that a plan's piece selects, possibly none. An alias that the generator

@@ -18,15 +18,15 @@ struct PlanSource {
   int line = 0;
 };
 
-/// A part of a source: the instructions that satisfy all conditions, of which there may be none.
+/// A part of a source: the instructions that satisfy all conditions that are set.
 struct PlanPiece {
   std::string name;
   std::string source;
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< first and last id
-  std::string operators;            ///< regular expression on the whole name
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> nodes;  ///< first and last node id
+  std::string operators;            ///< regular expression, searched in the full name
   std::string op_class;             ///< docs/metrics.md, "Operators"
   std::vector<std::int64_t> shape;  ///< a tensor of the instruction has this shape
-  std::string annotation;           ///< for traces: only below labels whose name contains it
+  std::string annotation;           ///< for traces: the name of a label above contains this text
   int line = 0;
 };
 
@@ -39,7 +39,7 @@ struct PlanItem {
   };
   Kind kind = Kind::kPiece;
   std::string piece;
-  std::string as;  ///< name of this occurrence, for wires; empty: the piece's
+  std::string as;  ///< name of this occurrence in wires; empty: the piece's name
   int repeat = 1;
   bool own_tensors = false;  ///< each repetition has its own weights
   bool chained = false;      ///< inputs bind to the last fitting outputs of the previous occurrence
@@ -79,7 +79,7 @@ void check_plan(const Plan& plan);
 /// counts of the benchmark at `path`. Throws Error (usage) if the text is not a regular expression.
 [[nodiscard]] Plan micro_plan(const std::string& operators, const std::string& path, int ranks);
 
-/// Throws the error of a place in a plan.
+/// Throws Error (bad input) about a line of a plan.
 [[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
                               const std::string& expected, const std::string& got,
                               const std::string& hint = "");

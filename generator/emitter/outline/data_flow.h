@@ -22,12 +22,12 @@ enum class ResultKind : std::uint8_t {
 /// Records which instruction makes, reads and frees each tensor of a program in its recorded order.
 class DataFlow {
  public:
-  /// `replaced`, by instruction: true if its results are made before the step, as are the results
-  /// of pinned instructions. Empty: none.
+  /// `replaced`: by instruction, true if its results are made before the step. Results of pinned
+  /// instructions always are. If empty, no other instruction is replaced.
   explicit DataFlow(const et_schema::Program& program, std::vector<bool> replaced = {});
 
   [[nodiscard]] const et_schema::Program& program() const { return program_; }
-  /// Returns the slots among an instruction's arguments in order, repeated as often as they occur.
+  /// Returns the slots that an instruction reads, in the order of its arguments, with repetitions.
   [[nodiscard]] const std::vector<et_schema::SlotId>& reads(std::size_t at) const {
     return reads_[at];
   }
@@ -37,7 +37,8 @@ class DataFlow {
   /// Returns true if the results of an instruction are made before the step.
   [[nodiscard]] bool is_replaced(std::size_t at) const;
   [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
-  /// Returns true if a slot's tensor of instruction `at` is read after `end`, before its successor.
+  /// Returns true if the first use of the slot at or after instruction `end` reads its tensor,
+  /// instead of making a new one.
   [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
   /// Returns true if the instruction only returns an existing tensor, or a new view that no later
   /// instruction reads and that keeps no storage alive.
@@ -47,7 +48,8 @@ class DataFlow {
   [[nodiscard]] std::optional<std::size_t> death_of(et_schema::StorageId storage) const {
     return deaths_[storage];
   }
-  /// Returns the next step's instruction after which a storage is freed that outlives its step.
+  /// Returns the instruction of the next step after which a storage that outlives its step is
+  /// freed. Empty for other storages.
   [[nodiscard]] std::optional<std::size_t> late_death_of(et_schema::StorageId storage) const {
     return late_deaths_[storage];
   }

@@ -20,8 +20,8 @@ struct Function {
   std::vector<std::size_t> units;  ///< ascending; the definition follows the first unit
   /// By parameter: its slot in each unit. Two parameters differ in at least one unit.
   std::vector<std::vector<et_schema::SlotId>> parameters;
-  /// By read of the function's instructions, in order: a parameter, or unset for a tensor that the
-  /// function made.
+  /// By instruction of the function, then by read: the parameter that is read, or unset for a
+  /// tensor that the function made.
   std::vector<std::vector<std::optional<std::size_t>>> reads;
   /// A returned tensor: the instruction in the unit, and the position among its new tensors.
   struct Result {

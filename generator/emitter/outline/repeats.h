@@ -8,7 +8,7 @@
 
 namespace understudy::emitter {
 
-/// `count` equal sequences of `period` tokens, one after the other, from `begin`.
+/// `count` consecutive equal sequences of `period` tokens each, from token `begin` on.
 struct Repeat {
   std::size_t begin = 0;
   std::size_t period = 0;
@@ -19,8 +19,9 @@ struct Repeat {
 
 /// Finds disjoint repeats in [begin, end) of the tokens, in order. The repeat that saves the most
 /// tokens is chosen first, then repeats on both sides of it. If its first period can begin at
-/// several places, the least `cost` (of dividing before a token) decides. Ignores periods of one
-/// token, and repeats that save fewer than four. The time is quadratic in the length.
+/// several tokens, the one with the least `cost` (of dividing before that token) is chosen. Ignores
+/// periods of one token, and repeats that save fewer than four. The time is quadratic in the
+/// length.
 [[nodiscard]] std::vector<Repeat> find_repeats(std::span<const std::uint32_t> tokens,
                                                std::size_t begin, std::size_t end,
                                                const std::function<std::size_t(std::size_t)>& cost);

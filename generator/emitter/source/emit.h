@@ -29,7 +29,7 @@ struct Project {
   std::vector<Missing> foreign;  ///< called, but defined neither by LibTorch nor by the project
   std::uint64_t operators = 0;   ///< over all ranks, missing ones included
   std::uint64_t functions = 0;
-  std::uint64_t calls = 0;  ///< of these functions
+  std::uint64_t calls = 0;  ///< of `functions`
 };
 
 /// Emits a self-contained project that replays the benchmark as `replay --pace asap` does: tensors

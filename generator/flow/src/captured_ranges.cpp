@@ -6,7 +6,7 @@
 namespace understudy::generator {
 namespace {
 
-/// Removes the text up to the end of its next integer, and returns that integer.
+/// Parses the next integer in the text, and removes the text up to its end.
 std::optional<std::int64_t> take_integer(std::string_view& text) {
   const std::size_t begin = text.find_first_of("-0123456789");
   if (begin == std::string_view::npos) {

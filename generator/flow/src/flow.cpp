@@ -20,7 +20,8 @@ namespace {
 
 using et_schema::NodeClass;
 
-/// Returns the storage id of zeros without memory, from which derivatives are made; at most one.
+/// Returns the storage ids of zeros without memory (aten::_efficientzerotensor), which autograd
+/// uses as derivatives.
 std::unordered_set<std::int64_t> storages_of_zeros(const Trace& trace) {
   std::unordered_set<std::int64_t> storages;
   for (const Node& node : trace.nodes) {
@@ -111,8 +112,8 @@ class FlowBuilder {
                               : (static_cast<std::uint64_t>(tensor.tensor_id) << 1U) | 1U;
   }
 
-  /// Returns true if the node is below an operator. Nodes inside of an operator (aten::_pin_memory)
-  /// are its own business.
+  /// Returns true if the node is below an operator. Nodes inside an operator (aten::_pin_memory)
+  /// belong to it.
   [[nodiscard]] bool is_below_operator(NodeIndex node) const {
     while (node != kNoNode && trace_.nodes[node].parent != kNoNode) {
       node = trace_.nodes[node].parent;
@@ -217,8 +218,8 @@ class FlowBuilder {
     return id;
   }
 
-  /// Revokes an allocation if a later tensor is larger: its memory first appeared as a part, and
-  /// the memory's begin and end are unknown.
+  /// Revokes an allocation by a compiled graph if a later tensor in it is larger: the memory first
+  /// appeared as a part, so its begin and end are unknown.
   void forget_allocation(LifetimeId lifetime, const Tensor& tensor) {
     Lifetime& life = flow_.lifetimes[lifetime];
     if (life.allocated_by_graph && lives_[lifetime].same_kind(tensor) &&
@@ -271,8 +272,8 @@ class FlowBuilder {
   }
 
   /// Returns true if the tensor is a Python scalar, or torch.tensor's copy of one, although an
-  /// operator made memory at its address. This is so if only other layouts of that memory were
-  /// seen: operators would show a view, and the memory of small tensors is reused at once.
+  /// operator made memory at its address. This is assumed if only other layouts of that memory were
+  /// seen: a view would show as an operator, and the memory of small tensors is reused at once.
   [[nodiscard]] bool was_just_made(const Node& reader, const Tensor& tensor,
                                    LifetimeId lifetime) const {
     return tensor.storage_offset == 0 && flow_.lifetimes[lifetime].birth != kNoNode &&
@@ -281,8 +282,8 @@ class FlowBuilder {
             reader.name == "aten::lift_fresh");
   }
 
-  /// Returns true if a lifetime is among the outputs of the outermost operator that contains its
-  /// birth and ended before `reader` began.
+  /// Returns true if the operator that made the lifetime has it among its outputs. That operator is
+  /// the outermost one that contains the birth and ended before `reader` began.
   [[nodiscard]] bool left_its_operator(LifetimeId lifetime, NodeIndex reader) const {
     const NodeIndex birth = flow_.lifetimes[lifetime].birth;
     NodeIndex outermost = birth;

@@ -36,10 +36,10 @@ namespace understudy::generator {
   return (tensor.storage_offset + elements) * tensor.item_bytes;
 }
 
-/// The observations of a lifetime of memory so far.
+/// The observations so far of one storage lifetime.
 struct Life {
   std::vector<std::size_t> layouts;             ///< of tensors written or, for externals, read
-  std::vector<et_schema::NodeIndex> output_of;  ///< operators that have it among their outputs
+  std::vector<et_schema::NodeIndex> output_of;  ///< operators with this storage among their outputs
   std::int64_t bytes = 0;                       ///< largest extent of the tensors written
   std::vector<std::int64_t> item_bytes;
   et_schema::DeviceType device = et_schema::DeviceType::kNone;
@@ -56,8 +56,8 @@ struct Life {
       device = tensor.device.type;
     }
   }
-  /// Returns true if a view made without the dispatcher could be of this memory. Views do not
-  /// change the item size.
+  /// Returns true if the tensor could be a view of this memory that was made without the
+  /// dispatcher. Such a view keeps the item size.
   [[nodiscard]] bool same_kind(const et_schema::Tensor& tensor) const {
     return tensor.device.type == device &&
            std::ranges::find(item_bytes, tensor.item_bytes) != item_bytes.end();

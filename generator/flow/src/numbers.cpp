@@ -25,8 +25,8 @@ bool is_plain_scalar(const Tensor& tensor) {
           tensor.dtype == DType::kComplexFloat64);
 }
 
-/// Returns the roles of a kernel's arguments; empty if no text gives the roles of exactly the
-/// arguments before it.
+/// Returns the roles of a kernel's arguments, from the text argument that has one role for each
+/// argument before it; empty if there is none.
 std::vector<std::string_view> roles_of(const et_schema::Node& node) {
   const auto text = std::ranges::find_if(node.inputs, [](const et_schema::Value& value) {
     return value.is(et_schema::ValueKind::kString);

@@ -8,14 +8,15 @@
 
 namespace understudy::generator {
 
-/// Returns for each defined tensor among the node's inputs, in order, the number in it if the
-/// observer saw a single one (captured_ranges.h). Empty if the observer recorded no ranges.
+/// Returns an entry for each defined input tensor, in order: the number in a zero-dimensional
+/// tensor if the observer recorded it (captured_ranges.h), else empty. Returns an empty list if the
+/// observer recorded no ranges.
 [[nodiscard]] std::vector<std::optional<std::int64_t>> seen_numbers(const et_schema::Node& node);
 
-/// The last number that was seen in a lifetime's layout since the last write.
+/// The last number seen in a storage lifetime since its last write, and the layout that held it.
 class LastNumber {
  public:
-  /// Returns true if the layout held another number, so that this is a different tensor.
+  /// Returns true if the layout held another number before: the tensor is then a different one.
   [[nodiscard]] bool excludes(std::size_t layout, std::optional<std::int64_t> number) const {
     return number && number_ && layout == layout_ && *number != *number_;
   }
@@ -32,16 +33,17 @@ class LastNumber {
   std::optional<std::int64_t> number_;
 };
 
-/// Returns by tensor among an operator's inputs, without undefined ones, whether the operator fills
-/// the memory without reading it: `out` of "aten::mm.out", and role "w" of a kernel.
+/// Returns, by defined input tensor, whether the operator only fills the memory without reading it:
+/// `out` of "aten::mm.out", and role "w" of a kernel.
 [[nodiscard]] std::vector<bool> only_filled(const et_schema::Node& node);
 
-/// Returns true if arithmetic of two zero-dimensional tensors would have this one's wider type but
-/// has the other one's: then the tensor is a number, whatever was at its address before.
+/// Returns true if the reader adds, subtracts, multiplies or divides `tensor` and a
+/// zero-dimensional tensor of a narrower dtype. If the result still lacks the wider dtype
+/// (is_wrapped_number()), `tensor` is a Python scalar, whatever was at its address before.
 [[nodiscard]] bool would_widen(const et_schema::Node& reader, const et_schema::Tensor& tensor);
 
-/// Returns true if the tensor is a Python scalar whose dtype is that of the result. It carries no
-/// data flow, even if its address was used before.
+/// Returns true if the tensor may be a Python scalar as argument `other` of the reader. Such a
+/// scalar carries no data flow, even if its address was used before.
 [[nodiscard]] bool is_scalar_operand(const et_schema::Node& reader,
                                      const et_schema::Tensor& tensor);
 

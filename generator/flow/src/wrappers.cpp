@@ -12,7 +12,7 @@
 namespace understudy::generator {
 namespace {
 
-/// Storages of zero bytes have an id, so 0 means that there is no storage.
+/// Returns true for tensors without a storage. Storages of zero bytes have an id other than 0.
 bool is_without_storage(const Tensor& tensor) {
   return tensor.defined() && tensor.storage_id == 0;
 }
@@ -48,8 +48,8 @@ std::int64_t find_null_storage(const et_schema::Trace& trace) {
   return found;
 }
 
-/// Returns true if the strides describe a layout. The strides of sparse and opaque tensors are
-/// zeros, after a leading one if opaque. A zero-dimensional tensor is dense.
+/// Returns true if the strides describe a layout. Sparse and opaque tensors have zeros instead;
+/// those of opaque tensors begin with a one. Zero-dimensional tensors are dense.
 bool has_layout(const Tensor& tensor) {
   if (!tensor.has_strides || tensor.sizes.empty() || tensor.strides.empty()) {
     return tensor.has_strides && tensor.sizes.empty();

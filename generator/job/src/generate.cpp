@@ -36,7 +36,7 @@ std::uint64_t count_outside(const Trace& trace, const CommCalls& calls, const Id
   return outside;
 }
 
-/// Counts lifetimes at reused addresses that a replayed operator reads.
+/// Counts the lifetimes at reused addresses that replayed operators read.
 std::uint64_t count_reused(const Flow& flow, const Selected& selected) {
   std::set<LifetimeId> reused;
   for (const et_schema::NodeIndex node : selected.operators) {
@@ -70,7 +70,7 @@ std::uint64_t count_bookkeeping(const Trace& trace, const Flow& flow) {
   return count;
 }
 
-/// Counts external tensors of a trace without strides that could have more than one memory layout.
+/// Counts external tensors without recorded strides that could have more than one memory layout.
 std::uint64_t count_assumed_layouts(const Program& program) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(program.slots, [](const et_schema::Slot& slot) {
@@ -80,7 +80,7 @@ std::uint64_t count_assumed_layouts(const Program& program) {
       }));
 }
 
-/// Adds the rest of the original's memory, so that a replay occupies as much.
+/// Adds the original's memory that no operator uses, so that a replay occupies as much.
 void add_untouched(const Link& link, Program& program) {
   for (const auto& [device, bytes] : link.untouched_tensor_bytes) {
     program.storages.push_back({.device = et_schema::parse_device(device),

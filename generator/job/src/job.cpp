@@ -20,8 +20,8 @@ constexpr const char* kAllowPartial =
     "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
 
 /// Returns the world size that a trace's process groups record: the size of the group of all ranks,
-/// or one more than the highest rank in any group. Without groups (torch 2.0 and earlier), uses the
-/// splits of an all_to_allv.
+/// or one more than the highest rank in any group. Without groups (torch 2.0 and earlier), the
+/// largest group size or number of splits of a call.
 std::int64_t recorded_world_size(const Trace& trace) {
   std::int64_t size = 1;
   if (trace.process_groups.empty()) {
@@ -37,8 +37,8 @@ std::int64_t recorded_world_size(const Trace& trace) {
   return size;
 }
 
-/// Returns the rank of a single trace. If neither its name nor its groups have the rank, uses the
-/// splits of an all_to_allv: a rank receives from itself as much as it sends to itself.
+/// Returns the rank of a single trace. If neither the trace's name nor its groups show the rank,
+/// infers it from all_to_allv splits: a rank sends to itself as much as it receives from itself.
 int own_rank(const Trace& trace) {
   if (trace.rank != 0 || !trace.process_groups.empty()) {
     return trace.rank;

@@ -13,8 +13,8 @@ inline constexpr std::uint32_t kUnaligned = std::numeric_limits<std::uint32_t>::
 
 /// Aligns two sequences. Returns for each element of `a` the position of its equal in `b`, or
 /// kUnaligned; positions ascend. Aligns as many elements as possible (Myers, "An O(ND) difference
-/// algorithm", 1986) unless a stretch differs in more than 400 places. It then keeps the best
-/// beginning and aligns the rest anew. The time is at most linear in the lengths times that bound.
+/// algorithm", 1986). After 400 differences, the best alignment so far is kept and the rest is
+/// aligned anew. The time is at most linear in the lengths times that bound.
 [[nodiscard]] std::vector<std::uint32_t> align(std::span<const NameId> a,
                                                std::span<const NameId> b);
 

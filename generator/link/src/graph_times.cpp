@@ -43,7 +43,7 @@ std::vector<DeviceEvent> in_order(const DeviceTimeline& device) {
 }
 
 /// Returns the events that the host launched within a range of the profile's own times. Times
-/// relative to host events would not do: a profile of graphs may show no operators.
+/// relative to host events cannot be used: a profile of graphs may show no operators.
 DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
                    std::int64_t begin_ns, std::int64_t end_ns, NameTable& names) {
   DeviceStep step;
@@ -57,9 +57,9 @@ DeviceStep step_of(const Profile& profile, std::span<const DeviceEvent> events,
   return step;
 }
 
-/// Returns where the sequence of launched graphs repeats: the shortest sequence of launches,
-/// identified by their numbers of device events, that is repeated to the end. Returns only the
-/// first launch if none repeats.
+/// Returns the times at which the sequence of launched graphs begins. The sequence is the shortest
+/// one that repeats to the end; launches are identified by their number of device events. If none
+/// repeats, returns only the first launch.
 std::vector<std::int64_t> graph_begins(std::span<const DeviceEvent> events) {
   std::map<std::pair<std::int64_t, std::uint32_t>, std::size_t> counts;  // in order of time
   for (const DeviceEvent& event : events) {

@@ -52,8 +52,8 @@ struct Join {
                               const HostEvents& host, std::size_t names);
 
 /// Joins by order: aligns the names of each thread, ordered by start, with each profiled step.
-/// Drops steps that ran differently from those that agree best (a batch of other lengths), since
-/// their times belong to other work and their nodes begin at other places.
+/// Drops steps that agree worse than the best ones, such as those of a batch of other lengths:
+/// their times belong to other work.
 [[nodiscard]] Join join_by_order(const et_schema::Trace& trace, const JoinNodes& nodes,
                                  const HostEvents& host, std::size_t names);
 
@@ -70,8 +70,8 @@ void sum_up(Join& join, const HostEvents& host, std::size_t nodes);
                                       const std::vector<et_schema::NodeIndex>& node_of,
                                       const HostEvents& host);
 
-/// Returns the time ranges in which the work of each joined step was launched: those of the steps.
-/// The last range of a profile has no end, because the device ends after the host.
+/// Returns by joined step the time range in which its device work was launched: the step's own. A
+/// range that reaches the profile's end has no upper bound, because the device ends after the host.
 [[nodiscard]] std::vector<StepSpan> launch_spans(const Join& join, const HostEvents& host);
 
 }  // namespace understudy::generator

@@ -35,8 +35,8 @@ std::vector<NodeThread> node_threads(const Trace& trace, const JoinNodes& nodes)
   return threads;
 }
 
-/// Matches threads of a trace and of a profile. Their ids are unrelated, so threads are matched
-/// whose names agree best.
+/// Matches threads of a trace and of a profile. Their ids are unrelated, so the threads whose
+/// sequences of names agree best are matched.
 void match_threads(const JoinNodes& nodes, std::vector<NodeThread>& threads, const HostEvents& host,
                    std::size_t names) {
   struct Agreement {
@@ -158,8 +158,8 @@ std::vector<StepSpan> find_steps(const JoinNodes& nodes, const std::vector<NodeT
   if (steps.size() > 1 || steps.empty() || steps.front().mark != kNoEvent) {
     return steps;
   }
-  // A step begins with its first thread. Another one (such as the engine's, which has most nodes
-  // but runs only the backward pass) would combine halves of two steps.
+  // The thread that begins the step locates the steps. Another thread (such as the autograd
+  // engine's, which has most nodes but runs only the backward pass) would join halves of two steps.
   std::vector<const NodeThread*> by_begin;
   std::ranges::transform(threads, std::back_inserter(by_begin),
                          [](const NodeThread& thread) { return &thread; });

@@ -13,7 +13,7 @@
 
 namespace understudy::generator {
 
-/// Sum of the device work that a host event launched, or a node with all nodes below it.
+/// Sum of the device work launched by a host event, or by a node and all nodes below it.
 struct Launched {
   std::int64_t device_ns = 0;
   std::uint64_t count = 0;

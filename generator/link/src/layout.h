@@ -17,8 +17,8 @@ struct Layout {
   std::int64_t step_ns = 0;
 };
 
-/// Converts moments of one step to the typical step, by linear interpolation between the starts of
-/// the nodes around them.
+/// Converts times of one step to times of the typical step, by linear interpolation between the
+/// starts of the surrounding nodes.
 class StepClock {
  public:
   StepClock(const Layout& layout, const JoinedStep& step, const HostEvents& host);
@@ -35,12 +35,13 @@ class StepClock {
 /// Lays out the typical step: the interval from each start to the next is its median over the
 /// steps. Medians of the starts themselves would not fit the durations, because a delay in one step
 /// shifts all later starts of that step. Waits for other ranks fall into different intervals in
-/// different steps, so no median shows them. Each interval therefore gets a share of the difference
-/// between its mean and its median, such that the whole is as long as the median step.
+/// different steps, so no median shows them. Each interval is therefore extended by a share of the
+/// difference between its mean and its median. The share is chosen so that the whole is as long as
+/// the median step.
 ///
-/// Steps may begin nodes in another order or lack some, and their intervals would add up to more
-/// than a step. Nodes of only some steps are therefore placed between those of all steps, and the
-/// whole is never longer than the median step. The time is n log n in the nodes.
+/// If steps begin nodes in another order or lack some, the intervals would add up to more than a
+/// step. Nodes of only some steps are therefore placed between those of all steps, and the whole is
+/// never longer than the median step. The time is n log n in the nodes.
 [[nodiscard]] Layout lay_out(const Join& join, const HostEvents& host);
 
 }  // namespace understudy::generator

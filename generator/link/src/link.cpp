@@ -219,7 +219,8 @@ class Linker {
             0, median(samples.host), median(samples.self),
             device_ns(nodes_.nodes[i], samples.device),
             static_cast<std::uint64_t>(median(samples.launches)), samples.stream,
-            // A step mostly has all of these faults or none: the mean shows how often.
+            // Most steps have all of these faults or none. The median would hide them; the mean
+            // does not.
             samples.page_faults.empty() ? std::nullopt : std::optional(mean(samples.page_faults)),
             std::move(samples.kernel_classes), samples.reads_pinned};
       }
@@ -257,7 +258,8 @@ class Linker {
     }
   };
 
-  /// Returns true if no step has all device work of the operator, so that partial times must do.
+  /// Returns true if no step has all device work of the operator, so that partial times must be
+  /// used.
   [[nodiscard]] bool is_cut_off_everywhere(std::size_t position) const {
     return std::ranges::none_of(join_.steps, [&](const JoinedStep& step) {
       const HostIndex event = step.event_of[position];
@@ -354,8 +356,7 @@ class Linker {
   std::vector<std::int64_t> children_ns_;  ///< by event: Σ duration of its direct children
   std::vector<Launched> launched_;         ///< by event
   std::vector<bool> communicates_;         ///< by node: it is a communication or below one
-  std::vector<bool> is_in_operator_;       ///< by node: an operator or below one, so no label above
-                                           ///< operators
+  std::vector<bool> is_in_operator_;       ///< by node: it is an operator or below one
   std::optional<GraphTimes> graph_;
   Link result_;
 };

@@ -183,8 +183,8 @@ class Shower {
 
   // ---- what a wait waited for
 
-  /// Returns the number of the stream that a wait, or the event it waits for, belongs to, if the
-  /// profile shows it.
+  /// Returns the number of the stream that is waited for: of a wait for an event, the stream that
+  /// recorded it. Returns -1 if the profile does not show the stream.
   [[nodiscard]] std::int64_t stream_of(const WaitingCall& wait) {
     if (syncs_.empty()) {
       syncs_[-1] = nullptr;

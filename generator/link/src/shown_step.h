@@ -31,8 +31,9 @@ struct ShownStep {
   std::vector<et_schema::DeviceWait> waits;  ///< in order of start
 };
 
-/// Finds the work that each wait waited for: of the work launched before the wait on its stream or
-/// streams, the piece that ended when the wait did. The time is n log n in the events.
+/// Finds the device work that each wait waited for: the last to end by the end of the wait, among
+/// the work launched before the wait on the stream or streams that it waits for. The time is n log
+/// n in the events.
 [[nodiscard]] ShownStep shown_step(const ShownStepInputs& inputs);
 
 }  // namespace understudy::generator

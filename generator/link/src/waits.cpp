@@ -93,7 +93,8 @@ Starts starts_of(const Layout& layout) {
   return starts;
 }
 
-/// Returns the time that is the median distance before a node; empty if the typical step lacks it.
+/// Returns the start of a node in the typical step minus the median of `ahead_ns`. Empty if the
+/// typical step lacks the node.
 std::optional<std::int64_t> place_before(std::size_t position, std::vector<std::int64_t>& ahead_ns,
                                          const Starts& starts) {
   const auto start = starts.find(position);

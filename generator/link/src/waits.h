@@ -29,7 +29,7 @@ struct CallPlace {
   std::size_t step = 0;  ///< position in Join::steps
   /// Position in JoinNodes of the next node that the call's thread begins, or kStepEnd.
   std::size_t before = kStepEnd;
-  std::int64_t ahead_ns = 0;  ///< from the call's start to that node's
+  std::int64_t ahead_ns = 0;  ///< from the call's start to that node's start
 };
 
 /// A call that makes a stream, or the host, wait for an event of another stream, in one profiled

@@ -10,8 +10,8 @@ namespace {
 using et_schema::Value;
 using et_schema::ValueKind;
 
-/// Returns a plausible Python scalar. A tensor multiplied in place is most often a decaying average
-/// (momentum), which would grow without bound with a factor of 1.
+/// Returns a plausible Python scalar. mul_ most often decays a moving average (momentum), which
+/// would grow without bound with a factor of 1.
 double likely_scalar(std::string_view operator_name) {
   if (operator_name.starts_with("aten::add") || operator_name.starts_with("aten::sub")) {
     return 0.5;

@@ -69,7 +69,7 @@ class Asynchrony {
     });
   }
 
-  /// Returns the reason; empty if the call was synchronous.
+  /// Returns why the call counts as asynchronous; empty if it stays synchronous.
   [[nodiscard]] std::string_view why_asynchronous(std::uint32_t call) const {
     const std::optional<Timing>& timing = program_.instructions[call].timing;
     if (et_schema::wait_behind(program_, call)) {
@@ -86,7 +86,7 @@ class Asynchrony {
     return node == kNoNode ? std::string_view() : et_schema::kShardedDataParallel;
   }
 
-  /// Returns the calls without a wait in the trace, which need one from the profile.
+  /// Returns the asynchronous calls for which the trace has no wait; the profile must provide it.
   [[nodiscard]] std::vector<std::uint32_t> calls_without_wait() const {
     et_schema::OpenComms open(program_);
     for (std::uint32_t i = 0; i < program_.instructions.size(); ++i) {
@@ -131,7 +131,7 @@ class Asynchrony {
     program_.instructions = std::move(all);
   }
 
-  /// Returns the first instruction after the call that was issued after the wait.
+  /// Returns the index of the first instruction behind `call` that was issued after the wait.
   [[nodiscard]] std::size_t place_of(const StreamWait& wait, std::uint32_t call) const {
     std::size_t place = call + 1;
     while (place < program_.instructions.size() &&

@@ -23,7 +23,7 @@ inline constexpr std::string_view kEmptyStrided =
     "aten::empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, "
     "Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor";
 
-/// Returns an instruction that makes `slot` with kEmptyStrided. Its number is not set yet.
+/// Returns an instruction that makes `slot` with kEmptyStrided. Its schema is not set.
 [[nodiscard]] et_schema::Instruction allocation_of(const et_schema::Slot& layout,
                                                    et_schema::SlotId slot,
                                                    const et_schema::Device& device);

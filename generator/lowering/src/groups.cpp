@@ -20,7 +20,7 @@ std::vector<std::int64_t> strided_ranks(std::int64_t start, std::int64_t stride,
   return ranks;
 }
 
-/// Returns true for the group names of Torch 2.0 and 2.1: addresses, which differ by rank.
+/// Returns true if the name is an address, as in torch 2.0 and 2.1. Addresses differ by rank.
 bool is_address(const std::string& name) {
   constexpr std::size_t kMostDigitsOfCount = 7;  // torch numbers groups; a world has at most 2^20
   return name.size() > kMostDigitsOfCount &&
@@ -64,13 +64,13 @@ GroupId Groups::add_listed(const Trace& trace, std::size_t index) {
   }
   ProcessGroup group = *entry;
   if (group.ranks.empty()) {
-    group.ranks = groups_.front().ranks;  // lists omit the ranks of a group of all ranks
+    group.ranks = groups_.front().ranks;  // an entry without ranks is a group of all ranks
   }
   if (!is_address(group.name)) {
     return add(std::move(group));
   }
-  // All members create their groups in the same order, so the corresponding group has the same
-  // position among the groups with these ranks.
+  // Names that are addresses cannot identify a group across ranks. All members create their groups
+  // in the same order, so the group has the same position among those with equal ranks.
   const auto is_twin = [&](const ProcessGroup& other) {
     return is_address(other.name) &&
            (other.ranks == group.ranks || (other.ranks.empty() && is_whole(group)));

@@ -20,11 +20,11 @@ constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 constexpr std::string_view kStep = "Optimizer.step#";
 constexpr std::string_view kClear = "Optimizer.zero_grad#";
 
-/// The profile's facts about the block that holds a storage.
+/// The block of the profile that holds a storage.
 struct StorageBlock {
   bool is_known = false;  ///< the block was found
-  bool is_freed = false;  ///< within the step
-  /// Index of the first instruction that began after its free, or the number of instructions.
+  bool is_freed = false;  ///< its free within the step is known
+  /// Index of the first instruction that began after the free, or the number of instructions.
   std::uint32_t until = 0;
 };
 
@@ -46,7 +46,7 @@ class BlockMatching {
     for (const Instruction& instruction : program_.instructions) {
       const auto span = span_of(instruction);
       for_each_slot(instruction.args, [&](SlotId slot) {
-        seen_[program_.slots[slot].storage] = true;  // the instruction does not make it
+        seen_[program_.slots[slot].storage] = true;  // read first: no instruction makes it
       });
       for_each_slot(instruction.results, [&](SlotId slot) {
         const StorageId storage = program_.slots[slot].storage;
@@ -65,7 +65,7 @@ class BlockMatching {
     return node == kNoNode ? std::nullopt : observed_.nodes[node];
   }
 
-  /// Records the start of each instruction. One that no profile shows starts with the previous one.
+  /// Records the start of each instruction: the previous start if no profile shows the instruction.
   void find_begins() {
     std::int64_t last = 0;
     for (const Instruction& instruction : program_.instructions) {
@@ -141,7 +141,7 @@ class GradientHolds {
     }
   }
 
-  /// Gradients that the profile saw freed within the step (`blocks`) are unchanged.
+  /// Sets held_until of gradients, except those whose free the profile shows (`blocks`).
   void apply(const std::vector<StorageBlock>& blocks) {
     note_optimizers();
     for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
@@ -212,8 +212,9 @@ class GradientHolds {
     return known == first_steps_.end() ? step : known->second;
   }
 
-  /// Returns the labels that clear the gradients of a step's optimizer: those of its class. If a
-  /// class clears as often as it steps, only those at the positions of its steps.
+  /// Returns the labels of zero_grad that clear the gradients of a step's optimizer. These are the
+  /// labels of its class. If the class has as many of them as steps, the k-th label belongs to the
+  /// k-th step, and only those of this optimizer's steps are returned.
   [[nodiscard]] std::vector<NodeIndex> clears_of(std::optional<NodeIndex> step) const {
     if (!step) {
       return clears_;

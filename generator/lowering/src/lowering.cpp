@@ -38,8 +38,8 @@ class LifetimeCursor {
   std::vector<LifetimeId>::const_iterator end_;
 };
 
-/// Returns true for operators below a kernel that make none of its results: they allocate, or pass
-/// their input on.
+/// Returns true for operators that compute no result of the kernel above them: they allocate
+/// memory, or return their input.
 bool makes_nothing(std::string_view name) {
   return name.find("::empty") != std::string_view::npos ||
          name.find("::new_empty") != std::string_view::npos ||
@@ -221,7 +221,7 @@ class Lowering {
     }
   }
 
-  /// Adds the allocation of an operator's memory, which the graph made without the dispatcher.
+  /// Adds an instruction for memory that the compiled graph allocated without the dispatcher.
   void make_allocation(const Allocated& memory, std::vector<Instruction>& into) {
     const SlotId slot = slots_.define(memory.lifetime, *memory.tensor, kNoNode);
     Instruction allocation = allocation_of(program_.slots[slot], slot, memory.tensor->device);
@@ -230,8 +230,8 @@ class Lowering {
     into.push_back(std::move(allocation));
   }
 
-  /// Returns true if the operators below make each result. Below a kernel that calls no operators
-  /// there are only its allocations.
+  /// Returns true if the operators below the node make all of its results, so that they can replace
+  /// it. A kernel that calls no operators has only allocations below it.
   [[nodiscard]] bool body_can_stand_for(NodeIndex index) const {
     std::vector<const Tensor*> made = flow_.inputs[index];
     bool computes = false;
@@ -332,8 +332,8 @@ class Lowering {
     return list;
   }
 
-  /// Lowers a label. Its inputs were made by operators, so their slots are looked up where
-  /// operators last defined them.
+  /// Lowers a label. Operators made its inputs, so each input resolves to the slot that an operator
+  /// last used for it.
   void lower_label(const WorkingLabel& label) {
     const Node& node = trace_.nodes[label.label];
     Instruction instruction;
@@ -343,7 +343,7 @@ class Lowering {
     instruction.name = std::string(node.name);
     const Instruction* forward = find_lowered(label.forward);
     instruction.schema = forward != nullptr ? forward->schema : std::nullopt;
-    // The forward operator's arguments, as it received them: their slots still belong to that call.
+    // The forward operator's arguments come from its instruction, with the slots of that call.
     instruction.args = {Argument{label_inputs(node)},
                         Argument{forward != nullptr ? forward->args : Argument::List{}},
                         Argument{known_slots(label.allocated)}};

@@ -88,7 +88,8 @@ class TimingSetter {
     return timing;
   }
 
-  /// Subtracts the time of the replayed parts of the node's subtree, which directly precede it.
+  /// Subtracts the time of the node's parts that are replayed as instructions of their own. They
+  /// directly precede the node's instruction.
   void take_out_parts(NodeIndex node, std::size_t position, Timing& timing) const {
     const std::int64_t end = timing.start_ns + timing.host_ns;
     for (std::size_t i = position; i-- > 0;) {
@@ -164,8 +165,8 @@ class TimingSetter {
     }
   }
 
-  /// Marks waits inside of instructions: the instructions' times include them, and replays wait
-  /// too.
+  /// Marks the device waits inside of instructions: their time is part of the instruction's, and a
+  /// replay of the instruction waits too.
   void mark_waits_inside(et_schema::RecordedProfile& profile) const {
     // Start → end of instructions; the longest one for each start.
     std::map<std::int64_t, std::int64_t> busy;
@@ -199,7 +200,7 @@ class TimingSetter {
   }
 
   /// Adds the time that belongs to no instruction. An instruction's time includes everything below
-  /// its node, except that the host time of a graph's parts is their own.
+  /// its node, except the host time of a compiled graph's parts.
   void add_outside(et_schema::RecordedProfile& profile) const {
     std::vector<std::optional<std::uint32_t>> holders = instructions_of_nodes();
     std::vector<bool> is_held_on_host(trace_.nodes.size());
@@ -270,7 +271,8 @@ class TimingSetter {
 
   using OutsideRows = std::map<std::pair<Outside, std::string>, et_schema::OutsideTime>;
 
-  /// Adds a time. Its share of communication, which no recorded call contains, gets its own row.
+  /// Adds a time outside of instructions. Communication kernels in it, which no recorded call
+  /// launched, get a row of their own.
   void add_row(et_schema::OutsideTime time, const std::string& launched_by,
                OutsideRows& rows) const {
     const auto add = [&rows](const et_schema::OutsideTime& part) {
@@ -335,8 +337,8 @@ class TimingSetter {
     return selected_.is_open[node] ? Outside::kOpened : Outside::kNoMemory;
   }
 
-  /// Sums the operators' times. A replayed operator counts by its own median, as in a replay: the
-  /// medians of everything below it would give another sum.
+  /// Sums the operators' times. A replayed operator counts with its own median, as in a replay; the
+  /// medians of the nodes below it add up to another number.
   void add_up(et_schema::RecordedProfile& profile) const {
     const auto add = [&profile](std::int64_t host_ns, std::int64_t device_ns) {
       profile.operators_ns = add_times(profile.operators_ns, host_ns);

@@ -37,7 +37,7 @@ class GroupCall {
   }
 
  private:
-  /// Checks the fields that all members must share with the first.
+  /// Checks the fields that must be equal on all members, against the first member.
   void check_alike(std::size_t member) const {
     const CommRecord& first = *calls_.front();
     const CommRecord& call = *calls_[member];

@@ -31,8 +31,8 @@ struct CallsOfRank {
   std::vector<std::uint32_t> calls;
 };
 
-/// Throws Error (bad input) unless the calls of one communication match. `calls` has each member's
-/// call, in group order, at `position` among its own.
+/// Throws Error (bad input) unless the calls of one communication match. `calls` are the calls of
+/// the members, in group order; each is at `position` among the calls of its member.
 void check_group_call(const JobComms& comms, et_schema::GroupId group,
                       const std::vector<CallsOfRank>& members, std::size_t position,
                       const std::vector<const CommRecord*>& calls);

@@ -185,7 +185,7 @@ class Matcher {
              last_calls(comms_, with->rank, group, with->calls, position));
   }
 
-  /// Checks message `i` between two ranks. One of them may lack it.
+  /// Checks message `i` between two ranks. Fails if either rank lacks it.
   void check_message(et_schema::GroupId group, const CallsOfRank& sender,
                      const CallsOfRank& receiver, std::size_t i) const {
     const int from = sender.rank;
@@ -252,7 +252,7 @@ class Matcher {
   std::vector<std::vector<CallsOfRank>> collectives_;  ///< by group and position in it
   std::map<Channel, Pair> messages_;
   std::unordered_set<et_schema::GroupId> checked_groups_;
-  /// Calls that match if all members have the same record.
+  /// Records known to match if all members of a group have the same one.
   std::unordered_set<const CommRecord*> fitting_;
   Meetings meetings_;
   Matching found_;

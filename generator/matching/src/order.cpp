@@ -14,10 +14,10 @@ namespace understudy::matching {
 
 namespace {
 
-/// Simulates the ranks without time. A communication is complete when all its sides have started. A
-/// rank starts a call when all calls that must be joined before it are complete. Initially, a rank
-/// also starts no call after an incomplete collective, as if collectives blocked. If all ranks are
-/// stuck, one rank continues past a collective that its program does not join. If none can, one
+/// Simulates the ranks without times. A communication is complete when all its sides have started.
+/// A rank starts a call when all calls that must be joined before it are complete. Initially, a
+/// rank also starts no call after an incomplete collective, as if collectives blocked. If all ranks
+/// are stuck, one rank continues past a collective that its program does not join. If none can, one
 /// continues past a send, whose data must then be kept apart.
 class Play {
  public:
@@ -116,7 +116,7 @@ class Play {
     return chosen.has_value();
   }
 
-  /// Unblocks a rank that waits only for sends.
+  /// Unblocks a rank that waits only for sends: marks these sends as kept apart.
   [[nodiscard]] bool pass_sends() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (is_done(rank) || blocker(rank)) {
@@ -155,7 +155,7 @@ class Play {
     return std::nullopt;
   }
 
-  /// Adds ranks that have not started all of their calls, or whose calls do not all complete.
+  /// Adds the ranks that did not start all of their calls, or whose calls did not all complete.
   void find_stuck(Matching& found) const {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       std::optional<std::uint32_t> call = is_done(rank) ? std::nullopt : blocker(rank);
@@ -217,7 +217,8 @@ class Play {
     return et_schema::bad_input("ranks would wait for each other in a circle", std::move(context));
   }
 
-  /// Returns a rank that has not started the call that `rank` waits for, or started another one.
+  /// Returns a rank that has not started its side of the call in which `rank` waits, or that has a
+  /// different call there.
   [[nodiscard]] std::size_t missing_side(std::size_t rank, std::uint32_t call) const {
     const std::uint32_t meeting = meeting_of_[rank][call];
     for (const Side& side : meetings_.sides(meeting)) {

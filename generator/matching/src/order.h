@@ -13,8 +13,8 @@ struct Side {
   std::uint32_t call = 0;
 };
 
-/// The calls of different ranks that form one communication: a collective on all its ranks, or a
-/// send and its receive. All sides are stored in one list.
+/// The communications of a job. A meeting is one communication: the calls of a collective on all
+/// its ranks, or a send and its receive. The sides of all meetings are stored in one list.
 class Meetings {
  public:
   [[nodiscard]] std::size_t size() const { return ends_.size(); }
@@ -27,7 +27,7 @@ class Meetings {
     return hindered_by_[meeting] < 0 ? nullptr : &hindered_by_[meeting];
   }
 
-  /// Adds a side to the meeting that close() ends.
+  /// Adds a side to the current meeting, which close() ends.
   void add(Side side) { sides_.push_back(side); }
   void close(std::optional<int> hindered_by = std::nullopt) {
     ends_.push_back(sides_.size());
@@ -36,13 +36,13 @@ class Meetings {
 
  private:
   std::vector<Side> sides_;
-  std::vector<std::size_t> ends_;  ///< by meeting: end in `sides_`
-  std::vector<int> hindered_by_;   ///< by meeting; negative: none
+  std::vector<std::size_t> ends_;  ///< by meeting: index in `sides_` behind its last side
+  std::vector<int> hindered_by_;   ///< rank, by meeting; negative: none
 };
 
-/// Adds to `found` an order in which the communications can complete one at a time, if each rank
-/// takes part in those that it has started. This is the programs' own order unless that deadlocks.
-/// If the ranks cannot finish at all, adds the stuck ranks and, if no calls are missing, the cycle.
+/// Adds to `found` an order in which the communications can complete one at a time. This is the
+/// programs' own order unless that deadlocks. If the ranks cannot finish, adds the stuck ranks
+/// instead and, if there are no other mismatches, the cycle of ranks that wait for each other.
 /// `meetings` must hold each call exactly once. Linear in the calls, plus ranks times cycles.
 void find_order(const JobComms& comms, const Meetings& meetings, Matching& found);
 

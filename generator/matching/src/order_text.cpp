@@ -9,8 +9,8 @@
 
 namespace understudy::matching {
 
-// Format: number of communications; number of turns that follow (0 if the order is the program's,
-// else all); the turns; the numbers of sends that are kept apart.
+// Format: number of communications; number of turns that follow (none if the order is the program's
+// own); the turns; the numbers of the sends that are kept apart.
 std::string to_text(const et_schema::CommOrder& order) {
   const bool is_programs = std::ranges::is_sorted(order.turns);
   std::string text = fmt::format("{} {}", order.turns.size(), is_programs ? 0 : order.turns.size());

@@ -82,8 +82,8 @@ class Recorder {
     }
   }
 
-  /// Returns splits in elements. The trace records them in rows of dimension 0, or none for equal
-  /// parts.
+  /// Returns splits in elements. The trace records splits in rows of dimension 0, and none if the
+  /// parts are equal.
   [[nodiscard]] std::vector<std::int64_t> splits_of(const Instruction& instruction,
                                                     const std::vector<std::int64_t>& recorded,
                                                     const std::vector<SlotId>& slots,

@@ -17,9 +17,9 @@ using et_schema::Programs;
 
 /// Interpretations of a recorded peer.
 enum class Reading : std::uint8_t {
-  kPlace,      ///< its rank in the group, as documented
-  kWorldRank,  ///< its rank in the job
-  kOther       ///< arbitrary; in a group of two it is the other rank
+  kPlace,      ///< the peer's rank in the group, as documented
+  kWorldRank,  ///< the peer's rank in the job
+  kOther       ///< meaningless; in a group of two the peer is the other rank
 };
 
 /// Returns the peer's position in the group; empty if the reading gives none.
@@ -41,7 +41,7 @@ std::optional<int> place_of(const CommRecord& call, int rank, const Members& mem
   return members.ranks.size() == 2 ? std::optional(members.ranks[0] == rank ? 1 : 0) : std::nullopt;
 }
 
-/// Returns a group's messages with peers by `reading`; empty if a message has no peer then.
+/// Returns a group's messages with peers read by `reading`; empty if one of them has no peer.
 std::optional<JobComms> messages_of(const JobComms& all, GroupId group, Reading reading) {
   JobComms messages(all.groups(), all.ranks().size());
   for (std::size_t rank = 0; rank < all.ranks().size(); ++rank) {

@@ -10,7 +10,7 @@ namespace understudy::generator {
 
 IndexSpread parse_index_spread(std::string_view text) {
   constexpr std::string_view kZipf = "zipf:";
-  constexpr double kSteepest = 20;  // with a steeper one, all draws are the first number
+  constexpr double kSteepest = 20;  // with larger exponents, all draws are the first number
   if (text == "uniform") {
     return {IndexSpread::Kind::kUniform, 0};
   }

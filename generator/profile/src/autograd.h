@@ -25,7 +25,8 @@ class Autograd {
   [[nodiscard]] std::int64_t begin_ns() const { return begin_ns_; }
   /// Returns the forward operator whose node has that sequence number; kNoEvent if none.
   [[nodiscard]] HostIndex forward_of(std::int64_t sequence) const;
-  /// Returns true if the node of the call, or of one within it, held what was freed at that time.
+  /// Returns true if the backward node of the call, or of a call within it, ran at time `freed_ns`.
+  /// Memory freed then was saved for this node.
   [[nodiscard]] bool frees(HostIndex call, std::int64_t freed_ns) const;
   /// Returns true if the call, or one within it, has a node.
   [[nodiscard]] bool goes_back(HostIndex call) const;

@@ -25,8 +25,9 @@ class Buckets {
     }
   }
 
-  /// Records a communication of the tensor. The tensors filled last, or first, that were not yet
-  /// communicated are its parts if their elements add up to its own.
+  /// Records a communication of the tensor. Its parts are the tensors filled last, or first, that
+  /// were not yet communicated, if the sum of their elements equals the bucket's number of
+  /// elements.
   void communicate(SeenIndex whole) {
     const SeenTensor& bucket = tensors_[whole];
     if (bucket.sizes.size() != 1 || bucket.sizes[0] != elements_of(whole)) {

@@ -109,10 +109,10 @@ bool only_hands_on(std::string_view name) {
 }
 
 /// Finds kernels: operators about which too little is known and that do all their work themselves.
-/// A stub replays their time. On a device they launched something, and no replayed operator below
-/// them did, or allocated memory; other work launched below counts as theirs. Without a device they
-/// have nothing below them or, in a profile without any shapes, nothing that communicates. Of
-/// nested ones the outermost is the kernel.
+/// A stub replays their time. On a device, they launched work, and no replayed operator below
+/// them launched work or allocated memory; other work launched below them counts as theirs. Without
+/// a device, they have nothing below them or, in a profile without shapes, nothing that
+/// communicates. If several are nested, the outermost is the kernel.
 void find_kernels(std::vector<Call>& calls, const HostEvents& host,
                   const et_schema::DeviceTimeline& device) {
   struct Below {

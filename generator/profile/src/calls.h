@@ -30,7 +30,7 @@ struct Call {
   std::uint32_t thread = 0;         ///< position in HostEvents::threads
   std::int64_t next_ns = 0;         ///< begin of the next event on the thread
   bool is_backward = false;         ///< a label of the backward pass
-  bool is_kernel = false;           ///< replayed as a kernel stub, of which only the time is known
+  bool is_kernel = false;           ///< replayed by a kernel stub: only its time is known
   bool communicates = false;        ///< record_param_comms
   RecordedCall recorded;            ///< without schema: a label, or an operator that is decomposed
   std::vector<TensorRole> role_of;  ///< of recorded.tensors
@@ -42,9 +42,9 @@ struct Call {
 
 /// Fills in lists of more than 30 tensors, which Kineto writes as empty. If an operator passed its
 /// list on one by one, as _foreach_… operators do on CPUs, its children show the layouts. For
-/// _foreach_… and _fused_… operators after the backward pass without children, they are those of
-/// all gradients that autograd kept, in the order of the forward pass. Lists of one number for each
-/// tensor are read from the children too, or else set to ones (Loss::kAssumedArguments).
+/// _foreach_… and _fused_… operators after the backward pass that have no children, the layouts are
+/// those of all gradients that autograd kept, in the order of the forward pass. Lists of one number
+/// for each tensor are read from the children too, or else set to ones (Loss::kAssumedArguments).
 void fill_lists(et_schema::Profile& profile, const HostEvents& host, et_schema::Arena arena,
                 et_schema::Losses& losses);
 
@@ -56,10 +56,11 @@ void fill_lists(et_schema::Profile& profile, const HostEvents& host, et_schema::
                                            et_schema::Arena arena, const AskResults& ask,
                                            et_schema::Losses& losses);
 
-/// Queries again the results of calls whose arguments' layouts changed.
+/// Queries again the results of calls, after the layouts of their arguments changed.
 void ask_again(std::span<Call* const> calls, const AskResults& ask);
 
-/// Returns the type of a result; that of the list's tensors if it follows from an untyped list.
+/// Returns the element type of a result: Call::promoted if set; the type of the list's first tensor
+/// if the result's type was inferred from an untyped list; otherwise the queried type.
 [[nodiscard]] et_schema::DType dtype_of(const Call& call, const ResultTensor& result);
 
 }  // namespace understudy::generator

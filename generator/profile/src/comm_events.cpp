@@ -87,7 +87,8 @@ class CommCompleter {
   }
 
  private:
-  /// `outer`: a c10d operator, a record_param_comms event or a label that is in no other of these.
+  /// `outer`: a c10d operator, a record_param_comms event or a label that is not inside another of
+  /// these.
   void complete_call(HostIndex outer) {
     std::vector<HostIndex> recorded;
     HostIndex label = kNoEvent;

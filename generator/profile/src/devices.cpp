@@ -33,7 +33,8 @@ bool is_copy(std::string_view op) {
   return op.find("copy") != std::string_view::npos;
 }
 
-/// For copy_(self, src), and for operators whose argument is the source and whose result the copy.
+/// Records the devices that a copy shows: of both arguments of copy_(self, src), or of the only
+/// argument (the source) of operators that return the copy.
 void sign_copy(const CallTensors& call, CopyKind kind, Tensors& tensors) {
   const bool is_to_host = kind == CopyKind::kToHost;
   if (call.inputs.size() >= 2) {

@@ -18,7 +18,8 @@ SeenIndex Gradients::remove(Waiting& waiting) {
 
 void Gradients::give(const BackwardNode& node, std::span<const SeenIndex> made, std::int64_t end_ns,
                      std::uint64_t moment) {
-  // Gradients that leave a node outlive it, except added ones; its operators did not read them.
+  // A gradient that leaves the node outlives the node, unless it was added to another one. The
+  // node's operators did not read it.
   const auto is_alive = [&](SeenIndex index) {
     return tensors_.storage_of(index).freed_ns > end_ns || contains(node.added, index);
   };
@@ -29,8 +30,9 @@ void Gradients::give(const BackwardNode& node, std::span<const SeenIndex> made, 
       leaving.push_back(index);
     }
   }
-  // Derivatives compute their gradients in the order of the names (torch/csrc/autograd/generated).
-  // An operator with several results returns them in the order of the arguments.
+  // A derivative computes gradients in the order of the names of the forward operator's arguments
+  // (torch/csrc/autograd/generated). An operator with several results returns them in the order of
+  // the arguments.
   std::vector<ForwardTensor> receivers = node.receivers;
   const bool is_of_several = std::ranges::any_of(leaving, [&](SeenIndex index) {
     return std::ranges::any_of(leaving, [&](SeenIndex other) {

@@ -66,7 +66,7 @@ std::optional<et_schema::Meaning> meaning_of(const Wanted& wanted) {
 }
 
 /// Returns true if the argument's integers add up, as offsets and lengths do. Results that
-/// operators save for their backward pass do not.
+/// operators save for their backward pass do not add up.
 bool adds_up(const Wanted& wanted) {
   using et_schema::Meaning;
   constexpr std::array<Meaning, 7> kAddUp = {
@@ -357,7 +357,7 @@ Identity::Choice Identity::find_forward(const Wanted& wanted, Taken taken) const
                                 autograd_.frees(wanted.call.event, storage.freed_ns);
     const bool is_read = tensor.used != 0;
     const bool is_promised = tensor.promised > 0;
-    // An argument named like a parameter is a new tensor each time; so are the counters of modules.
+    // An argument named like a parameter is a new tensor in each call. So is a counter of a module.
     const bool is_old = storage.is_external || is_read;
     const bool is_counter =
         storage.is_external && (tensor.sizes.empty() || tensor.written_by == "aten::zero_") &&

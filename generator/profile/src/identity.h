@@ -91,8 +91,8 @@ class Identity {
   Gradients& gradients_;
 };
 
-/// Returns true for arguments that each call has of its own: tensors of modules ("weight",
-/// "running_mean", …) and the "offsets" of bags.
+/// Returns true for arguments whose tensors are mostly not shared between calls: tensors of modules
+/// ("weight", "running_mean", …) and the "offsets" of bags.
 [[nodiscard]] bool is_parameter_name(std::string_view argument);
 /// Returns true if the argument must not be a tensor that the call already has: the offsets of an
 /// optimizer state's tables differ from those of the weights' tables.

@@ -139,7 +139,8 @@ bool InputTensors::is_number(const Call& call, const Tensor& tensor) {
          });
 }
 
-/// Returns the type of the list's previous tensor if an operator made that; kUndefined: any.
+/// Returns the element type of the previous tensor in the list. Returns kUndefined (any type) if
+/// there is none, the list has several types, or this call was the first to show that tensor.
 et_schema::DType InputTensors::list_dtype(const Call& call, std::size_t position,
                                           std::span<const SeenIndex> taken) const {
   const bool is_first =

@@ -32,7 +32,7 @@ struct LeftOut {
   /// The first omitted text, such as an equation or a mode; empty if absent or unknown.
   std::string text;
   bool has_text = false;    ///< `text` was recorded
-  bool is_assumed = false;  ///< `text` replaces one that has no default
+  bool is_assumed = false;  ///< `text` is a usual value for one that has no default
   std::optional<ToldIndices> indices;
 };
 

@@ -42,7 +42,7 @@ class OptimizerStep {
   [[nodiscard]] std::vector<Operand> operands(const Call& call, std::string_view next);
   /// Returns the tensors of a call on a list of all gradients (clipping); kOther for other calls.
   [[nodiscard]] std::vector<Operand> gradients(const Call& call);
-  /// Records the tensors that the operands were found to be, and the call's results.
+  /// Records the tensors found for the operands, and the call's results.
   void ended(const Call& call, const std::vector<Operand>& operands,
              std::span<const SeenIndex> inputs, std::span<const SeenIndex> results);
 
@@ -53,7 +53,7 @@ class OptimizerStep {
     Parameter parameter;
     std::vector<SeenIndex> states;  ///< ordered by first use
     SeenIndex scaled = kNotSeen;    ///< the state that the last operator scaled
-    SeenIndex copied = kNotSeen;    ///< the last state that has a sum
+    SeenIndex copied = kNotSeen;    ///< the last state that `add` read: state + number
     std::vector<SeenIndex> unread;  ///< results of its operators
     SeenIndex last_result = kNotSeen;
   };

@@ -79,8 +79,8 @@ int fit(const SchemaArgument& schema, const KinetoArgument& argument, const Left
         const bool has_default = !schema.default_value.empty() && schema.default_value != "None";
         return has_default && !parameter.is_list && base != "Tensor" ? 1 : 0;
       }
-      // A list that lists.h did not find, a nested or an undefined tensor: the event does not show
-      // which. Derivatives get undefined tensors, after others, for arguments that were absent.
+      // The argument is a list that fill_lists() did not find, a nested tensor, or an undefined
+      // tensor. Derivatives receive undefined tensors, after others, for absent arguments.
       return parameter.is_optional                              ? 2
              : parameter.has_optional_items && left_out.indices ? 2
              : parameter.has_lists                              ? 1

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kMostRanks = 65536;
 struct RecordedCall {
   std::string_view schema;  ///< empty: no public operator has these arguments
   std::span<et_schema::Value> inputs;
-  /// Except for a communication's, which are set once identities are known.
+  /// An operator's are set once the identities of tensors are known, a communication's at once.
   std::span<const et_schema::Value> outputs;
   /// Tensors of the inputs, as for_each_tensor() counts them; a communication's other outputs too.
   std::vector<et_schema::Tensor*> tensors;
@@ -34,8 +34,9 @@ struct RecordedCall {
 
 /// Finds the overload whose arguments match the event's in number and type, and reads them. An
 /// argument that neither the event nor other events show gets the schema's default
-/// (Loss::kAssumedArguments). Lists of lists, as c10d's operators have them, become one list of
-/// `world_size` tensors like those of the other list. A call without a schema keeps its tensors.
+/// (Loss::kAssumedArguments). A list of lists of tensors (c10d's gathers and scatters) is not
+/// recorded. It is assumed to hold one list of `world_size` tensors with the layout of the first
+/// tensor in the event's other list. A call without a schema keeps its tensors.
 struct CallReader {
   et_schema::Arena arena;
   et_schema::Losses& losses;

@@ -113,8 +113,8 @@ SeenIndex ResultTensors::find_one(const Call& call, const Frame& frame, std::siz
 
 /// Claims the allocation that the call made for a result's storage. It was made while the call ran,
 /// has the storage's bytes as the allocators round them, and was not freed before the call's end.
-/// Of several the last is chosen, leaving as many as later results need; if there are too few, the
-/// first.
+/// Among several such allocations, chooses the last one that leaves as many as later results need,
+/// or the first one if there are too few.
 void ResultTensors::claim(const Call& call, std::size_t number, SeenStorage& storage) {
   // CUDACachingAllocator rounds to 512 bytes. It does not split a block of more than 1 MiB if the
   // rest is smaller than that (kMinBlockSize and kSmallSize in c10/cuda/CUDACachingAllocator.cpp).
@@ -179,7 +179,7 @@ SeenIndex ResultTensors::find_made(const Call& call, const Frame& frame, const S
 }
 
 /// Finds a workspace that a library keeps for the backward pass. Only the library knows its size.
-/// It is the last 1-D tensor of that type that the call's children made.
+/// The workspace is the last 1-D tensor of type `dtype` that the call's children made.
 SeenIndex ResultTensors::find_workspace(const Frame& frame, et_schema::DType dtype,
                                         std::int64_t end_ns, std::span<const SeenIndex> taken) {
   const auto found = std::find_if(frame.made.rbegin(), frame.made.rend(), [&](SeenIndex index) {

@@ -54,7 +54,7 @@ struct SeenTensor {
   std::size_t place = 0;             ///< among the maker's results
   std::string_view written_by = {};  ///< the last operator that changed it; empty: none
   bool is_differentiated = false;    ///< an operator with a node in the backward pass read it
-  int promised = 0;                  ///< number of such operators that have not read it yet
+  int promised = 0;                  ///< number of expected later reads by such operators
   std::uint64_t promised_at = 0;     ///< moment
   /// Begin of the node in which it derives from the node's gradients; 0: none.
   std::uint64_t gradient_in = 0;
@@ -86,7 +86,7 @@ class Tensors {
   /// `now_ns`: the time of the call that shows it.
   [[nodiscard]] SeenIndex add(const SeenTensor& tensor, std::int64_t now_ns);
   /// Returns the newest tensors of these sizes, in order of birth. Some whose memory was freed are
-  /// omitted, because no later call can have them.
+  /// omitted, because no later call can use them.
   [[nodiscard]] std::span<const SeenIndex> of_sizes(std::span<const std::int64_t> sizes) const;
 
  private:

@@ -40,8 +40,8 @@ struct Walked {
                                 const AskResults& ask, et_schema::Losses& losses);
 
 /// Finds the device of storages without an allocation event. The kind of a copy gives its two ends.
-/// Tensors of an operator that launched kernels are on the device, except for scalars that Python
-/// made tensors. Numbers that an operator changed without a kernel are on the host. Anything else
+/// Tensors of an operator that launched kernels are on the device, except for Python numbers that
+/// became tensors. Numbers that an operator changed without a kernel are on the host. Anything else
 /// is on the device if the profile has one.
 void find_devices(const HostEvents& host, const et_schema::DeviceTimeline& device,
                   std::span<const CallTensors> tensors_of, Tensors& tensors);

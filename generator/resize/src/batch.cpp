@@ -18,7 +18,8 @@
 namespace understudy::generator {
 namespace {
 
-/// Slots of other storages, such as data and constants, are read but not written by the step.
+/// Returns the storages that the step's operators write. Other storages, such as those of data and
+/// constants, are only read.
 std::set<et_schema::StorageId> written_storages(const Program& program) {
   std::set<et_schema::StorageId> storages;
   for (const Instruction& instruction : program.instructions) {
@@ -151,7 +152,7 @@ class Walker {
     }
   }
 
-  /// Passes another library's operator by the operators recorded below it.
+  /// Propagates the batch through another library's operator, by the operators recorded below it.
   void pass_body(const Instruction& instruction) {
     for (const Instruction& below : instruction.body) {
       pass(below);
@@ -177,7 +178,8 @@ class Walker {
                                  : "capture the program with that batch size"});
   }
 
-  /// Marks sparse results as growing: they have an element per index, or per sparse argument's one.
+  /// Marks sparse results that have more elements in a larger batch: one for each growing index, or
+  /// one for each element of a sparse argument that has more.
   void pass_elements(const BatchCall& call) {
     const bool is_more = std::ranges::any_of(call.inputs, [this](const BatchTensor& in) {
       return in.holds_more ||

@@ -61,7 +61,8 @@ void check_contraction(bool left, bool right) {
   }
 }
 
-/// Matrix products of `a` and `b` of equal rank in their last two dimensions; others are batches.
+/// Returns the growing dimensions of the matrix products of `a` and `b`, which must have equal
+/// rank. Dimensions before the last two number the matrices.
 Dims product_of(const BatchCall& call, const BatchTensor& a, const BatchTensor& b) {
   const std::size_t rank = a.sizes.size();
   if (rank < 2 || b.sizes.size() != rank) {

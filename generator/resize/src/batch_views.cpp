@@ -144,8 +144,8 @@ Dims reshaped(const BatchTensor& in, const BatchTensor& out, std::int64_t batch)
   return dims;
 }
 
-/// A slice along `dim`. If the results have one dimension fewer, `dim` is removed. A growing
-/// dimension may only be split into whole batches, which all grow; `are_equal_parts` says so.
+/// A slice along `dim`. If the results have one dimension fewer, `dim` is removed. If `dim` grows,
+/// it may only be divided into whole batches (`are_equal_parts`), which all grow.
 std::vector<Dims> part_along(const BatchCall& call, std::size_t argument, bool are_equal_parts) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);
@@ -212,7 +212,8 @@ std::vector<Dims> expand(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Recorded as a layout of the same memory, so dimensions are identified by their strides.
+/// An alias is recorded as a layout of the same memory, so its dimensions are identified by their
+/// strides.
 std::vector<Dims> alias(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const BatchTensor& out = call.outputs.at(0);

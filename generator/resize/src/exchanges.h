@@ -15,8 +15,8 @@ using RowMatrix = std::vector<std::vector<std::int64_t>>;
 
 /// All-to-alls in resized groups. Each rank sends as much as recorded. The rows for a recorded rank
 /// are shared equally among the ranks that copy it, or, if none does, are sent to the rank that
-/// takes its place. If possible, each rank receives as much as recorded; it is possible if all
-/// ranks together receive as much as all send.
+/// takes its place. Each rank receives as much as recorded if all ranks together receive as much as
+/// all send.
 class Exchanges {
  public:
   /// `plan` must outlive this.

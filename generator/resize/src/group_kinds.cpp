@@ -121,7 +121,8 @@ class SummedInLayers {
     for (const std::size_t sum : met) {
       sums_[sum].is_in_layers = sums_[sum].is_in_layers || computes_layers(instruction.name);
     }
-    // Externals (parameters, optimizer states) are updated for the next step: no sum is passed on.
+    // Writes to externals (parameters, optimizer states) are for the next step: they pass no sum
+    // on.
     et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
       const et_schema::StorageId storage = program_.slots[slot].storage;
       if (!program_.storages[storage].external) {

@@ -21,7 +21,7 @@ struct DecidedKind {
 using DecidedKinds = std::vector<std::optional<DecidedKind>>;
 
 /// Decides by the user's choice, else by the group's description, else by its calls. Throws Error
-/// (bad input) if a group only gathers or only scatters, which does not show what it divides; Error
+/// (bad input) if the kind is undecided because a group only gathers or only scatters; Error
 /// (usage) if the user names an unknown group.
 [[nodiscard]] DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said);
 
@@ -35,7 +35,7 @@ void each_communication(Instructions& instructions, const Visit& visit) {
   });
 }
 
-/// Returns true if a call exchanges parts for each rank.
+/// Returns true if each rank sends a part of its input to every rank of the group (all-to-all).
 [[nodiscard]] bool is_exchange(const et_schema::Instruction& call);
 
 }  // namespace understudy::generator

@@ -143,8 +143,9 @@ void Mesh::fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_
   add({next, world_size_ / next, kind_of_gaps});
 }
 
-/// Groups of one rank have no place in the grid, so their axis becomes the outermost, as in
-/// PyTorch's meshes. One with the whole model on each rank is added if others divide the batch.
+/// Adds an axis of size 1 for groups of one rank, which have no place in the grid. It is the
+/// outermost, as in PyTorch's meshes. An axis of kind kData is added unless the grid has one; an
+/// axis of another kind only if the grid has none that follows the job's size.
 void Mesh::add_lone_axis(const DecidedKinds& kinds) {
   const auto has_axis = [this](const auto& is_meant) {
     return std::ranges::any_of(

@@ -52,7 +52,7 @@ enum class PartUse : std::uint8_t {
   kByElement,  ///< tensors of a column have the same role
   kPieces,     ///< divides a part along its divided dimension, or a table
   kJoins,      ///< the reverse of kPieces
-  /// All ranks' parts: divides a gathered tensor, or joins them to be scattered.
+  /// Divides a gathered tensor into the parts of all ranks, or joins these parts to be scattered.
   kTables,
   kCopiesIn,  ///< copies a part into the buffer for the all-gather
   kView,      ///< a view of the part, or of other memory

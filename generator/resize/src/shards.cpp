@@ -143,7 +143,7 @@ std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Progr
       continue;
     }
     scale_arguments(program_, scaled, instruction, RankPart{to_, position});
-    // The bodies of FSDP's operators are what a target runs.
+    // A target runs the bodies of FSDP's operators, so these bodies are resized instead of dropped.
     if (from_ == to_ || instruction.name.starts_with("fsdp::")) {
       dropped_bodies += change(instruction.body, scaled, position);
     } else {

@@ -148,7 +148,8 @@ std::vector<int> WorldPlan::others() const {
   return {others.begin(), others.end()};
 }
 
-/// Returns the program of a recorded rank, or of a rank that stands for it.
+/// Returns the program of a recorded rank or, if it is not in the benchmark, of a rank with the
+/// same pipeline coordinates. Throws Error (bad input) if there is none.
 std::size_t WorldPlan::program_as(std::int64_t rank) const {
   std::optional<std::size_t> other;
   for (std::size_t i = 0; i < bench_.programs.size(); ++i) {
@@ -169,7 +170,8 @@ std::size_t WorldPlan::program_as(std::int64_t rank) const {
                       .got = fmt::format("ranks {}", fmt::join(bench_.partial->ranks, ", "))});
 }
 
-/// Ranks with the same pipeline coordinates call the same operators.
+/// Returns true if two ranks have the same pipeline coordinates, so that they call the same
+/// operators.
 bool WorldPlan::is_like(std::int64_t a, std::int64_t b) const {
   const Mesh::Coordinates at = before_.place_of(a);
   const Mesh::Coordinates bt = before_.place_of(b);

@@ -157,7 +157,7 @@ class Obfuscator {
     if (is_operator && is_public_operator(instruction.name)) {
       hide_numbers(program, instruction);
     } else if (is_operator || (is_kernel && !has_code)) {
-      clear_numbers(instruction.args);  // nothing calls it, so its numbers are not needed
+      clear_numbers(instruction.args);  // no replay calls it, so its numbers are not needed
     }
     clear_numbers(instruction.results);  // they are computed at run time
     switch (instruction.kind) {
@@ -322,8 +322,8 @@ class Obfuscator {
     }
   }
 
-  /// Keeps integers, which decide what they index. `why` is either "aten::embedding.indices", of
-  /// which the operator is kept, or a sentence.
+  /// Rounds real numbers; keeps integers, which may be indices. `why` is a sentence, or an
+  /// operator's argument ("aten::embedding.indices"): then only the operator is kept.
   void hide_rule(et_schema::ValueRule& rule, bool is_integral) {
     const auto* constant = rule.as<et_schema::ValueRule::Constant>();
     if (!is_integral || constant == nullptr) {

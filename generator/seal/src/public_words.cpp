@@ -52,7 +52,7 @@ bool is_word(char c) {
          c == '.';
 }
 
-/// Returns true if a type and a blank precede: then the next word is a name.
+/// Returns true if `before` ends with a type and a blank: the next word is then a name.
 bool is_name(std::string_view before) {
   constexpr std::string_view kBeforeTypes = "(,>";
   const std::size_t last = before.find_last_not_of(' ');

@@ -5,7 +5,7 @@
 
 namespace understudy::generator {
 
-/// Renumbers numbers as 1, 2, … in ascending order. 0 means none, and stays.
+/// Maps the numbers seen to 1, 2, … in ascending order. 0 means none and stays 0.
 template <typename Number>
 class Renumbering {
  public:

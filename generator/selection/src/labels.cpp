@@ -13,8 +13,8 @@
 namespace understudy::generator {
 namespace {
 
-/// Python functions that belong to PyTorch: they wrap a gradient as a DTensor or unwrap it. Their
-/// computations show as operators.
+/// PyTorch's own Python functions that convert gradients from or to DTensor. Operators below them
+/// do all of their work.
 constexpr std::array<std::string_view, 3> kOfDTensor = {
     "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
 
@@ -38,9 +38,9 @@ bool takes_a_tensor(const Node& node) {
   return takes;
 }
 
-/// Returns the forward of a custom function. It ran before its autograd node drew sequence number
-/// `seq`: it is the last operator of a library other than PyTorch that started before an operator
-/// with a later number.
+/// Returns the forward of a custom function. The forward ran before its autograd node received the
+/// label's sequence number. So it is the last operator of a library other than PyTorch that started
+/// before an operator with a later number.
 NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node& label) {
   NodeIndex forward = kNoNode;
   for (NodeIndex index : selected.operators) {
@@ -59,8 +59,8 @@ NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node&
   return forward;
 }
 
-/// Bound of an idle backward. A Python function's backward that does nothing takes tens of µs of
-/// Python code; one that changes its gradient in place, without operators, takes longer.
+/// Longest own time of a backward that does no work. A Python function's backward that does nothing
+/// takes tens of µs; one that changes its gradient in place, without operators, takes longer.
 constexpr std::int64_t kMostIdleNs = 100'000;
 
 bool has_memory_of(const Tensor& tensor, const Tensor& other) {
@@ -102,8 +102,8 @@ bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const 
   return false;
 }
 
-/// Returns the shortest own time of each custom backward. In longer calls Python may have run hooks
-/// (that fetch parameters), or the thread was preempted.
+/// Returns the shortest own time of each custom backward. Longer calls may include Python hooks
+/// (that fetch parameters) or preemption.
 std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, const Link* link) {
   std::map<std::string_view, std::int64_t> shortest;
   for (NodeIndex index = 0; link != nullptr && index < trace.nodes.size(); ++index) {
@@ -117,9 +117,9 @@ std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, 
   return shortest;
 }
 
-/// Returns true if a Python function's backward only passes its gradients on: later nodes receive
-/// each gradient unchanged, and its shortest label took no longer than a bare call. Flow alone
-/// cannot show this, since a gradient may go to several functions.
+/// Returns true if a Python function's backward only passes its gradients on: the next node that
+/// uses a gradient's memory receives it unchanged, and the function's shortest own time is at most
+/// kMostIdleNs. Flow alone is no proof, since a gradient may go to several functions.
 bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link,
                    const std::map<std::string_view, std::int64_t>& shortest_own_ns) {
   const Node& node = trace.nodes[label];
@@ -145,7 +145,7 @@ bool has_below(const Trace& trace, NodeIndex root, const auto& wanted) {
 }
 
 /// Returns true if a compiled graph has kernels that the trace does not show. If the trace shows
-/// other graphs' kernels, a graph with only operators has no kernels: its own time is Python code.
+/// the kernels of other graphs, a graph with operators below it has none: its own time is Python.
 bool hides_kernels(const Trace& trace, const Flow& flow, NodeIndex graph, bool kernels_are_shown,
                    const Link* link) {
   if (link != nullptr && link->nodes[graph] && link->nodes[graph]->self_ns == 0) {

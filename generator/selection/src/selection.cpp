@@ -49,8 +49,8 @@ class Selector {
   }
 
  private:
-  /// Returns by node the operators that communicate through operators below them. They cannot be
-  /// called as a whole, since a replay does not have the process groups that they name.
+  /// Returns, by node, whether communication is below it. Such an operator cannot be called as a
+  /// whole, since a replay does not have the process groups that it names.
   [[nodiscard]] std::vector<bool> find_communicating() const {
     std::vector<bool> is_above(trace_.nodes.size());
     std::vector<bool> communicates(trace_.nodes.size());
@@ -92,7 +92,7 @@ class Selector {
     return !selected_.is_open[node] && !flow_.is_communication[node];
   }
 
-  /// Adds the waiting operators whose last descendant is `node`, inner ones first.
+  /// Selects the operators in `waiting` whose last descendant is `node`, inner ones first.
   void release(std::vector<NodeIndex>& waiting, NodeIndex node) {
     for (std::size_t i = waiting.size(); i-- > 0;) {
       if (trace_.nodes[waiting[i]].last_descendant == node) {
@@ -103,8 +103,8 @@ class Selector {
   }
 
   /// Returns true if the node receives a complex number as a Scalar, which the trace does not hold.
-  /// (A number that was made a tensor has a slot and a value rule.) If no operator below computes
-  /// its results, the operator runs by itself nevertheless, or is dropped with its reason.
+  /// (A number that was made a tensor has a slot and a value rule.) Such an operator is opened. If
+  /// no operator below computes its results, it still runs by itself, or is dropped with a reason.
   [[nodiscard]] static bool takes_complex_number(const et_schema::Node& node) {
     return std::ranges::any_of(node.inputs, [](const et_schema::Value& value) {
       return value.is(et_schema::ValueKind::kOpaque) && value.text() == "ComplexDouble";
@@ -148,7 +148,7 @@ class Selector {
   /// not one of their inputs or outputs.
   [[nodiscard]] std::vector<NodeIndex> escaping_operators() const {
     std::vector<NodeIndex> home(flow_.lifetimes.size(),
-                                kNoNode);  // by lifetime: the operator in which it began, hidden
+                                kNoNode);  // by lifetime: the operator where it began, if hidden
     for (LifetimeId id = 0; id < flow_.lifetimes.size(); ++id) {
       const NodeIndex birth = flow_.lifetimes[id].birth;
       home[id] = birth == kNoNode ? kNoNode : selected_.owner[birth];
@@ -188,9 +188,9 @@ class Selector {
     });
   }
 
-  /// Returns true if attention ran without a fused kernel although nothing is dropped, because a
-  /// mask needs a gradient or the program demanded it. A replay has neither condition and would use
-  /// a fused kernel.
+  /// Returns true if attention without dropout ran without a fused kernel, because a mask needs a
+  /// gradient or the program demanded it. A replay meets neither condition and would use a fused
+  /// kernel.
   [[nodiscard]] bool chose_plain_attention(NodeIndex node) const {
     constexpr std::size_t kDropout = 4;
     const et_schema::Node& call = trace_.nodes[node];
@@ -266,7 +266,7 @@ void mark_tree(const Trace& trace, NodeIndex root, std::vector<bool>& inside) {
   });
 }
 
-/// Marks labels whose cause is inside. A backward pass can have its own backward pass
+/// Marks labels whose cause is marked in `inside`. A backward pass can have its own backward pass
 /// (create_graph), so this repeats until nothing changes.
 void mark_caused(const Trace& trace, const std::vector<NodeIndex>& causes,
                  std::vector<bool>& inside) {

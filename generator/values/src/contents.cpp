@@ -47,8 +47,8 @@ class Uses {
     }
   }
 
-  /// Returns true if the first instruction after `allocation` that does more than pass the memory
-  /// on reads it.
+  /// Returns true if the first instruction after `allocation` that does not only pass the memory on
+  /// reads it.
   [[nodiscard]] bool is_read_unwritten(std::size_t allocation, StorageId storage) const {
     const std::vector<std::size_t>& uses = by_storage_[storage];
     for (auto use = std::ranges::upper_bound(uses, allocation); use != uses.end(); ++use) {
@@ -65,7 +65,7 @@ class Uses {
   }
 
  private:
-  /// An in-place reduction reads the memory that it writes.
+  /// Returns true for reductions that may be in place: they read the memory that they write.
   [[nodiscard]] static bool adds_up(const Instruction& instruction) {
     if (!instruction.comm) {
       return false;
@@ -83,14 +83,14 @@ class Uses {
       // The second list of a communication's arguments has its outputs.
       const bool is_output = instruction.args.size() > 1 && holds({instruction.args[1]}, storage) &&
                              !adds_up(instruction);
-      return is_output ? Use::kWrites : Use::kReads;  // no replay has a kernel's values
+      return is_output ? Use::kWrites : Use::kReads;  // no replay computes a kernel's values
     }
     const std::string_view op = without_overload(instruction.name);
     if (reads_no_content(op) || is_template(instruction, storage)) {
       return Use::kPassesOn;
     }
     if (op == "aten::lift_fresh") {
-      return Use::kReads;  // torch.tensor has filled it, even if no operator reads it
+      return Use::kReads;  // torch.tensor filled the memory, even if no later operator reads it
     }
     const std::string_view schema = program_.schemas[*instruction.schema];
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
@@ -117,7 +117,7 @@ class Uses {
   }
 
   /// Returns true if an operator may leave elements unwritten. The recorded masks together may have
-  /// selected all elements (as the clusters of an adaptive softmax do); made masks may miss some.
+  /// selected all elements, as for the clusters of an adaptive softmax; made masks may miss some.
   [[nodiscard]] bool leaves_elements(const Instruction& instruction, StorageId written) const {
     return writes_named_elements(without_overload(instruction.name)) &&
            std::ranges::any_of(et_schema::slots_in(instruction.args), [&](SlotId id) {

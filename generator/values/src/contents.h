@@ -6,14 +6,14 @@
 
 namespace understudy::generator {
 
-/// Returns by instruction whether it only allocates memory that is read before any instruction
-/// writes it. The content came from outside of the dispatcher: torch.tensor([…]) appears only as
+/// Returns, by instruction, whether it allocates memory that is read before any instruction writes
+/// it. Such content was written outside of the dispatcher: torch.tensor([…]) appears only as
 /// `empty`.
 [[nodiscard]] std::vector<bool> find_unwritten_allocations(const et_schema::Program& program);
 
-/// Returns by storage whether its content follows from the program's text alone: results of
-/// operators without tensors (arange, full; neither random numbers nor uninitialised memory), and
-/// everything computed only from those. A replay computes the original's exact numbers.
+/// Returns, by storage, whether its content follows from the program alone: results of operators
+/// without tensor arguments (arange, full; not random numbers or uninitialised memory), and
+/// everything computed only from such results. A replay computes the original's exact numbers.
 [[nodiscard]] std::vector<bool> find_known(const et_schema::Program& program);
 
 /// Returns by storage whether its integers are what a made mask (masks.h) selected, or follow from

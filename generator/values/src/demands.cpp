@@ -19,7 +19,8 @@ using Offsets = ValueRule::Offsets;
 using ReusedIntegers = ValueRule::ReusedIntegers;
 using Targets = ValueRule::Targets;
 
-/// A range that includes the ignored class shows that some targets are ignored, but not how many.
+/// Narrows targets by a range. If a captured one includes the ignored class, assumes a share of
+/// ignored targets.
 ValueRule narrow_targets(ValueRule rule, const Integers& range, bool is_captured) {
   constexpr double kAssumedIgnoredShare = 0.1;
   Targets& targets = std::get<Targets>(rule.kind);
@@ -42,8 +43,8 @@ void narrow(Integers& range, const Integers& other) {
   }
 }
 
-/// Intersects two ranges. If they are disjoint, they cannot both describe this memory; the
-/// operator's own range is kept, since it keeps the operator running.
+/// Intersects two ranges. If they are disjoint, they cannot both describe this memory. The range
+/// that the operator demands then wins over a captured one, so that the operator can run.
 ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   ValueRule both = a.why == kCapturedRange ? b : a;
   const ValueRule& other = a.why == kCapturedRange ? a : b;
@@ -57,8 +58,8 @@ ValueRule intersect(const ValueRule& a, const ValueRule& b) {
   return both;
 }
 
-/// Only some operators on offsets record whether the last one is the end (embedding_bag's backward
-/// does not). If one of them includes the end, all do.
+/// Joins two demands on the same offsets. Not all operators record whether the last offset is the
+/// end (embedding_bag's backward does not): if one demand includes the end, the result does.
 ValueRule join_offsets(const ValueRule& known, const ValueRule& asked) {
   const Offsets& of_known = std::get<Offsets>(known.kind);
   const Offsets& of_asked = std::get<Offsets>(asked.kind);
@@ -141,7 +142,7 @@ std::optional<ValueRule> extended(ValueRule rule, std::int64_t count, std::int64
   if (offsets == nullptr || (offsets->include_last && count < all)) {
     return std::nullopt;
   }
-  // The end is the only further element.
+  // One further element can only be the end.
   offsets->include_last = offsets->include_last || count + 1 == all;
   return rule;
 }
@@ -181,7 +182,7 @@ std::optional<ValueRule> lengths_of_parts(const std::vector<Demand>& demands, co
   return whole;
 }
 
-/// Returns true if a reuse recorded for all elements implies a range of some of them.
+/// Returns true if a reuse recorded for more elements already implies the demanded range.
 bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand) {
   const auto* range = demand.rule.as<Integers>();
   return range != nullptr && range->distinct == 0 &&
@@ -193,7 +194,7 @@ bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand)
          });
 }
 
-/// Narrows a range of some elements by the ranges of demands that include these elements.
+/// Narrows the range of a demand by the ranges of demands that cover the same elements.
 ValueRule range_of_part(const std::vector<Demand>& demands, const Demand& demand) {
   ValueRule rule = demand.rule;
   Integers& range = std::get<Integers>(rule.kind);

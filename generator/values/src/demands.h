@@ -11,19 +11,19 @@ namespace understudy::generator {
 
 /// A requirement on a range of elements of a storage.
 struct Demand {
-  std::int64_t offset = 0;  ///< in elements of dtype
+  std::int64_t offset = 0;  ///< in elements of `dtype`
   std::int64_t count = 0;
   et_schema::DType dtype = et_schema::DType::kUndefined;
   et_schema::ValueRule rule;
-  bool through_arithmetic = true;  ///< positivity may be required of summands and factors instead
+  bool through_arithmetic = true;  ///< a demand to be positive may move to summands and factors
 };
 
 /// Value of ValueRule::why if the trace records the range.
 inline constexpr const char* kCapturedRange = "captured range";
-/// Value of ValueRule::why if the reuse of index values was recorded.
+/// Value of ValueRule::why if the trace records how often index values repeat.
 inline constexpr const char* kCapturedReuse = "captured reuse";
 
-/// Returns true for rules independent of order, which hold for any selection of the elements.
+/// Returns true for rules that hold for any selection and order of the elements.
 [[nodiscard]] bool is_order_free(const et_schema::ValueRule& rule);
 
 /// The demands on the content of a program's storages.
@@ -46,7 +46,8 @@ class Demands {
   /// Returns the demand on the most elements, the last of equal ones; null if there is none.
   [[nodiscard]] const Demand* widest(et_schema::StorageId storage) const;
   /// Returns one rule for all of a tensor's elements: offsets or lengths demanded of its first
-  /// elements, if the others can satisfy them too, else the widest demand, or lengths of its parts.
+  /// elements, extended to all; else the widest demand, if it applies to all; else lengths of its
+  /// parts.
   [[nodiscard]] std::optional<et_schema::ValueRule> rule_of_all(const et_schema::Slot& slot) const;
 
   /// Sets the value rules of external slots from the demands on their storages. Unconstrained

@@ -24,7 +24,7 @@ std::vector<const Tensor*> flat_inputs(const Node& node) {
   return tensors;
 }
 
-/// Returns the index of the k-th defined tensor; the recorder counts only defined ones.
+/// Converts an index among defined tensors (as the recorder counts) to one among all tensors.
 std::size_t flat_index(const std::vector<const Tensor*>& tensors, std::size_t defined) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i]->defined() && defined-- == 0) {
@@ -34,8 +34,8 @@ std::size_t flat_index(const std::vector<const Tensor*>& tensors, std::size_t de
   return tensors.size();
 }
 
-/// Returns the form of an operator that a recorder sees. While a recorder is on, autograd calls the
-/// functional form instead of the in-place one, and index_put instead of its parts.
+/// Returns the name under which the recorder sees an operator. While a recorder is on, autograd
+/// calls the functional form instead of the in-place one, and index_put instead of its parts.
 std::string recorded_form(std::string_view name) {
   if (name == "aten::_index_put_impl_") {
     return "aten::index_put";

@@ -78,9 +78,9 @@ class MaskMaker {
     }
   }
 
-  /// Returns the size to which the mask's dimensions collapse, in the result of index or in the
-  /// values of index_put. Empty if the values lack that dimension or have size 1 along it: they are
-  /// broadcast, so any number is valid.
+  /// Returns the number of elements that the mask selects: the size of the dimension that replaces
+  /// its dimensions in the result of index or the values of index_put. Empty if the values lack
+  /// that dimension or have size 1 along it: they are broadcast, so any number is valid.
   [[nodiscard]] std::optional<std::int64_t> selected_count(const Instruction& instruction,
                                                            const Argument::List& list,
                                                            std::size_t position) const {
@@ -115,8 +115,8 @@ class MaskMaker {
     return rank;
   }
 
-  /// Returns the number of elements that indices beside a mask select, which equals the mask's;
-  /// empty if there is no index with more than one element.
+  /// Returns the number of elements of an index beside the mask, which equals the number of true
+  /// elements; empty if no index has more than one element.
   [[nodiscard]] std::optional<std::int64_t> count_of_others(const Argument::List& list) const {
     for (const Argument& item : list) {
       const std::optional<SlotId> index = slot_of(&item);

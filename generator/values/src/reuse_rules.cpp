@@ -19,7 +19,8 @@ using et_schema::ReuseBin;
 /// Most draws of zipf_reuse; more draws would have the same proportions.
 constexpr std::int64_t kMostSampledDraws = std::int64_t{1} << 20U;
 constexpr std::int64_t kMostBins = 32;
-/// If a number occurs less often, the count of numbers is scaled; otherwise its occurrences are.
+/// Numbers that occur less often than this are rare: scaling changes how many there are. For other
+/// numbers, it changes how often each occurs.
 constexpr std::int64_t kRareTimes = 4;
 
 std::int64_t numbers_in(const ReuseBin& bin) {
@@ -61,7 +62,7 @@ void add_evenly(std::vector<Repeat>& repeats, std::int64_t numbers, std::int64_t
   }
 }
 
-/// Replaces the draws of a repeat by `draws` draws, of at most `most` numbers.
+/// Appends the repeat scaled to `draws` draws of at most `most` numbers.
 void add_scaled(std::vector<Repeat>& repeats, const Repeat& repeat, std::int64_t draws,
                 std::int64_t most) {
   const std::int64_t numbers =
@@ -69,7 +70,8 @@ void add_scaled(std::vector<Repeat>& repeats, const Repeat& repeat, std::int64_t
   add_evenly(repeats, std::min({numbers, draws, most}), draws);
 }
 
-/// Splits single draws off numbers of `repeat.times` draws. Returns how many numbers are new.
+/// Moves draws of the repeat at `index` to new numbers, which occur once each. Returns the count of
+/// new numbers, at most `wanted`.
 std::int64_t split(std::vector<Repeat>& repeats, std::size_t index, std::int64_t wanted) {
   const Repeat whole = repeats[index];
   const std::int64_t most_each = whole.times - 1;
@@ -87,7 +89,7 @@ void make_more(Reuse& reuse, std::int64_t wanted) {
     for (ReuseBin& bin : reuse.bins) {
       std::int64_t room = bin.high - bin.low - numbers_in(bin);
       bin.repeats = tidy(bin.repeats);
-      // The rarest first, so that frequent numbers stay frequent.
+      // Rare numbers are split first, so that frequent numbers stay frequent.
       for (std::size_t i = bin.repeats.size(); i-- > 0 && std::min(wanted, room) > 0;) {
         if (bin.repeats[i].times > 1) {
           const std::int64_t made = split(bin.repeats, i, std::min(wanted, room));
@@ -100,7 +102,8 @@ void make_more(Reuse& reuse, std::int64_t wanted) {
   }
 }
 
-/// Removes the rarest numbers, at most `excess`. Returns their draws.
+/// Removes the rarest numbers, at most `excess`, and reduces `excess`. Returns the draws of the
+/// removed numbers.
 std::int64_t take_rarest(Reuse& reuse, std::int64_t& excess) {
   std::int64_t times = 0;
   for (const ReuseBin& bin : reuse.bins) {
@@ -146,7 +149,7 @@ void make_fewer(Reuse& reuse, std::int64_t excess) {
   }
 }
 
-/// Counts draws, in bins of about equally many.
+/// Counts how often each number occurs, in bins of about equally many draws.
 Reuse count_draws(std::vector<std::int64_t> numbers) {
   std::ranges::sort(numbers);
   Reuse reuse;
@@ -217,7 +220,7 @@ class ZipfSampler {
   double squeeze_ = 0;
 };
 
-/// Returns the same draws, with at most `width` numbers.
+/// Returns repeats with the same number of draws but at most `width` numbers.
 std::vector<Repeat> squeezed(std::vector<Repeat> repeats, std::int64_t width) {
   std::int64_t numbers = 0;
   std::int64_t draws = 0;

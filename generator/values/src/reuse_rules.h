@@ -10,13 +10,13 @@
 
 namespace understudy::generator {
 
-/// Returns the reuse with draws for exactly `count` elements. Rare numbers become fewer or more,
-/// frequent ones less or more frequent. `count` must be at least 1.
+/// Returns the reuse scaled to exactly `count` draws, one for each element. Scaling changes how
+/// many rare numbers there are, and how often frequent numbers occur. `count` must be at least 1.
 [[nodiscard]] et_schema::Reuse with_draws(const et_schema::Reuse& reuse, std::int64_t count);
 
-/// Returns the reuse with the same number of draws, of which exactly `distinct` are different:
-/// frequent numbers lose draws to new single ones, or the rarest ones are dropped. Empty if the
-/// draws or the bins cannot hold as many.
+/// Returns the reuse with the same number of draws but exactly `distinct` different numbers. Draws
+/// of repeated numbers go to new numbers, or the rarest numbers are dropped. Empty if the draws or
+/// the bins have no room for so many numbers.
 [[nodiscard]] std::optional<et_schema::Reuse> with_distinct(const et_schema::Reuse& reuse,
                                                             std::int64_t distinct);
 
@@ -25,7 +25,7 @@ namespace understudy::generator {
 [[nodiscard]] et_schema::Reuse zipf_reuse(std::int64_t low, std::int64_t high, double alpha,
                                           std::int64_t draws, std::uint64_t seed);
 
-/// Returns the rule for elements that repeat as recorded.
+/// Returns the value rule for elements that repeat as in `reuse`.
 [[nodiscard]] et_schema::ValueRule reuse_rule(et_schema::Reuse reuse, std::string why);
 
 /// Returns a rule of ReusedIntegers for `count` elements that also satisfies a rule of Integers:
@@ -35,8 +35,8 @@ namespace understudy::generator {
                                                 const et_schema::ValueRule& integers,
                                                 std::int64_t count);
 
-/// Returns a rule of Integers for `count` elements, spread as the user requested. Rules that demand
-/// a number of distinct values keep it.
+/// Returns a rule of Integers for `count` elements, spread as the user requested. A demanded number
+/// of distinct values is kept.
 [[nodiscard]] et_schema::ValueRule spread_indices(const et_schema::ValueRule& integers,
                                                   const IndexSpread& spread, std::int64_t count,
                                                   std::uint64_t seed);

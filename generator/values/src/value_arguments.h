@@ -10,7 +10,7 @@
 
 namespace understudy::generator {
 
-/// The arguments of one instruction, as value rules access them.
+/// Access to the arguments of one instruction, for value rules.
 class CallView {
  public:
   CallView(const et_schema::Program& program, const et_schema::Instruction& instruction)
@@ -20,8 +20,8 @@ class CallView {
   [[nodiscard]] std::string_view overload() const;
   [[nodiscard]] std::size_t argument_count() const { return instruction_.args.size(); }
 
-  /// Returns the tensor, or the first of a list; null if there is none. For "a|b", returns the
-  /// first that exists: an operator may have only one, or leave one undefined.
+  /// Returns the tensor of an argument, or the first of its list; null if there is none. For "a|b",
+  /// returns the first of the two that is defined.
   [[nodiscard]] const et_schema::Slot* tensor(std::string_view name) const;
   [[nodiscard]] const et_schema::Slot* first_argument() const;
   [[nodiscard]] const et_schema::Slot* first_result() const { return result(0); }
@@ -43,7 +43,7 @@ class CallView {
   const et_schema::Instruction& instruction_;
 };
 
-/// Returns a dimension's size; negative ones count from the end. 1 for a zero-dimensional tensor.
+/// Returns the size of a dimension (negative: from the end); 1 for a zero-dimensional tensor.
 [[nodiscard]] std::optional<std::int64_t> size_at(const et_schema::Slot* slot, std::int64_t dim);
 
 /// Returns the value rule of a row about data of several lengths in one tensor, or about fbgemm's

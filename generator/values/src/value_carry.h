@@ -29,14 +29,15 @@ class ValueCarrier {
                                      const et_schema::ValueRule& rule) const;
 
  private:
-  /// Rows that one storage sends to each rank, for lengths that must agree with the values sent
+  /// The numbers of rows that a storage sends to each rank. Lengths that are sent along must agree
   /// with them.
   struct SentParts {
     std::int64_t offset = 0;
     std::vector<std::int64_t> splits;
   };
 
-  /// A later exchange of values. An earlier exchange of counts has sent its parts' lengths.
+  /// An exchange of values later in the program. An earlier exchange of counts announced the sizes
+  /// of its parts.
   struct Exchange {
     et_schema::GroupId group = 0;
     std::vector<std::int64_t> in_splits;
@@ -58,7 +59,8 @@ class ValueCarrier {
   const et_schema::Program& program_;
   Demands& demands_;
   std::map<et_schema::StorageId, SentParts> sent_;
-  std::vector<Exchange> exchanges_;  ///< the last one seen is the next one in the program
+  /// In reverse order: the last entry is the next exchange in the program.
+  std::vector<Exchange> exchanges_;
 };
 
 }  // namespace understudy::generator

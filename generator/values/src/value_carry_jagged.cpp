@@ -49,9 +49,9 @@ void ValueCarrier::visit_collective(const Instruction& instruction) {
                         std::accumulate(out.begin(), out.end(), std::int64_t{0})});
 }
 
-/// Ranks exchange the counts of values (per expert, per table or in total) before the values
-/// themselves. So the counts sent to a rank must add up to the part that is sent later, and the
-/// counts received to the values received later.
+/// Demands counts that fit the values. Ranks exchange the counts of values (per expert, per table
+/// or in total) before the values themselves. So the counts sent to a rank must add up to the part
+/// that is sent later, and the counts received to the values received later.
 void ValueCarrier::counts_of_exchange(const Instruction& instruction, SlotId sent) {
   const std::optional<SlotId> heard = lone_slot(instruction, 1);
   if (!heard || instruction.comm->kind != et_schema::CommKind::kAllToAll) {
@@ -84,7 +84,7 @@ std::optional<SlotId> ValueCarrier::summed_up(const Instruction& sum) const {
   return is_vector ? slot : std::nullopt;
 }
 
-/// Ends of groups are running sums of the groups' lengths.
+/// Demands lengths of groups for a demand on their ends, which are running sums of the lengths.
 void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
   const std::optional<SlotId> source = summed_up(instruction);
   const std::optional<SlotId> result = slot_at(instruction.results, 0);
@@ -100,7 +100,7 @@ void ValueCarrier::ends_to_lengths(const Instruction& instruction) {
   }
 }
 
-/// Offsets that end at N are running sums of lengths whose sum is N.
+/// Demands lengths with sum N for offsets that end at N, which are their running sums.
 void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
   const std::optional<SlotId> result = slot_at(instruction.results, 0);
   const std::optional<SlotId> source = slot_named(program_, instruction, "t_in");
@@ -116,8 +116,8 @@ void ValueCarrier::offsets_to_lengths(const Instruction& instruction) {
 }
 
 /// The permutation is generated as the identity unless it has more places than rows. So a demand on
-/// the permuted lengths applies to the lengths themselves: the parts sent to each rank add up to
-/// the values sent with them, and all parts to the number of values.
+/// the permuted lengths applies to the lengths themselves. The lengths sent to a rank must add up
+/// to the values sent to it, and all lengths to the number of values.
 void ValueCarrier::lengths_of_permuted(const Instruction& instruction) {
   const std::optional<SlotId> source = slot_named(program_, instruction, "lengths");
   const std::optional<SlotId> permuted = slot_at(instruction.results, 0);

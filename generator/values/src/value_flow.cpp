@@ -110,7 +110,7 @@ class ValueAssigner {
       return;
     }
     if (instruction.kind == InstructionKind::kKernel) {
-      keep_demands_on_results(instruction);  // a stub makes the results
+      keep_demands_on_results(instruction);  // in a replay, a stub makes the results
     }
     if (instruction.kind != InstructionKind::kOp) {
       return;
@@ -123,11 +123,11 @@ class ValueAssigner {
     if (is_own || facts.counts || makes_structure(instruction, facts)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
-      // The number of elements is data. If it differs in a replay, the replay pins the results.
+      // The number of elements depends on data. A replay with another number pins the results.
       keep_demands_on_results(instruction);
     }
     sparse_counts_.visit(instruction, demands_);
-    if (!is_own) {  // otherwise the demand is only on the selected elements
+    if (!is_own) {  // pinned results: their demand need not hold for the arguments
       carrier_.visit(instruction);
     }
     for (const ArgumentFact& row : facts.arguments) {
@@ -186,8 +186,9 @@ class ValueAssigner {
     }
   }
 
-  /// Sets the recorded zeros of externals; computed tensors have their own. Zeros of a logarithm's
-  /// input are kept too, since its infinities are then no error of a replay.
+  /// Sets the recorded share of zeros of external storages; computed tensors get zeros by
+  /// computation. The inputs of logarithms keep the recorded share too, so that infinite results
+  /// are not taken for an error of the replay.
   void use_captured_zeros(const Instruction& instruction) {
     const bool is_logarithm = operator_facts(instruction.name).is_logarithm;
     for_each_captured(
@@ -199,7 +200,7 @@ class ValueAssigner {
         });
   }
 
-  /// The recorded tensor may have other sizes than the traced one, since it is of another batch.
+  /// Sets the recorded elements of sparse externals, whose batch may have had other sizes.
   void use_captured_sparse(const Instruction& instruction) {
     for_each_captured(captured_.reuses.sparse_by_node, instruction,
                       [&](SlotId id, const CapturedSparse& captured) {
@@ -325,9 +326,9 @@ class ValueAssigner {
                                [this](SlotId id) { return program_.slots[id].sparse; });
   }
 
-  /// Returns true if an operator's results must be generated because lengths and offsets decide
-  /// shapes. Those that the program computes from random numbers or from a batch are set to fit the
-  /// recorded shapes, at the operator closest to their origin.
+  /// Returns true if an operator's results are lengths or offsets that must be generated, since
+  /// they decide shapes. The program computes them from random numbers or a batch. They are
+  /// generated at the operator closest to their origin, so that they fit the recorded shapes.
   [[nodiscard]] bool makes_structure(const Instruction& instruction,
                                      const OperatorFacts& facts) const {
     if (follows_structure(facts)) {
@@ -408,8 +409,8 @@ class ValueAssigner {
     });
   }
 
-  /// Pins the results. Integers without a demand are zero, which is valid everywhere; other numbers
-  /// have their default.
+  /// Pins the results: a replay generates them. Integers without a demand become zero, which is
+  /// always valid; other numbers get the default rule.
   void pin_results(Instruction& instruction) {
     instruction.pinned = true;
     et_schema::for_each_slot(instruction.results, [&](SlotId id) {
@@ -423,7 +424,7 @@ class ValueAssigner {
     });
   }
 
-  /// Demands the number of rows that the later lookup with the same indices has.
+  /// Demands that rows_per_table is the number of rows in the later lookup with the same indices.
   void ask_rows_per_table(const Instruction& instruction) {
     const Argument* rows = find_argument(program_, instruction, "rows_per_table");
     const std::optional<SlotId> indices = slot_named(program_, instruction, "indices");

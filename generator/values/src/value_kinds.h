@@ -18,7 +18,7 @@ namespace understudy::generator {
           std::move(why)};
 }
 
-/// Integers that need only be positive. Their range is a guess.
+/// Returns the rule for integers that must only be positive. The range is a guess.
 [[nodiscard]] inline et_schema::ValueRule any_positive() {
   constexpr std::int64_t kFewIntegers = 8;
   return integers(1, kFewIntegers);
@@ -44,7 +44,7 @@ namespace understudy::generator {
   return {et_schema::ValueRule::Arange{.start = start, .step = step}};
 }
 
-/// Monotone from 0 to `end`. The last element is `end` if `include_last`.
+/// Returns the rule for monotone offsets from 0. The last one is `end` if `include_last`.
 [[nodiscard]] inline et_schema::ValueRule offsets(std::int64_t end, bool include_last,
                                                   std::int64_t longest = 0) {
   return {et_schema::ValueRule::Offsets{

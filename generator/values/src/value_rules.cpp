@@ -19,7 +19,7 @@ std::optional<ValueRule> index_rule(const ArgumentFact& row, const CallView& cal
   return bound && *bound > 0 ? std::optional(integers(0, *bound)) : std::nullopt;
 }
 
-/// Positions in the last `dim` dimensions together, or in all if the tensor has fewer.
+/// Returns the rule for flat positions in the last `row.dim` dimensions (all, if fewer).
 std::optional<ValueRule> plane_index_rule(const ArgumentFact& row, const CallView& call) {
   const Slot* of = row.of.empty() ? call.first_result() : call.tensor(row.of);
   if (of == nullptr) {

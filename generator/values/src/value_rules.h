@@ -24,13 +24,14 @@ using et_schema::without_overload;
     const ArgumentFact& row, const et_schema::Program& program,
     const et_schema::Instruction& instruction);
 
-/// Returns the rule for the ends of `groups` groups over `rows` rows, sized as captured or equal.
+/// Returns the rule for the ends of `groups` groups over `rows` rows. The groups have the captured
+/// sizes, or equal sizes if `captured` is null.
 [[nodiscard]] et_schema::ValueRule group_ends(std::int64_t groups, std::int64_t rows,
                                               const et_schema::Reuse* captured);
-/// Returns the lengths of the groups if a rule holds such ends.
+/// Returns the lengths of the groups if a rule describes ends of groups; else empty.
 [[nodiscard]] std::optional<et_schema::ValueRule> lengths_of_ends(const et_schema::ValueRule& rule);
 
-/// "aten::embedding.indices": the row that demands a rule.
+/// Names the row that demands a rule: "aten::embedding.indices".
 [[nodiscard]] std::string why_of(const OperatorFacts& facts, const ArgumentFact& row);
 
 /// Returns true if the number of true elements decides the shape of the result.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostNumbers = 1 << 20;  // each number is an entry of the program
 
-/// Returns `count` numbers that do not rise: `first`, then others as equal as the sum allows.
+/// Returns `count` numbers with this sum: `first`, then falling ones, as equal as possible.
 std::optional<ValueRule> falling(std::int64_t count, std::int64_t first, std::int64_t sum) {
   if (count < 1 || count > kMostNumbers || sum < first) {
     return std::nullopt;
@@ -45,7 +45,8 @@ std::optional<ValueRule> batch_sizes(const ArgumentFact& row, const CallView& ca
   return batch && rows ? falling(element_count(self), *batch, *rows) : std::nullopt;
 }
 
-/// PyTorch's embedding bags omit the end unless requested; all other operators include it.
+/// Returns true if the offsets include the end. PyTorch's embedding bags omit it unless requested;
+/// all other operators include it.
 bool holds_end(const CallView& call) {
   const bool is_bag = call.op().find("embedding_bag") != std::string_view::npos;
   return call.flag("include_last_offset").value_or(!is_bag || call.op().starts_with("fbgemm::"));
@@ -73,7 +74,8 @@ std::optional<std::int64_t> grouped_rows(const CallView& call) {
   return size_at(left, right->sizes.size() == kMatrix ? 1 : 0);
 }
 
-/// Returns the recorded numbers, ascending. Those of a bin are spaced evenly in its range.
+/// Returns the recorded numbers, ascending, each as often as it occurred. A bin's numbers are
+/// spaced evenly in its range.
 std::vector<std::int64_t> numbers_of(const et_schema::Reuse& reuse) {
   std::vector<std::int64_t> numbers;
   for (const et_schema::ReuseBin& bin : reuse.bins) {

@@ -8,7 +8,8 @@
 namespace understudy::generator {
 namespace {
 
-/// Hidden elements of a mask: a quarter, but never a whole row, whose softmax would be NaN.
+/// Returns the number of hidden elements of a mask: a quarter, but fewer than a row. The softmax of
+/// a hidden row would be NaN.
 std::int64_t hidden_elements(const Slot& mask) {
   const bool repeats = !mask.strides.empty() && mask.strides.back() == 0;
   const std::int64_t row = repeats ? 1 : size_at(&mask, -1).value_or(1);
@@ -35,7 +36,7 @@ std::optional<ValueRule> keep_mask(const CallView& call) {
   return bernoulli(scale && *scale >= 1 ? 1 / *scale : kUsualShare);
 }
 
-/// Any base is valid for a non-negative integral exponent.
+/// Returns true if any base is valid: the exponent is an integer and not negative.
 bool takes_any_base(const CallView& call) {
   const std::optional<double> exponent = call.number("exponent");
   return exponent && *exponent >= 0 && *exponent == std::floor(*exponent);

@@ -37,7 +37,7 @@ OperatorCall layer_norm(const KernelShape& shape, DType dtype, Values v) {
   return make(shape, dtype, {{v[0], v[1]}, {v[1]}, {v[1]}}, {v[0], v[1]});
 }
 
-// By the grids of these kernels, the output is M x K, and N is the contraction.
+// The grids of these kernels show that the output is M x K, and N is contracted.
 OperatorCall linear(const KernelShape& shape, DType dtype, Values v) {
   return make(shape, dtype, {{v[0], v[1], v[2]}, {v[3], v[2]}}, {v[0], v[1], v[3]});
 }

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
 
-/// Returns true for rows that ran with realistic caches. Of a calibration only cold rows count,
-/// because in a step other operators run between two uses of a tensor.
+/// Returns true for rows that ran with realistic caches. Rows of a calibration count only if they
+/// are cold, because in a step other operators run between two uses of a tensor.
 bool is_measured(const et_schema::InstructionTime& row) {
   const bool ran =
       row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;

@@ -14,13 +14,13 @@
 namespace understudy::predictor {
 namespace {
 
-// Widths, |ln|, of substitutions. Assumed: no table has several kinds, types or places.
+// Widths, |ln|, of substituted rows. Assumed, as no table has several kinds, types or places.
 constexpr double kOtherKind = 0.4;
 constexpr double kOtherDtype = 0.2;
 constexpr double kOtherPlace = 0.7;  ///< links of GPUs for hosts, or vice versa
 constexpr double kNoNetwork = 2.3;   ///< unknown network between nodes: a factor of ten
 constexpr double kOtherNodes = 0.3;
-constexpr double kNear = 4;  ///< factor around the measured sizes
+constexpr double kNear = 4;  ///< maximum factor from a size to the nearest measured one
 
 bool is_free(CommKind kind) {
   return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;
@@ -208,7 +208,7 @@ std::optional<Estimate> measured(const CollectiveModels& models, const SeriesKey
   return derived(models, key, bytes, ranks);
 }
 
-/// Returns the time on one node, or independently of nodes.
+/// Returns the time as if all ranks were on one node.
 Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, int ranks) {
   key.nodes = 1;
   if (auto answer = measured(models, key, bytes, ranks)) {
@@ -219,7 +219,7 @@ Estimate inside_ns(const CollectiveModels& models, SeriesKey key, double bytes, 
     guess(*answer, kOtherPlace);
     return *answer;
   }
-  // All rows are from several nodes: use their common model as for one node.
+  // All rows are from several nodes: apply their common model to one node.
   Estimate answer =
       known(common_ns(models.platforms.front().common, key.kind, bytes, ranks), "alpha_beta_gamma");
   guess(answer, kOtherPlace);

@@ -112,7 +112,7 @@ struct Run {
   std::vector<CollectiveRow> rows;
   std::vector<std::size_t> lines;  ///< line numbers of the rows
   double bus_factor = 0;           ///< from the row with the largest bandwidth
-  double best_algbw = 1;           ///< smaller bandwidths are too coarse
+  double best_algbw = 1;           ///< GB/s; smaller ones have too few digits
 };
 
 class TextReader {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kBeyond = 2;         ///< factor on widths outside of the calibrated range
 constexpr double kLeastWidth = 0.01;  ///< minimum difference of two sweeps on one machine
-// Steps if there are too few rows: similar to all-reduce on 2 to 8 A100.
+// Steps assumed if there are too few rows: similar to those of all-reduce on 2 to 8 A100.
 constexpr double kAssumedSizeStep = 0.15;
 constexpr double kAssumedRankStep = 0.25;
 
@@ -94,7 +94,7 @@ SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta
   return curve;
 }
 
-/// Predictions of points by their own curve without them.
+/// Points of curves, each predicted from the other points of its curve.
 struct LeftOut {
   std::vector<double> scores;  ///< |ln error| / the walk's deviation
   std::vector<double> predicted, measured;

@@ -26,9 +26,9 @@ class Balance {
 
   Balanced take() { return {std::move(rank_of_), ns_}; }
 
-  /// Moves or swaps one shard so that the step becomes shorter; returns false if that is
-  /// impossible. Considers shards of ranks that a phase waits for; takes the best change of the
-  /// first that has one.
+  /// Moves or swaps one shard so that the step becomes shorter. Returns false if that is
+  /// impossible. Tries the shards of ranks that a phase waits for, and applies the best change of
+  /// the first shard whose change shortens the step.
   bool improve() {
     const double limit = ns_ * (1 - kLeastGain);
     for (const int busy : busiest_ranks()) {
@@ -69,7 +69,7 @@ class Balance {
     double forward = 0;
     double backward = 0;
     double link_bytes = 0;
-    double index_bytes = 0;  ///< of the index exchange
+    double index_bytes = 0;  ///< busiest link's, in the index exchange
   };
   /// The three ranks with the largest or smallest load. A change affects two, so three suffice.
   using Outermost = std::vector<int>;

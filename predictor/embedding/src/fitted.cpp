@@ -23,7 +23,7 @@ double hits_of(const EmbeddingTable& table, double batch, double cache_bytes) {
     return lookups;
   }
   const ReuseShares shares = shares_of(table, batch);
-  // A table limits the number of distinct rows. If it has fewer, each row is read more often.
+  // The distinct rows cannot exceed the table's. If they would, each row is read more often.
   const double met = std::min(lookups / mean_reuse(shares), static_cast<double>(table.rows));
   const double times = met > 0 ? lookups / (met * mean_reuse(shares)) : 1;
   double left = cache_bytes / table_bytes(table) * static_cast<double>(table.rows);

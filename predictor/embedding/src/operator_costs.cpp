@@ -104,7 +104,7 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
     }
     return sum;
   };
-  // The width is that of a usual table, because errors of one step's tables are correlated.
+  // One table's width applies to sums, because the errors of one step's tables are correlated.
   const auto width_of = [&predict](Direction direction) {
     constexpr double kBatch = 2048;
     const Estimate usual = predict({.rows = 100'000, .dim = 64, .pooling = 10}, kBatch, direction);

@@ -16,7 +16,7 @@ double in_sectors(double bytes) {
 /// Bytes of index pointers and offsets that a warp reads for its bag.
 constexpr double kOffsetsBytes = 32 + 64;
 
-/// Elements may have any size; the formulas were published for four bytes.
+/// Returns a row's bytes in whole sectors. The formulas were published for four-byte elements only.
 double row_bytes(const EmbeddingTable& table) {
   return in_sectors(static_cast<double>(table.item_bytes * table.dim));
 }

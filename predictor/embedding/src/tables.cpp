@@ -15,7 +15,7 @@ namespace {
 using et_schema::DType;
 using et_schema::JsonField;
 
-/// Only an element's size matters to a table: one type for each size, used to write it.
+/// Types as which elements are written: one for each size, because only the size matters.
 constexpr std::array<std::pair<std::int64_t, DType>, 5> kTypes = {{{1, DType::kInt8},
                                                                    {2, DType::kFloat16},
                                                                    {4, DType::kFloat32},
@@ -59,7 +59,7 @@ ReuseShares read_shares(const JsonField& field) {
   return normalized(shares);
 }
 
-/// Programs that compute in floating point write whole numbers as "100000.0".
+/// Returns a whole number above 0, which some programs write as "100000.0".
 std::int64_t positive(const JsonField& field) {
   constexpr double kExact = 9e15;
   const double number = field.as_double();

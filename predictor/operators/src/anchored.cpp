@@ -54,7 +54,7 @@ bool is_product_class(std::string_view kernel_class) {
 }
 
 /// Returns how much of a kernel's deviation from the usual time (in ln) carries over to another
-/// card. All of it if only the memory differs (H100, H200), less on other chips, least if the
+/// card: all of it if only the memory differs (H100, H200), less on other chips, least if the
 /// library also differs. PyTorch's own kernels have one source for all vendors, and FlashAttention
 /// one algorithm; products and convolutions use vendors' libraries.
 double shared_part(std::string_view of_class, const Card& here, const Card& there) {
@@ -74,8 +74,8 @@ bool is_unaligned(double row_length, DType dtype, double bytes) {
 
 /// Returns the usual shares of the card's peaks for a call.
 TwoClock usual_shares(const OperatorCall& call, const Card& card) {
-  constexpr double kVectorBytes = 16;   // vector load of PyTorch's softmax,
-  constexpr double kRowOfAWarp = 1024;  // for rows longer than this
+  constexpr double kVectorBytes = 16;   // bytes of a vector load in PyTorch's softmax
+  constexpr double kRowOfAWarp = 1024;  // longer rows use vector loads
   constexpr double kCopyBytes = 4;      // smallest copy of cp.async
   const Maker& maker = maker_of(card);
   const Work work = work_of(call);
@@ -114,7 +114,7 @@ std::string_view work_class(const RecordedKernels& recorded) {
                                     : to_string(family_of(recorded.call.name));
 }
 
-/// Half of the latency is instructions, which scale with the clock; the other half is memory.
+/// Half of the latency (in ln) is instructions, which scale with the clock; the rest is memory.
 double latency_ratio(std::string_view of_class, const Card& here, const Card& there) {
   const bool have_clocks = here.clock_hz > 0 && there.clock_hz > 0;
   const double clocks = have_clocks ? std::sqrt(here.clock_hz / there.clock_hz) : 1;

@@ -101,7 +101,7 @@ void add_convolution(OperatorCall& call, Lists lists) {
   add_sizes(call, std::move(sizes));
 }
 
-/// The lists are kernel and stride; of adaptive pooling the result's sizes.
+/// The lists are kernel and stride; for adaptive pooling, the result's sizes.
 void add_pooling(OperatorCall& call, const Lists& lists) {
   Sizes sizes = call.inputs[0].sizes;
   const bool is_adaptive = has_part(call, "adaptive");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFewestOfSharedCard = 300;  // minimum rows of a card to contribute
 constexpr std::size_t kMostOfSharedCard = 1500;
-constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // otherwise other cards help
+constexpr std::size_t kFewestForOwnModel = kFewestOfSharedCard;  // minimum without shared models
 constexpr std::size_t kFewestOfOperator = 60;  // minimum for a model besides the family's
 
 /// Samples of one device, by operator and family.

@@ -60,7 +60,7 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
   std::vector<Candidate> candidates;
   constexpr std::size_t kFewestForTrees = 25;
   if (shapes < 2) {
-    // One shape cannot compare candidates.
+    // With only one shape, candidates cannot be compared.
     return {options.shared ? Candidate::kTransferred : Candidate::kTwoClock};
   }
   for (const Candidate candidate : options.candidates) {
@@ -86,7 +86,7 @@ std::vector<Candidate> candidates_for(const Samples& samples, std::size_t shapes
 
 CallModel fit_larger_half(Candidate candidate, const Samples& by_size, const FitOptions& options) {
   const auto half = static_cast<std::ptrdiff_t>(by_size.size() / 2);
-  TreeOptions trees = options.trees;  // half the rows, only for calls above the range
+  TreeOptions trees = options.trees;  // a smaller forest, because it is fitted to half the rows
   trees.trees /= 2;
   trees.rate *= 2;
   return fit_beyond(candidate, Samples(by_size.begin() + half, by_size.end()), options.shared,
@@ -108,9 +108,9 @@ double blocked_width(Candidate candidate, const Samples& by_size, const FitOptio
 
 /// With one shape the error on others is unknown: assume a factor of e.
 constexpr double kUnknownWidth = 1;
-/// No measurement repeats better, even if few rows suggest so.
+/// Minimum width, even if few rows suggest less: no measurement repeats better.
 constexpr double kLeastWidth = 0.01;
-/// The same for extrapolation.
+/// Minimum width for extrapolation.
 constexpr double kLeastWidthBeyond = 0.3;
 
 /// Prefers transferred models. Few rows of one size cannot show how an own model extrapolates, so

@@ -65,7 +65,7 @@ bool has_winograd(const OperatorCall& call) {
 }
 
 /// Returns the smallest load with Winograd's algorithm, which computes 4 x 4 results with 36
-/// products. The transforms are kernels that write to memory, or fused into a slower product.
+/// products. Its transforms are separate kernels that write to memory, or part of a slower product.
 KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flops,
                           const KernelLoad& plain, const KernelLoad& least) {
   constexpr double kSide = 4;

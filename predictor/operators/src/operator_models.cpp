@@ -67,8 +67,8 @@ Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point,
 /// Added width if only other operators of the family were measured.
 constexpr double kOtherOperatorWidth = 0.7;
 
-/// Raises a prediction to the lower bound and keeps the ratio of its upper side, because an
-/// optimistic model has no better knowledge of it.
+/// Raises a prediction to the lower bound. Its upper end is scaled by the same factor, because a
+/// prediction below the bound does not justify a narrower interval.
 Prediction clipped(Prediction prediction, double least) {
   if (prediction.ns < least) {
     prediction.high_ns *= least / prediction.ns;
@@ -80,7 +80,7 @@ Prediction clipped(Prediction prediction, double least) {
   return prediction;
 }
 
-/// `least_ns` is the specification's bound. Faster rows of the model lower it.
+/// `least_ns` is the specification's bound, which is lowered if the model has faster rows.
 Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, double least_ns) {
   const double width = fitted.width_at(point);
   const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),

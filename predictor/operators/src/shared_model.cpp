@@ -41,7 +41,8 @@ double low_median(const std::vector<CardBase>& cards, Parameter parameter) {
   return values[(values.size() - 1) / 2];
 }
 
-/// Returns the geometric mean of a kind's cards and of `prior` cards with the median of all cards.
+/// Returns the geometric mean of the cards of one kind (narrow or wide) and of `prior` additional
+/// cards that have the median of all cards.
 double share_of(const std::vector<CardBase>& cards, Parameter parameter, bool is_narrow,
                 double prior) {
   const std::vector<double> values = values_of(cards, parameter);

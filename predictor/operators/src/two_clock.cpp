@@ -118,8 +118,8 @@ Vertex minimise(const Problem& problem, const Parameters& start) {
   return *std::ranges::min_element(simplex, {}, &Vertex::loss);
 }
 
-/// Returns evenly spaced samples in order of time: sizes keep their weight, large families fit
-/// fast.
+/// Returns evenly spaced samples in order of time. All durations keep their weight, and large
+/// families fit fast.
 std::vector<BaseSample> thinned(std::span<const BaseSample> samples) {
   constexpr std::size_t kMost = 400;
   std::vector<BaseSample> sorted(samples.begin(), samples.end());

@@ -13,7 +13,7 @@ namespace {
 
 /// A call counts as beside other work if that work covers this share of its time.
 constexpr double kNearlyWhole = 0.9;
-/// If the clock shows whole microseconds, rounding changes shorter times by more than a twentieth.
+/// Minimum time in units of the clock. Rounding changes shorter times by more than a twentieth.
 constexpr double kLeastClocks = 10;
 
 using Counts = std::map<std::string, std::uint64_t>;
@@ -53,7 +53,8 @@ struct Moving {
   Stretches all;
 };
 
-/// The shortest of equal calls. No call moves data for longer, and all end when the data is there.
+/// Text of a call → number of such calls, and the time of the shortest. Each call moves data for
+/// at most that time, directly before its end.
 using LeastTimes = std::map<std::string, std::pair<std::size_t, std::int64_t>>;
 
 LeastTimes least_times(const std::vector<ProfiledDevice>& devices) {

@@ -175,7 +175,7 @@ ProfiledComm comm_of(const DeviceEvent& event, const KinetoComm* named, const Ca
   return comm;
 }
 
-/// Adds all kernels of those kinds of which at least one ran beside something, grouped by call.
+/// Adds the kernels, grouped by call. Skips kinds of which no kernel ran beside other work.
 void add_kernels(const DeviceEvents& events, const CallNames& names, const Stretches& comms,
                  const Stretches& several, ProfiledDevice& device) {
   const auto beside_ns = [&](const DeviceEvent* kernel) {

@@ -15,7 +15,8 @@ double energy_of(const MeasuredCall& call) {
   return found == call.counters.end() ? 0 : found->second;
 }
 
-/// Returns a power that 19 of 20 calls exceed: energies / power are times not below the roofline's.
+/// Returns a power that 19 of 20 calls exceed, so that the times energy / power stay above the
+/// roofline's.
 double low_power(std::vector<double> values) {
   constexpr std::size_t kPart = 20;
   const auto low = values.begin() + static_cast<std::ptrdiff_t>(values.size() / kPart);

@@ -194,8 +194,8 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
   if (communicates(instruction)) {
-    // Moving the tensors is of_communication()'s part, not the host's. Measured host calls already
-    // include the host's part.
+    // Only of_communication() counts the time to move the tensors. On a host it includes the call
+    // itself.
     OperatorCost cost;
     cost.host = key_.timed == TimedAs::kHost ? known(0, "within the communication")
                                              : of_host(program, instruction, {});

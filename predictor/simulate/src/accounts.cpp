@@ -40,7 +40,7 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
   SpanId id = last_span(classes, end_ns);
   while (!id.is_none() && now_ns > begin_ns) {
     const Span& span = classes[id.rank_class].spans[id.index];
-    // A wait lasts as long as its cause, which is on the path itself.
+    // A wait with a known cause is not on the path: its cause is.
     if (!is_wait(span) || span.cause.is_none()) {
       go_back(std::max(span.start_ns, span.launched_ns), id, false);
       if (span.launched_ns <= span.start_ns) {

@@ -136,7 +136,7 @@ class Engine {
   // Hosts.
   void begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
-  /// `start_ns` is the end of the gap that begins `now`, or now.
+  /// `start_ns` is `now_ns`, or the end of the gap that begins at `now_ns`.
   void start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns, std::int64_t now_ns);
   void issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns);
   void end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);

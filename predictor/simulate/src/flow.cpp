@@ -102,7 +102,7 @@ class FlowBuilder {
     }
   }
 
-  /// A host waits itself for CPU communication. On a device the current stream waits instead.
+  /// Lets the host wait for CPU communication, or the current stream for communication on a device.
   void join(std::uint32_t at, const std::vector<std::uint32_t>& calls) {
     for (const std::uint32_t call : calls) {
       if (is_on_device(program_.instructions[call])) {
@@ -121,7 +121,7 @@ class FlowBuilder {
     InstructionFlow& flow = flow_.instructions[at];
     flow.stream = communication_stream(instruction);
     if (is_on_device(instruction)) {
-      // It starts after all work issued to the current stream, and after that stream's own waits.
+      // A communication starts after all work of the current stream, and after the stream's waits.
       flow.stream_joins = pending_[current_];
       if (const auto last = last_operators_.find(current_); last != last_operators_.end()) {
         flow.after_streams.push_back({current_, last->second});

@@ -100,8 +100,8 @@ class PlanBuilder {
     issued_[flow.stream].push_back(at);
   }
 
-  /// Returns the latest point of each stream except `own`, which is ordered anyway, as
-  /// dependencies.
+  /// Returns dependencies on the latest point of each stream except `own`, whose items run in order
+  /// anyway.
   PlanRange points(const std::vector<StreamPoint>& points, std::uint32_t own = kNoIndex) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     for (const StreamPoint& point : points) {

@@ -149,7 +149,8 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
   return sums;
 }
 
-/// Operators on a CPU are compute; on a device their host time is host time.
+/// Returns the largest part of the path. Operators' host time counts as compute if the job runs on
+/// a CPU, otherwise as host time.
 std::string bound_by(TimeByPlace path, bool on_device) {
   const double compute = path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]);
   const double host = path[Where::kGap] + (on_device ? path[Where::kHost] : 0);
@@ -328,7 +329,7 @@ std::vector<Contribution> contributions_of(const Simulation& simulation) {
       continue;
     }
     Contribution& sum = equal[{estimate->model, estimate->ns, estimate->low_ns, estimate->high_ns}];
-    // A piece of an estimate has the same share of its interval.
+    // A piece that is a share of the estimate's time has the same share of its interval.
     const double part = static_cast<double>(piece.ns) / estimate->ns;
     sum.ns += static_cast<double>(piece.ns);
     sum.below_ns += part * std::max(estimate->ns - estimate->low_ns, 0.0);

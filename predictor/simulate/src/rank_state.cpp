@@ -24,7 +24,7 @@ void Engine::begin_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   host.begin_ns = now_ns;
   host.cause = host.last;
   ++rank.doing.hosts;
-  // A task without dependencies on others is one event.
+  // If the task has no dependencies, its gap and its start are one event.
   if (task.before.empty() && task.after_hosts.empty() && can_start(rank, host, task)) {
     start_task(c, h, now_ns + task.gap_ns, now_ns);
     return;

@@ -47,7 +47,7 @@ class RecordedPlanner : PlanBuilder {
     carry(flow);
     wait_for_others(fresh(flow.timeline, true), flow);
     play(step_.calls[at], played_[at].cost.host.ns, flow.timeline, true);
-    // Work that the recorded step did not launch within the instruction's call.
+    // Issue work that the recorded step did not launch within the instruction's call.
     if (is_call && !is_issued_.contains(at)) {
       start_call(flow.timeline);
     } else if (!is_call && flow.stream != kNoStream && work_.of_instruction(at).empty()) {
@@ -170,8 +170,9 @@ class RecordedPlanner : PlanBuilder {
                       : ns / static_cast<double>(all.size());
   }
 
-  /// Returns the items that a wait waited for: a device work; for a device everything that had
-  /// ended with that work; for the previous step all of its items.
+  /// Returns the items that a wait waited for. If a device work is known: that work's
+  /// item, or for a wait for the whole device all items that had ended with that work. Otherwise:
+  /// all items of the previous step.
   PlanRange awaited_by(const DeviceWait& wait) {
     const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
     if (wait.work && wait.waits_for != DeviceWait::For::kDevice) {

@@ -7,7 +7,7 @@
 namespace understudy::predictor {
 namespace {
 
-// Returns the weight of an instruction, by its index.
+// Weights of an instruction, given by its index.
 
 double counted(const Program& program, std::size_t instruction) {
   const auto& timing = program.instructions[instruction].timing;

@@ -39,7 +39,7 @@ Estimate ScaledCommunication::of_communication(const CommCall& call) const {
   // The latency's share of the recorded time is unknown: ten times less or more than assumed.
   const auto [least, most] =
       std::minmax({1.0, factor(kAssumedStepNs / 10), factor(kAssumedStepNs * 10)});
-  // At worst everything grows with a tree's depth, as with an additional node.
+  // At worst the whole time grows with the link bytes and with the depth of a tree over the ranks.
   const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks, 2));
   estimate.ns *= factor(kAssumedStepNs);
   estimate.low_ns *= least;

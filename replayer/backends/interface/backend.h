@@ -34,7 +34,7 @@ class Backend : public Job, public Communicator {
   }
 };
 
-/// How a backend within one process moves bytes in the memory of its device.
+/// Functions by which the backend of a single rank moves bytes in the memory of its device.
 struct DeviceMoves {
   std::function<void(void* to, const void* from, std::size_t bytes)> copy;
   std::function<void(void* to, std::size_t bytes)> fill_zeros;

@@ -24,8 +24,8 @@ using et_schema::ReduceOp;
 
 using GroupId = std::uint32_t;
 
-/// The calls that a send or receive shares a connection with, and so is ordered with. The choice is
-/// that of ProcessGroupNCCL. It has no effect in host memory.
+/// Selects the connection of a send or receive in device memory, as ProcessGroupNCCL does. Calls on
+/// one connection run in their order of issue. Ignored in host memory.
 enum class MessagePath : std::uint8_t {
   kDirection,  ///< messages of the same direction: both ranks may send before they receive
   kPair,       ///< messages between the same two ranks

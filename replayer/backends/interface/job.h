@@ -6,7 +6,7 @@
 namespace understudy::backends {
 
 /// The processes that a launcher has started together, one per rank, and their exchange of data
-/// outside of what is timed. All calls must come from one thread.
+/// outside of timed regions. All calls must come from one thread.
 class Job {
  public:
   virtual ~Job() = default;
@@ -18,7 +18,7 @@ class Job {
   [[nodiscard]] virtual std::vector<std::string> all_gather_text(const std::string& text) = 0;
   virtual void barrier() = 0;
 
-  /// Sets for how many seconds a rank that another rank waits for may make no progress.
+  /// Sets the time limit: how long a rank may make no progress while another rank waits for it.
   virtual void set_time_limit(double seconds) { static_cast<void>(seconds); }
   /// Records that this rank makes progress, even if it starts no call for long.
   virtual void note_progress() {}

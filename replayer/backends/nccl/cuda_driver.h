@@ -24,9 +24,8 @@ struct StatusFunction {
 };
 
 /// The functions of CUDA's driver that are needed to order streams. They are resolved at run time,
-/// so that the build does not need CUDA. They are those of the driver because its library has one
-/// name, whatever version of the runtime LibTorch uses. All throw Error (failed) with the driver's
-/// message.
+/// so that the build does not need CUDA. The runtime is not used, because the name of its library
+/// depends on its version. All throw Error (failed) with the driver's message.
 class CudaDriver {
  public:
   /// Releases streams, events and memory to the driver, which must outlive this object.

@@ -10,8 +10,8 @@ namespace understudy::backends {
 
 /// Issues a call as ProcessGroupNCCL does: lists of equal parts through one flat buffer, other
 /// lists part by part, all-to-all, gather and scatter as a group of sends and receives. The call
-/// must pass check_call() and NCCL must have its reduction. Returns when the device has all of it.
-/// Throws as LaneWatch::check() does.
+/// must pass check_call() and NCCL must have its reduction. Returns when all of it is issued to the
+/// device. Throws as LaneWatch::check() does.
 void issue(const Call& call, const CudaDriver& cuda, const NcclLibrary& nccl, LaneWatch& watch,
            Lane& lane);
 

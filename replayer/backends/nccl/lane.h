@@ -51,7 +51,7 @@ class Lane {
 
   /// Begins to connect to the other ranks of the lane.
   void meet(const NcclId& id) { comm_ = nccl_.begin_comm(id, size_, rank_); }
-  /// Begins to split the ranks of `parent` with this color off into this lane.
+  /// Begins to make this lane of the ranks of `parent` that pass the same color.
   void split_off(const Lane& parent, int color);
   /// Returns true if the communicator exists and is ready for the next call.
   [[nodiscard]] bool is_ready() const { return comm_ != nullptr && !nccl_.is_in_progress(comm_); }
@@ -64,7 +64,7 @@ class Lane {
 
   /// Makes calls issued to the lane from now on wait for the current work of `stream`.
   void follow(CudaStream stream);
-  /// Returns the reduction with the operator that it has in this lane's communicator.
+  /// Returns the reduction for this lane: a factor needs an operator of the lane's communicator.
   [[nodiscard]] NcclReduction own(const NcclReduction& reduction);
   /// Returns device memory that successive calls of the lane share.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
@@ -73,7 +73,7 @@ class Lane {
   /// Begins to end the communicator.
   void finalize();
 
-  /// Publishes for the watching thread that a call of this kind was issued.
+  /// Records that a call of this kind was issued, for the watching thread.
   void note(et_schema::CommKind kind);
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] et_schema::CommKind last_kind() const { return last_kind_; }

@@ -43,8 +43,8 @@ class LaneWatch {
    private:
     const LaneWatch& watch_;
   };
-  /// Returns when NCCL accepts the next call on the lane, and the device has the work of the last
-  /// one. Throws as check() does, also if this exceeds the time limit.
+  /// Waits until NCCL accepts the next call on the lane and the work of the last one is issued.
+  /// Throws as check() does, also if the wait exceeds the time limit.
   void wait_until_ready(const Lane& lane);
   /// Aborts all lanes, as if a failure had been found.
   void interrupt();

@@ -68,7 +68,7 @@ class Wire {
   [[nodiscard]] virtual std::string host() const = 0;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int world_size() const = 0;
-  /// Returns the limit of tags, which must be smaller.
+  /// Returns the exclusive upper bound of tags.
   [[nodiscard]] virtual int tag_limit() const = 0;
   /// Returns true if Transfers have collectives; the same on all ranks.
   [[nodiscard]] virtual bool has_collectives() const = 0;

@@ -71,7 +71,7 @@ class TcpWire : public Wire {
       try {
         say_goodbye();
       } catch (const et_schema::Error&) {
-        // The job has succeeded; a rank that sent an invalid message then is not waited for.
+        // The job has succeeded. If a rank sends an invalid message now, the wait just ends.
       }
     }
   }

@@ -237,8 +237,8 @@ class Binder {
     }
   }
 
-  /// An instruction without meaning on this target forwards its first tensor if its result is a
-  /// copy of it.
+  /// Adds an instruction without meaning on this target: an alias if its only result has the layout
+  /// of its only tensor argument.
   void add_passed_on(const Instruction& instruction) {
     const std::vector<SlotId> from = slots_in(instruction.args);
     const std::vector<SlotId> to = slots_in(instruction.results);

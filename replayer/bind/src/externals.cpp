@@ -391,10 +391,10 @@ void Externals::fill(const Tensor& tensor) const {
 }
 
 void Externals::fill_in_order(const std::vector<Tensor>& tensors) const {
-  // If layouts of a storage overlap, the last fill decides. A layout with a rule is filled last;
-  // before it, the layout that the program uses first. So a weight has its own fan-in, not that of
-  // the transposed view in the backward pass. Flat layouts (from FSDP's all-gather) have no fan-in
-  // and are filled first.
+  // If layouts of a storage overlap, the last fill decides. The order is: flat layouts, which have
+  // no fan-in (from FSDP's all-gather); other layouts without a rule, from the last used to the
+  // first used; layouts with a rule. So a weight has its own fan-in, not that of its transposed
+  // view in the backward pass.
   const auto fill_default = [&](const Tensor& tensor, bool flat) {
     const Slot& layout = program_.slots[tensor.slot];
     if (!layout.value && is_flat(layout) == flat) {

@@ -24,14 +24,14 @@ inline constexpr CallLimits kGpuLimits{std::int64_t{2} << 30U, 4e11, 0.45, 0.5};
 /// A point of an area: a call, and its coordinates for the learner.
 struct DesignPoint {
   Call call;
-  /// ln of the bytes, ln of 1 + the work, then the design's coordinates, each in [0, 1).
+  /// ln(1 + bytes), ln(1 + work), then the design's coordinates, each in [0, 1).
   std::vector<double> features;
 };
 
-/// One operator's calls, as a sequence that fills the space of the operator's shapes: logarithms of
-/// the dimensions, element type (on a CPU four in five are float32), layout, zeros, skew of
-/// indices. A third of the points keep the drawn sizes, a third have multiples of 8, a third powers
-/// of 2, as models have.
+/// One operator's calls, as a sequence of points that fills a space evenly. Its coordinates are the
+/// logarithms of the dimensions, element type (on a CPU four in five are float32), layout, zeros,
+/// and skew of indices. In a third of the points sizes are multiples of 8, in a third powers of 2,
+/// as in models; the others keep the drawn sizes.
 class Area {
  public:
   /// Areas with different seeds begin at different points.

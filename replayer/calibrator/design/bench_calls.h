@@ -16,9 +16,9 @@ struct BenchCalls {
   std::map<std::string, std::uint64_t> left_out;  ///< instructions without a call, by reason
 };
 
-/// Adds a program's distinct calls. A call is the operator with its overload, dtypes, shapes,
-/// layouts and numbers. The benchmark's rules for index values and shares of zeros are kept. Calls
-/// are equal if their texts are.
+/// Adds a program's distinct calls. A call is an operator with its overload, dtypes, shapes,
+/// layouts and numbers; it keeps the benchmark's rules for index values and shares of zeros. Calls
+/// with equal texts (to_text()) are equal.
 void add_calls(const et_schema::Program& program, BenchCalls& found);
 
 /// Returns variants of the call, in which one size is halved or doubled wherever it occurs,

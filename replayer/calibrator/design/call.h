@@ -26,8 +26,8 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-/// Formats a call: "aten::mm(float32[64,128], float32[128,32]:[1,128])". Strides are shown if they
-/// are not contiguous, numbers always. Calls of equal texts take equal times.
+/// Formats a call: "aten::mm(float32[64,128], float32[128,32]:[1,128])". Numbers are always shown,
+/// strides only if they are not contiguous. Calls with equal texts are taken to have equal times.
 [[nodiscard]] std::string to_text(const Call& call);
 
 [[nodiscard]] std::int64_t tensor_bytes(const Call& call);

@@ -26,8 +26,8 @@ namespace understudy::calibrator {
 ///   dtype (the element type's number);
 /// - [a b] a list; t*a in a list: `a`, repeated t times.
 ///
-/// `work`: an expression for the multiplications, with which the time grows besides the bytes.
-/// `made`: elements of the results, if there are more than in the arguments.
+/// `work`: an expression for the multiplications, which cost time beside the bytes.
+/// `made`: the same for the elements of the results, if they are more than the arguments'.
 struct Recipe {
   std::string_view op;  ///< "aten::mm"
   std::string_view dims;

@@ -43,7 +43,7 @@ struct CollectiveLimits {
 [[nodiscard]] std::vector<CollectiveArea> collective_areas(int world_size);
 
 /// Chooses the sizes of an area to measure: both ends and steps of 64 between them, then the
-/// (logarithmic) middle of two neighbours, as long as it differs from their interpolation.
+/// geometric mean of two neighbours, as long as measured times differ from the interpolated ones.
 class SizeLadder {
  public:
   explicit SizeLadder(const CollectiveLimits& limits);
@@ -76,17 +76,17 @@ struct CollectiveRoute {
   c10::Device device{c10::kCPU};
 };
 
-/// Returns the most bytes that calls may move so that all ranks have the memory: each holds inputs
-/// and outputs, and half of its memory stays free. The same on all ranks.
+/// Returns the most bytes that a call may move: on each rank, inputs and outputs together take at
+/// most half of the free memory. The same on all ranks.
 [[nodiscard]] std::int64_t fitting_bytes(backends::Job& job, c10::Device device);
 
 /// Reports progress: sizes so far, the current measurement, seconds left.
 using CollectiveProgress = std::function<void(std::size_t, const std::string&, double)>;
 
 /// Measures all areas that the route supports on all ranks of the job. All ranks must call it
-/// together; each receives all times. Small sizes of all areas come first. On a device a call ends
-/// when its stream has completed it. Ends when the budget is spent, or `is_interrupted` is true on
-/// any rank.
+/// together; each receives all times. Small sizes of all areas come first. On a device, a call ends
+/// when its stream has completed it. Measuring ends when the budget is spent, or if
+/// `is_interrupted` is true on any rank.
 [[nodiscard]] std::vector<CollectiveTime> measure_collectives(
     backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
     const std::function<bool()>& is_interrupted, const CollectiveProgress& progress);

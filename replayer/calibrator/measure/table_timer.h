@@ -16,9 +16,9 @@ struct TableTimes {
   std::vector<et_schema::Reuse> reuse;  ///< by table: reuse of rows in the first timed call
 };
 
-/// Times a call on the CPU with `threads` threads, a setting that stays in force. Each repetition
-/// has lookups of its own, so that it finds the caches as in training: filled by the call before.
-/// The process should keep freed memory (HeapPages::keep_heap), otherwise page faults are timed.
+/// Times a call on the CPU. Sets the process to `threads` threads. Each repetition has its own
+/// lookups, so that the caches hold the data of the previous call, as in training. The process
+/// should keep freed memory (HeapPages::keep_heap), otherwise page faults are timed.
 [[nodiscard]] TableTimes time_tables(const TableCall& call, int threads, std::uint64_t seed);
 
 }  // namespace understudy::calibrator

@@ -12,9 +12,9 @@
 
 namespace understudy::calibrator {
 
-/// Conditions that end an area.
+/// Conditions that end the measuring of an area.
 struct SweepLimits {
-  double budget_s = 600;  ///< of all areas together
+  double budget_s = 600;  ///< time of all areas together
   double error = 0.05;    ///< mean relative error of the last kJudged predictions
   std::size_t most_points = 2000;
 };
@@ -27,7 +27,7 @@ enum class AreaEnd : std::uint8_t {
   kExhausted,   ///< no different calls are left
   kRefused,     ///< the first calls failed
   kBudget,      ///< the time budget of all areas is spent
-  kInterrupted  ///< by the user
+  kInterrupted  ///< the user interrupted the sweep
 };
 [[nodiscard]] std::string_view to_string(AreaEnd end);
 
@@ -59,8 +59,8 @@ inline constexpr std::size_t kJudged = 12;
 inline constexpr std::size_t kMostRefused = 6;
 
 /// Measures the points of areas until each is known well enough or the budget is spent. The next
-/// point is of the area with the least time relative to its weight. Results are in the order of the
-/// areas.
+/// point is always from the area with the least time spent relative to its weight. Results are in
+/// the order of the areas.
 [[nodiscard]] std::vector<AreaResult> run_sweep(std::vector<Area> areas, const SweepLimits& limits,
                                                 const SweepHooks& hooks);
 

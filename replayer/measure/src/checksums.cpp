@@ -46,8 +46,8 @@ class Recorder {
       [this](const std::string& op, const std::vector<at::Tensor>& results) { note(op, results); }};
 };
 
-/// Returns for each external storage that an operator or a communication changes the first external
-/// slot on it.
+/// Returns the external storages that an operator or a communication changes, each with its first
+/// external slot.
 std::map<StorageId, SlotId> changed_externals(const Program& program, const BoundProgram& bound) {
   std::map<StorageId, SlotId> changed;
   for (const Instruction& instruction : program.instructions) {

@@ -16,8 +16,8 @@ namespace understudy::replayer {
 /// Returns the size in bytes of a call as nccl-tests defines it: see docs/metrics.md.
 [[nodiscard]] std::uint64_t collective_bytes(const backends::Call& call, int group_size);
 
-/// Returns the end of the host-memory communication that this step, its start or its wait,
-/// completed by `now`; unset if it completes none.
+/// Returns when the communication that this step (a start or a wait) completes has ended, at most
+/// `now`. Unset if the step completes none, or one in device memory.
 [[nodiscard]] backends::Ended end_of_comm(const BoundProgram& bound, const Step& step,
                                           std::chrono::steady_clock::time_point now);
 
@@ -75,7 +75,7 @@ class CollectiveTimes {
 [[nodiscard]] et_schema::CommunicationUse communication_use(
     const std::vector<OverlapHook::Times>& times);
 
-/// Returns by communication the time of its start and its wait, in each pass.
+/// Returns for each communication the sum of the times of its start and its wait, in each pass.
 [[nodiscard]] std::vector<std::vector<double>> times_of_comms(
     const BoundProgram& bound, const std::vector<std::vector<double>>& calls_s);
 

@@ -95,7 +95,7 @@ void GpuObservation::end_iteration() {
   for (const auto peak : {&DeviceMemory::peak_bytes, &DeviceMemory::peak_requested_bytes}) {
     all.*peak = std::max(all.*peak, (*memory).*peak);
   }
-  // The first iteration's: later values include the memory of scans.
+  // Keeps the first iteration's value: later ones include the memory of scans.
   all.peak_reserved_bytes =
       all.peak_reserved_bytes == 0 ? memory->peak_reserved_bytes : all.peak_reserved_bytes;
   for (const auto count : {&DeviceMemory::allocations, &DeviceMemory::driver_allocations,

@@ -92,9 +92,9 @@ class DeviceTimeHook {
   void end_rehearsal() { timer_.end_rehearsal(); }
   /// Waits for the pass and stores its times.
   void end_pass();
-  /// Adds the steps' device times to the report's operators: for each pass, and the sum of the
-  /// medians over the passes. A communication's time is its stream's time in the start and the
-  /// wait, the part that other work did not hide.
+  /// Adds device times to the report's operators: the sum over an operator's steps in each pass,
+  /// and the sum of the steps' medians over the passes. A communication's time is the stream's time
+  /// in its start and its wait: the part that other work did not hide.
   void report(std::vector<et_schema::OperatorTime>& operators);
   /// By step, one entry per pass that ran it.
   [[nodiscard]] const std::vector<std::vector<double>>& passes_ms() const { return passes_ms_; }

@@ -23,8 +23,8 @@ using et_schema::SlotId;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 using Seconds = std::chrono::duration<double>;
 
-/// Returns false for operators whose results they have not written: views, fresh memory, and FSDP's
-/// all_gather_copy_in, which writes one rank's part (a collective writes the others).
+/// Returns false for operators that do not write all of their results: views, fresh memory, and
+/// FSDP's all_gather_copy_in, which writes one rank's part (a collective writes the others).
 bool writes_results(const Step& step) {
   const std::string_view name = et_schema::without_overload(step.source->name);
   if (leaves_elements_unwritten(name, 0) || name.ends_with("all_gather_copy_in")) {

@@ -110,9 +110,9 @@ struct LoopOverhead {
   double resolution_ns = 0;               ///< cost of one clock reading
 };
 
-/// `difference_ns`: the measured time of the loop beyond a bare one, per operator. It is a
-/// difference of intervals only a few clock readings long: a value below one reading, or negative,
-/// is unknown.
+/// `difference_ns`: the measured time of the loop beyond a bare one, per operator. The compared
+/// intervals are only a few clock readings long, so a difference below one reading counts as
+/// unknown.
 [[nodiscard]] LoopOverhead loop_overhead(double difference_ns, double clock_ns);
 
 /// Times each step: the call itself, and the loop's work around it. A bare loop's work around the
@@ -190,7 +190,8 @@ class CountHook {
   std::size_t passes_ = 0;
 };
 
-/// Searches for NaN, Inf and subnormals in the floating results of operators that write.
+/// Searches for NaN, Inf and subnormals in the floating results of operators that write their
+/// results.
 class ScanHook {
  public:
   static constexpr std::uint8_t kNan = 1;
@@ -200,8 +201,8 @@ class ScanHook {
   static constexpr std::uint8_t kUnhealthy = kNan | kInf | kSubnormal;
   static constexpr std::size_t kMostFindings = 20;
 
-  /// `health`: flags by slot, which are added to. `findings`: gets the operators that produced
-  /// flags first, up to kMostFindings.
+  /// `health`: flags by slot, which are added to. `findings`: the first operators to produce flags
+  /// are added, up to kMostFindings.
   ScanHook(const et_schema::Program& program, std::vector<std::uint8_t>& health,
            std::vector<et_schema::ValueFinding>& findings)
       : health_(health),

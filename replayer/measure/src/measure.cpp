@@ -132,7 +132,7 @@ void Measurement::learn_heap() {
   heap_->end_learning();
 }
 
-/// Runs one iteration from an empty cache, since memory that scans allocated is not the step's.
+/// Empties the allocator's cache, which holds memory of scans, and refills it by one iteration.
 void Measurement::settle_device() {
   if (options_.device.is_cpu()) {
     return;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kMilliOfNano = 1e-6;
 
-/// The sum is known only if the time of every call is.
+/// Adds a call's recorded time. The sum becomes unset if the time of any call is unknown.
 void add_recorded(std::optional<std::int64_t> ns, bool is_first, std::optional<double>& sum_ms) {
   if (ns && (is_first || sum_ms)) {
     sum_ms = sum_ms.value_or(0) + static_cast<double>(*ns) * kMilliOfNano;

@@ -53,7 +53,7 @@ std::vector<SlotId> touched_slots(const BoundProgram& bound, const Step& step) {
   return slots;
 }
 
-/// Returns by step the index in `own` of its thread, counted from 1; 0 is the caller's thread.
+/// Returns the thread of each step: its index in `own`, counted from 1; 0 is the caller's thread.
 std::vector<std::uint32_t> assign_threads(const BoundProgram& bound,
                                           const std::vector<std::uint64_t>& own) {
   std::vector<std::uint32_t> threads(bound.steps.size(), 0);
@@ -103,8 +103,8 @@ ThreadPlan plan_threads(const et_schema::Program& program, const BoundProgram& b
   }
   ThreadPlan plan;
   plan.threads.resize(own.size() + 1);
-  // By storage and thread: the number of the thread's steps that must be done once its last step on
-  // the storage is.
+  // By storage and thread: number of the thread's steps up to and including its latest one on the
+  // storage.
   std::vector<std::vector<std::uint32_t>> touched(program.storages.size());
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const std::uint32_t thread = threads[i];

@@ -16,9 +16,10 @@ struct PassBudget {
   bool operator==(const PassBudget&) const = default;
 };
 
-/// Returns `asked` passes without a time limit, if set. Otherwise there are as many as measured
-/// iterations, within their time. From kManyIterations on there are up to kMost, since `compare`
-/// needs many, within the iterations' time or kLeastMs if that is longer.
+/// Returns `asked` passes without a time limit, if set. Otherwise the passes are as many as the
+/// measured iterations, and may take as long. After kManyIterations or more iterations, up to kMost
+/// passes are allowed, since `compare` needs many, for the iterations' time or kLeastMs if that is
+/// longer.
 [[nodiscard]] inline PassBudget pass_budget(std::optional<int> asked,
                                             const std::vector<double>& measured_ms) {
   constexpr std::size_t kManyIterations = 20;

@@ -58,8 +58,8 @@ void add_spans(const ProfiledHook& hook, double step_us, const Json& process, Js
   const auto microseconds = [](Clock::duration time) {
     return std::chrono::duration<double, std::micro>(time).count();
   };
-  // A double has no more digits for times since boot: adjacent spans would overlap, and viewers
-  // would drop one.
+  // A double cannot resolve shorter times since boot. Without this distance, adjacent spans would
+  // overlap and viewers would drop one.
   constexpr Clock::duration kBetween = std::chrono::nanoseconds(2);
   std::vector<ProfiledHook::Span> spans = hook.spans();
   std::ranges::sort(spans, {}, &ProfiledHook::Span::begin);

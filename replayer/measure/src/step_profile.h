@@ -46,7 +46,7 @@ class ProfiledHook : public NoHook {
   [[nodiscard]] const BoundComm& comm_of(const Span& span) const { return bound_.comms[span.comm]; }
 
  private:
-  /// An issued communication: its end does not have the name.
+  /// The start of a communication. The step that ends the communication does not know its name.
   struct Start {
     std::string name;
     Clock::time_point time;
@@ -74,9 +74,9 @@ class StepProfiler {
   StepProfiler& operator=(const StepProfiler&) = delete;
   ~StepProfiler();
 
-  /// Stops the profiler and returns its Kineto profile as JSON, with the rank and the hook's spans
-  /// on separate threads: a group's collectives are consecutive, on one thread; messages that
-  /// overlap are on several. The profile is written to the file `path`, which is removed. Throws
+  /// Stops the profiler and returns its Kineto profile as JSON. Adds the rank, and the hook's spans
+  /// on threads of their own: a group's collectives follow each other on one thread; messages that
+  /// overlap are on several. Kineto writes to the temporary file `path`, which is removed. Throws
   /// Error (failed) if Kineto wrote nothing.
   [[nodiscard]] std::string end(const ProfiledHook& hook, int rank, int world_size,
                                 const std::string& path);

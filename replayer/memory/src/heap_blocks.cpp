@@ -12,9 +12,8 @@ namespace understudy::replayer {
 namespace {
 
 constexpr auto kLeastBytes = static_cast<std::size_t>(et_schema::kLeastHeapBlockBytes);
-/// Least share of its part of a block that an operator's own thread faults on, as a mean over
-/// steps: such an operator sometimes faults on the whole block. Fewer faults are assigned to no
-/// block.
+/// Least share of a block's pages that fault, for faults to be assigned to the block. The share is
+/// a mean over the original's steps: an operator may fault on the whole block in some steps only.
 constexpr double kLeastShare = 0.3;
 /// Number of latest blocks that an operator may be the first to write.
 constexpr std::size_t kMostLooked = 8;

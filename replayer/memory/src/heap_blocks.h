@@ -52,8 +52,8 @@ class HeapBlocks {
   [[nodiscard]] bool takes_over(void* block, std::size_t bytes);
 
   void begin(Mode mode);
-  /// Frees blocks that were freed before this iteration and still wait for blocks that are never
-  /// freed.
+  /// Returns the pages of freed blocks that have waited since before this iteration: the blocks
+  /// above them may never be freed.
   void end();
 
   /// Must be called after an operator of the learning iteration; see HeapPages::learn.
@@ -103,11 +103,11 @@ class HeapBlocks {
   std::mutex mutex_;
   std::map<std::size_t, Size> sizes_;  ///< by bytes
   std::vector<HeapPages::Block> learnt_;
-  std::size_t told_ = 0;                         ///< number of them already assigned to operators
+  std::size_t told_ = 0;  ///< number of `learnt_` already assigned to operators
   std::unordered_map<void*, FreshBlock> fresh_;  ///< blocks in use that faulted
   std::multiset<std::uint64_t> highest_;         ///< the original's addresses of `fresh_`
   std::vector<FreshBlock> waiting_;              ///< freed blocks that are not on top yet
-  std::size_t waited_before_ = 0;  ///< number of them that waited before this iteration
+  std::size_t waited_before_ = 0;  ///< number of `waiting_` from before this iteration
 };
 
 }  // namespace understudy::replayer

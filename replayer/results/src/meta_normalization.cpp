@@ -34,7 +34,7 @@ at::Tensor maybe_like(bool wanted, const at::Tensor& tensor) {
 
 MetaResults batch_norm(const MetaCall& call) {
   const at::Tensor input = input_of(call);
-  // Without running statistics, every step is a training step.
+  // Operators without an argument `training` count as training.
   const bool trains = call.flag("training", true) || call.flag("train");
   const at::ScalarType dtype = statistics_dtype(input, call.tensor("weight"));
   const std::vector<std::int64_t> sizes = {trains ? input.size(1) : 0};

@@ -132,7 +132,8 @@ bool is_of(const c10::Argument& target, c10::TypeKind kind) {
   return type->kind() == kind;
 }
 
-/// All tensors are on the meta device, so a copy to another device would appear to be no copy.
+/// Returns true if a device argument differs from the recorded device of the inputs. LibTorch
+/// cannot tell, because all tensors are on the meta device.
 bool changes_device(const Instruction& instruction, const InputTensors& inputs) {
   if (inputs.all().empty()) {
     return false;

@@ -155,7 +155,7 @@ class StreamPlanner {
     return find(waits.value_or(-1)).value_or(0);
   }
 
-  /// Makes the step wait for what its stream had waited for in the original by then.
+  /// Adds the waits that the original issued to the step's stream before the step.
   void take_recorded_waits(std::uint32_t at, std::uint32_t here, std::int64_t start_ns) {
     std::deque<StreamWait>& waits = waits_[here];
     for (; !waits.empty() && waits.front().start_ns <= start_ns; waits.pop_front()) {

@@ -260,7 +260,8 @@ bool Trial::find_other_way(const Step& step, const Difference& found) {
   if (found.in_kind) {
     return false;
   }
-  // LibTorch tags an operator that this one calls, and a trace may lack that operator.
+  // repeat_interleave's shape depends on values, but LibTorch tags only an operator that it calls,
+  // which a trace may lack.
   const bool repeats = step.source->name == "aten::repeat_interleave.self_Tensor";
   return decisions_.use_body(*step.source) ||
          (repeats && decisions_.pin(*step.source, kDependsOnValues));

@@ -32,7 +32,7 @@ using torch::jit::Stack;
 // Two texts follow a kernel's arguments: their roles, and the launch.
 constexpr std::size_t kTexts = 2;
 
-/// What a device needs in addition to the kernel's own arguments.
+/// A kernel's code for one device, and the scratch memory that a launch needs.
 struct Code {
   /// Receives a pointer to each parameter's bytes, followed by those of the scratch memory.
   std::function<void(void**)> issue;

@@ -224,7 +224,8 @@ class RowFunction::Maker {
     return made;
   }
 
-  /// Records the last reader of each value. A read in a nested block counts as a read by its node.
+  /// Records the last reader of each value. A read in a nested block counts as a read by the node
+  /// that contains the block.
   void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
                        const std::unordered_map<const Node*, std::size_t>& places, Block& made) {
     for (const Value* value : values) {

@@ -281,8 +281,8 @@ at::Tensor tensor_at(const c10::IValue& argument, std::optional<std::size_t> ele
 }
 
 /// Limits how much a stub reads on a GPU. A kernel that reads rows of a table, or does little, ends
-/// before all its arguments could be read. So tensors are read only as long as the recorded time
-/// lasts, by the least time that reading takes.
+/// before all its arguments could be read. So a tensor is skipped if reading it would exceed the
+/// rest of the recorded time, even at the highest possible speed.
 class ReadingTime {
  public:
   explicit ReadingTime(std::optional<std::int64_t> device_ns) : left_ns_(device_ns) {}

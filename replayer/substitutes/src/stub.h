@@ -30,12 +30,10 @@ inline constexpr std::string_view kReadingStub = "its inputs read; what it wrote
                                    const et_schema::Instruction& instruction, c10::Device device,
                                    std::string by);
 
-/// Returns a stub of a C++ kernel of a compiled graph on a CPU. It reads the bytes of the tensors
-/// that the kernel read, rewrites those that it wrote with their values, makes the results, and
-/// then waits until the recorded time has passed. Values stay unchanged, and those of results
-/// follow their rule, so that later computation stays healthy. Returns nothing for a kernel that
-/// ran on a device, which no CPU can replace, or if the recorded arguments do not say what each of
-/// them is.
+/// Returns a stub of a compiled graph's kernel. The stub reads the tensors that the kernel read,
+/// rewrites those that it wrote with the values they have, makes the results with the values of
+/// their rules, and lasts as recorded. So later computation stays healthy. Returns nothing if the
+/// roles of the arguments were not recorded (et_schema::kernel_roles).
 [[nodiscard]] std::optional<Substitute> find_kernel_stub(const et_schema::Program& program,
                                                          const et_schema::Instruction& instruction,
                                                          c10::Device device);

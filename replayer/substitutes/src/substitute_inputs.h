@@ -37,8 +37,8 @@ class ArgumentPlaces {
 };
 
 /// Reads the wanted arguments of one call, in the order of `wanted`. Each reader accepts every
-/// boxed form in which a recorded value may come: whole numbers for floats, lists of any kind,
-/// None. A value of another kind throws c10::Error.
+/// boxed form of a recorded value: whole numbers for floats, lists of any kind, None. A value of
+/// another kind throws c10::Error.
 class Inputs {
  public:
   /// The recorded arguments are the `places.recorded()` entries that start at `first`.

@@ -263,12 +263,13 @@ Results backward(const Tensor& grad_output, const Lookup& lookup, const Settings
   return {};
 }
 
+/// The gradient, Lookup::kArguments and Settings::kArguments.
 constexpr std::string_view kBackwardArguments =
     "grad_output dev_weights|host_weights|weights uvm_weights? host_weights? weights_offsets "
     "D_offsets total_D? indices offsets pooling_mode indice_weights? output_dtype? "
     "gradient_clipping? max_gradient? momentum1_dev|momentum1_host? momentum1_uvm? "
     "momentum1_offsets? momentum2_dev|momentum2_host? momentum2_uvm? momentum2_offsets? eps? "
-    "learning_rate|learning_rate_tensor? beta1? beta2? weight_decay? iter?";  // of both
+    "learning_rate|learning_rate_tensor? beta1? beta2? weight_decay? iter?";
 
 constexpr SubstituteRow kRows[] = {
     {"fbgemm::split_embedding_backward_codegen_sgd_cpu", kBy, kBackwardArguments,

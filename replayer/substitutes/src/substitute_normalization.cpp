@@ -78,8 +78,8 @@ Results batch_norm_elemt(const Tensor& input, const Tensor& weight, const Tensor
   return {at::addcmul(over(shift, input), input, over(scale, input)).to(input.scalar_type())};
 }
 
-/// Returns the mean and the inverse deviation over all ranks. Only the dtype of the input would
-/// matter, so the input is ignored.
+/// Returns the mean and the inverse deviation over all ranks. The input is ignored: the recorded
+/// operator uses only its dtype.
 Results batch_norm_gather_stats(const Tensor& /*input*/, const Tensor& means,
                                 const Tensor& deviations, const Tensor& running_mean,
                                 const Tensor& running_var, double momentum, double epsilon,

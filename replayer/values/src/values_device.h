@@ -13,15 +13,15 @@
 namespace understudy::replayer {
 
 /// Fills a tensor by its device's own kernels, without a copy from the host. Returns true if it
-/// did: a float tensor without holes, and a rule without single values (zeros, constant, uniform,
-/// normal). The distribution equals fill_tensor's on the CPU, but the numbers differ; they are
-/// equal for equal states of `generator`.
+/// did, which needs a float tensor without holes and a rule that is the same for all elements
+/// (zeros, constant, uniform, normal). The distribution equals fill_tensor's on the CPU, but the
+/// numbers differ; they are equal for equal states of `generator`.
 [[nodiscard]] bool fill_on_device(const at::Tensor& tensor, const et_schema::ValueRule& rule,
                                   at::Generator generator);
 
 /// Runs scan() on the tensor's device, for dtypes as wide as an integer type. Copies little to the
-/// host; uses memory for 2^24 elements. Subnormal numbers are not searched, since GPUs compute with
-/// them at full speed. Returns nothing for other dtypes.
+/// host; temporaries hold at most 2^24 elements. Subnormal numbers are not searched, since GPUs
+/// compute with them at full speed. Returns nothing for other dtypes.
 [[nodiscard]] std::optional<ValueHealth> scan_on_device(const at::Tensor& tensor);
 
 /// The layout of a floating type's bits, read as a signed integer of its width.

@@ -79,8 +79,8 @@ ValueHealth scan_dense(const void* data, std::int64_t count, at::ScalarType dtyp
   }
 }
 
-/// True for dtypes with float's exponents or wider; smaller dtypes are computed as float, where
-/// their subnormals are normal.
+/// Returns true for dtypes with float's exponents or wider. Smaller dtypes are computed as float,
+/// where their subnormals are normal numbers.
 bool costs_time_where_subnormal(at::ScalarType dtype) {
   switch (c10::toRealValueType(dtype)) {
     case at::kFloat:

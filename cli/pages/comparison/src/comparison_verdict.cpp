@@ -37,7 +37,7 @@ std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
-    // If the row's own ratio has no verdict, the ratio to the rest of the step has it.
+    // If `why` is set, the verdict is that of the row's ratio to the rest of the step.
     const comparer::Ratio& change = row.why.empty() ? *row.ratio : *row.beside_rest;
     const std::string ms =
         row.why.empty()

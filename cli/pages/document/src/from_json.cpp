@@ -13,13 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// An element of a list, and the object that holds the list; null if that is not in a list itself.
+/// An element of a list. `around`: the element of an outer list that holds this list; null if there
+/// is no outer list.
 struct Row {
   const Json* element = nullptr;
   const Json* around = nullptr;
 };
 
-/// Collects the rows of a place.
+/// Collects the rows at a place, which table_at() describes.
 class Rows {
  public:
   Rows(const Json& data, const std::string& at) {

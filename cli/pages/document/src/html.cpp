@@ -152,7 +152,7 @@ Json json_of(const std::vector<Section>& sections) {
   return list;
 }
 
-/// JSON within a <script>: no text in it can end the element.
+/// Returns JSON for a <script>, escaped so that no text in it can end the element.
 std::string embedded(std::string_view json) {
   std::string text;
   text.reserve(json.size());

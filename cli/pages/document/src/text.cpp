@@ -140,7 +140,8 @@ std::string text_of(const Notes& notes) {
   return text;
 }
 
-/// A table's caption is a heading of its own; blocks before the first one have the section's.
+/// Returns a section as text. The section's title is above the blocks before the first table; each
+/// table has its caption as a heading.
 std::string text_of(const Section& section) {
   std::string text;
   const auto begin = [&text](const std::string& heading) {

@@ -11,7 +11,7 @@
 namespace understudy::pages {
 namespace {
 
-/// A ratio differs from 1 if its interval does not contain 1.
+/// Returns the tone of a ratio. It differs from 1 only if its interval does not contain 1.
 Tone tone_of(double low, double high) {
   if (low > 1) {
     return Tone::kBad;

@@ -42,7 +42,8 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
   if (coverage.selected == 0) {
     return "no operator was selected";
   }
-  // The share of operators leaves out the work that labels and graphs launched.
+  // The number of operators does not cover the work that labels and graphs launched. The share of
+  // device time does.
   const std::string share =
       coverage.time && !coverage.device_time.empty()
           ? fmt::format(" ({} of the step's device time)", cli::percent_text(coverage.time))
@@ -146,7 +147,7 @@ const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report&
   for (const auto& row : et_schema::kOriginalFigures) {
     const bool is_step = row.value == &et_schema::OriginalStep::step_ms ||
                          row.value == &et_schema::OriginalStep::unprofiled_ms;
-    // The row of the unprofiled step follows that of the profiled one.
+    // The last row wins: kOriginalFigures has the unprofiled step after the profiled one.
     if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
       recorded = &row;
     }

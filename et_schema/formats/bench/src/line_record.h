@@ -16,16 +16,16 @@
 
 namespace understudy::et_schema {
 
-// Writes and reads the lines of a benchmark by one description of their members, line_members(auto&
-// line, SameAs<Row> auto& row), as in json_record.h. Writes text directly instead of a document,
-// since files have millions of lines. A type that is not an object, list, number or text defines
-// append_value(text, value) and read_value(lines, field, element, value).
+// Writes and reads the lines of a benchmark. line_members(auto& line, SameAs<Row> auto& row)
+// describes a line's members for both directions, as in json_record.h. Lines are written as text,
+// without a JSON document, since files have millions of lines. A type that is not an object, list,
+// number or text defines append_value(text, value) and read_value(lines, field, element, value).
 
 /// The text written so far.
 struct LineText {
   std::string out;
   TextDetail detail = TextDetail::kFull;
-  std::vector<Device> devices = {};  ///< for kBehaviour, in order of appearance
+  std::vector<Device> devices = {};  ///< kBehaviour only: devices seen so far, in order
 };
 
 class LineWriter;

@@ -29,7 +29,7 @@ void visit_argument_devices(Arguments& arguments, const Visitor& visit) {
   }
 }
 
-// In the order in which the program's text names them.
+// Visits devices in the order in which the program's text names them.
 template <typename AnyProgram, typename AnyInstruction, typename Visitor>
 void visit_devices(AnyProgram& program, const std::vector<AnyInstruction*>& instructions,
                    const Visitor& visit) {

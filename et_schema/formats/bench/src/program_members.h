@@ -72,8 +72,8 @@ void line_members(auto& line, SameAs<CommInfo> auto& comm) {
   }
 }
 
-// Value rules share a few keys: `high` is a step in one and a number of classes in another. A kind
-// without a function here does not compile.
+// Value rules share a few keys: "high" is a step in one rule and a number of classes in another. If
+// a kind of rule has no function here, the code does not compile.
 
 void line_members(auto& /*line*/, SameAs<ValueRule::Zeros> auto& /*rule*/) {}
 void line_members(auto& line, SameAs<ValueRule::Constant> auto& rule) {

@@ -7,7 +7,7 @@
 
 namespace understudy::et_schema {
 
-/// Names of enumerators in the project's files, and their inverse functions.
+/// Convert enumerators to their names in the project's files, and back.
 [[nodiscard]] std::string_view to_string(const ValueRule::Kind& kind);
 /// Returns a kind of rule with default parameters.
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);

@@ -157,7 +157,7 @@ void LineReader::kind_and_name(InstructionKind& kind, std::string& name) {
 
 namespace {
 
-// Shortest line. Limits the items that are reserved for the header's counts, which may be wrong.
+// Lower bound of a line's length. It bounds the memory reserved by the header's untrusted counts.
 constexpr std::size_t kLeastBytesPerLine = 16;
 
 class ProgramReader {

@@ -44,8 +44,8 @@ class ObjectsReader {
     }
     cursor_.move_to(cursor_.position() + 1);
     // An unescaped quote swaps the inside and outside of strings up to the end of the file. So
-    // after the first damage, all objects are read as damaged, names before brackets, in linear
-    // time.
+    // after the first damage, all objects are read as damaged: names are repaired before brackets
+    // are matched, in linear time.
     bool is_damaged = false;
     for (bool first = true; cursor_.next_item(first, ']'); first = false) {
       if (!cursor_.stands_on('{')) {

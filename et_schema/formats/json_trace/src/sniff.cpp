@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kKinetoKeys = {"traceEvents",      "sc
 /// Description of the expected kind of file, for errors.
 struct Wanted {
   std::string_view name;
-  std::string_view file;  ///< first characters of such a file
+  std::string_view file;  ///< what such a file holds
   std::string_view writer;
   std::string_view source;  ///< hint for a Chakra trace
 };

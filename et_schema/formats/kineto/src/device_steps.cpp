@@ -14,9 +14,9 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
   return __builtin_sub_overflow(a, b, &ns) ? std::numeric_limits<std::int64_t>::max() : ns;
 }
 
-/// Returns the median distance of each step to the same work of the next one. The same work is the
-/// k-th event on a stream with equally many events of both steps. Without such work, returns the
-/// distance of the marks.
+/// Returns for each step the median time from its work to the same work of the next step. The same
+/// work is the k-th event on a stream that has equally many events in both steps. Without such
+/// work, returns the time between the starts of the marks.
 std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
   const std::vector<DeviceStep>& steps = timeline.steps;
   std::vector<std::vector<std::int64_t>> distances(steps.size() - 1);
@@ -46,8 +46,8 @@ std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
   return medians;
 }
 
-/// Removes work from the first step that was launched before the profile: work of an unknown launch
-/// before the first known launch on its stream.
+/// Removes from its step the work that was launched before the profile began: on each stream, the
+/// events of unknown launches before the first event of a known launch.
 void drop_backlog(DeviceTimeline& timeline) {
   for (const DeviceStream& stream : timeline.streams) {
     const auto is_known = [&](EventIndex i) { return timeline.events[i].call != kUnknownEvent; };

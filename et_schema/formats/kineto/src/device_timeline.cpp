@@ -15,9 +15,9 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Normal overlap of neighbours on one stream, if the second one was launched to begin early.
+/// Shorter overlaps of neighbours on a stream are normal: a kernel may be launched to begin early.
 constexpr std::int64_t kNormalOverlapNs = 5000;
-constexpr std::int64_t kNormalOverlapShare = 10;  ///< share of the shorter event, inverse
+constexpr std::int64_t kNormalOverlapShare = 10;  ///< also below 1 / 10 of the shorter event
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -200,7 +200,7 @@ class Builder {
     }
   }
 
-  /// Work of an unknown launch was launched no later than its start, and before the work after it.
+  /// Bounds unknown launches: work is launched before it starts, and before the stream's next work.
   void bound_launches(const DeviceStream& stream) {
     std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = stream.events.size(); i-- > 0;) {
@@ -249,7 +249,7 @@ class Builder {
         continue;
       }
       const DeviceLaunch launch = launch_by(place(call), 0);
-      // An operator found by "External id" answers for all its calls.
+      // If "External id" links work to an operator, none of the operator's calls counts as lost.
       const bool is_lost = have_calls && call.correlation > 0 && !is_answered_[launch.call] &&
                            (launch.launcher == kUnknownEvent || !is_answered_[launch.launcher]);
       if (is_lost) {

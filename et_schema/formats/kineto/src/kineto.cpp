@@ -157,8 +157,8 @@ void KinetoParser::read_number(std::string_view key, std::string_view text) {
   }
 }
 
-/// Refuses a profile that a tool joined with itself: all device times would double, and operators
-/// would nest in themselves.
+/// Refuses a file in which a tool joined copies of one profile: all device times would double, and
+/// operators would nest in themselves.
 void KinetoParser::refuse_twice() const {
   const auto identity = [](const KinetoEvent& event) {
     return std::tuple(event.pid, event.tid, event.ts_ns, event.dur_ns, event.external_id,
@@ -189,9 +189,9 @@ void KinetoParser::refuse_twice() const {
   }
 }
 
-/// Sets correlations from "External id" in profiles of other tools than Kineto, where a launch and
-/// its kernel share an "External id" and have no correlation. PyTorch's own ids name operators, so
-/// that several launches share one; such profiles are unchanged.
+/// Sets correlations from "External id" in profiles of tools other than Kineto, where a launch and
+/// its kernel share an "External id" and have no correlation. Profiles in which launches share ids
+/// are unchanged: PyTorch's own ids name operators, which may launch several kernels.
 void KinetoParser::correlate_by_external_ids() {
   const auto takes_part = [](const KinetoEvent& event) {
     return event.category == KinetoCategory::kRuntime || is_device_work(event);

@@ -30,9 +30,9 @@ struct ArgumentLists {
   void keep(std::string_view key, const JsonPull& value);
 };
 
-/// Returns the arguments that the lists describe; none without types. Lists may be shorter than
-/// that of types, which leaves the remaining arguments without data. Only lists of integers become
-/// layouts. Throws JsonDamage.
+/// Returns the arguments that the lists describe. If a list is shorter than the list of types, the
+/// remaining arguments lack its data. If values outnumber types, the types are inferred. Only lists
+/// of integers become layouts. Throws JsonDamage.
 [[nodiscard]] std::span<const KinetoArgument> read_operator_arguments(const ArgumentLists& lists,
                                                                       Arena& arena);
 

@@ -17,7 +17,7 @@ constexpr std::string_view kAlone = ".kineto_only.json";
 constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
 
-/// Reads one file of an input: a folder's file by its path, or a member by unpacking again.
+/// Reads one file of an input: by its path, or by unpacking the archive again.
 std::string read_named(const std::vector<std::string>& paths, const std::string& name,
                        const ReadLimits& limits) {
   std::string data;

@@ -10,8 +10,8 @@
 
 namespace understudy::et_schema {
 
-/// Turns communication of which a Chakra file records only kind and size into a record_param_comms
-/// with buffers of that size. Synthetic files for simulators consist of such nodes.
+/// Converts communication nodes with only a kind and a size to record_param_comms with buffers of
+/// that size. Synthetic Chakra files for simulators consist of such nodes.
 class ChakraBuffers {
  public:
   ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank)

@@ -143,7 +143,7 @@ class RoleFinder {
     }
   }
 
-  /// Control dependencies are parents by convention. Some files refer to ids from before the nodes
+  /// By convention, control dependencies name parents. Some files name ids from before the nodes
   /// were renumbered, others use control dependencies for any order; such files get no parents.
   void find_parents() {
     std::uint64_t edges = 0;

@@ -163,7 +163,7 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
     add_waited_tensor(call, trace, node);
   } else {
     if (is_message(call.kind) && call.is_p2p) {
-      call.in_batch = false;  // unless find_batches() finds one: batches have their own numbers
+      call.in_batch = false;  // find_batches() may set it
     }
     call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
   }
@@ -194,9 +194,9 @@ std::vector<Below> find_below(const Trace& trace) {
   return below;
 }
 
-/// Returns true if the node itself is the call. A functional operator calls a c10d:: operator,
-/// which is the call then. A c10d:: operator calls no other, but may have one below it in Gloo
-/// traces, where the observer mixes up parents.
+/// Returns true if the node itself is the call. If a functional operator calls a c10d:: operator,
+/// the c10d:: operator is the call. A c10d:: operator calls no other one, but may have one below it
+/// in Gloo traces, where the observer mixes up parents.
 bool is_own_call(const Node& node, const Below& below) {
   return !below.recorded && (node.name.starts_with("c10d::") || !below.c10d);
 }
@@ -217,7 +217,7 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
 /// Finds calls that a thread issued as one NCCL group. The calls of a group are consecutive on one
 /// process group, and a label of ProcessGroupNCCL marks its end. The messages of a batch share a
 /// sequence number; up to torch 2.4 single messages share it too, and a batch of one is known only
-/// by the label. The collectives of a group also share a number, but the first of ProcessGroupNCCL
+/// by the label. The collectives of a group also share a number, but the group's first collective
 /// may have the number before. Then the process group's next collective repeats the group's number.
 class Batches {
  public:
@@ -267,8 +267,9 @@ class Batches {
     return call.seq &&
            static_cast<std::uint64_t>(*next.seq) - static_cast<std::uint64_t>(*call.seq) == 1;
   }
-  /// Returns true if the first call of the group that ends with `last` has the number before. The
-  /// next collective decides; without one, the wait does, which has the first call's number.
+  /// Returns true if the first call of the group that ends with `last` has the number before that
+  /// of `last`. The next collective decides: it repeats the number of `last` then. Without a next
+  /// collective, the wait decides: it has the first call's number.
   static bool is_first_apart(const CommCall& last, bool are_several, Calls::const_iterator later,
                              Calls::const_iterator end_of_calls) {
     bool is_waited_for_before = false;

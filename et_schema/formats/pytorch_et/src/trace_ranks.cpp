@@ -157,7 +157,7 @@ std::vector<int> ranks_from_names(const std::vector<std::string>& names) {
   if (names.size() == 1) {
     return {0};
   }
-  for (const bool with_folders : {false, true}) {  // equal names in different folders
+  for (const bool with_folders : {false, true}) {  // if file names are equal, folders differ
     std::vector<Pattern> patterns;
     for (const std::string_view name : names) {
       patterns.push_back(take_apart(with_folders ? name : file_name(name)));

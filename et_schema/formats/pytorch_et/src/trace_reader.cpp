@@ -172,7 +172,8 @@ void TraceParser::check_schema() const {
 }  // namespace
 
 Trace parse_trace(std::string_view json, const std::string& file) {
-  // Upper bounds of real traces; the memory is committed when it is written.
+  // Upper bounds of what real traces need. Reserving too much is cheap: the system commits memory
+  // only when it is written.
   constexpr std::size_t kArenaShare = 2;
   constexpr std::size_t kSmallestArena = 4096;
   constexpr std::size_t kShortNode = 512;

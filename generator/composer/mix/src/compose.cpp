@@ -158,8 +158,8 @@ class RankComposer {
     return ranks;
   }
 
-  /// Chooses the source's program for this rank. The list has the new job's rank for each rank of
-  /// the source.
+  /// Returns the index of the source's program for this rank, and the new job's rank for each rank
+  /// of the source.
   std::pair<std::size_t, std::vector<int>> choose(const PlanItem& item, const PlanPiece& asked,
                                                   const Bench& bench) {
     const PlanSource& source = source_of(plan_, asked.source);
@@ -349,7 +349,7 @@ class RankComposer {
   int rank_;
   Program program_;
   std::vector<Occurrence> all_;
-  /// Larger than all numbers of recorded threads.
+  /// Next thread number for parts that run concurrently; counts down, above all recorded numbers.
   std::uint64_t next_lane_ = std::numeric_limits<std::uint64_t>::max();
   std::vector<et_schema::Origin> by_occurrence_;
   std::map<std::string, std::uint64_t> repetitions_;  ///< by name: number of occurrences so far

@@ -14,8 +14,8 @@ class NewGroups {
  public:
   explicit NewGroups(int ranks);
 
-  /// Finds or makes the group that corresponds to an origin's group. `ranks` has the new job's rank
-  /// for each of the origin's ranks.
+  /// Finds or makes the new job's group for a group of a source. `ranks` maps the source's ranks to
+  /// the new job's.
   [[nodiscard]] et_schema::GroupId find(const std::string& source, const et_schema::Bench& origin,
                                         et_schema::GroupId group, const std::vector<int>& ranks);
   [[nodiscard]] std::vector<et_schema::ProcessGroup> take() { return std::move(groups_); }

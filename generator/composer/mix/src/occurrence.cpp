@@ -229,7 +229,8 @@ class Placer {
   Occurrence placed_;
   std::map<SlotId, SlotId> slots_;
   std::map<StorageId, StorageId> storages_;
-  std::map<StorageId, std::int64_t> moved_bytes_;  ///< from the origin's to wired memory
+  /// By storage of the origin: distance from its tensors to their place in wired memory.
+  std::map<StorageId, std::int64_t> moved_bytes_;
 };
 
 }  // namespace
@@ -282,7 +283,7 @@ void make_values(et_schema::Program& program) {
       program.slots[slot].content = before[slot].content;
     }
   }
-  // The origin, with all of its readers, has already shown which results depend on data.
+  // Results pinned in the origin stay pinned: the readers that required it may be missing here.
   for (std::size_t at = 0; at < pinned.size(); ++at) {
     program.instructions[at].pinned = program.instructions[at].pinned || pinned[at];
   }

@@ -16,22 +16,23 @@ struct Occurrence {
   std::vector<et_schema::Instruction> instructions;
   std::vector<et_schema::SlotId> inputs;  ///< the piece's inputs, as slots of the new program
   std::vector<et_schema::SlotId> outputs;
-  /// Storages to hold, each until before an instruction, by its index in the occurrence.
+  /// Storages to hold, each with the index in `instructions` before which it is released.
   std::vector<std::pair<et_schema::StorageId, std::size_t>> holds;
 };
 
 /// How an occurrence's tensors are bound.
 struct Binding {
-  /// By input of the piece: the new program's slot that it binds to. Other inputs are made.
+  /// By input of the piece: the new program's slot that it binds to. Others become new.
   std::map<et_schema::SlotId, et_schema::SlotId> wired;
   /// Tensors from before the step that the occurrences of one source share: the origin's slots →
-  /// slots of the new program, and storages. Null: the occurrence has its own.
+  /// slots of the new program, and storages. Null if the occurrence has tensors of its own.
   struct Shared {
     std::map<et_schema::SlotId, et_schema::SlotId> slots;
     std::map<et_schema::StorageId, et_schema::StorageId> storages;
   };
   Shared* shared = nullptr;
-  std::function<et_schema::GroupId(et_schema::GroupId)> group;  ///< origin's → new job's
+  /// Group of the origin → group of the new job.
+  std::function<et_schema::GroupId(et_schema::GroupId)> group;
 };
 
 /// Copies a piece's slots, storages and schemas into a program. The instructions stay with the
@@ -48,16 +49,16 @@ struct Span {
   std::int64_t end = 0;
 };
 
-/// Returns by storage of the origin the range that a piece's views of its inputs use.
+/// Returns, by storage of the origin, the byte range of the piece's tensors other than its inputs.
 [[nodiscard]] std::map<et_schema::StorageId, Span> spans_of_views(const et_schema::Program& origin,
                                                                   const Piece& piece);
 
-/// Returns true if no view of the input reaches beyond it, so that another tensor can replace it.
+/// Returns true if all views of the input lie within it, so that another tensor can replace it.
 [[nodiscard]] bool holds_views(const et_schema::Slot& input,
                                const std::map<et_schema::StorageId, Span>& views);
 
-/// Sets value rules of tensors that are made before the step here, although an instruction made
-/// them in their origin. Existing rules are kept.
+/// Sets value rules of external tensors that an instruction of their origin made. Existing rules
+/// are kept.
 void make_values(et_schema::Program& program);
 
 }  // namespace understudy::composer

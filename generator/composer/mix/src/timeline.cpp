@@ -21,7 +21,7 @@ void shift(const Timeline& timeline, std::int64_t by_ns, std::vector<Occurrence>
   }
 }
 
-/// Returns by instruction whether a batch of messages that began earlier has not ended before it.
+/// Returns, by instruction, whether it lies within a batch of messages that began before it.
 std::vector<bool> within_batches(const std::vector<Instruction>& instructions) {
   std::vector<bool> within(instructions.size());
   std::map<std::uint64_t, std::size_t> last_messages;  // of batches, by thread
@@ -42,7 +42,7 @@ std::vector<bool> within_batches(const std::vector<Instruction>& instructions) {
   return within;
 }
 
-/// Walks through parts and knows the next instruction of each.
+/// Keeps the position of the next instruction of each part.
 class Walk {
  public:
   Walk(const std::vector<Timeline>& parts, const std::vector<Occurrence>& all)
@@ -55,8 +55,8 @@ class Walk {
   [[nodiscard]] bool ended(std::size_t part) const {
     return next_[part] == parts_[part].order.size();
   }
-  /// Takes the next instruction with the rest of the batch of messages that it begins. Messages
-  /// issued apart would wait for their peers one after the other.
+  /// Appends the next instruction and, if it begins a batch of messages, the rest of the batch. A
+  /// batch must not be split: separate messages would wait for their peers one by one.
   void take(std::size_t part, Timeline& into) {
     do {
       const std::size_t occurrence = parts_[part].order[next_[part]++];

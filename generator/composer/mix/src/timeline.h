@@ -10,7 +10,7 @@
 
 namespace understudy::composer {
 
-/// Order in which the instructions of occurrences appear in the new program.
+/// The order of instructions in the new program.
 struct Timeline {
   std::vector<std::size_t> order;  ///< occurrence of each instruction
   std::int64_t length_ns = 0;      ///< recorded
@@ -19,11 +19,11 @@ struct Timeline {
 /// Concatenates the parts.
 [[nodiscard]] Timeline in_sequence(const std::vector<Timeline>& parts,
                                    std::vector<Occurrence>& all);
-/// Alternates the parts every `stride` instructions, until all have ended.
+/// Interleaves the parts: `stride` instructions of each in turn, until all have ended.
 [[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
                                    std::vector<Occurrence>& all);
-/// Starts all parts together, on threads of their own, whose numbers count down from `next_lane`.
-/// Instructions are in the order of their recorded start, or alternate if nothing was recorded.
+/// Runs the parts concurrently, each on threads of its own, numbered downwards from `next_lane`.
+/// Instructions are in the order of their recorded start; they alternate if no times were recorded.
 [[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_lane,
                                     std::vector<Occurrence>& all);
 /// Replaces the thread numbers of instructions and of their bodies.
@@ -32,8 +32,8 @@ void rename_threads(std::vector<et_schema::Instruction>& instructions,
 /// Returns the timeline of a single occurrence, with its recorded times starting from 0.
 [[nodiscard]] Timeline alone(std::size_t occurrence, std::vector<Occurrence>& all);
 
-/// Returns the profile of a composed step of `length_ns`; nothing if a source has none. `origins`
-/// are the sources' programs.
+/// Returns the profile of a composed step of `length_ns`; empty if a source has none. `origins` are
+/// the sources' programs.
 [[nodiscard]] std::optional<et_schema::RecordedProfile> compose_profile(
     const et_schema::Program& program, const std::vector<const et_schema::Program*>& origins,
     std::int64_t length_ns);

@@ -15,7 +15,7 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-/// Binds each input that an instruction made in the origin to the last free output that fits.
+/// Binds each input that is not external in the origin to the last unused output that fits.
 void chain(const Program& made, const Occurrence& before, const Program& origin, const Piece& piece,
            std::map<SlotId, SlotId>& wired) {
   std::set<SlotId> taken;

@@ -12,7 +12,7 @@
 
 namespace understudy::composer {
 
-/// What a new piece can be wired to: one rank's program as composed so far.
+/// One rank's program as composed so far: the tensors to which a new piece can be wired.
 struct Made {
   const Plan& plan;
   int rank;
@@ -22,8 +22,8 @@ struct Made {
   std::optional<std::size_t> newest;
 };
 
-/// Returns by input of a piece the tensor of the new program that it binds to, by the plan's wires
-/// and chains. Throws Error (bad input) if an end of a wire does not exist or does not fit.
+/// Returns the bindings that the plan's wires and chains define: input of the piece → slot of the
+/// new program. Throws Error (bad input) if an end of a wire does not exist or does not fit.
 [[nodiscard]] std::map<et_schema::SlotId, et_schema::SlotId> wires_of(
     const Made& made, const PlanItem& item, const et_schema::Program& origin, const Piece& piece);
 

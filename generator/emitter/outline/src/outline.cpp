@@ -169,7 +169,8 @@ class Outliner {
     add_function(begin, end);
   }
 
-  /// How a unit's tensors are connected: for each read the place that made it, or none.
+  /// The connections of a unit's tensors: for each read, where in the unit the tensor is made, if
+  /// there.
   struct Pattern {
     std::string text;
     std::vector<SlotId> outer;  ///< slots of reads of tensors from outside, in order

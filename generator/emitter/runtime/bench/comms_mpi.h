@@ -80,7 +80,7 @@ class Comms {
     MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     return any != 0;
   }
-  /// Maximum of each value over all ranks: an iteration lasts as long as on the slowest rank.
+  /// Replaces each value by its maximum over all ranks: the slowest rank decides.
   void max_of_ranks(std::vector<double>& values) const {
     MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                   MPI_COMM_WORLD);

@@ -37,7 +37,7 @@ def allocates_memory(op):
 
 def gives_fresh_memory(op, result):
     """Returns true if an operator leaves elements of a result unwritten. Must agree with observe.h."""
-    # For a CTC loss the paths beyond an example's length, for an LSTM parts of its workspace.
+    # A CTC loss leaves the paths beyond an example's length unwritten; an LSTM leaves parts of its workspace unwritten.
     return (allocates_memory(op) or "resize" in op or
             (op.partition(".")[0], result) in (("aten::_ctc_loss", 1), ("aten::mkldnn_rnn_layer", 3)))
 

@@ -26,7 +26,7 @@ def statistics_of(samples):
 
 
 def add_measured(part, ranks):
-    """Adds measurements to a part of the report: one rank's to its own part, all ranks' (the slowest) to the job's."""
+    """Adds measurements to a part of the report. `ranks`: one rank for its own part, all ranks for the job's part (the slowest counts)."""
     part["iteration_ms"] = statistics_of([max(times) for times in zip(*(rank["samples"] for rank in ranks))])
     for key in ("startup_ms", "first_iteration_ms"):
         part[key] = max(rank[key] for rank in ranks)

@@ -55,7 +55,7 @@ std::vector<Tensor> gather(Tensors&... tensors) {
   return gathered;
 }
 
-/// A number where a tensor is expected: as weak in type promotion as a Python number.
+/// Returns a number as a tensor. It is as weak in type promotion as a Python number.
 inline Tensor number(const at::Scalar& value) {
   Tensor tensor = at::scalar_to_tensor(value);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);

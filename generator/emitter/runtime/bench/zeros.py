@@ -4,13 +4,13 @@ import torch
 
 
 def rows_of(tensor):
-    """Returns the rows along the last dimension: the gradient of a lookup writes whole rows."""
+    """Returns a view as rows along the last dimension. The gradient of a lookup writes whole rows."""
     return tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor.reshape(-1, tensor.size(-1))
 
 
 class Zeros:
-    """A tensor, and the share of zeros that it had in the original. Zeros are placed where steps write none: clear(), some steps, find(),
-    then apply() to the first content."""
+    """A tensor, and the share of zeros that it had in the original. Zeros are placed where steps write nothing: call clear(), run some
+    steps, call find(), and call apply() on the first content."""
 
     def __init__(self, tensor, share):
         self.tensor, self.share, self.written = tensor, share, None

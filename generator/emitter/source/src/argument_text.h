@@ -23,7 +23,7 @@ struct DeviceText {
   [[nodiscard]] std::string of(et_schema::Device device) const;
 };
 
-/// Returns the expression for the next slot that an argument reads.
+/// Returns the source expression of the next slot that an argument reads, in order.
 using NextTensor = std::function<std::string()>;
 
 /// Vectors of tensors: the source text of their elements, joined by ", " → the vector's name.

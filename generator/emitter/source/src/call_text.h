@@ -56,7 +56,7 @@ struct Named {
   std::vector<int> row_arguments;
 };
 
-/// Objects beside LibTorch's types that the calls of a file use.
+/// The objects that the calls of a file need in addition to LibTorch's types.
 struct Calls {
   std::map<std::string, Named> named;  ///< by the name of the operator's object
   bool has_rows = false;               ///< calls functions of the operator map

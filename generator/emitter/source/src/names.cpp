@@ -238,7 +238,8 @@ Content content_of(const DataFlow& flow, const Unit& unit) {
   return content;
 }
 
-/// Returns the same word for forward and backward.
+/// Returns a word for the kind of a unit ("layer", "head", "loss"), the same in forward and
+/// backward.
 std::string part_word(const Content& content, bool is_repeated) {
   const std::size_t products = content.count("matmul") + content.count("convolution");
   if (is_repeated && content.count("attention") + content.count("softmax") > 0 && products > 1) {
@@ -263,7 +264,7 @@ std::string part_word(const Content& content, bool is_repeated) {
                                           : content.word;
 }
 
-/// Returns true for a function that is its whole phase, which names it.
+/// Returns true if a function is its whole phase. It is then named after the phase.
 bool is_whole_phase(const Outline& outline, const Unit& unit) {
   constexpr std::size_t kBeside = 4;  // instructions that may be outside of it
   const std::string_view phase = phase_name(outline.phases, unit.begin);

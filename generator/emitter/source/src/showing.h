@@ -23,7 +23,7 @@ namespace understudy::emitter {
 /// makes all of the operator's results.
 [[nodiscard]] et_schema::Program with_bodies(const et_schema::Program& program);
 
-/// Returns true for operators that do nothing in an emitted step except to pass their tensor on.
+/// Returns true for operators that only return their argument in an emitted step.
 [[nodiscard]] bool means_nothing(std::string_view name);
 
 /// Which instructions of a program the source can express.

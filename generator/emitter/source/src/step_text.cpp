@@ -130,7 +130,7 @@ class StepWriter {
     }
   }
 
-  /// Frees what the previous step has kept until this unit.
+  /// Releases, before this unit, the tensors of the previous step whose memory is freed within it.
   void free_late(const Unit& unit) {
     std::vector<std::string> gone;
     for (auto entry = late_.lower_bound(unit.begin);

@@ -107,8 +107,8 @@ class TensorsWriter {
     }
   }
 
-  /// Finds lists that operators read, and the optimizer's states and numbers that the calls of a
-  /// function use in turn.
+  /// Finds tensors to hold in vectors: lists that operators read, and the optimizer's states and
+  /// numbers that successive calls of a function use.
   void find_vectors(const Outline& outline) {
     for (const Instruction& instruction : program().instructions) {
       for (const et_schema::Argument& argument : instruction.args) {

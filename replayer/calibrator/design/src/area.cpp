@@ -10,7 +10,7 @@
 namespace understudy::calibrator {
 namespace {
 
-/// Coordinates after those of the dimensions.
+/// Indices of the coordinates that follow those of the dimensions.
 enum Coordinate : std::size_t { kDtype, kLayout, kZeros, kSkew, kRounding, kCoordinates };
 
 std::int64_t rounded(double size, double rounding) {

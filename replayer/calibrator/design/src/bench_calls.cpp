@@ -69,7 +69,7 @@ class CallBuilder {
   bool has_unknown_content_ = false;
 };
 
-/// Returns why an instruction is not a call; empty if it is one.
+/// Returns why an instruction cannot be timed as a call; empty if it can.
 std::string why_not(const Instruction& instruction) {
   switch (instruction.kind) {
     case InstructionKind::kOp:

@@ -264,7 +264,7 @@ class ArgumentReader {
     }
   }
 
-  /// Consumes one binary digit of the layout coordinate per marked tensor.
+  /// Consumes a binary digit of the layout coordinate: 1 if the next marked tensor is transposed.
   bool lies_other_way() {
     double ignored = 0;
     layout_ = std::modf(layout_, &ignored) * 2;

@@ -25,8 +25,8 @@ class Bags {
     forward_ = {};
   }
   void forward() { forward_ = at::_embedding_bag(weight_, indices_, offsets_, false, kSum, true); }
-  /// Computes the gradient by the operator that autograd calls. _embedding_bag_sparse_backward
-  /// alone assumes the bag of each lookup, which the forward pass does not always compute.
+  /// Computes the gradient with the operator that autograd calls. _embedding_bag_sparse_backward
+  /// needs the bag of each lookup, which the forward pass does not always compute.
   void backward() {
     constexpr double kRate = -0.01;
     const auto& [sums, offset_to_bag, bag_sizes, most] = forward_;

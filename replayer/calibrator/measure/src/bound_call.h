@@ -58,7 +58,7 @@ class Repetitions {
   /// `first_ns` is the time of the first call, which is not counted.
   Repetitions(BoundCall& call, const TimingLimits& limits, double first_ns);
 
-  /// Returns true if the call is to be timed once more; it may have been restored.
+  /// Returns true if the call must be timed once more. May restore the call first.
   [[nodiscard]] bool next();
   /// Records the time of the repetition.
   void spend(double ns) { spent_ns_ += ns; }

@@ -26,8 +26,8 @@ struct CpuUse {
 /// Evicts a tensor's memory from the caches, unless it is larger than caches and evicts itself.
 void evict_tensor(const at::Tensor& tensor);
 
-/// Times the call alone, as a replay's timing passes do. If a call on this thread alone was
-/// preempted by other work, its CPU time counts.
+/// Times the call alone, as a replay's timing passes do. If other work preempted a call that uses
+/// only this thread, the call's CPU time counts instead.
 class CallTimer : public replayer::NoHook {
  public:
   explicit CallTimer(int threads) : is_alone_(threads == 1) {}

@@ -24,7 +24,8 @@ class CallMemory {
   at::Tensor bytes_;
 };
 
-/// In place, a call's inputs are part of its outputs' memory or vice versa, as in nccl-tests.
+/// Where a call's results are written. In place, as in nccl-tests, its inputs are part of its
+/// outputs' memory or vice versa.
 enum class CallPlace : std::uint8_t { kOutOfPlace, kInPlace };
 
 /// Makes calls of a kind and a size, which share memory.

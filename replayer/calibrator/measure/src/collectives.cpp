@@ -26,7 +26,7 @@ using et_schema::CommSizes;
 using et_schema::DType;
 using Clock = std::chrono::steady_clock;
 
-/// One rank's message about a size: its repetitions, and whether it wants to stop.
+/// One rank's message about one size: the times of its repetitions, and whether it wants to stop.
 struct Told {
   bool wants_to_stop = false;
   double spent_s = 0;
@@ -51,7 +51,7 @@ Told parse_told(const std::string& text) {
   return told;
 }
 
-/// The combined messages of all ranks: each repetition counts with its slowest rank.
+/// The combined messages of all ranks. The time of a repetition is that of its slowest rank.
 struct Agreed {
   bool is_over = false;
   double spent_s = 0;  ///< rank 0's
@@ -76,7 +76,7 @@ class CollectiveTimer {
     groups_[job.world_size()] = 0;
   }
 
-  /// Returns the areas whose calls the communicator accepts on this device, and opens their
+  /// Returns the areas whose calls the communicator accepts on all ranks, and opens their
   /// connections.
   std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
     std::vector<CollectiveArea> taken;
@@ -115,7 +115,7 @@ class CollectiveTimer {
 
  private:
   static std::size_t repetitions(double each_ns) {
-    constexpr double kNanoseconds = 1e8;  // of measuring per size
+    constexpr double kNanoseconds = 1e8;  // time of the repetitions of one size
     constexpr double kLeast = 5;
     constexpr double kMost = 200;
     return static_cast<std::size_t>(std::clamp(kNanoseconds / each_ns, kLeast, kMost));
@@ -131,7 +131,7 @@ class CollectiveTimer {
                          takes_part(area), times);
   }
 
-  /// Pairs are in place, as in training.
+  /// Returns this rank's call. Kinds with pairs of input and output are in place, as in training.
   backends::Call call_of(const CollectiveArea& area, std::int64_t whole) {
     const bool is_pair = et_schema::traits(area.kind).sizes == CommSizes::kPairs;
     return maker_.make(area, groups_.at(area.ranks), job_.rank(), whole,

@@ -31,7 +31,7 @@ double EnergyMeter::energy_j() const {
 double EnergyMeter::joules_of(const std::function<void()>& run,
                               const std::function<void()>& wait) const {
   using Clock = std::chrono::steady_clock;
-  constexpr std::uint64_t kMostAtOnce = 4096;  // a stream with more may block its host
+  constexpr std::uint64_t kMostAtOnce = 4096;  // a longer queue may block the host
   wait();
   const double before_j = energy_j();
   replayer::GpuSampler sampler(monitor_);

@@ -8,7 +8,8 @@
 namespace understudy::calibrator {
 
 /// Measures the energy of a call: all that the GPU consumes while the call is repeated, including
-/// idle power. It uses the power between changes of the counter (replayer::EnergyEdges).
+/// idle power. The power is measured between changes of the GPU's energy counter
+/// (replayer::EnergyEdges).
 class EnergyMeter {
  public:
   /// Repeats calls for `seconds`. Throws Error (failed) as GpuMonitor does, and if NVML does not

@@ -27,7 +27,7 @@ class Rinse {
 inline constexpr std::size_t kLineBytes = 64;
 
 /// Evicts memory from all caches, so that the next access reads main memory, while code and other
-/// data stay cached. On processors without such an instruction for programs, reads more memory than
+/// data stay cached. On processors without a flush instruction for programs, reads more memory than
 /// the caches hold.
 void evict(const void* memory, std::size_t bytes);
 

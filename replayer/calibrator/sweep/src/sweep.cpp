@@ -82,7 +82,7 @@ class Sweep {
     }
     const double begin_s = hooks_.now_s();
     const std::optional<double> ns = hooks_.measure(*point);
-    // Calls in the journal cost no time: without a minimum, the first area would use all of them.
+    // Calls in the journal cost no time. Without a minimum, the first area would always be chosen.
     constexpr double kLeastSeconds = 1e-6;
     state.result.spent_s += std::max(hooks_.now_s() - begin_s, kLeastSeconds);
     if (ns) {
