@@ -9,7 +9,8 @@
 
 namespace understudy::predictor {
 
-/// Recorded host time before an instruction that belongs to no instruction of its timeline.
+/// Recorded host time between the end of all previous instructions of a timeline and the start of
+/// the next one.
 struct HostGap {
   std::int64_t host_ns = 0;  ///< without waits for the device
   std::int64_t wait_ns = 0;  ///< waits for the device

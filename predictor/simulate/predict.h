@@ -42,8 +42,10 @@ struct HalfWidths {
 /// steps were within it (docs/results/prediction.md).
 inline constexpr double kSimulatorSpread = 0.035;
 
-/// Returns the figures of a simulation that kept its spans. The caller sets names, world size and
-/// the source of costs. `beside` is the half-interval of overlap, which no estimate includes.
+/// Returns the prediction's figures. `simulation` must have been run with SimulateOptions::spans.
+/// The caller sets names, world size and the source of costs. `beside` is the half-interval due to
+/// uncertain overlap factors. It is added in quadrature, because the intervals of the operators'
+/// estimates do not include it.
 [[nodiscard]] et_schema::Prediction prediction_of(const Job& job, const Simulation& simulation,
                                                   const HalfWidths& beside = {});
 

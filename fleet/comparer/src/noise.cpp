@@ -52,7 +52,9 @@ bool is_complete(const std::vector<const Series*>& side) {
   });
 }
 
-/// Expected variance of the difference of the sides, without the machine's state.
+/// Returns the expected variance of the difference between the sides' means: sampling and the
+/// spread from one process to the next. The spread of the machine's state (kMachineSpread) is not
+/// included.
 double expected_variance(const Estimate& row, double inflation, const Setting& setting) {
   double expected = row.sampling_variance() +
                     inflation * process_variance(row, setting) * setting.of_difference();

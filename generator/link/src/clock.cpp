@@ -15,8 +15,8 @@ constexpr std::size_t kLeastSamples = 32;
 /// Share of the samples that counts as the cheapest that recording allows. Their mean is used,
 /// since older profiles have whole microseconds.
 constexpr double kCheapest = 0.2;
-/// Upper bounds of the cost at one place. In a slow program even the cheapest events include the
-/// program's own time.
+/// Upper bounds of EventCost's before_ns, inside_ns and after_ns, in ns. They limit the estimate
+/// because in a slow program even the cheapest events include the program's own time.
 constexpr double kMostBeforeNs = 3000;
 constexpr double kMostInsideNs = 6000;
 constexpr double kMostAfterNs = 4000;

@@ -87,7 +87,8 @@ std::vector<HostIndex> match_ids(const Trace& trace, const JoinNodes& nodes, con
   return event_of;
 }
 
-/// Returns the step around the joined events: that of a mark around them, if the profile has one.
+/// Returns the time span of the joined events. If the first event is within a marked step of the
+/// profile, the span begins with that step and has its mark.
 StepSpan span_of(const std::vector<HostIndex>& event_of, const HostEvents& host,
                  const std::vector<StepSpan>& marked) {
   StepSpan span{0, 0, kNoEvent};

@@ -28,9 +28,9 @@ struct BackwardNode {
   std::vector<SeenIndex> sums;      ///< results of those additions
 };
 
-/// Gradients that wait for the node of the backward pass that consumes them. Each is the sum of the
-/// gradients from the nodes of a tensor's readers. It is consumed by the node of the operator that
-/// made the tensor, or is kept for a parameter.
+/// Gradients that backward nodes computed and no node has consumed yet, one per forward tensor. If
+/// several operators read the tensor, the gradients from their nodes are summed. The consumer is
+/// the node of the operator that made the tensor. The gradient of a parameter is kept instead.
 class Gradients {
  public:
   explicit Gradients(Tensors& tensors) : tensors_(tensors) {}

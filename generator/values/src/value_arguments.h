@@ -53,7 +53,8 @@ class CallView {
 /// Like make_jagged_rule(), for masks.
 [[nodiscard]] std::optional<et_schema::ValueRule> make_mask_rule(const ArgumentFact& row,
                                                                  const CallView& call);
-/// Like make_jagged_rule(), for numbers, by the argument's dtype.
+/// Like make_jagged_rule(), for rows about a tensor's numbers (positive values, probabilities,
+/// scales). The rule depends on the tensor's dtype.
 [[nodiscard]] std::optional<et_schema::ValueRule> make_number_rule(const ArgumentFact& row,
                                                                    const CallView& call);
 /// Returns the rows of each table in a shared weights tensor, assumed equal: an fbgemm lookup

@@ -26,8 +26,10 @@ double share_of(const Tile& tile) {
   return std::pow(tile.m * tile.n / (tile.m + tile.n) / kLargest, kPower);
 }
 
-/// Returns the FLOPs for which processors are busy, with the best tile. Tiles are padded and run in
-/// full waves. If `splits` is set, up to eight blocks share a tile and add their parts.
+/// Returns the FLOPs that the processors could execute while they run the product, with the best
+/// tile size. The number exceeds the product's own FLOPs, because tiles are padded, small tiles are
+/// slower, and idle processors of the last wave count as busy. If `splits` is set, up to eight
+/// blocks may split a tile's inner dimension and add their partial sums.
 double tiled_flops(const Product& p, double processors, bool splits) {
   constexpr double kStep = 8;      // step of the inner dimension
   constexpr double kAddingUp = 8;  // cost of adding a part, in the same unit

@@ -85,7 +85,8 @@ Estimate of_known(const HostOverheads& host, const OperatorOverheads& known, std
   return sum.estimate("host overheads");
 }
 
-/// Returns the launches of most calls. Calls without launches count only if there are no others.
+/// Returns the most frequent sequence of launches among the operator's calls. Calls without
+/// launches are ignored unless all calls are without launches.
 std::vector<std::string> usual_launches(const OverheadSamples::OfOperator& of_operator) {
   const auto rank = [](const auto& entry) { return entry.first.empty() ? 0 : entry.second; };
   const auto most = std::ranges::max_element(of_operator.launches, {}, rank);
