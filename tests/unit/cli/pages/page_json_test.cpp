@@ -100,7 +100,8 @@ TEST(PageJson, TablesHaveAllRowsAndTheirPlots) {
 TEST(PageJson, IdsAreUnique) {
   for (const NamedPage& sample : sample_pages()) {
     std::set<std::string> ids;
-    for (const Json& section : json_of(sample.page).at("sections")) {
+    const Json document = json_of(sample.page);
+    for (const Json& section : document.at("sections")) {
       EXPECT_TRUE(ids.insert(section.at("id")).second) << sample.file << section.at("id");
       for (const Json& block : section.at("blocks")) {
         if (block.contains("table") && block.at("table").at("shown") > 0) {
