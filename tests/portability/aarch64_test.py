@@ -50,10 +50,9 @@ def units(path):
                 yield source, flags
 
 
-def all_headers(found):
-    """(text of a source with each public header of the rooms, flags)."""
-    headers = sorted(header for folder in FOLDERS for header in (ROOT / folder).glob("**/*.h")
-                     if not {"src", "runtime"} & set(header.parts))
+def all_headers(found, interfaces):
+    """(text of a source with each public header of the rooms, flags). `interfaces`: the build's folder of their links."""
+    headers = sorted(header for folder in FOLDERS for header in interfaces.glob(f"*/{folder}/**/*.h") if header.exists())
     flags = dict.fromkeys(flag for _, own in found for flag in own)
     return "".join(f'#include "{header}"\n' for header in headers), list(flags), len(headers)
 
@@ -69,7 +68,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         for library in LIBRARIES:
             Path(name, library).symlink_to(Path("/usr/include", library))
-        text, flags, headers = all_headers(found)
+        text, flags, headers = all_headers(found, arguments.commands.parent / "include")
         Path(name, "all_headers.cpp").write_text(text)
         chosen.insert(0, (Path(name, "all_headers.cpp"), flags))
 
