@@ -11,7 +11,7 @@
 #include "cli/compile/profiled_device.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/model/memory_plan.h"
-#include "et_schema/model/unrecorded.h"
+#include "et_schema/model/original_step.h"
 
 namespace understudy::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/unrecorded.h"
+#include "et_schema/model/original_step.h"
 
 namespace understudy::cli {
 namespace {

@@ -207,10 +207,9 @@ bool is_report_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return false;
   }
-  constexpr std::size_t kHeadBytes = 4096;
-  std::string head(kHeadBytes, '\0');
+  std::string head(et_schema::kReportHeadBytes, '\0');
   std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), kHeadBytes);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
   head.resize(static_cast<std::size_t>(file.gcount()));
   return et_schema::starts_as_report(head);
 }

@@ -21,13 +21,6 @@ namespace understudy::et_schema {
 /// records. Inferred from the first instruction that shows it; otherwise float32.
 [[nodiscard]] DType default_dtype(const Program& program);
 
-/// Returns the duration of the recorded step; 0 if no profile is linked.
-[[nodiscard]] constexpr std::int64_t recorded_step_ns(const Program& program) {
-  return !program.profile                 ? 0
-         : program.profile->length_ns > 0 ? program.profile->length_ns
-                                          : program.profile->step_ns;
-}
-
 // Assumptions about tensors that were made before the step, if the trace records too little about
 // them. Operators on such tensors do not count as exact (docs/metrics.md, "Coverage").
 

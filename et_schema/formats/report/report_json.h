@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@ namespace understudy::et_schema {
 /// Parses the result of to_json(). Throws Error (bad input) if the text is not JSON, has another
 /// format or version, or a field is missing.
 [[nodiscard]] Report parse_report(const std::string& json, const std::string& file);
+/// Bytes at the start of a report that name its format.
+inline constexpr std::size_t kReportHeadBytes = 4096;
 /// Returns true if a file that begins like this is a report.
 [[nodiscard]] bool starts_as_report(std::string_view head);
 /// Environment::backend of a rank that ran alone with simulated communication.

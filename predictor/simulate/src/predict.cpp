@@ -12,7 +12,7 @@
 #include "et_schema/base/enum_names.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/unrecorded.h"
+#include "et_schema/model/original_step.h"
 
 namespace understudy::predictor {
 namespace {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/original_step.h"
 #include "et_schema/model/unrecorded.h"
 #include "rank_comms.h"
 #include "replayer/backends/interface/launcher.h"
@@ -41,8 +42,6 @@ namespace {
 
 using et_schema::Bench;
 using et_schema::ProcessGroup;
-
-constexpr double kMilliOfNano = 1e-6;
 
 std::vector<BoundGroup> make_groups(const Bench& bench, backends::Communicator& communicator) {
   std::vector<BoundGroup> groups;
@@ -91,27 +90,6 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
     measure.asked.seconds = kDefaultSeconds;
   }
   return measure;
-}
-
-/// Returns the original step from the linked profile, and the part of it that is replayed.
-et_schema::OriginalStep original_step(const et_schema::Program& program,
-                                      const Decisions& decisions) {
-  et_schema::OriginalStep original;
-  if (!program.profile) {
-    return original;
-  }
-  std::int64_t operators_ns = 0;
-  for (const et_schema::Instruction& instruction : program.instructions) {
-    const bool counts = instruction.timing && decisions.is_counted(instruction);
-    operators_ns += counts ? instruction.timing->host_ns : 0;
-  }
-  original.operators_ms = static_cast<double>(operators_ns) * kMilliOfNano;
-  original.step_ms = static_cast<double>(et_schema::recorded_step_ns(program)) * kMilliOfNano;
-  if (program.profile->unprofiled_step_ns) {
-    original.unprofiled_ms =
-        static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;
-  }
-  return original;
 }
 
 /// Returns the number of the original's threads that multiplied matrices.
@@ -222,7 +200,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
 
   name_crashes();
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
-  run.report.original = original_step(program, decisions);
+  run.report.original = et_schema::original_step(
+      program,
+      [&](const et_schema::Instruction& instruction) { return decisions.is_counted(instruction); });
   open_product_handles(device, product_threads(program));
   TrialResult first = trial.run();
   if (!options.timeout_s) {

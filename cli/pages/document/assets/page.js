@@ -30,7 +30,7 @@ const understudy = (() => {
     return node;
   }
 
-  // ---- Figures, as pages/table.cpp writes them
+  // ---- Figures, as cell_text() in table.cpp writes them
 
   // Rounds as fmt does: to the nearest, exact ties to the even digit.
   function fixed(value, digits) {
@@ -192,7 +192,13 @@ const understudy = (() => {
   const box = (x, y, width, height, classes) =>
     shape("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), class: classes });
 
-  // Scale of numbers from `from` to `to`, rounded outwards to ticks of 1, 2 or 5 times a power of ten.
+  // Returns the distance of ticks: 1, 2 or 5 times a power of ten, and at least `least`.
+  function tickStep(least) {
+    const power = 10 ** Math.floor(Math.log10(least));
+    return [1, 2, 5, 10].map((factor) => factor * power).find((value) => value >= least);
+  }
+
+  // Scale of numbers from `from` to `to`, rounded outwards to ticks.
   function axis(low, high, from, to, one = 1) {
     const room = from > to ? 30 : 60;  // pixels per tick, vertical or horizontal
     [low, high] = [low / one, high / one];
@@ -200,9 +206,7 @@ const understudy = (() => {
       const around = low === 0 ? 1 : Math.abs(low) / 10;
       [low, high] = [low === 0 ? 0 : low - around, high + around];
     }
-    const least = (high - low) / Math.max(2, Math.min(6, Math.abs(to - from) / room));
-    const power = 10 ** Math.floor(Math.log10(least));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((value) => value >= least);
+    const step = tickStep((high - low) / Math.max(2, Math.min(6, Math.abs(to - from) / room)));
     const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
     return {
@@ -732,9 +736,7 @@ const understudy = (() => {
     }
 
     drawAxis(pen, width) {
-      const least = (this.to - this.from) / Math.max(2, (width - this.left) / 110);
-      const power = 10 ** Math.floor(Math.log10(least));
-      const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * power).find((value) => value >= least));
+      const step = Math.max(1, tickStep((this.to - this.from) / Math.max(2, (width - this.left) / 110)));
       pen.fillStyle = colour("--soft");
       pen.strokeStyle = colour("--line");
       pen.beginPath();

@@ -293,8 +293,7 @@ static std::string dump(const nlohmann::ordered_json& json, int indent) {
 }
 
 bool starts_as_report(std::string_view head) {
-  constexpr std::size_t kHeadBytes = 4096;
-  return head.substr(0, kHeadBytes).find("\"understudy-report\"") != std::string_view::npos;
+  return head.substr(0, kReportHeadBytes).find("\"understudy-report\"") != std::string_view::npos;
 }
 
 Report parse_report(const std::string& json, const std::string& file) {

@@ -8,7 +8,7 @@
 #include "et_schema/base/version.h"
 #include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/unrecorded.h"
+#include "et_schema/model/original_step.h"
 #include "showing.h"
 
 namespace understudy::emitter {
@@ -24,6 +24,11 @@ std::optional<double> added(const std::optional<double>& sum, const Instruction&
   return instruction.timing
              ? sum.value_or(0) + static_cast<double>(instruction.timing->host_ns) * kMilliOfNano
              : sum;
+}
+
+bool is_selected(const Instruction& instruction) {
+  return instruction.kind != InstructionKind::kAlias &&
+         instruction.kind != InstructionKind::kMarker;
 }
 
 void mark(ordered_json& part) {
@@ -45,8 +50,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
   std::optional<double> dropped_ms;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
-    if (instruction.kind == InstructionKind::kAlias ||
-        instruction.kind == InstructionKind::kMarker) {
+    if (!is_selected(instruction)) {
       continue;
     }
     ++coverage.selected;
@@ -82,15 +86,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
   for (auto& [name, row] : operators) {
     report.operators.push_back(std::move(row));
   }
-  report.original.operators_ms = all_ms;
-  if (program.profile) {
-    report.original.step_ms =
-        static_cast<double>(et_schema::recorded_step_ns(program)) * kMilliOfNano;
-    if (program.profile->unprofiled_step_ns) {
-      report.original.unprofiled_ms =
-          static_cast<double>(*program.profile->unprofiled_step_ns) * kMilliOfNano;
-    }
-  }
+  report.original = et_schema::original_step(program, is_selected);
   return report;
 }
 
