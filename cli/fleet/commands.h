@@ -43,9 +43,9 @@ void add_database_option(CommandLine& line, std::string& url);
 /// other. Throws as ObjectStore::make() does.
 void remember_store(fleet::Connection& connection, const std::string& folder);
 
-/// Opens the store `asked`, else the remembered one. If none was remembered, remembers `asked`.
-/// Throws Error (usage) if there is neither, Error (failed) if the folder is not this fleet's
-/// store.
+/// Opens the store `asked` or, if `asked` is empty, the remembered store. Remembers `asked` if no
+/// store was remembered. Throws Error (usage) if `asked` is empty and no store is remembered; Error
+/// (failed) if the folder is not this fleet's store.
 [[nodiscard]] fleet::ObjectStore open_store(fleet::Connection& connection,
                                             const std::string& asked);
 

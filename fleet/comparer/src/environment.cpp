@@ -142,7 +142,7 @@ void refuse_if_different(const Run& run, const Run& first) {
   }
 }
 
-/// Returns true if all the kinds of runs present record the field. A profile records only its
+/// Returns true if every run of `a` and `b` records the field. A profile records only its
 /// source, its number of ranks and its device, whose name differs from the one in reports. A
 /// prediction also records its benchmark and the tool that made it; its other fields are compared
 /// only among predictions.

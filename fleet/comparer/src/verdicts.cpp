@@ -41,10 +41,10 @@ bool is_by_the_clock(const Evidence& evidence) {
   return clock * evidence.rest->value > 0 && std::abs(clock) >= kLeastChange;
 }
 
-/// Returns the probability that noise alone causes such a change beside the rest of the run; 1 if
-/// the change is too small to matter. If the rest changed by more than the machine's state
-/// explains, the clock must show the change too: otherwise the rest may have changed instead of the
-/// row.
+/// Returns the probability that noise alone causes the row's change relative to the rest of the
+/// run; 1 if the change is too small to matter. If the rest changed by more than the machine's
+/// state explains, the clock must show the change too: otherwise the rest may have changed instead
+/// of the row.
 double p_of_rest(const Evidence& evidence) {
   if (!evidence.rest || evidence.has_few_samples) {
     return 1;

@@ -90,8 +90,9 @@ Move operators_move(const Fingerprint& a, const Fingerprint& b) {
                       value_in(b.operators, farthest.name).calls)};
 }
 
-/// Mean over the common operators, weighted by share, of |change of log2_elements| ÷ 2, at most 1:
-/// 1 if tensors grew fourfold or shrank to a quarter. Other operators count in operators_move().
+/// Returns how far the shapes of the common operators moved: the mean, weighted by share, of
+/// min(1, |change of log2_elements| ÷ 2). An operator whose tensors grew fourfold counts as 1.
+/// operators_move() counts the operators that are not common.
 Move shapes_move(const Fingerprint& a, const Fingerprint& b) {
   constexpr double kWholeWayDoublings = 2;
   Farthest farthest;

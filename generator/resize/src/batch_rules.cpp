@@ -205,7 +205,8 @@ std::vector<Dims> embedding(const BatchCall& call) {
   return all_of(call, dims);
 }
 
-/// Selects rows of a tensor that does not grow, as many as the index has.
+/// Rule of operators that select rows by an index. The tensor keeps its size; the number of rows
+/// grows with the index.
 std::vector<Dims> selected_rows(const BatchCall& call) {
   const BatchTensor& in = input(call, 0);
   const std::vector<std::int64_t> at = numbers_at(call, 1);

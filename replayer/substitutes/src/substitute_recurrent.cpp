@@ -28,7 +28,9 @@ Results lstm_cell(const Tensor& input_gates, const Tensor& hidden_gates, const T
   return {output * at::tanh(cy), cy, at::cat({input, forget, cell, output}, 1)};
 }
 
-/// If `kForBoth`, returns the gradients of both sides' gates and biases, which are equal.
+/// Substitute of aten::_thnn_fused_lstm_cell_backward_impl. If `kForBoth`, of
+/// _thnn_fused_lstm_cell_backward: it returns the gates' gradient for the input and for the hidden
+/// state, which are equal, and likewise the biases'.
 template <bool kForBoth>
 Results lstm_cell_backward(const Tensor& grad_hy, const Tensor& grad_cy, const Tensor& cx,
                            const Tensor& cy, const Tensor& workspace, bool has_bias) {
