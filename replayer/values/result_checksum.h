@@ -36,11 +36,12 @@ inline std::string checksum(const at::Tensor& tensor) {
   const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
   const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
   const std::size_t count = flat.nbytes();
+  // A sum, so that numpy does it too. Each word is mixed with its place.
   std::uint64_t sum = mix(count + kGolden);
   for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes + at, std::min(sizeof(word), count - at));
-    sum = mix(sum ^ word) + kGolden;
+    sum += mix(word + (at / sizeof(word) + 1) * kGolden);
   }
   constexpr std::size_t kDigits = 16;
   std::array<char, kDigits + 1> text{};

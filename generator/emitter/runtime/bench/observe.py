@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import torch
 
-from .random import GOLDEN, MASK, mix_one
+from .random import GOLDEN, MASK, mix, mix_one
 
 
 def checksum(tensor):
@@ -18,13 +18,9 @@ def checksum(tensor):
     rows = torch.empty(tensor.numel(), dtype=tensor.dtype)
     rows.view(tensor.shape).copy_(tensor)
     data = rows.view(torch.uint8).numpy().tobytes()
-    total = mix_one(len(data) + GOLDEN)
     words = np.frombuffer(data + b"\0" * (-len(data) % 8), dtype="<u8")
-    for word in words.tolist():
-        x = (total ^ word) & MASK
-        x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
-        total = ((x ^ (x >> 31)) + GOLDEN) & MASK
+    places = np.arange(1, words.size + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+    total = (mix_one(len(data) + GOLDEN) + int(mix(words + places).sum(dtype=np.uint64))) & MASK
     return f"{total:016x}"
 
 
