@@ -11,10 +11,6 @@
 
 namespace understudy::predictor {
 
-/// Returns the layouts of timed tensors. Contiguous tensors have no strides.
-[[nodiscard]] std::vector<TensorLayout> layouts_of(
-    const std::vector<et_schema::TimedTensor>& tensors);
-
 /// Returns the rows of a `replay --operator-times` file: operators that ran as recorded or through
 /// a substitute, without communication and stubs. Times are the device's on a card, else the
 /// host's.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
+#include "et_schema/model/tensor_layout.h"
 
 namespace understudy::et_schema {
 
@@ -27,16 +28,6 @@ struct TimeStats {
 /// How the replay executed the recorded operator.
 enum class TimedAs : std::uint8_t { kExact, kSubstitute, kStub, kCommunication };
 [[nodiscard]] std::string_view to_string(TimedAs as);
-
-/// A tensor among an instruction's arguments or results.
-struct TimedTensor {
-  DType dtype = DType::kUndefined;
-  Device device;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::int64_t> strides;        ///< all 0 for a sparse tensor
-  std::optional<std::int64_t> stored = {};  ///< elements that a sparse tensor stores, if known
-  bool operator==(const TimedTensor&) const = default;
-};
 
 /// Conditions under which `calibrate` timed one of its own calls.
 struct TimedConditions {
@@ -66,8 +57,8 @@ struct InstructionTime {
   std::string overload;           ///< "Tensor"; empty: the operator's default
   std::string op_class;
   TimedAs as = TimedAs::kExact;
-  std::vector<TimedTensor> inputs;  ///< in the order of arguments, lists flattened
-  std::vector<TimedTensor> outputs;
+  std::vector<TensorLayout> inputs;  ///< in the order of arguments, lists flattened
+  std::vector<TensorLayout> outputs;
   TimeStats host;                                  ///< time of the call on the host thread
   std::optional<TimeStats> device;                 ///< time on the device's stream; null on a CPU
   std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
@@ -98,7 +89,7 @@ struct OperatorTimes {
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);
 
 /// Returns the tensors of arguments or results.
-[[nodiscard]] std::vector<TimedTensor> timed_tensors(const Program& program,
-                                                     const std::vector<Argument>& arguments);
+[[nodiscard]] std::vector<TensorLayout> timed_tensors(const Program& program,
+                                                      const std::vector<Argument>& arguments);
 
 }  // namespace understudy::et_schema

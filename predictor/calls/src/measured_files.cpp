@@ -117,18 +117,6 @@ bool is_named_table(std::string_view name) {
          name.ends_with(".jsonl.gz");
 }
 
-std::vector<TensorLayout> layouts_of(const std::vector<et_schema::TimedTensor>& tensors) {
-  std::vector<TensorLayout> layouts;
-  for (const et_schema::TimedTensor& tensor : tensors) {
-    TensorLayout& layout = layouts.emplace_back(
-        TensorLayout{tensor.dtype, tensor.sizes, tensor.strides, tensor.stored});
-    if (is_contiguous(layout)) {
-      layout.strides.clear();
-    }
-  }
-  return layouts;
-}
-
 std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
                                    const std::string& source) {
   std::vector<MeasuredCall> calls;
@@ -138,7 +126,7 @@ std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
     }
     const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
     MeasuredCall& call = calls.emplace_back();
-    call.call = {row.name, row.overload, layouts_of(row.inputs), layouts_of(row.outputs)};
+    call.call = {row.name, row.overload, row.inputs, row.outputs};
     if (std::optional<OperatorCall> update = sparse_update(call.call)) {
       call.call = *std::move(update);
     }

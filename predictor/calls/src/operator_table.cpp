@@ -218,7 +218,7 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
     if (text.empty()) {
       continue;
     }
-    std::optional<TensorLayout> tensor = parse_tensor_layout(text);
+    std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(text);
     if (!tensor) {
       row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", text);
     }

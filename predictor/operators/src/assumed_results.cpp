@@ -39,7 +39,7 @@ Sizes broadcast(const std::vector<TensorLayout>& inputs) {
     for (std::size_t i = 0; i < input.sizes.size(); ++i) {
       std::int64_t& size = sizes[skipped + i];
       if (size != input.sizes[i] && size != 1 && input.sizes[i] != 1) {
-        return std::ranges::max(inputs, {}, element_count).sizes;
+        return std::ranges::max(inputs, {}, et_schema::element_count).sizes;
       }
       size = std::max(size, input.sizes[i]);
     }

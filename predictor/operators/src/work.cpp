@@ -226,11 +226,11 @@ double sparse_rows_bytes(const OperatorCall& call) {
 void set_bytes(const OperatorCall& call, Work& work) {
   if (work.family == Family::kView || work.family == Family::kAllocation) {
     const bool fills = et_schema::operator_facts(call.name).fills;
-    work.write_bytes = fills ? sum_of(call.outputs, stored_bytes) : 0;
+    work.write_bytes = fills ? sum_of(call.outputs, et_schema::stored_bytes) : 0;
     return;
   }
   const bool gathers = work.family == Family::kEmbedding || work.family == Family::kIndex;
-  work.read_bytes = gathers ? gathered_bytes(call) : sum_of(call.inputs, stored_bytes);
+  work.read_bytes = gathers ? gathered_bytes(call) : sum_of(call.inputs, et_schema::stored_bytes);
   const bool in_place = writes_rows_in_place(call, work.family);
   work.write_bytes = sum_of(call.outputs, [&](const TensorLayout& output) {
     return in_place ? met_bytes(output, index_count(call)) : stored_bytes(output);

@@ -75,7 +75,7 @@ std::vector<TensorLayout> read_tensors(const JsonField& field) {
   while (!left.empty()) {
     const std::size_t end = std::min(left.find(' '), left.size());
     std::optional<TensorLayout> tensor =
-        end == 0 ? std::nullopt : parse_tensor_layout(left.substr(0, end));
+        end == 0 ? std::nullopt : et_schema::parse_tensor_layout(left.substr(0, end));
     if (!tensor) {
       field.fail("tensors such as \"float32[4,5] int64[4]\"", field.as_text());
     }

@@ -40,11 +40,6 @@ Estimate estimate_of(const Prediction& prediction, double ns) {
           prediction.modelled};
 }
 
-std::vector<TensorLayout> layouts(const Program& program,
-                                  const std::vector<et_schema::Argument>& arguments) {
-  return layouts_of(et_schema::timed_tensors(program, arguments));
-}
-
 /// Replaces another library's operator by the ATen operator that does about the same work.
 void count_as_mapped(const Program& program, const Instruction& instruction, OperatorCall& call) {
   if (!instruction.schema || call.name.starts_with("aten::")) {
@@ -69,9 +64,9 @@ void count_as_mapped(const Program& program, const Instruction& instruction, Ope
   }
   call.name = match.call->row->like;
   call.overload.clear();
-  call.inputs = layouts(program, read);
+  call.inputs = et_schema::timed_tensors(program, read);
   if (call.outputs.empty()) {
-    call.outputs = layouts(program, written);
+    call.outputs = et_schema::timed_tensors(program, written);
   }
   // A key cache is paged: a call reads only the pages that its content selects.
   const auto is_cache = [&](const TensorLayout& layout) {
@@ -173,8 +168,8 @@ OperatorCall call_of(const Program& program, const Instruction& instruction) {
   if (instruction.kind == InstructionKind::kAlias) {
     call.name = "aten::as_strided";
   }
-  call.inputs = layouts(program, instruction.args);
-  call.outputs = layouts(program, instruction.results);
+  call.inputs = et_schema::timed_tensors(program, instruction.args);
+  call.outputs = et_schema::timed_tensors(program, instruction.results);
   count_as_mapped(program, instruction, call);
   const std::optional<std::int64_t> rows = distinct_rows(program, instruction, 1);
   std::optional<OperatorCall> update = rows ? sparse_update(call, rows) : std::nullopt;

@@ -20,17 +20,18 @@ constexpr const char* kHint = "make the file again with `replay --operator-times
 constexpr EnumNames<TimedAs::kCommunication> kNames("exact", "substitute", "stub", "communication");
 
 void add_tensors(const Program& program, const std::vector<Argument>& arguments,
-                 std::vector<TimedTensor>& tensors) {
+                 std::vector<TensorLayout>& tensors) {
   for (const Argument& argument : arguments) {
     if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
       add_tensors(program, *list, tensors);
     } else if (const auto* reference = std::get_if<Argument::SlotRef>(&argument.value)) {
       const Slot& slot = program.slots[reference->id];
-      TimedTensor& tensor = tensors.emplace_back();
-      tensor = {slot.dtype, program.storages[slot.storage].device, slot.sizes, slot.strides};
+      TensorLayout& tensor = tensors.emplace_back(TensorLayout{
+          slot.dtype, slot.sizes, slot.strides, {}, program.storages[slot.storage].device});
       if (const auto content = sparse_content(program, reference->id)) {
         tensor.stored = stored_values(slot, *content);
       }
+      drop_contiguous_strides(tensor);
     }
   }
 }
@@ -66,11 +67,11 @@ static void read_value(const JsonField& field, Device& device) {
   device = parse_device(field.as_text());
 }
 
-void members(auto& json, SameAs<TimedTensor> auto& tensor) {
+void members(auto& json, SameAs<TensorLayout> auto& tensor) {
   json("dtype", tensor.dtype, Names{dtype_from_string, "an element type"});
   json("device", tensor.device);
   json("sizes", tensor.sizes);
-  json("strides", tensor.strides);
+  json.if_any("strides", tensor.strides);
   json.unless(std::nullopt, "stored", tensor.stored);
 }
 
@@ -166,9 +167,9 @@ OperatorTimes parse_operator_times(std::string_view text, const std::string& fil
   return times;
 }
 
-std::vector<TimedTensor> timed_tensors(const Program& program,
-                                       const std::vector<Argument>& arguments) {
-  std::vector<TimedTensor> tensors;
+std::vector<TensorLayout> timed_tensors(const Program& program,
+                                        const std::vector<Argument>& arguments) {
+  std::vector<TensorLayout> tensors;
   add_tensors(program, arguments, tensors);
   return tensors;
 }

@@ -23,13 +23,13 @@ void for_each_tensor(const c10::IValue& value, Visitor&& visit) {
   }
 }
 
-et_schema::TimedTensor describe(const at::Tensor& tensor) {
-  et_schema::TimedTensor timed;
-  timed.dtype = static_cast<et_schema::DType>(tensor.scalar_type());
+et_schema::TensorLayout describe(const at::Tensor& tensor) {
+  et_schema::TensorLayout timed{static_cast<et_schema::DType>(tensor.scalar_type()),
+                                tensor.sizes().vec()};
   timed.device = et_schema::parse_device(tensor.device().str());
-  timed.sizes = tensor.sizes().vec();
   if (tensor.layout() == at::kStrided) {
     timed.strides = tensor.strides().vec();
+    drop_contiguous_strides(timed);
   } else {
     timed.strides.assign(timed.sizes.size(), 0);  // as in traces, for tensors of other layouts
     if (tensor.layout() == at::kSparse) {

@@ -36,7 +36,7 @@ class CallTimer : public replayer::NoHook {
   void called(const replayer::Step&, const torch::jit::Stack& stack);
 
   /// Appends the results of the next call to `outputs`.
-  void note_outputs(std::vector<et_schema::TimedTensor>& outputs) { outputs_ = &outputs; }
+  void note_outputs(std::vector<et_schema::TensorLayout>& outputs) { outputs_ = &outputs; }
   /// Sets whether the results of calls are evicted from the caches.
   void set_evicts(bool evicts) { evicts_ = evicts; }
   [[nodiscard]] double ns() const { return ns_; }
@@ -49,7 +49,7 @@ class CallTimer : public replayer::NoHook {
   Clock::time_point begin_;
   double ns_ = 0;
   bool evicts_ = false;
-  std::vector<et_schema::TimedTensor>* outputs_ = nullptr;
+  std::vector<et_schema::TensorLayout>* outputs_ = nullptr;
 };
 
 /// Reads the system's counters around a call, instead of timing it.

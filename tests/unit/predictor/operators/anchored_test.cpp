@@ -22,7 +22,7 @@ OperatorCall profiled_call(const std::string& name, const std::vector<std::strin
                            const Lists& lists = {}) {
   OperatorCall call{name, "", {}, {}};
   for (const std::string& text : inputs) {
-    call.inputs.push_back(*parse_tensor_layout(text));
+    call.inputs.push_back(*et_schema::parse_tensor_layout(text));
   }
   add_assumed_results(call, lists);
   return call;

@@ -9,10 +9,10 @@ OperatorCall call(const std::string& name, const std::vector<std::string>& input
                   const std::vector<std::string>& outputs) {
   OperatorCall made{name, "", {}, {}};
   for (const std::string& text : inputs) {
-    made.inputs.push_back(*parse_tensor_layout(text));
+    made.inputs.push_back(*et_schema::parse_tensor_layout(text));
   }
   for (const std::string& text : outputs) {
-    made.outputs.push_back(*parse_tensor_layout(text));
+    made.outputs.push_back(*et_schema::parse_tensor_layout(text));
   }
   return made;
 }
