@@ -116,7 +116,7 @@ std::map<std::string, Judged> judged_by_operator(
     const MeasuredCall& call = asked.calls[row];
     if (call.median_ns > 0) {
       const predictor::Prediction& p = predictions[row];
-      Judged& group = judged[predictor::full_name(call.call)];
+      Judged& group = judged[full_name(call.call)];
       group.residuals.push_back(std::log(call.median_ns / p.ns));
       const bool is_within = call.median_ns >= p.low_ns && call.median_ns <= p.high_ns;
       group.within += is_within ? 1U : 0U;

@@ -7,25 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/model/tensor_layout.h"
+#include "et_schema/model/operator_call.h"
 
 namespace understudy::predictor {
 
 using et_schema::DType;
+using et_schema::OperatorCall;
 using et_schema::TensorLayout;
 
 /// Returns the type of a name: "float16", as in Understudy's files, or another tool's spelling
 /// ("torch.float16", "half", "Float", "f8e4m3", "Int"). Returns null if no type has the name.
 [[nodiscard]] std::optional<DType> dtype_of_tool_name(std::string_view name);
-
-/// An operator call, the input of operator models.
-struct OperatorCall {
-  std::string name;      ///< "aten::linear"
-  std::string overload;  ///< "Tensor"; empty: the default overload
-  std::vector<TensorLayout> inputs;
-  std::vector<TensorLayout> outputs;
-  bool operator==(const OperatorCall&) const = default;
-};
 
 /// Returns the call that adds a row-sparse gradient to a table; null for any other call. Such an
 /// update runs other kernels than index_add_ on the same rows, so it has an overload of its own,

@@ -63,9 +63,6 @@ struct Point {
 /// Returns the type whose peak applies: that of the first floating-point tensor, otherwise float32.
 [[nodiscard]] DType compute_dtype(const OperatorCall& call);
 
-/// Returns the name with its overload: "aten::add.Tensor".
-[[nodiscard]] std::string full_name(const OperatorCall& call);
-
 /// Returns the card with missing peaks replaced by measured ones: FLOPs and bytes per second of the
 /// fastest 1 % of its calls. An unknown cache is assumed to be 32 MiB, unknown processors 1.
 /// `source` names the replaced figures.

@@ -8,8 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "et_schema/model/program.h"
-#include "et_schema/model/tensor_layout.h"
+#include "et_schema/model/operator_call.h"
 
 namespace understudy::et_schema {
 
@@ -53,12 +52,9 @@ struct InstructionTime {
   int rank = 0;
   std::uint64_t instruction = 0;  ///< number in the program, counting bodies, as in bench.et
   std::uint64_t node_id = 0;      ///< id of the trace's node
-  std::string name;               ///< "aten::add"
-  std::string overload;           ///< "Tensor"; empty: the operator's default
+  OperatorCall call;
   std::string op_class;
   TimedAs as = TimedAs::kExact;
-  std::vector<TensorLayout> inputs;  ///< in the order of arguments, lists flattened
-  std::vector<TensorLayout> outputs;
   TimeStats host;                                  ///< time of the call on the host thread
   std::optional<TimeStats> device;                 ///< time on the device's stream; null on a CPU
   std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
@@ -87,9 +83,5 @@ struct OperatorTimes {
 /// Parses the result of to_json_lines(). Throws Error (bad input) with the line if it is not JSON,
 /// has another format or version, or a field is missing or has another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);
-
-/// Returns the tensors of arguments or results.
-[[nodiscard]] std::vector<TensorLayout> timed_tensors(const Program& program,
-                                                      const std::vector<Argument>& arguments);
 
 }  // namespace understudy::et_schema

@@ -126,10 +126,7 @@ std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
     }
     const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
     MeasuredCall& call = calls.emplace_back();
-    call.call = {row.name, row.overload, row.inputs, row.outputs};
-    if (std::optional<OperatorCall> update = sparse_update(call.call)) {
-      call.call = *std::move(update);
-    }
+    call.call = sparse_update(row.call).value_or(row.call);
     call.device = row.device ? times.device : "cpu";
     const int threads = row.conditions ? row.conditions->threads : times.threads;
     call.threads = row.device ? 0 : threads;

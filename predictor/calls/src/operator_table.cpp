@@ -11,7 +11,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/quote.h"
-#include "et_schema/facts/schema_text.h"
 #include "kernel_shapes.h"
 #include "predictor/calls/measured_files.h"
 
@@ -261,11 +260,7 @@ OperatorCall kernel_call(const Row& row, const KernelShape& shape) {
 }
 
 OperatorCall general_call(const Row& row) {
-  const std::string& name = row.text("OPName");
-  OperatorCall call{std::string(et_schema::without_overload(name)),
-                    std::string(et_schema::overload_of(name)),
-                    {},
-                    {}};
+  OperatorCall call = et_schema::call_named(row.text("OPName"));
   call.inputs = tensors(row, "Inputs");
   call.outputs = tensors(row, "Outputs");
   if (call.inputs.empty() && call.outputs.empty()) {
@@ -369,14 +364,13 @@ std::string to_csv(const std::vector<MeasuredCall>& calls) {
   }
   out += "\n";
   for (const MeasuredCall& call : calls) {
-    const std::string name =
-        call.call.name + (call.call.overload.empty() ? "" : "." + call.call.overload);
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{}", et_schema::csv_cell(name), call.median_ns / kNsPerMs,
-        call.spread_ns / kNsPerMs, call.n, et_schema::csv_cell(call.device),
-        call.threads > 0 ? fmt::format("{}", call.threads) : "", to_string(call.timed),
-        et_schema::csv_cell(call.source), et_schema::csv_cell(to_string(call.call.inputs)),
-        et_schema::csv_cell(to_string(call.call.outputs)));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{}", et_schema::csv_cell(full_name(call.call)),
+                       call.median_ns / kNsPerMs, call.spread_ns / kNsPerMs, call.n,
+                       et_schema::csv_cell(call.device),
+                       call.threads > 0 ? fmt::format("{}", call.threads) : "",
+                       to_string(call.timed), et_schema::csv_cell(call.source),
+                       et_schema::csv_cell(to_string(call.call.inputs)),
+                       et_schema::csv_cell(to_string(call.call.outputs)));
     for (const auto& [name_of_counter, unused] : counters) {
       const auto found = call.counters.find(name_of_counter);
       out += found == call.counters.end() ? "," : fmt::format(",{}", found->second);

@@ -180,10 +180,6 @@ double fewest_products(const OperatorCall& call, const Work& work) {
 
 }  // namespace
 
-std::string full_name(const OperatorCall& call) {
-  return call.overload.empty() ? call.name : call.name + "." + call.overload;
-}
-
 DType compute_dtype(const OperatorCall& call) {
   for (const auto* tensors : {&call.inputs, &call.outputs}) {
     for (const TensorLayout& tensor : *tensors) {

@@ -16,7 +16,6 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/json_fields.h"
 #include "et_schema/base/version.h"
-#include "et_schema/facts/schema_text.h"
 #include "predictor/operators/operator_models_json.h"
 #include "predictor/overheads/overlap.h"
 #include "predictor/platform/cost_parts.h"
@@ -109,9 +108,7 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
   std::vector<MeasuredCall> rows;
   for (const JsonField& group : field.items()) {
     MeasuredCall row;
-    const std::string& name = group.at("operator").as_text();
-    row.call.name = et_schema::without_overload(name);
-    row.call.overload = et_schema::overload_of(name);
+    row.call = et_schema::call_named(group.at("operator").as_text());
     row.device = group.at("device").as_text();
     row.threads = group.at("threads").as_int32();
     read_json(group.at("timed"), row.timed, kTimedAsNames);

@@ -13,7 +13,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/schema_text.h"
-#include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/sparse_content.h"
 #include "predictor/calls/measured_files.h"
@@ -64,9 +63,9 @@ void count_as_mapped(const Program& program, const Instruction& instruction, Ope
   }
   call.name = match.call->row->like;
   call.overload.clear();
-  call.inputs = et_schema::timed_tensors(program, read);
+  call.inputs = et_schema::layouts_of(program, read);
   if (call.outputs.empty()) {
-    call.outputs = et_schema::timed_tensors(program, written);
+    call.outputs = et_schema::layouts_of(program, written);
   }
   // A key cache is paged: a call reads only the pages that its content selects.
   const auto is_cache = [&](const TensorLayout& layout) {
@@ -162,18 +161,13 @@ DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device
 }
 
 OperatorCall call_of(const Program& program, const Instruction& instruction) {
-  OperatorCall call;
-  call.name = et_schema::without_overload(instruction.name);
-  call.overload = et_schema::overload_of(instruction.name);
+  OperatorCall call = et_schema::operator_call(program, instruction);
   if (instruction.kind == InstructionKind::kAlias) {
     call.name = "aten::as_strided";
   }
-  call.inputs = et_schema::timed_tensors(program, instruction.args);
-  call.outputs = et_schema::timed_tensors(program, instruction.results);
   count_as_mapped(program, instruction, call);
   const std::optional<std::int64_t> rows = distinct_rows(program, instruction, 1);
-  std::optional<OperatorCall> update = rows ? sparse_update(call, rows) : std::nullopt;
-  return update ? *std::move(update) : call;
+  return (rows ? sparse_update(call, rows) : std::nullopt).value_or(call);
 }
 
 bool has_issue_times(const Program& program) {

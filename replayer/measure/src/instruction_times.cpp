@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "collective_time.h"
-#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
 
 namespace understudy::replayer {
@@ -44,11 +43,6 @@ TimedAs timed_as(const Step& step, const BoundProgram& bound) {
                                                               : TimedAs::kSubstitute;
 }
 
-void set_name(const Instruction& source, InstructionTime& row) {
-  row.name = et_schema::without_overload(source.name);
-  row.overload = et_schema::overload_of(source.name);
-}
-
 }  // namespace
 
 std::vector<InstructionTime> instruction_times(const et_schema::Program& program,
@@ -77,11 +71,9 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
     InstructionTime& row = rows.emplace_back();
     row.instruction = number_of->second;
     row.node_id = step.source->node_id;
-    set_name(*step.source, row);
+    row.call = et_schema::operator_call(program, *step.source);
     row.op_class = communicates ? "communication" : et_schema::op_class(step.source->name);
     row.as = timed_as(step, bound);
-    row.inputs = et_schema::timed_tensors(program, step.source->args);
-    row.outputs = et_schema::timed_tensors(program, step.source->results);
     row.host = *host;
     if (has_device) {
       row.device =

@@ -9,7 +9,6 @@
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/report.h"
-#include "et_schema/model/sparse_content.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -18,23 +17,6 @@ constexpr const char* kFormat = "understudy-operator-times";
 constexpr const char* kHint = "make the file again with `replay --operator-times`";
 
 constexpr EnumNames<TimedAs::kCommunication> kNames("exact", "substitute", "stub", "communication");
-
-void add_tensors(const Program& program, const std::vector<Argument>& arguments,
-                 std::vector<TensorLayout>& tensors) {
-  for (const Argument& argument : arguments) {
-    if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-      add_tensors(program, *list, tensors);
-    } else if (const auto* reference = std::get_if<Argument::SlotRef>(&argument.value)) {
-      const Slot& slot = program.slots[reference->id];
-      TensorLayout& tensor = tensors.emplace_back(TensorLayout{
-          slot.dtype, slot.sizes, slot.strides, {}, program.storages[slot.storage].device});
-      if (const auto content = sparse_content(program, reference->id)) {
-        tensor.stored = stored_values(slot, *content);
-      }
-      drop_contiguous_strides(tensor);
-    }
-  }
-}
 
 }  // namespace
 
@@ -105,14 +87,14 @@ void members(auto& json, SameAs<InstructionTime> auto& row) {
   json("rank", row.rank);
   json("instruction", row.instruction);
   json("node", row.node_id);
-  json("name", row.name);
-  json("overload", row.overload);
+  json("name", row.call.name);
+  json("overload", row.call.overload);
   json("class", row.op_class);
   json("as", row.as,
        Names{[](std::string_view name) { return kNames.find(name); },
              "exact, substitute, stub or communication"});
-  json("inputs", row.inputs);
-  json("outputs", row.outputs);
+  json("inputs", row.call.inputs);
+  json("outputs", row.call.outputs);
   json("host", row.host);
   json("device", row.device);
   json.if_any("counters", row.counters);
@@ -165,13 +147,6 @@ OperatorTimes parse_operator_times(std::string_view text, const std::string& fil
                                .hint = kHint});
   }
   return times;
-}
-
-std::vector<TensorLayout> timed_tensors(const Program& program,
-                                        const std::vector<Argument>& arguments) {
-  std::vector<TensorLayout> tensors;
-  add_tensors(program, arguments, tensors);
-  return tensors;
 }
 
 }  // namespace understudy::et_schema

@@ -71,12 +71,6 @@ std::optional<TimedConditions::Lookups> lookups_of(const Call& call, BoundCall& 
   return lookups;
 }
 
-void set_name(const Call& call, InstructionTime& row) {
-  const std::string_view name = et_schema::operator_name(call.schema);
-  row.name = et_schema::without_overload(name);
-  row.overload = et_schema::overload_of(name);
-}
-
 struct Samples {
   std::vector<double> cold_ns;
   std::vector<double> warm_ns;
@@ -163,11 +157,10 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
     }
     bound.prepare();
     InstructionTime row;
-    set_name(call, row);
+    row.call = et_schema::operator_call(program, program.instructions.front());
     row.op_class = et_schema::op_class(et_schema::operator_name(call.schema));
-    row.inputs = et_schema::timed_tensors(program, program.instructions.front().args);
     CallTimer outputs(1);
-    outputs.note_outputs(row.outputs);
+    outputs.note_outputs(row.call.outputs);
     static_cast<void>(bound.run(outputs));
     TimedConditions conditions;
     conditions.call = to_text(call);

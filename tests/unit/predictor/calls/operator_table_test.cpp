@@ -174,9 +174,9 @@ TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
   times.threads = 2;
   const auto row = [&](et_schema::TimedAs as, std::optional<et_schema::TimeStats> device) {
     et_schema::InstructionTime time;
-    time.name = "aten::relu";
+    time.call.name = "aten::relu";
     time.as = as;
-    time.inputs = {{et_schema::DType::kFloat32, {4, 5}}};
+    time.call.inputs = {{et_schema::DType::kFloat32, {4, 5}}};
     time.host = {5, 90, 100, 110, 140, 115};
     time.device = device;
     time.counters = {{"minor_faults", 2}};

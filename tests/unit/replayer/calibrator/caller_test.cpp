@@ -45,14 +45,14 @@ TEST(Caller, ARowForEachNumberOfThreadsColdAndWarm) {
   ASSERT_EQ(rows.size(), 4U);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const InstructionTime& row = rows[i];
-    EXPECT_EQ(row.name, "aten::mm");
-    EXPECT_EQ(row.overload, "");
+    EXPECT_EQ(row.call.name, "aten::mm");
+    EXPECT_EQ(row.call.overload, "");
     EXPECT_EQ(row.op_class, "matmul");
     EXPECT_EQ(row.as, et_schema::TimedAs::kExact);
-    ASSERT_EQ(row.inputs.size(), 2U);
-    ASSERT_EQ(row.outputs.size(), 1U);
-    EXPECT_EQ(row.outputs[0].sizes, (std::vector<std::int64_t>{8, 4}));
-    EXPECT_EQ(row.outputs[0].strides, (std::vector<std::int64_t>{4, 1}));
+    ASSERT_EQ(row.call.inputs.size(), 2U);
+    ASSERT_EQ(row.call.outputs.size(), 1U);
+    EXPECT_EQ(row.call.outputs[0].sizes, (std::vector<std::int64_t>{8, 4}));
+    EXPECT_TRUE(row.call.outputs[0].strides.empty());
     EXPECT_EQ(row.host.n, 3U);
     EXPECT_GT(row.host.min_ns, 0);
     ASSERT_TRUE(row.conditions.has_value());
@@ -68,7 +68,7 @@ TEST(Caller, DefaultsAreFilledIn) {
   Caller caller({.threads = {1}, .limits = kQuick});
   const Rows rows = std::get<Rows>(caller.time(made({"aten::add.Tensor", "", "{4} {4}"})));
   EXPECT_EQ(rows[0].conditions->call, "aten::add.Tensor(float32[4], float32[4], 1)");
-  EXPECT_EQ(rows[0].overload, "Tensor");
+  EXPECT_EQ(rows[0].call.overload, "Tensor");
 }
 
 TEST(Caller, LookupsAreCounted) {

@@ -15,18 +15,18 @@ OperatorTimes sample() {
   add.rank = 1;
   add.instruction = 7;
   add.node_id = 42;
-  add.name = "aten::add";
-  add.overload = "Tensor";
+  add.call.name = "aten::add";
+  add.call.overload = "Tensor";
   add.op_class = "elementwise";
   const Device device{DeviceType::kCuda, 0};
   const TensorLayout contiguous{DType::kFloat32, {2, 3}, {}, {}, device};
-  add.inputs = {contiguous, {DType::kFloat32, {2, 3}, {1, 2}, {}, device}};
-  add.outputs = {contiguous};
+  add.call.inputs = {contiguous, {DType::kFloat32, {2, 3}, {1, 2}, {}, device}};
+  add.call.outputs = {contiguous};
   add.host = {3, 1000, 1100.5, 1500, 1900, 1466.5};
   add.device = TimeStats{3, 10, 11, 15, 19, 14};
   InstructionTime& stub = times.rows.emplace_back(add);
   stub.as = TimedAs::kStub;
-  stub.inputs.clear();
+  stub.call.inputs.clear();
   stub.device.reset();
   return times;
 }
@@ -64,8 +64,8 @@ TEST(OperatorTimes, AreWrittenAsLinesAndReadBack) {
 
 TEST(OperatorTimes, ASparseTensorSaysWhatItHolds) {
   OperatorTimes times = sample();
-  times.rows[0].outputs[0].strides = {0, 0};
-  times.rows[0].outputs[0].stored = 5;
+  times.rows[0].call.outputs[0].strides = {0, 0};
+  times.rows[0].call.outputs[0].stored = 5;
   const std::string text = to_json_lines(times);
   EXPECT_NE(text.find(R"("sizes":[2,3],"strides":[0,0],"stored":5}],"host")"), std::string::npos);
   EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);

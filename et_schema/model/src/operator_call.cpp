@@ -1,0 +1,50 @@
+#include "et_schema/model/operator_call.h"
+
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/sparse_content.h"
+
+namespace understudy::et_schema {
+namespace {
+
+void add_tensors(const Program& program, const std::vector<Argument>& arguments,
+                 std::vector<TensorLayout>& tensors) {
+  for (const Argument& argument : arguments) {
+    if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
+      add_tensors(program, *list, tensors);
+    } else if (const auto* reference = std::get_if<Argument::SlotRef>(&argument.value)) {
+      const Slot& slot = program.slots[reference->id];
+      TensorLayout& tensor = tensors.emplace_back(TensorLayout{
+          slot.dtype, slot.sizes, slot.strides, {}, program.storages[slot.storage].device});
+      if (const auto content = sparse_content(program, reference->id)) {
+        tensor.stored = stored_values(slot, *content);
+      }
+      drop_contiguous_strides(tensor);
+    }
+  }
+}
+
+}  // namespace
+
+std::string full_name(const OperatorCall& call) {
+  return call.overload.empty() ? call.name : call.name + "." + call.overload;
+}
+
+OperatorCall call_named(std::string_view full_name) {
+  return {std::string(without_overload(full_name)), std::string(overload_of(full_name)), {}, {}};
+}
+
+OperatorCall operator_call(const Program& program, const Instruction& instruction) {
+  OperatorCall call = call_named(instruction.name);
+  call.inputs = layouts_of(program, instruction.args);
+  call.outputs = layouts_of(program, instruction.results);
+  return call;
+}
+
+std::vector<TensorLayout> layouts_of(const Program& program,
+                                     const std::vector<Argument>& arguments) {
+  std::vector<TensorLayout> tensors;
+  add_tensors(program, arguments, tensors);
+  return tensors;
+}
+
+}  // namespace understudy::et_schema
