@@ -102,7 +102,8 @@ void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described
     if (row.device != predictor::kGpuPlace || is_card_described) {
       rows.calls.push_back(std::move(row));
     } else {
-      rows.left_out["profiles: calls on a card that is not named (--spec names it)"] += row.n;
+      rows.left_out["profiles: calls on a card that is not named (--spec names it)"] +=
+          row.time().n;
     }
   }
   for (const auto& [reason, count] : of_profile.left_out) {

@@ -30,7 +30,7 @@ namespace {
 
 using calibrator::Call;
 using calibrator::DesignPoint;
-using et_schema::InstructionTime;
+using et_schema::MeasuredCall;
 
 /// NVML updates its energy counter every 20 to 100 ms.
 constexpr double kEnergyS = 0.5;
@@ -59,11 +59,6 @@ et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device 
   times.device = replayer::device_text(device);
   times.threads = device.is_cpu() ? *std::ranges::max_element(threads) : 1;
   return times;
-}
-
-/// Returns the device time if the call ran on a device, else the host time.
-double median_ns(const InstructionTime& row) {
-  return (row.device ? *row.device : row.host).median_ns;
 }
 
 class Measuring {
@@ -136,9 +131,9 @@ class Measuring {
       ++refused[fmt::format("{}: {}", et_schema::operator_name(call.schema), refusal->reason)];
       return std::nullopt;
     }
-    auto& rows = std::get<std::vector<InstructionTime>>(outcome);
-    const double ns = median_ns(rows.front());
-    for (InstructionTime& row : rows) {
+    auto& rows = std::get<std::vector<MeasuredCall>>(outcome);
+    const double ns = rows.front().time().median_ns;
+    for (MeasuredCall& row : rows) {
       row.instruction = journal_.times().rows.size();
       row.conditions->call = text;
       row.conditions->at_s = spent_s();
@@ -151,10 +146,10 @@ class Measuring {
   std::optional<double> known_ns(const std::string& text) const {
     std::set<int> threads;
     std::optional<double> ns;
-    for (const InstructionTime* const row : journal_.rows_of(text)) {
-      threads.insert(row->conditions->threads);
-      if (row->conditions->is_cold && row->conditions->threads == threads_.front()) {
-        ns = median_ns(*row);
+    for (const MeasuredCall* const row : journal_.rows_of(text)) {
+      threads.insert(row->threads);
+      if (row->conditions->is_cold && row->threads == threads_.front()) {
+        ns = row->time().median_ns;
       }
     }
     const bool has_all =

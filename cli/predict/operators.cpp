@@ -114,11 +114,12 @@ std::map<std::string, Judged> judged_by_operator(
   std::map<std::string, Judged> judged;
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const MeasuredCall& call = asked.calls[row];
-    if (call.median_ns > 0) {
+    const double ns = call.time().median_ns;
+    if (ns > 0) {
       const predictor::Prediction& p = predictions[row];
       Judged& group = judged[full_name(call.call)];
-      group.residuals.push_back(std::log(call.median_ns / p.ns));
-      const bool is_within = call.median_ns >= p.low_ns && call.median_ns <= p.high_ns;
+      group.residuals.push_back(std::log(ns / p.ns));
+      const bool is_within = ns >= p.low_ns && ns <= p.high_ns;
       group.within += is_within ? 1U : 0U;
     }
   }

@@ -14,7 +14,7 @@ namespace understudy::predictor {
 /// Returns the rows of a `replay --operator-times` file: operators that ran as recorded or through
 /// a substitute, without communication and stubs. Times are the device's on a card, else the
 /// host's.
-[[nodiscard]] std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
+[[nodiscard]] std::vector<MeasuredCall> calls_of(et_schema::OperatorTimes times,
                                                  const std::string& source);
 
 /// Rows that were read, and the number of omitted ones by reason.
@@ -41,7 +41,7 @@ enum class Times : std::uint8_t { kRequired, kOptional };
 /// Returns one call for each record of an operator table (docs/formats.md, "Operator tables").
 /// `OPName` is an operator with `Inputs` and `Outputs` columns, or a short name of kernel tables
 /// ("add", "linear", "conv" …) with its shape columns. Times are in milliseconds unless the title
-/// has another unit; without times `median_ns` is 0. Throws Error (bad input) with file, line and
+/// has another unit; without them times are 0. Throws Error (bad input) with file, line and
 /// column if a column is missing, an operator unknown, a size below 1, or a time not above 0.
 [[nodiscard]] std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times);
 

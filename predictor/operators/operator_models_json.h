@@ -9,7 +9,8 @@ namespace understudy::predictor {
 [[nodiscard]] nlohmann::ordered_json json_value(const OperatorModels& models);
 void read_value(const et_schema::JsonField& field, OperatorModels& models);
 
-inline constexpr et_schema::Names kTimedAsNames{timed_as_from_string, "timed_call, device or host"};
+inline constexpr et_schema::Names kTimedAsNames{et_schema::timed_as_from_string,
+                                                "timed_call, device or host"};
 
 void members(auto& json, et_schema::SameAs<DeviceKey> auto& key) {
   json("device", key.device);

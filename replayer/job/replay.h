@@ -20,8 +20,7 @@ struct RankRun {
   std::map<std::string, std::string> versions;  ///< of torch and the other libraries in use
   /// "place", and the benchmark's recorded "kernel.NAME" and "variable.NAME".
   std::map<std::string, std::string> settings;
-  std::vector<et_schema::InstructionTime>
-      instruction_times;  ///< with ReplayOptions::operator_times
+  std::vector<et_schema::MeasuredCall> instruction_times;  ///< with ReplayOptions::operator_times
   std::string trace;      ///< Kineto's profile, with ReplayOptions::trace
   std::string checksums;  ///< with ReplayOptions::checksums
 };

@@ -55,7 +55,7 @@ class Measurement {
   /// together.
   [[nodiscard]] std::string profiled_step(int rank);
   /// Returns the times of single instructions, if requested. Must be called after run().
-  [[nodiscard]] std::vector<et_schema::InstructionTime> take_instruction_times() {
+  [[nodiscard]] std::vector<et_schema::MeasuredCall> take_instruction_times() {
     return std::move(instruction_times_);
   }
 
@@ -125,7 +125,7 @@ class Measurement {
   std::string restore_reason_;
   std::size_t since_restore_ = 0;
   std::uint64_t restores_ = 0;
-  std::vector<et_schema::InstructionTime> instruction_times_;
+  std::vector<et_schema::MeasuredCall> instruction_times_;
   std::size_t iterations_ = 0;        ///< iterations of all kinds
   std::vector<std::uint8_t> health_;  ///< by slot: the findings of scans, as flags
 };

@@ -170,16 +170,10 @@ std::string device_name(const Profile& profile, const DeviceTimeline& timeline) 
 
 predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card,
                                const std::string& source) {
-  std::vector<double> times_ns = call.times_ns;
-  std::ranges::sort(times_ns);
-  const auto at = [&times_ns](double q) { return *et_schema::percentile(times_ns, q); };
   predictor::MeasuredCall row;
   row.call = call.call;
   row.device = card;
-  row.timed = predictor::TimedAs::kDevice;
-  row.median_ns = at(0.5);
-  row.spread_ns = at(0.9) - at(0.1);
-  row.n = times_ns.size();
+  row.on_device = et_schema::time_stats(call.times_ns);
   row.source = source;
   return row;
 }

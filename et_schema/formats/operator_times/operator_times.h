@@ -15,24 +15,35 @@ namespace understudy::et_schema {
 /// Version of the format; see bench.h for the rule.
 inline constexpr int kOperatorTimesVersion = 1;
 
-/// Times of one instruction in the timing passes, in ns. Percentiles are interpolated linearly.
+/// Times of a call, in ns. Percentiles are interpolated linearly. Of times that were not sampled
+/// here, only `n`, `median_ns` and `spread_ns` are set.
 struct TimeStats {
   std::size_t n = 0;
   double min_ns = 0, p10_ns = 0, median_ns = 0, p90_ns = 0, mean_ns = 0;
+  double spread_ns = 0;  ///< from the 10th to the 90th percentile; 0: unknown
   bool operator==(const TimeStats&) const = default;
 };
 /// Returns null without samples.
 [[nodiscard]] std::optional<TimeStats> time_stats(std::vector<double> samples_ns);
 
 /// How the replay executed the recorded operator.
-enum class TimedAs : std::uint8_t { kExact, kSubstitute, kStub, kCommunication };
-[[nodiscard]] std::string_view to_string(TimedAs as);
+enum class RanAs : std::uint8_t { kExact, kSubstitute, kStub, kCommunication };
+[[nodiscard]] std::string_view to_string(RanAs as);
+
+/// The work that a time covers.
+enum class TimedAs : std::uint8_t {
+  /// A call and the wait for its end, averaged over many; never below the host's time.
+  kTimedCall,
+  kDevice,  ///< device work only, without the host
+  kHost     ///< a call on the host, which does the work itself if no device has a time
+};
+[[nodiscard]] std::string_view to_string(TimedAs timed);
+[[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
 
 /// Conditions under which `calibrate` timed one of its own calls.
 struct TimedConditions {
   std::string call;           ///< the whole call as text, with numbers and layouts
   bool is_cold = false;       ///< its tensors were in no cache; otherwise the call ran just before
-  int threads = 1;            ///< used by the operator
   double zeros = 0;           ///< share of elements that were zero, if the time depends on it
   double speed_probe_ms = 0;  ///< speed probe just before (docs/metrics.md, "Operators")
   double at_s = 0;  ///< measuring time before it, in seconds, over all runs of `calibrate`
@@ -47,24 +58,45 @@ struct TimedConditions {
   bool operator==(const TimedConditions&) const = default;
 };
 
-/// One instruction of one rank.
-struct InstructionTime {
+/// A call and what was measured of it, from any kind of file. Members that a file does not tell
+/// keep their defaults.
+struct MeasuredCall {
+  OperatorCall call;
+  std::string op_class = {};
+  RanAs as = RanAs::kExact;
+  std::string source = {};  ///< the file's name
   int rank = 0;
   std::uint64_t instruction = 0;  ///< number in the program, counting bodies, as in bench.et
   std::uint64_t node_id = 0;      ///< id of the trace's node
-  OperatorCall call;
-  std::string op_class;
-  TimedAs as = TimedAs::kExact;
-  TimeStats host;                                  ///< time of the call on the host thread
-  std::optional<TimeStats> device;                 ///< time on the device's stream; null on a CPU
-  std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
-  /// Counts per call by name: "minor_faults", and if the machine counts them "instructions",
-  /// "cycles", "cache_misses". Empty if nothing was counted.
+  std::string device = {};        ///< the card's name, or "cpu" for a host
+  int threads = 0;                ///< threads of the operator on a host; 0 on a card
+  TimeStats host = {};            ///< time of the call on the host thread
+  std::optional<TimeStats> on_device = {};  ///< time on the device's stream
+  std::optional<TimeStats> timed_call = {};
+  /// Per call by name: "minor_faults", and if the machine counts them "instructions", "cycles",
+  /// "cache_misses"; "dram_bytes", "energy_j".
   std::map<std::string, double> counters = {};
-  bool operator==(const InstructionTime&) const = default;
+  std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
+  bool operator==(const MeasuredCall&) const = default;
+
+  /// What the time of the call's work covers, and that time.
+  [[nodiscard]] TimedAs timed() const {
+    return on_device ? TimedAs::kDevice : timed_call ? TimedAs::kTimedCall : TimedAs::kHost;
+  }
+  [[nodiscard]] const TimeStats& time() const {
+    return on_device ? *on_device : timed_call ? *timed_call : host;
+  }
+  void set_time(TimedAs kind, const TimeStats& stats) {
+    if (kind == TimedAs::kHost) {
+      host = stats;
+    } else {
+      (kind == TimedAs::kDevice ? on_device : timed_call) = stats;
+    }
+  }
 };
 
-/// operators.jsonl: a header, and one row per instruction.
+/// operators.jsonl: a header, and one row per instruction. Rows do not name their source and
+/// device, nor their threads unless these differ.
 struct OperatorTimes {
   std::string tool_version;
   std::string benchmark;  ///< file name
@@ -72,14 +104,14 @@ struct OperatorTimes {
   std::string device;
   int threads = 0;
   int world_size = 1;
-  std::vector<InstructionTime> rows;
+  std::vector<MeasuredCall> rows;
   bool operator==(const OperatorTimes&) const = default;
 };
 
 /// Returns JSON lines as described in docs/formats.md.
 [[nodiscard]] std::string to_json_lines(const OperatorTimes& times);
 /// Returns the line of one row, for files that grow during measurement.
-[[nodiscard]] std::string to_json_line(const InstructionTime& row);
+[[nodiscard]] std::string to_json_line(const MeasuredCall& row);
 /// Parses the result of to_json_lines(). Throws Error (bad input) with the line if it is not JSON,
 /// has another format or version, or a field is missing or has another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);

@@ -6,15 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "et_schema/base/enum_names.h"
-
 namespace understudy::predictor {
-namespace {
-
-constexpr et_schema::EnumNames<TimedAs::kHost> kTimedNames("timed_call", "device", "host");
-
-}  // namespace
-
 std::int64_t rows_met(std::int64_t rows, std::int64_t draws) {
   const auto all = static_cast<double>(rows);
   return rows < 1 ? 0 : std::llround(all * -std::expm1(-static_cast<double>(draws) / all));
@@ -73,14 +65,6 @@ std::optional<DType> dtype_of_tool_name(std::string_view name) {
   const auto* const known =
       std::ranges::find(kNames, text, &std::pair<std::string_view, DType>::first);
   return known == kNames.end() ? et_schema::dtype_from_string(text) : std::optional(known->second);
-}
-
-std::string_view to_string(TimedAs timed) {
-  return kTimedNames[timed];
-}
-
-std::optional<TimedAs> timed_as_from_string(std::string_view name) {
-  return kTimedNames.find(name);
 }
 
 }  // namespace understudy::predictor

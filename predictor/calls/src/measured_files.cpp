@@ -21,11 +21,10 @@ constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
 
 /// Returns true for rows that ran with realistic caches. Rows of a calibration count only if they
 /// are cold, because in a step other operators run between two uses of a tensor.
-bool is_measured(const et_schema::InstructionTime& row) {
-  const bool ran =
-      row.as == et_schema::TimedAs::kExact || row.as == et_schema::TimedAs::kSubstitute;
+bool is_measured(const MeasuredCall& row) {
+  const bool ran = row.as == et_schema::RanAs::kExact || row.as == et_schema::RanAs::kSubstitute;
   const bool is_warm = row.conditions && !row.conditions->is_cold;
-  return ran && !is_warm && (row.device ? *row.device : row.host).median_ns > 0;
+  return ran && !is_warm && row.time().median_ns > 0;
 }
 
 /// Returns the file itself, or the tables of a folder.
@@ -75,9 +74,10 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
   std::vector<MeasuredCall> calls;
   if (std::string_view(file.data).substr(0, kHeadBytes).find(kTimesMark) !=
       std::string_view::npos) {
-    const et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
-    calls = calls_of(times, std::string(et_schema::file_name(file.name)));
-    const std::size_t left = times.rows.size() - calls.size();
+    et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
+    const std::size_t all = times.rows.size();
+    calls = calls_of(std::move(times), std::string(et_schema::file_name(file.name)));
+    const std::size_t left = all - calls.size();
     if (left > 0) {
       rows.left_out["communication, stubs, warm caches and rows without a time"] += left;
     }
@@ -117,27 +117,16 @@ bool is_named_table(std::string_view name) {
          name.ends_with(".jsonl.gz");
 }
 
-std::vector<MeasuredCall> calls_of(const et_schema::OperatorTimes& times,
-                                   const std::string& source) {
-  std::vector<MeasuredCall> calls;
-  for (const et_schema::InstructionTime& row : times.rows) {
-    if (!is_measured(row)) {
-      continue;
-    }
-    const et_schema::TimeStats& stats = row.device ? *row.device : row.host;
-    MeasuredCall& call = calls.emplace_back();
-    call.call = sparse_update(row.call).value_or(row.call);
-    call.device = row.device ? times.device : "cpu";
-    const int threads = row.conditions ? row.conditions->threads : times.threads;
-    call.threads = row.device ? 0 : threads;
-    call.timed = row.device ? TimedAs::kDevice : TimedAs::kHost;
-    call.median_ns = stats.median_ns;
-    call.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
-    call.n = stats.n;
-    call.counters = row.counters;
-    call.source = source;
+std::vector<MeasuredCall> calls_of(et_schema::OperatorTimes times, const std::string& source) {
+  std::erase_if(times.rows, [](const MeasuredCall& row) { return !is_measured(row); });
+  for (MeasuredCall& row : times.rows) {
+    const bool on_device = row.on_device.has_value();
+    row.call = sparse_update(row.call).value_or(row.call);
+    row.device = on_device ? times.device : "cpu";
+    row.threads = on_device ? 0 : row.threads > 0 ? row.threads : times.threads;
+    row.source = source;
   }
-  return calls;
+  return std::move(times.rows);
 }
 
 RowsRead read_measured_calls(const std::vector<std::string>& paths) {

@@ -298,22 +298,25 @@ OperatorCall call_of(const Row& row) {
 }
 
 void read_times(const Row& row, Times times, MeasuredCall& call) {
+  et_schema::TimeStats stats{.n = 1};
   if (times == Times::kRequired || row.has("Latency")) {
-    call.median_ns = row.time_ns("Latency", false);
+    stats.median_ns = row.time_ns("Latency", false);
   }
   if (row.has("Spread")) {
-    call.spread_ns = row.time_ns("Spread", true);
+    stats.spread_ns = row.time_ns("Spread", true);
   }
   if (row.has("Calls")) {
-    call.n = static_cast<std::uint64_t>(row.size("Calls"));
+    stats.n = static_cast<std::size_t>(row.size("Calls"));
   }
+  TimedAs timed = TimedAs::kTimedCall;
   if (row.has("Timed")) {
-    const std::optional<TimedAs> timed = timed_as_from_string(row.text("Timed"));
-    if (!timed) {
+    const std::optional<TimedAs> named = et_schema::timed_as_from_string(row.text("Timed"));
+    if (!named) {
       row.refuse("Timed", "timed_call, device or host", row.text("Timed"));
     }
-    call.timed = *timed;
+    timed = *named;
   }
+  call.set_time(timed, stats);
 }
 
 MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Times times) {
@@ -365,10 +368,10 @@ std::string to_csv(const std::vector<MeasuredCall>& calls) {
   out += "\n";
   for (const MeasuredCall& call : calls) {
     out += fmt::format("{},{},{},{},{},{},{},{},{},{}", et_schema::csv_cell(full_name(call.call)),
-                       call.median_ns / kNsPerMs, call.spread_ns / kNsPerMs, call.n,
-                       et_schema::csv_cell(call.device),
+                       call.time().median_ns / kNsPerMs, call.time().spread_ns / kNsPerMs,
+                       call.time().n, et_schema::csv_cell(call.device),
                        call.threads > 0 ? fmt::format("{}", call.threads) : "",
-                       to_string(call.timed), et_schema::csv_cell(call.source),
+                       to_string(call.timed()), et_schema::csv_cell(call.source),
                        et_schema::csv_cell(to_string(call.call.inputs)),
                        et_schema::csv_cell(to_string(call.call.outputs)));
     for (const auto& [name_of_counter, unused] : counters) {

@@ -65,7 +65,8 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
     device.card = card_of(key, cards, host, own);
     device.samples.reserve(own.size());
     for (const MeasuredCall* call : own) {
-      device.samples.push_back({point_of(call->call, device.card), std::log(call->median_ns), 0});
+      device.samples.push_back(
+          {point_of(call->call, device.card), std::log(call->time().median_ns), 0});
       const Sample* const sample = &device.samples.back();
       device.by_operator[sample->point.op].push_back(sample);
       device.by_family[std::string(to_string(family_of(call->call.name)))].push_back(sample);

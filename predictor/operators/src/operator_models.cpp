@@ -137,7 +137,7 @@ double least_ns(const Point& point, const Card& card, TimedAs timed) {
 }
 
 DeviceKey key_of(const MeasuredCall& call) {
-  return {call.device, call.threads, call.timed};
+  return {call.device, call.threads, call.timed()};
 }
 
 std::string to_string(const DeviceKey& key) {

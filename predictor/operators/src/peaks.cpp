@@ -42,9 +42,9 @@ Card with_measured_peaks(Card card, const std::vector<const MeasuredCall*>& call
   for (const MeasuredCall* call : calls) {
     const Work work = work_of(call->call);
     if (work.is_product && work.flops > 0) {
-      flops.push_back(work.flops / call->median_ns * kNsPerS);
+      flops.push_back(work.flops / call->time().median_ns * kNsPerS);
     } else if (bytes_of(work) > 0) {
-      const double rate = bytes_of(work) / call->median_ns * kNsPerS;
+      const double rate = bytes_of(work) / call->time().median_ns * kNsPerS;
       any.push_back(rate);
       if (bytes_of(work) > card.l2_bytes) {
         cold.push_back(rate);

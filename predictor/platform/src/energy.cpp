@@ -48,8 +48,8 @@ std::optional<EnergyModels> fit_energy(const std::vector<MeasuredCall>& calls,
   std::vector<MeasuredCall> rows;
   for (const MeasuredCall& call : calls) {
     const double joules = energy_of(call);
-    if (joules > 0 && call.median_ns > 0) {
-      powers[key_of(call)].push_back(joules / call.median_ns * kNsPerS);
+    if (joules > 0) {
+      powers[key_of(call)].push_back(joules / call.time().median_ns * kNsPerS);
       rows.push_back(call);
     }
   }
@@ -61,8 +61,8 @@ std::optional<EnergyModels> fit_energy(const std::vector<MeasuredCall>& calls,
     energy.watts[key] = low_power(std::move(values));
   }
   for (MeasuredCall& row : rows) {
-    row.median_ns = energy_of(row) / energy.watts.at(key_of(row)) * kNsPerS;
-    row.spread_ns = 0;
+    const double ns = energy_of(row) / energy.watts.at(key_of(row)) * kNsPerS;
+    row.set_time(row.timed(), {.median_ns = ns});
   }
   energy.operators = fit_operator_models(rows, cards, options);
   return energy;

@@ -39,7 +39,7 @@ constexpr std::array<std::string_view, 5> kSections = {"collectives", "embedding
 
 /// Key of a group of rows; its fields are written once per group.
 auto key_of_rows(const MeasuredCall& row) {
-  return std::tie(row.call.name, row.device, row.threads, row.timed, row.source, row.call.overload);
+  return std::tuple(row.call.name, key_of(row), row.source, row.call.overload);
 }
 
 ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
@@ -50,12 +50,12 @@ ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
       calls = {{"operator", full_name(row.call)},
                {"device", row.device},
                {"threads", row.threads},
-               {"timed", to_string(row.timed)},
+               {"timed", to_string(row.timed())},
                {"source", row.source},
                {"calls", ordered_json::array()}};
     }
-    ordered_json call = {to_string(row.call.inputs), to_string(row.call.outputs), row.median_ns,
-                         row.spread_ns, row.n};
+    ordered_json call = {to_string(row.call.inputs), to_string(row.call.outputs),
+                         row.time().median_ns, row.time().spread_ns, row.time().n};
     if (!row.counters.empty()) {
       call.push_back(row.counters);
     }
@@ -87,7 +87,7 @@ std::vector<TensorLayout> read_tensors(const JsonField& field) {
 constexpr et_schema::NumberRange kTime = {"nanoseconds, more than 0",
                                           [](double ns) { return ns > 0 && std::isfinite(ns); }};
 
-void read_call(const JsonField& field, MeasuredCall& row) {
+void read_call(const JsonField& field, TimedAs timed, MeasuredCall& row) {
   const std::vector<JsonField> items = field.items();
   constexpr std::size_t kWithoutCounters = 5;
   if (items.size() != kWithoutCounters && items.size() != kWithoutCounters + 1) {
@@ -95,9 +95,9 @@ void read_call(const JsonField& field, MeasuredCall& row) {
   }
   row.call.inputs = read_tensors(items[0]);
   row.call.outputs = read_tensors(items[1]);
-  row.median_ns = read_json<double>(items[2], kTime);
-  row.spread_ns = items[3].as_double();
-  row.n = items[4].as_uint();
+  row.set_time(timed, {.n = items[4].as_uint(),
+                       .median_ns = read_json<double>(items[2], kTime),
+                       .spread_ns = items[3].as_double()});
   row.counters.clear();
   if (items.size() > kWithoutCounters) {
     read_json(items[kWithoutCounters], row.counters);
@@ -111,10 +111,10 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
     row.call = et_schema::call_named(group.at("operator").as_text());
     row.device = group.at("device").as_text();
     row.threads = group.at("threads").as_int32();
-    read_json(group.at("timed"), row.timed, kTimedAsNames);
+    const auto timed = read_json<TimedAs>(group.at("timed"), kTimedAsNames);
     row.source = group.at("source").as_text();
     for (const JsonField& call : group.at("calls").items()) {
-      read_call(call, row);
+      read_call(call, timed, row);
       rows.push_back(row);
     }
   }

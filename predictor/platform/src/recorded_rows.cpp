@@ -39,9 +39,8 @@ void add_calls(const Program& program, const std::string& source,
     call.call = call_of(program, instruction);
     call.device = on_device ? kGpuPlace : "cpu";
     call.threads = on_device ? 0 : threads;
-    call.timed = on_device ? TimedAs::kDevice : TimedAs::kHost;
-    call.median_ns = static_cast<double>(ns);
-    call.n = program.profile->steps;
+    call.set_time(on_device ? TimedAs::kDevice : TimedAs::kHost,
+                  {.n = program.profile->steps, .median_ns = static_cast<double>(ns)});
     call.source = source;
   }
 }

@@ -52,16 +52,16 @@ class Caller {
   /// Times a call. Returns a row for each number of threads, cold and warm, in this order.
   /// `instruction` and `node_id` are 0; the caller must set `at_s`. Throws Error (failed) if the
   /// device is lost.
-  [[nodiscard]] std::variant<std::vector<et_schema::InstructionTime>, Refusal> time(Call call);
+  [[nodiscard]] std::variant<std::vector<et_schema::MeasuredCall>, Refusal> time(Call call);
 
  private:
   struct Session;
   [[nodiscard]] double probe_ms(int threads);
   /// Return the rows of a call: copies of `row` with the times.
-  [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_host(
-      BoundCall& bound, et_schema::InstructionTime row);
-  [[nodiscard]] std::vector<et_schema::InstructionTime> time_on_device(
-      BoundCall& bound, et_schema::InstructionTime row);
+  [[nodiscard]] std::vector<et_schema::MeasuredCall> time_on_host(BoundCall& bound,
+                                                                  et_schema::MeasuredCall row);
+  [[nodiscard]] std::vector<et_schema::MeasuredCall> time_on_device(BoundCall& bound,
+                                                                    et_schema::MeasuredCall row);
 
   Options options_;
   std::unique_ptr<Session> session_;

@@ -26,11 +26,10 @@ class Journal {
   [[nodiscard]] double found_s() const { return found_s_; }
 
   /// Returns the rows of a call, by its text; empty if there are none.
-  [[nodiscard]] std::vector<const et_schema::InstructionTime*> rows_of(
-      const std::string& call) const;
+  [[nodiscard]] std::vector<const et_schema::MeasuredCall*> rows_of(const std::string& call) const;
 
   /// Appends a row. Throws Error (failed) if the disk is full.
-  void add(et_schema::InstructionTime row);
+  void add(et_schema::MeasuredCall row);
 
  private:
   void read();

@@ -234,7 +234,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     run.trace = measurement.profiled_step(run.report.rank);
   }
   run.instruction_times = measurement.take_instruction_times();
-  for (et_schema::InstructionTime& row : run.instruction_times) {
+  for (et_schema::MeasuredCall& row : run.instruction_times) {
     row.rank = run.report.rank;
   }
   return run;

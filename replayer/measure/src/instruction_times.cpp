@@ -10,8 +10,8 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::Instruction;
-using et_schema::InstructionTime;
-using et_schema::TimedAs;
+using et_schema::MeasuredCall;
+using et_schema::RanAs;
 
 constexpr double kNanoOfSecond = 1e9;
 constexpr double kNanoOfMilli = 1e6;
@@ -32,29 +32,27 @@ std::optional<et_schema::TimeStats> stats_of(std::vector<double> times, double u
   return et_schema::time_stats(std::move(times));
 }
 
-TimedAs timed_as(const Step& step, const BoundProgram& bound) {
+RanAs ran_as(const Step& step, const BoundProgram& bound) {
   if (step.kind == StepKind::kStart) {
-    return TimedAs::kCommunication;
+    return RanAs::kCommunication;
   }
   if (step.kind == StepKind::kCall) {
-    return TimedAs::kExact;
+    return RanAs::kExact;
   }
-  return bound.substitutes[step.index].rung == Rung::kStubbed ? TimedAs::kStub
-                                                              : TimedAs::kSubstitute;
+  return bound.substitutes[step.index].rung == Rung::kStubbed ? RanAs::kStub : RanAs::kSubstitute;
 }
 
 }  // namespace
 
-std::vector<InstructionTime> instruction_times(const et_schema::Program& program,
-                                               const BoundProgram& bound,
-                                               const StepFigures& figures) {
+std::vector<MeasuredCall> instruction_times(const et_schema::Program& program,
+                                            const BoundProgram& bound, const StepFigures& figures) {
   Numbers numbers;
   number(program.instructions, numbers);
   const std::vector<std::vector<double>> comms_s = times_of_comms(bound, figures.calls_s);
   const bool has_device = !figures.device_ms.empty();
   const auto comms_device_ms =
       has_device ? times_of_comms(bound, figures.device_ms) : std::vector<std::vector<double>>();
-  std::vector<InstructionTime> rows;
+  std::vector<MeasuredCall> rows;
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
     const bool communicates = step.kind == StepKind::kStart;
@@ -68,15 +66,15 @@ std::vector<InstructionTime> instruction_times(const et_schema::Program& program
     if (!host || number_of == numbers.end()) {
       continue;  // no pass was completed
     }
-    InstructionTime& row = rows.emplace_back();
+    MeasuredCall& row = rows.emplace_back();
     row.instruction = number_of->second;
     row.node_id = step.source->node_id;
     row.call = et_schema::operator_call(program, *step.source);
     row.op_class = communicates ? "communication" : et_schema::op_class(step.source->name);
-    row.as = timed_as(step, bound);
+    row.as = ran_as(step, bound);
     row.host = *host;
     if (has_device) {
-      row.device =
+      row.on_device =
           stats_of(communicates ? comms_device_ms[step.index] : figures.device_ms[i], kNanoOfMilli);
     }
     if (!figures.counters.empty() && !communicates) {

@@ -17,7 +17,7 @@ struct StepFigures {
 };
 
 /// Returns a row for each operator and communication that ran.
-[[nodiscard]] std::vector<et_schema::InstructionTime> instruction_times(
+[[nodiscard]] std::vector<et_schema::MeasuredCall> instruction_times(
     const et_schema::Program& program, const BoundProgram& bound, const StepFigures& figures);
 
 }  // namespace understudy::replayer

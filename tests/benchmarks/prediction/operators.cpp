@@ -115,7 +115,7 @@ Operators read(const std::string& kernels, const std::string& specs, const Asked
       for (const MeasuredCall& row : rows) {
         const auto card = std::find_if(cards.begin(), cards.end(),
                                        [&](const Card& spec) { return spec.name == row.device; });
-        own.samples.push_back({point_of(row.call, *card), std::log(row.median_ns), 0});
+        own.samples.push_back({point_of(row.call, *card), std::log(row.time().median_ns), 0});
       }
     }
   }
@@ -345,18 +345,18 @@ void study_anchor(const std::string& kernels, const std::string& specs, const As
           const auto from = on.find(here.name);
           const auto to = on.find(there.name);
           if (&here == &there || from == on.end() || to == on.end() ||
-              std::min(from->second->median_ns, to->second->median_ns) < kLongNs) {
+              std::min(from->second->time().median_ns, to->second->time().median_ns) < kLongNs) {
             continue;
           }
           const double ns =
-              anchored_time({.call = from->second->call, .ns = from->second->median_ns}, here,
-                            there)
+              anchored_time({.call = from->second->call, .ns = from->second->time().median_ns},
+                            here, there)
                   .total_ns();
           auto& [count, missed, predicted, measured] = pairs[{&here, &there}];
           count += 1;
-          missed += std::abs(ns / to->second->median_ns - 1);
+          missed += std::abs(ns / to->second->time().median_ns - 1);
           predicted += ns;
-          measured += to->second->median_ns;
+          measured += to->second->time().median_ns;
         }
       }
     }

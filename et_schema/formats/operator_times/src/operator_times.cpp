@@ -16,7 +16,9 @@ namespace {
 constexpr const char* kFormat = "understudy-operator-times";
 constexpr const char* kHint = "make the file again with `replay --operator-times`";
 
-constexpr EnumNames<TimedAs::kCommunication> kNames("exact", "substitute", "stub", "communication");
+constexpr EnumNames<RanAs::kCommunication> kRanNames("exact", "substitute", "stub",
+                                                     "communication");
+constexpr EnumNames<TimedAs::kHost> kTimedNames("timed_call", "device", "host");
 
 }  // namespace
 
@@ -29,16 +31,26 @@ std::optional<TimeStats> time_stats(std::vector<double> samples_ns) {
   constexpr double kHigh = 0.9;
   std::ranges::sort(samples_ns);
   const double sum = std::accumulate(samples_ns.begin(), samples_ns.end(), 0.0);
-  return TimeStats{samples_ns.size(),
-                   samples_ns.front(),
-                   *percentile(samples_ns, kLow),
-                   *percentile(samples_ns, kHalf),
-                   *percentile(samples_ns, kHigh),
-                   sum / static_cast<double>(samples_ns.size())};
+  TimeStats stats{samples_ns.size(),
+                  samples_ns.front(),
+                  *percentile(samples_ns, kLow),
+                  *percentile(samples_ns, kHalf),
+                  *percentile(samples_ns, kHigh),
+                  sum / static_cast<double>(samples_ns.size())};
+  stats.spread_ns = stats.p90_ns - stats.p10_ns;
+  return stats;
 }
 
-std::string_view to_string(TimedAs as) {
-  return kNames[as];
+std::string_view to_string(RanAs as) {
+  return kRanNames[as];
+}
+
+std::string_view to_string(TimedAs timed) {
+  return kTimedNames[timed];
+}
+
+std::optional<TimedAs> timed_as_from_string(std::string_view name) {
+  return kTimedNames.find(name);
 }
 
 static nlohmann::ordered_json json_value(const Device& device) {
@@ -65,6 +77,7 @@ void members(auto& json, SameAs<TimeStats> auto& stats) {
   json("median_ns", stats.median_ns, kTime);
   json("p90_ns", stats.p90_ns, kTime);
   json("mean_ns", stats.mean_ns, kTime);
+  json("spread_ns", stats.spread_ns, kTime);
 }
 
 void members(auto& json, SameAs<TimedConditions::Lookups> auto& lookups) {
@@ -76,14 +89,13 @@ void members(auto& json, SameAs<TimedConditions::Lookups> auto& lookups) {
 void members(auto& json, SameAs<TimedConditions> auto& conditions) {
   json("call", conditions.call);
   json.either("cache", conditions.is_cold, "warm", "cold");
-  json("threads", conditions.threads);
   json("zeros", conditions.zeros);
   json("speed_probe_ms", conditions.speed_probe_ms);
   json("at_s", conditions.at_s);
   json.unless(std::nullopt, "lookups", conditions.lookups);
 }
 
-void members(auto& json, SameAs<InstructionTime> auto& row) {
+void members(auto& json, SameAs<MeasuredCall> auto& row) {
   json("rank", row.rank);
   json("instruction", row.instruction);
   json("node", row.node_id);
@@ -91,12 +103,13 @@ void members(auto& json, SameAs<InstructionTime> auto& row) {
   json("overload", row.call.overload);
   json("class", row.op_class);
   json("as", row.as,
-       Names{[](std::string_view name) { return kNames.find(name); },
+       Names{[](std::string_view name) { return kRanNames.find(name); },
              "exact, substitute, stub or communication"});
   json("inputs", row.call.inputs);
   json("outputs", row.call.outputs);
+  json.unless(0, "threads", row.threads);
   json("host", row.host);
-  json("device", row.device);
+  json("device", row.on_device);
   json.if_any("counters", row.counters);
   json.unless(std::nullopt, "conditions", row.conditions);
 }
@@ -117,13 +130,13 @@ std::string to_json_lines(const OperatorTimes& times) {
   head("version", kOperatorTimesVersion);
   head_members(head, times);
   std::string out = json_line(head.take());
-  for (const InstructionTime& row : times.rows) {
+  for (const MeasuredCall& row : times.rows) {
     out += to_json_line(row);
   }
   return out;
 }
 
-std::string to_json_line(const InstructionTime& row) {
+std::string to_json_line(const MeasuredCall& row) {
   return json_line(json_of(row));
 }
 

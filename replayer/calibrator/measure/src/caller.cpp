@@ -33,7 +33,7 @@ namespace understudy::calibrator {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using et_schema::InstructionTime;
+using et_schema::MeasuredCall;
 using et_schema::TimedConditions;
 
 constexpr double kSecondsBetweenProbes = 0.25;
@@ -144,7 +144,7 @@ double Caller::probe_ms(int threads) {
   return probe.ms;
 }
 
-std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
+std::variant<std::vector<MeasuredCall>, Refusal> Caller::time(Call call) {
   if (std::string problem = complete(call); !problem.empty()) {
     return Refusal{std::move(problem)};
   }
@@ -156,7 +156,7 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
       return Refusal{std::move(problem)};
     }
     bound.prepare();
-    InstructionTime row;
+    MeasuredCall row;
     row.call = et_schema::operator_call(program, program.instructions.front());
     row.op_class = et_schema::op_class(et_schema::operator_name(call.schema));
     CallTimer outputs(1);
@@ -181,11 +181,11 @@ std::variant<std::vector<InstructionTime>, Refusal> Caller::time(Call call) {
   }
 }
 
-std::vector<InstructionTime> Caller::time_on_host(BoundCall& bound, InstructionTime row) {
-  std::vector<InstructionTime> rows;
+std::vector<MeasuredCall> Caller::time_on_host(BoundCall& bound, MeasuredCall row) {
+  std::vector<MeasuredCall> rows;
   for (const int threads : options_.threads) {
     at::set_num_threads(threads);
-    row.conditions->threads = threads;
+    row.threads = threads;
     row.conditions->speed_probe_ms = probe_ms(threads);
     Samples samples = sample(bound, session_->rinse, session_->counting, options_.limits, threads);
     for (const bool is_cold : {true, false}) {
@@ -198,18 +198,18 @@ std::vector<InstructionTime> Caller::time_on_host(BoundCall& bound, InstructionT
   return rows;
 }
 
-std::vector<InstructionTime> Caller::time_on_device(BoundCall& bound, InstructionTime row) {
+std::vector<MeasuredCall> Caller::time_on_device(BoundCall& bound, MeasuredCall row) {
   DeviceSamples samples = session_->on_device->sample(bound, options_.limits);
-  row.conditions->threads = options_.threads.front();
+  row.threads = options_.threads.front();
   row.host = *et_schema::time_stats(std::move(samples.host_ns));
   if (session_->energy) {
     row.counters["energy_j"] = session_->energy->joules_of(
         [&bound] { bound.run(); }, [this] { replayer::synchronize(options_.device); });
   }
-  std::vector<InstructionTime> rows;
+  std::vector<MeasuredCall> rows;
   for (const bool is_cold : {true, false}) {
     row.conditions->is_cold = is_cold;
-    row.device = et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
+    row.on_device = et_schema::time_stats(std::move(is_cold ? samples.cold_ns : samples.warm_ns));
     rows.push_back(row);
   }
   return rows;

@@ -81,8 +81,8 @@ void Journal::index(std::size_t row) {
   }
 }
 
-std::vector<const et_schema::InstructionTime*> Journal::rows_of(const std::string& call) const {
-  std::vector<const et_schema::InstructionTime*> rows;
+std::vector<const et_schema::MeasuredCall*> Journal::rows_of(const std::string& call) const {
+  std::vector<const et_schema::MeasuredCall*> rows;
   const auto [begin, end] = by_call_.equal_range(call);
   for (auto row = begin; row != end; ++row) {
     rows.push_back(&times_.rows[row->second]);
@@ -90,7 +90,7 @@ std::vector<const et_schema::InstructionTime*> Journal::rows_of(const std::strin
   return rows;
 }
 
-void Journal::add(et_schema::InstructionTime row) {
+void Journal::add(et_schema::MeasuredCall row) {
   file_ << et_schema::to_json_line(row);
   file_.flush();
   check_file();

@@ -32,10 +32,10 @@ TEST(OperatorTable, LinearsOutputIsMByKAndNContracts) {
   EXPECT_EQ(call.inputs[0].sizes, (std::vector<std::int64_t>{1, 58, 13}));
   EXPECT_EQ(call.inputs[1].sizes, (std::vector<std::int64_t>{141, 13}));
   EXPECT_EQ(call.outputs[0].sizes, (std::vector<std::int64_t>{1, 58, 141}));
-  EXPECT_DOUBLE_EQ(calls[0].median_ns, 0.5e6);
-  EXPECT_EQ(calls[0].n, 1U) << "column N is a size here";
+  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 0.5e6);
+  EXPECT_EQ(calls[0].time().n, 1U) << "column N is a size here";
   EXPECT_EQ(calls[0].device, "V100");
-  EXPECT_EQ(calls[0].timed, TimedAs::kTimedCall);
+  EXPECT_EQ(calls[0].timed(), TimedAs::kTimedCall);
 }
 
 TEST(OperatorTable, ConvolutionsReadTheMisspeltColumn) {
@@ -62,9 +62,9 @@ TEST(OperatorTable, AnyOperatorWithItsTensors) {
   EXPECT_EQ(row.call.inputs[0].dtype, et_schema::DType::kBFloat16);
   EXPECT_EQ(row.call.inputs[0].strides, (std::vector<std::int64_t>{1, 4}));
   EXPECT_EQ(row.call.outputs.size(), 2U);
-  EXPECT_EQ(row.timed, TimedAs::kHost);
+  EXPECT_EQ(row.timed(), TimedAs::kHost);
   EXPECT_EQ(row.threads, 2);
-  EXPECT_EQ(row.n, 7U);
+  EXPECT_EQ(row.time().n, 7U);
   EXPECT_EQ(row.counters.at("energy_j"), 0.25);
 }
 
@@ -88,7 +88,7 @@ TEST(OperatorTable, AResultBesideTheFirstMayBeEmpty) {
 
 TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
   const auto calls = read("OPName,B,H\nrelu,2,3\n", Times::kOptional);
-  EXPECT_EQ(calls.at(0).median_ns, 0);
+  EXPECT_EQ(calls.at(0).time().median_ns, 0);
 }
 
 TEST(OperatorTable, TitlesMayBeSpelledOtherwiseAndHaveAUnit) {
@@ -96,15 +96,15 @@ TEST(OperatorTable, TitlesMayBeSpelledOtherwiseAndHaveAUnit) {
       "op_name, latency (us) ,device,b,h,dtype,SPREAD_NS\n"
       "relu,250,P4,2,3,torch.float16,500\n");
   ASSERT_EQ(calls.size(), 1U);
-  EXPECT_DOUBLE_EQ(calls[0].median_ns, 250e3);
-  EXPECT_DOUBLE_EQ(calls[0].spread_ns, 500);
+  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 250e3);
+  EXPECT_DOUBLE_EQ(calls[0].time().spread_ns, 500);
   EXPECT_EQ(calls[0].call.inputs[0].dtype, et_schema::DType::kFloat16);
   EXPECT_EQ(calls[0].device, "P4");
 }
 
 TEST(OperatorTable, TheTitleItselfGoesFirst) {
   const auto calls = read("OPName,Latency,latency_us,Device,device,B,H\nrelu,2,1,P4,0,2,3\n");
-  EXPECT_DOUBLE_EQ(calls[0].median_ns, 2e6);
+  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 2e6);
   EXPECT_EQ(calls[0].device, "P4");
 }
 
@@ -172,31 +172,34 @@ TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
   et_schema::OperatorTimes times;
   times.device = "NVIDIA L4";
   times.threads = 2;
-  const auto row = [&](et_schema::TimedAs as, std::optional<et_schema::TimeStats> device) {
-    et_schema::InstructionTime time;
+  const auto row = [&](et_schema::RanAs as, std::optional<et_schema::TimeStats> device) {
+    et_schema::MeasuredCall time;
     time.call.name = "aten::relu";
     time.as = as;
     time.call.inputs = {{et_schema::DType::kFloat32, {4, 5}}};
-    time.host = {5, 90, 100, 110, 140, 115};
-    time.device = device;
+    time.host = {5, 90, 100, 110, 140, 115, 40};
+    time.on_device = device;
     time.counters = {{"minor_faults", 2}};
     times.rows.push_back(time);
   };
-  row(et_schema::TimedAs::kExact, std::nullopt);
-  row(et_schema::TimedAs::kSubstitute, et_schema::TimeStats{5, 9, 10, 11, 14, 11});
-  row(et_schema::TimedAs::kCommunication, std::nullopt);
-  row(et_schema::TimedAs::kStub, std::nullopt);
+  row(et_schema::RanAs::kExact, std::nullopt);
+  row(et_schema::RanAs::kSubstitute, et_schema::TimeStats{5, 9, 10, 11, 14, 11, 4});
+  row(et_schema::RanAs::kCommunication, std::nullopt);
+  row(et_schema::RanAs::kStub, std::nullopt);
+  row(et_schema::RanAs::kExact, std::nullopt);
+  times.rows.back().threads = 1;
   const auto calls = calls_of(times, "x.jsonl");
-  ASSERT_EQ(calls.size(), 2U);
+  ASSERT_EQ(calls.size(), 3U);
   EXPECT_EQ(calls[0].device, "cpu");
   EXPECT_EQ(calls[0].threads, 2);
-  EXPECT_EQ(calls[0].timed, TimedAs::kHost);
-  EXPECT_EQ(calls[0].median_ns, 110);
-  EXPECT_EQ(calls[0].spread_ns, 40);
+  EXPECT_EQ(calls[0].timed(), TimedAs::kHost);
+  EXPECT_EQ(calls[0].time().median_ns, 110);
+  EXPECT_EQ(calls[0].time().spread_ns, 40);
   EXPECT_EQ(calls[0].counters, (std::map<std::string, double>{{"minor_faults", 2}}));
   EXPECT_EQ(calls[1].device, "NVIDIA L4");
-  EXPECT_EQ(calls[1].timed, TimedAs::kDevice);
-  EXPECT_EQ(calls[1].median_ns, 11);
+  EXPECT_EQ(calls[1].timed(), TimedAs::kDevice);
+  EXPECT_EQ(calls[1].time().median_ns, 11);
+  EXPECT_EQ(calls[2].threads, 1) << "a calibration's row";
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ std::vector<MeasuredCall> measured() {
       row.call = std::move(call);
       row.device = "cpu";
       row.threads = 1;
-      row.timed = TimedAs::kHost;
-      row.median_ns = ns;
+      row.host.median_ns = ns;
     };
     add({"aten::_embedding_bag",
          "",

@@ -13,7 +13,7 @@ std::vector<Sample> samples_of(const std::vector<MeasuredCall>& calls, const Car
                                std::uint32_t number = 0) {
   std::vector<Sample> samples;
   for (const MeasuredCall& call : calls) {
-    samples.push_back({point_of(call.call, on), std::log(call.median_ns), number});
+    samples.push_back({point_of(call.call, on), std::log(call.time().median_ns), number});
   }
   return samples;
 }
@@ -120,7 +120,7 @@ TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
   const Card on = synthetic::card("A");
   auto calls = synthetic::elementwise(on, 1500);
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    calls[i].median_ns *= 1 + 0.04 * std::sin(static_cast<double>(i * i));
+    calls[i].timed_call->median_ns *= 1 + 0.04 * std::sin(static_cast<double>(i * i));
   }
   const auto samples = samples_of(calls, on);
   const std::vector<Sample> known(samples.begin(), samples.begin() + 1000);
@@ -154,7 +154,8 @@ TEST(FitBest, WhatNoCallCanBeMakesNoInterval) {
     const bool is_small = i < 50;
     call.call = synthetic::relu(is_small ? 1 : 20000 + 10000 * (i % 5), is_small ? 1 : 1024);
     const double bytes = 2 * stored_bytes(call.call.inputs[0]);
-    call.median_ns = is_small ? 2000 : bytes / (0.8 * on.bandwidth_bytes_per_s) * 1e9;
+    call.timed_call.emplace().median_ns =
+        is_small ? 2000 : bytes / (0.8 * on.bandwidth_bytes_per_s) * 1e9;
   }
   const auto samples = samples_of(calls, on);
   FitOptions options = synthetic::quick_fit();
@@ -169,18 +170,18 @@ TEST(FitBest, OneLargeCallTellsNoFloorOneSmallCallDoes) {
   const auto asked = [&](std::int64_t rows) { return point_of(synthetic::relu(rows, 1024), on); };
   MeasuredCall large;
   large.call = synthetic::relu(100000, 1024);
-  large.median_ns = synthetic::elementwise_ns(large.call, on);
+  large.timed_call.emplace().median_ns = synthetic::elementwise_ns(large.call, on);
   MeasuredCall small = large;
   small.call = synthetic::relu(1, 1024);
-  small.median_ns = synthetic::elementwise_ns(small.call, on);
+  small.timed_call.emplace().median_ns = synthetic::elementwise_ns(small.call, on);
   const auto of_large = samples_of({large}, on);
   const FittedModel by_large = fit_best({&of_large[0]}, synthetic::quick_fit());
-  EXPECT_NEAR(by_large.model.ln_ns(asked(100000)), std::log(large.median_ns), 0.1);
-  EXPECT_LT(by_large.model.ln_ns(asked(1)), std::log(large.median_ns / 20));
+  EXPECT_NEAR(by_large.model.ln_ns(asked(100000)), std::log(large.time().median_ns), 0.1);
+  EXPECT_LT(by_large.model.ln_ns(asked(1)), std::log(large.time().median_ns / 20));
   const auto of_small = samples_of({small}, on);
   const FittedModel by_small = fit_best({&of_small[0]}, synthetic::quick_fit());
-  EXPECT_NEAR(by_small.model.ln_ns(asked(1)), std::log(small.median_ns), 0.1);
-  EXPECT_NEAR(by_small.model.ln_ns(asked(2)), std::log(small.median_ns), 0.1);
+  EXPECT_NEAR(by_small.model.ln_ns(asked(1)), std::log(small.time().median_ns), 0.1);
+  EXPECT_NEAR(by_small.model.ln_ns(asked(2)), std::log(small.time().median_ns), 0.1);
 }
 
 TEST(Range, ExcludesWhatIsAFifthOutside) {

@@ -51,7 +51,7 @@ TEST_F(OneCard, TheDevicesPartOfACallAtTheFloorIsSmaller) {
 TEST(DeviceTimes, AreTheDevicesDownToTheSmallest) {
   std::vector<MeasuredCall> calls = synthetic::elementwise(synthetic::card("A"), 400);
   for (MeasuredCall& call : calls) {
-    call.timed = TimedAs::kDevice;
+    call.on_device = call.time();
   }
   const OperatorModels models =
       fit_operator_models(calls, {synthetic::card("A")}, synthetic::quick_models());
@@ -73,8 +73,9 @@ std::vector<MeasuredCall> convolutions(const Card& on, std::int64_t filter, doub
     MeasuredCall& call = calls.emplace_back();
     call.call = {"aten::conv2d", "", {x, w}, {y}};
     call.device = on.name;
-    call.median_ns = share * 2 * 16 * 128.0 *
-                     static_cast<double>(size * size * channels * filter * filter) / on.flops * 1e9;
+    call.timed_call.emplace().median_ns =
+        share * 2 * 16 * 128.0 * static_cast<double>(size * size * channels * filter * filter) /
+        on.flops * 1e9;
   }
   return calls;
 }
@@ -86,7 +87,7 @@ TEST(Convolutions, MayTakeLessThanTheirProductsByWinogradsWay) {
     const auto calls = convolutions(on, filter, 0.5);
     const Prediction prediction =
         fit_operator_models(calls, {on}, synthetic::quick_models()).predict(calls[30].call, key);
-    return std::pair(prediction, calls[30].median_ns);
+    return std::pair(prediction, calls[30].time().median_ns);
   };
   const auto [winograd, measured] = of_filter(3);
   EXPECT_NEAR(winograd.ns, measured, 0.1 * measured);
@@ -105,9 +106,10 @@ TEST(Specification, DoesNotOverruleWhatWasMeasured) {
   std::size_t held = 0;
   for (const MeasuredCall& call : calls) {
     const Prediction prediction = models.predict(call.call, key);
-    EXPECT_LT(prediction.ns, 1.5 * call.median_ns) << "ten times, were it lifted to the bound";
+    const double ns = call.time().median_ns;
+    EXPECT_LT(prediction.ns, 1.5 * ns) << "ten times, were it lifted to the bound";
     EXPECT_DOUBLE_EQ(again.predict(call.call, key).low_ns, prediction.low_ns);
-    held += prediction.low_ns <= call.median_ns && call.median_ns <= prediction.high_ns ? 1 : 0;
+    held += prediction.low_ns <= ns && ns <= prediction.high_ns ? 1U : 0U;
   }
   EXPECT_GE(held, calls.size() * 8 / 10);
 }
@@ -148,8 +150,7 @@ TEST(FewRows, NoCallIsFasterThanACallCanBe) {
     call.call = {"aten::mm", "", {square, square}, {square}};
     call.device = "cpu";
     call.threads = 1;
-    call.timed = TimedAs::kHost;
-    call.median_ns = 0.03 * static_cast<double>(n * n * n);
+    call.host.median_ns = 0.03 * static_cast<double>(n * n * n);
   }
   const OperatorModels models =
       fit_operator_models(calls, {synthetic::card("cpu")}, synthetic::quick_models());
@@ -257,8 +258,8 @@ TEST(SeveralCards, AFewCallsOfItsOwnCorrectIt) {
   }
   std::size_t own = 0;
   for (MeasuredCall& call : synthetic::elementwise(c, 400)) {
-    if (call.median_ns > 21000 && own < 12) {
-      call.median_ns *= 1.5;  // nothing that its specification tells
+    if (call.time().median_ns > 21000 && own < 12) {
+      call.timed_call->median_ns *= 1.5;  // nothing that its specification tells
       calls.push_back(call);
       ++own;
     }

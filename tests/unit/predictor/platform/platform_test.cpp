@@ -81,7 +81,7 @@ TEST(Energy, IsPredictedAsTimeIs) {
   platform.rows = synthetic::elementwise(card, 300);
   const auto joules = [](double ns) { return (ns > 40000 ? 100 : 130) * ns / 1e9; };
   for (std::size_t i = 0; i < platform.rows.size(); i += 2) {
-    platform.rows[i].counters["energy_j"] = joules(platform.rows[i].median_ns);
+    platform.rows[i].counters["energy_j"] = joules(platform.rows[i].time().median_ns);
   }
   ModelsOptions options = synthetic::quick_models();
   options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
@@ -94,7 +94,7 @@ TEST(Energy, IsPredictedAsTimeIs) {
     const OperatorCall& call = platform.rows[i].call;
     const auto energy = read.energy->predict(call, key);
     ASSERT_TRUE(energy);
-    const double truth = joules(platform.rows[i].median_ns);
+    const double truth = joules(platform.rows[i].time().median_ns);
     EXPECT_NEAR(energy->joules, truth, 0.35 * truth);
     EXPECT_LT(energy->low_joules, energy->joules);
     EXPECT_GT(energy->high_joules, energy->joules);
@@ -168,7 +168,8 @@ Platform host_platform(int threads) {
   Platform platform;
   Card host = synthetic::card("cpu");
   for (MeasuredCall call : synthetic::elementwise(host, 100)) {
-    call.timed = TimedAs::kHost;
+    call.host = call.time();
+    call.timed_call.reset();
     call.threads = threads;
     platform.rows.push_back(call);
   }

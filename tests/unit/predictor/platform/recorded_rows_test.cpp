@@ -44,10 +44,10 @@ TEST(RecordedRows, OfAHostAreItsOperatorsTimes) {
   EXPECT_EQ(calls[0].call.name, "aten::relu");
   EXPECT_EQ(calls[0].call.inputs, synthetic::relu(2000, 300).inputs);
   EXPECT_EQ(calls[0].device, "cpu");
-  EXPECT_EQ(calls[0].timed, TimedAs::kHost);
+  EXPECT_EQ(calls[0].timed(), TimedAs::kHost);
   EXPECT_EQ(calls[0].threads, 2);
-  EXPECT_EQ(calls[0].median_ns, 7000);
-  EXPECT_EQ(calls[0].n, 3U);
+  EXPECT_EQ(calls[0].time().median_ns, 7000);
+  EXPECT_EQ(calls[0].time().n, 3U);
   EXPECT_EQ(calls[0].source, "b.et");
 }
 
@@ -55,9 +55,9 @@ TEST(RecordedRows, OfADeviceAreTheDevicesTimes) {
   const auto calls = recorded_calls(recorded_bench({et_schema::DeviceType::kCuda, 1}, 9), "b.et");
   ASSERT_EQ(calls.size(), 1U) << "the view launches nothing";
   EXPECT_EQ(calls[0].device, "cuda") << "which one no profile of ours tells";
-  EXPECT_EQ(calls[0].timed, TimedAs::kDevice);
+  EXPECT_EQ(calls[0].timed(), TimedAs::kDevice);
   EXPECT_EQ(calls[0].threads, 0);
-  EXPECT_EQ(calls[0].median_ns, 5000);
+  EXPECT_EQ(calls[0].time().median_ns, 5000);
 }
 
 template <typename Act>

@@ -18,8 +18,8 @@
 namespace understudy::calibrator {
 namespace {
 
-using et_schema::InstructionTime;
-using Rows = std::vector<InstructionTime>;
+using et_schema::MeasuredCall;
+using Rows = std::vector<MeasuredCall>;
 
 constexpr TimingLimits kQuick{.least = 1, .most = 1, .seconds = 0};
 
@@ -44,20 +44,20 @@ TEST(Caller, ARowForEachNumberOfThreadsColdAndWarm) {
   const Rows rows = std::get<Rows>(caller.time(made({"aten::mm", "", "{8,16} {16,4}"})));
   ASSERT_EQ(rows.size(), 4U);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const InstructionTime& row = rows[i];
+    const MeasuredCall& row = rows[i];
     EXPECT_EQ(row.call.name, "aten::mm");
     EXPECT_EQ(row.call.overload, "");
     EXPECT_EQ(row.op_class, "matmul");
-    EXPECT_EQ(row.as, et_schema::TimedAs::kExact);
+    EXPECT_EQ(row.as, et_schema::RanAs::kExact);
     ASSERT_EQ(row.call.inputs.size(), 2U);
     ASSERT_EQ(row.call.outputs.size(), 1U);
     EXPECT_EQ(row.call.outputs[0].sizes, (std::vector<std::int64_t>{8, 4}));
     EXPECT_TRUE(row.call.outputs[0].strides.empty());
-    EXPECT_EQ(row.host.n, 3U);
-    EXPECT_GT(row.host.min_ns, 0);
+    EXPECT_EQ(row.time().n, 3U);
+    EXPECT_GT(row.time().min_ns, 0);
     ASSERT_TRUE(row.conditions.has_value());
     EXPECT_EQ(row.conditions->call, "aten::mm(float32[8,16], float32[16,4])");
-    EXPECT_EQ(row.conditions->threads, i < 2 ? 1 : 2);
+    EXPECT_EQ(row.threads, i < 2 ? 1 : 2);
     EXPECT_EQ(row.conditions->is_cold, i % 2 == 0);
     EXPECT_EQ(row.counters.contains("minor_faults"), row.conditions->is_cold);
     EXPECT_GT(row.conditions->speed_probe_ms, 0);

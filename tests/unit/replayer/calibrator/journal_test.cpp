@@ -22,12 +22,13 @@ et_schema::OperatorTimes header(const std::string& machine = "a CPU, torch 2.11.
   return times;
 }
 
-et_schema::InstructionTime row(const std::string& call, int threads, double at_s) {
-  et_schema::InstructionTime row;
+et_schema::MeasuredCall row(const std::string& call, int threads, double at_s) {
+  et_schema::MeasuredCall row;
   row.call.name = "aten::relu";
   row.op_class = "elementwise";
-  row.host = {3, 1, 1, 2, 3, 2};
-  row.conditions = et_schema::TimedConditions{.call = call, .threads = threads, .at_s = at_s};
+  row.threads = threads;
+  row.host = {3, 1, 1, 2, 3, 2, 2};
+  row.conditions = et_schema::TimedConditions{.call = call, .at_s = at_s};
   return row;
 }
 

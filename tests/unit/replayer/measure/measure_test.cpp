@@ -107,7 +107,7 @@ TEST_F(MeasureTest, TimesOfInstructionsCarryWhatTheMachineCounts) {
   Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
                           options_);
   measurement.run(report);
-  const std::vector<et_schema::InstructionTime> rows = measurement.take_instruction_times();
+  const std::vector<et_schema::MeasuredCall> rows = measurement.take_instruction_times();
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_TRUE(rows[0].counters.contains("minor_faults"));
   for (const char* name : {"instructions", "cycles", "cache_misses"}) {

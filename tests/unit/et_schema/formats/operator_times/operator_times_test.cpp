@@ -11,7 +11,7 @@ namespace {
 
 OperatorTimes sample() {
   OperatorTimes times{"0.1.0", "bench.et", "0123456789abcdef", "cuda:0", 4, 2, {}};
-  InstructionTime& add = times.rows.emplace_back();
+  MeasuredCall& add = times.rows.emplace_back();
   add.rank = 1;
   add.instruction = 7;
   add.node_id = 42;
@@ -22,19 +22,19 @@ OperatorTimes sample() {
   const TensorLayout contiguous{DType::kFloat32, {2, 3}, {}, {}, device};
   add.call.inputs = {contiguous, {DType::kFloat32, {2, 3}, {1, 2}, {}, device}};
   add.call.outputs = {contiguous};
-  add.host = {3, 1000, 1100.5, 1500, 1900, 1466.5};
-  add.device = TimeStats{3, 10, 11, 15, 19, 14};
-  InstructionTime& stub = times.rows.emplace_back(add);
-  stub.as = TimedAs::kStub;
+  add.host = {3, 1000, 1100.5, 1500, 1900, 1466.5, 799.5};
+  add.on_device = TimeStats{3, 10, 11, 15, 19, 14, 8};
+  MeasuredCall& stub = times.rows.emplace_back(add);
+  stub.as = RanAs::kStub;
   stub.call.inputs.clear();
-  stub.device.reset();
+  stub.on_device.reset();
   return times;
 }
 
 constexpr const char* kText =
     R"({"format":"understudy-operator-times","version":1,"tool_version":"0.1.0","benchmark":"bench.et","benchmark_hash":"0123456789abcdef","device":"cuda:0","threads":4,"world_size":2}
-{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"exact","inputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]},{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[1,2]}],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":{"n":3,"min_ns":10.0,"p10_ns":11.0,"median_ns":15.0,"p90_ns":19.0,"mean_ns":14.0}}
-{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"stub","inputs":[],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":null}
+{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"exact","inputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]},{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[1,2]}],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5,"spread_ns":799.5},"device":{"n":3,"min_ns":10.0,"p10_ns":11.0,"median_ns":15.0,"p90_ns":19.0,"mean_ns":14.0,"spread_ns":8.0}}
+{"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"stub","inputs":[],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5,"spread_ns":799.5},"device":null}
 )";
 
 std::string times_refusal(const std::string& text) {
@@ -75,17 +75,19 @@ TEST(OperatorTimes, WhatWasCountedIsReadBack) {
   OperatorTimes times = sample();
   times.rows[0].counters = {{"cache_misses", 12.5}, {"minor_faults", 3}};
   const std::string text = to_json_lines(times);
-  EXPECT_NE(text.find(R"("mean_ns":14.0},"counters":{"cache_misses":12.5,"minor_faults":3.0}})"),
-            std::string::npos);
+  EXPECT_NE(
+      text.find(
+          R"("mean_ns":14.0,"spread_ns":8.0},"counters":{"cache_misses":12.5,"minor_faults":3.0}})"),
+      std::string::npos);
   EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
 }
 
 TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   OperatorTimes times = sample();
   times.rows.resize(1);
+  times.rows[0].threads = 2;
   times.rows[0].conditions = TimedConditions{.call = "aten::add.Tensor(…)",
                                              .is_cold = true,
-                                             .threads = 2,
                                              .zeros = 0.5,
                                              .speed_probe_ms = 0.4,
                                              .at_s = 12.5,
@@ -93,8 +95,7 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   const std::string text = to_json_lines(times);
   EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
   EXPECT_EQ(text.substr(text.find("\"conditions\"")),
-            "\"conditions\":{\"call\":\"aten::add.Tensor(…)\",\"cache\":\"cold\",\"threads\":2,"
-            "\"zeros\":0.5,"
+            "\"conditions\":{\"call\":\"aten::add.Tensor(…)\",\"cache\":\"cold\",\"zeros\":0.5,"
             "\"speed_probe_ms\":0.4,\"at_s\":12.5,\"lookups\":{\"rows\":1000,\"lookups\":64,"
             "\"unique\":60}}}\n");
   std::string other = text;
@@ -104,7 +105,7 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
 }
 
 TEST(OperatorTimes, StatisticsOfSamplesInAnyOrder) {
-  EXPECT_EQ(time_stats({30, 10, 20}), (TimeStats{3, 10, 12, 20, 28, 20}));
+  EXPECT_EQ(time_stats({30, 10, 20}), (TimeStats{3, 10, 12, 20, 28, 20, 16}));
   EXPECT_EQ(time_stats({}), std::nullopt);
 }
 
