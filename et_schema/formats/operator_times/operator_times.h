@@ -35,7 +35,7 @@ enum class TimedAs : std::uint8_t {
   /// A call and the wait for its end, averaged over many; never below the host's time.
   kTimedCall,
   kDevice,  ///< device work only, without the host
-  kHost     ///< a call on the host, which does the work itself if no device has a time
+  kHost     ///< a call on the host, which does the work itself
 };
 [[nodiscard]] std::string_view to_string(TimedAs timed);
 [[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);

@@ -11,6 +11,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/quote.h"
+#include "et_schema/base/words.h"
 #include "kernel_shapes.h"
 #include "predictor/calls/measured_files.h"
 
@@ -209,13 +210,9 @@ class Row {
 
 std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
   std::vector<TensorLayout> all;
-  std::string_view left = row.text(column);
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(' '), left.size());
-    const std::string_view text = left.substr(0, end);
-    left.remove_prefix(std::min(end + 1, left.size()));
+  et_schema::any_word(row.text(column), [&](std::string_view text) {
     if (text.empty()) {
-      continue;
+      return false;
     }
     std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(text);
     if (!tensor) {
@@ -228,7 +225,8 @@ std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
       }
     }
     all.push_back(std::move(*tensor));
-  }
+    return false;
+  });
   return all;
 }
 

@@ -16,6 +16,7 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/json_fields.h"
 #include "et_schema/base/version.h"
+#include "et_schema/base/words.h"
 #include "predictor/operators/operator_models_json.h"
 #include "predictor/overheads/overlap.h"
 #include "predictor/platform/cost_parts.h"
@@ -70,17 +71,14 @@ ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
 
 std::vector<TensorLayout> read_tensors(const JsonField& field) {
   std::vector<TensorLayout> tensors;
-  std::string_view left = field.as_text();
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(' '), left.size());
-    std::optional<TensorLayout> tensor =
-        end == 0 ? std::nullopt : et_schema::parse_tensor_layout(left.substr(0, end));
+  et_schema::any_word(field.as_text(), [&](std::string_view text) {
+    std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(text);
     if (!tensor) {
       field.fail("tensors such as \"float32[4,5] int64[4]\"", field.as_text());
     }
     tensors.push_back(std::move(*tensor));
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
+    return false;
+  });
   return tensors;
 }
 
