@@ -147,8 +147,8 @@ class Measuring {
     std::set<int> threads;
     std::optional<double> ns;
     for (const MeasuredCall* const row : journal_.rows_of(text)) {
-      threads.insert(row->threads);
-      if (row->conditions->is_cold && row->threads == threads_.front()) {
+      threads.insert(row->conditions->threads);
+      if (row->conditions->is_cold && row->conditions->threads == threads_.front()) {
         ns = row->time().median_ns;
       }
     }

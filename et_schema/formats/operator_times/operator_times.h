@@ -44,6 +44,7 @@ enum class TimedAs : std::uint8_t {
 struct TimedConditions {
   std::string call;           ///< the whole call as text, with numbers and layouts
   bool is_cold = false;       ///< its tensors were in no cache; otherwise the call ran just before
+  int threads = 1;            ///< used by the operator
   double zeros = 0;           ///< share of elements that were zero, if the time depends on it
   double speed_probe_ms = 0;  ///< speed probe just before (docs/metrics.md, "Operators")
   double at_s = 0;  ///< measuring time before it, in seconds, over all runs of `calibrate`
@@ -95,8 +96,8 @@ struct MeasuredCall {
   }
 };
 
-/// operators.jsonl: a header, and one row per instruction. Rows do not name their source and
-/// device, nor their threads unless these differ.
+/// operators.jsonl: a header, and one row per instruction. Rows do not name their source, device
+/// and threads.
 struct OperatorTimes {
   std::string tool_version;
   std::string benchmark;  ///< file name

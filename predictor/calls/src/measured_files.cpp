@@ -123,7 +123,7 @@ std::vector<MeasuredCall> calls_of(et_schema::OperatorTimes times, const std::st
     const bool on_device = row.on_device.has_value();
     row.call = sparse_update(row.call).value_or(row.call);
     row.device = on_device ? times.device : "cpu";
-    row.threads = on_device ? 0 : row.threads > 0 ? row.threads : times.threads;
+    row.threads = on_device ? 0 : row.conditions ? row.conditions->threads : times.threads;
     row.source = source;
   }
   return std::move(times.rows);

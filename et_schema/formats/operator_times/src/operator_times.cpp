@@ -69,6 +69,10 @@ void members(auto& json, SameAs<TensorLayout> auto& tensor) {
   json.unless(std::nullopt, "stored", tensor.stored);
 }
 
+static void check_record(const JsonField& /*field*/, TensorLayout& tensor) {
+  drop_contiguous_strides(tensor);  // another writer may tell them
+}
+
 void members(auto& json, SameAs<TimeStats> auto& stats) {
   constexpr NumberRange kTime = {"nanoseconds, 0 or more", [](double ns) { return ns >= 0; }};
   json("n", stats.n);
@@ -77,7 +81,10 @@ void members(auto& json, SameAs<TimeStats> auto& stats) {
   json("median_ns", stats.median_ns, kTime);
   json("p90_ns", stats.p90_ns, kTime);
   json("mean_ns", stats.mean_ns, kTime);
-  json("spread_ns", stats.spread_ns, kTime);
+}
+
+static void check_record(const JsonField& /*field*/, TimeStats& stats) {
+  stats.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
 }
 
 void members(auto& json, SameAs<TimedConditions::Lookups> auto& lookups) {
@@ -89,6 +96,7 @@ void members(auto& json, SameAs<TimedConditions::Lookups> auto& lookups) {
 void members(auto& json, SameAs<TimedConditions> auto& conditions) {
   json("call", conditions.call);
   json.either("cache", conditions.is_cold, "warm", "cold");
+  json("threads", conditions.threads);
   json("zeros", conditions.zeros);
   json("speed_probe_ms", conditions.speed_probe_ms);
   json("at_s", conditions.at_s);
@@ -107,7 +115,6 @@ void members(auto& json, SameAs<MeasuredCall> auto& row) {
              "exact, substitute, stub or communication"});
   json("inputs", row.call.inputs);
   json("outputs", row.call.outputs);
-  json.unless(0, "threads", row.threads);
   json("host", row.host);
   json("device", row.on_device);
   json.if_any("counters", row.counters);

@@ -185,7 +185,7 @@ std::vector<MeasuredCall> Caller::time_on_host(BoundCall& bound, MeasuredCall ro
   std::vector<MeasuredCall> rows;
   for (const int threads : options_.threads) {
     at::set_num_threads(threads);
-    row.threads = threads;
+    row.conditions->threads = threads;
     row.conditions->speed_probe_ms = probe_ms(threads);
     Samples samples = sample(bound, session_->rinse, session_->counting, options_.limits, threads);
     for (const bool is_cold : {true, false}) {
@@ -200,7 +200,7 @@ std::vector<MeasuredCall> Caller::time_on_host(BoundCall& bound, MeasuredCall ro
 
 std::vector<MeasuredCall> Caller::time_on_device(BoundCall& bound, MeasuredCall row) {
   DeviceSamples samples = session_->on_device->sample(bound, options_.limits);
-  row.threads = options_.threads.front();
+  row.conditions->threads = options_.threads.front();
   row.host = *et_schema::time_stats(std::move(samples.host_ns));
   if (session_->energy) {
     row.counters["energy_j"] = session_->energy->joules_of(

@@ -57,7 +57,7 @@ TEST(Caller, ARowForEachNumberOfThreadsColdAndWarm) {
     EXPECT_GT(row.time().min_ns, 0);
     ASSERT_TRUE(row.conditions.has_value());
     EXPECT_EQ(row.conditions->call, "aten::mm(float32[8,16], float32[16,4])");
-    EXPECT_EQ(row.threads, i < 2 ? 1 : 2);
+    EXPECT_EQ(row.conditions->threads, i < 2 ? 1 : 2);
     EXPECT_EQ(row.conditions->is_cold, i % 2 == 0);
     EXPECT_EQ(row.counters.contains("minor_faults"), row.conditions->is_cold);
     EXPECT_GT(row.conditions->speed_probe_ms, 0);

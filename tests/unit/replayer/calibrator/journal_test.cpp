@@ -26,9 +26,8 @@ et_schema::MeasuredCall row(const std::string& call, int threads, double at_s) {
   et_schema::MeasuredCall row;
   row.call.name = "aten::relu";
   row.op_class = "elementwise";
-  row.threads = threads;
   row.host = {3, 1, 1, 2, 3, 2, 2};
-  row.conditions = et_schema::TimedConditions{.call = call, .at_s = at_s};
+  row.conditions = et_schema::TimedConditions{.call = call, .threads = threads, .at_s = at_s};
   return row;
 }
 
