@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -20,9 +19,9 @@
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
+#include "et_schema/formats/collective_rows/collective_rows.h"
 #include "et_schema/model/comm_traits.h"
 #include "fit_files.h"
-#include "predictor/collectives/rows.h"
 #include "replayer/backends/interface/launcher.h"
 #include "replayer/calibrator/measure/collectives.h"
 #include "replayer/device/device.h"
@@ -31,8 +30,7 @@
 namespace understudy::cli {
 namespace {
 
-using calibrator::CollectiveTime;
-using predictor::CollectiveRow;
+using et_schema::CollectiveRow;
 
 calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
                                        backends::Backend& backend, c10::Device device) {
@@ -40,31 +38,6 @@ calibrator::CollectiveLimits limits_of(const CalibrateArguments& arguments,
   limits.budget_s = arguments.budget_s;
   limits.most_bytes = std::min(limits.most_bytes, calibrator::fitting_bytes(backend, device));
   return limits;
-}
-
-std::vector<CollectiveRow> rows_of(const std::vector<CollectiveTime>& times,
-                                   const std::vector<std::string>& hosts, bool on_device) {
-  std::vector<CollectiveRow> rows;
-  for (const CollectiveTime& time : times) {
-    CollectiveRow row;
-    row.kind = time.area.kind;
-    row.bytes = time.bytes;
-    row.ranks = time.area.ranks;
-    row.nodes = static_cast<int>(
-        std::set<std::string>(hosts.begin(), hosts.begin() + time.area.ranks).size());
-    row.on_device = on_device;
-    row.dtype = time.area.dtype;
-    row.median_ns = time.host.median_ns;
-    row.spread_ns = (time.host.p90_ns - time.host.p10_ns) / 2;
-    row.n = time.host.n;
-    row.source = "calibrate";
-    rows.push_back(row);
-    if (row.kind == et_schema::CommKind::kSend) {
-      row.kind = et_schema::CommKind::kRecv;  // the receiving rank has the same row
-      rows.push_back(row);
-    }
-  }
-  return rows;
 }
 
 /// Returns an element for each kind, group size and element type.
@@ -138,11 +111,10 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   Progress progress(!is_first || arguments.fit.quiet);
   StopSignals signals;
   signals.listen(is_first ? kEndingWords : nullptr);
-  const std::vector<std::string> hosts = backend_->all_gather_text(backend_->host());
   const c10::Device device =
       replayer::open_device(arguments.device, backends::launched_local_rank());
   devices_ = replayer::connect_gpus(*backend_, device);
-  const std::vector<CollectiveTime> times = calibrator::measure_collectives(
+  std::vector<CollectiveRow> rows = calibrator::measure_collectives(
       *backend_, {communicator(), device}, limits_of(arguments, *backend_, device),
       [] { return StopSignals::signal() != 0; },
       [&](std::size_t done, const std::string&, double left_s) {
@@ -155,8 +127,8 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   if (!is_first) {
     return status;
   }
-  const std::vector<CollectiveRow> rows = rows_of(times, hosts, !device.is_cpu());
-  et_schema::write_file_atomically(arguments.rows, predictor::to_json_lines(rows));
+  add_receives(rows);
+  et_schema::write_file_atomically(arguments.rows, to_json_lines(rows));
   pages::show(communication_page(arguments.rows, rows), arguments.fit.format, arguments.fit.quiet);
   if (status == kStatusOk && !arguments.fit.output.empty()) {
     write_platform(arguments);

@@ -27,6 +27,7 @@
 namespace understudy::cli {
 namespace {
 
+using calibrator::CollectiveCall;
 using calibrator::SweepOptions;
 using calibrator::SweptPlace;
 using calibrator::SweptSize;
@@ -35,25 +36,35 @@ using SweepJson = nlohmann::ordered_json;
 
 constexpr int kNcclTestsVersion = 2;
 
-SweepJson place_json(const std::optional<SweptPlace>& place) {
+/// Returns size ÷ time in GB/s (1e9), as seen by a link of the kind's ring.
+double bus_bw(const CollectiveCall& call, const SweptPlace& place) {
+  return static_cast<double>(call.bytes) / place.ns *
+         value_of(et_schema::traits(call.kind).bus, call.ranks);
+}
+
+SweepJson place_json(const CollectiveCall& call, const std::optional<SweptPlace>& place) {
+  constexpr double kNsPerUs = 1e3;
   if (!place) {
     return nullptr;
   }
-  return {{"time", place->time_us},
-          {"alg_bw", place->alg_bw},
-          {"bus_bw", place->bus_bw},
+  return {{"time", place->ns / kNsPerUs},
+          {"alg_bw", static_cast<double>(call.bytes) / place->ns},
+          {"bus_bw", bus_bw(call, *place)},
           {"nwrong", place->wrong}};
 }
 
 SweepJson result_json(const SweptSize& size, const std::string& name, int iterations) {
-  const et_schema::CommTraits& traits = et_schema::traits(size.kind);
-  return {{"size", size.bytes},
-          {"count", size.count},
+  const et_schema::CommTraits& traits = et_schema::traits(size.call.kind);
+  const std::int64_t elements = size.call.bytes / item_size(size.call.dtype);
+  // nccl-tests counts one part of kinds that move a part per rank.
+  const bool is_of_part = traits.bus == et_schema::BusFactor::kRing;
+  return {{"size", size.call.bytes},
+          {"count", is_of_part ? elements / size.call.ranks : elements},
           {"type", "float"},
           {"redop", traits.reduces ? "sum" : "none"},
           {"root", fmt::format("{:>6}", traits.has_root ? 0 : -1)},
-          {"out_of_place", place_json(size.out_of_place)},
-          {"in_place", place_json(size.in_place)},
+          {"out_of_place", place_json(size.call, size.out_of_place)},
+          {"in_place", place_json(size.call, size.in_place)},
           {"actual_iterations", iterations},
           {"experiment_name", name + "_perf"}};
 }
@@ -99,16 +110,16 @@ SweepJson kind_json(const ReplayArguments& arguments, std::size_t kind, const Sw
   const std::string& name = arguments.sweep_names[kind];
   SweepJson results = SweepJson::array();
   std::int64_t wrong = 0;
-  double bus_bw = 0;
+  double sum_of_bus_bw = 0;
   int places = 0;
   for (const SweptSize& size : run.sizes) {
-    if (size.kind != options.kinds[kind]) {
+    if (size.call.kind != options.kinds[kind]) {
       continue;
     }
     results.push_back(result_json(size, name, options.iterations));
     for (const std::optional<SweptPlace>& place : {size.out_of_place, size.in_place}) {
       wrong += place ? place->wrong : 0;
-      bus_bw += place ? place->bus_bw : 0;
+      sum_of_bus_bw += place ? bus_bw(size.call, *place) : 0;
       places += place ? 1 : 0;
     }
   }
@@ -123,7 +134,7 @@ SweepJson kind_json(const ReplayArguments& arguments, std::size_t kind, const Sw
           {"results", std::move(results)},
           {"out_of_bounds", {{"count", wrong}, {"okay", wrong == 0 ? "true" : "false"}}},
           {"average_bus_bandwidth",
-           {{"bandwidth", places == 0 ? 0 : bus_bw / places}, {"okay", "unchecked"}}},
+           {{"bandwidth", places == 0 ? 0 : sum_of_bus_bw / places}, {"okay", "unchecked"}}},
           {"errors", SweepJson::array()},
           {"end_time", run.end_time}};
 }

@@ -115,16 +115,6 @@ std::optional<CollectiveRow> row_of(const JsonField& result, ReadCollectives& re
 
 }  // namespace
 
-void add_receives(ReadCollectives& read) {
-  for (std::size_t i = 0, sends = read.rows.size(); i < sends; ++i) {
-    if (read.rows[i].kind == CommKind::kSend) {
-      CollectiveRow received = read.rows[i];
-      received.kind = CommKind::kRecv;
-      read.rows.push_back(std::move(received));
-    }
-  }
-}
-
 ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& file) {
   const et_schema::JsonSource source{file, "the output of nccl-tests cannot be read",
                                      "run it again with -J FILE"};
@@ -151,7 +141,7 @@ ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& 
   if (read.rows.empty()) {
     refuse_rows(file, "results", "a row or more that can be used", "none");
   }
-  add_receives(read);
+  add_receives(read.rows);
   return read;
 }
 

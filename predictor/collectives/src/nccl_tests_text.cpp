@@ -131,7 +131,7 @@ class TextReader {
     if (result_.rows.empty()) {
       refuse_rows(file_, "", "a table of nccl-tests with a row or more", "none that can be used");
     }
-    add_receives(result_);
+    add_receives(result_.rows);
     return std::move(result_);
   }
 

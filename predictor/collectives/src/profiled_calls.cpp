@@ -110,7 +110,7 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& 
     }
     if (shortest_ns > 0) {
       times_ns[{first[i].kind, bytes, static_cast<int>(ranks.size()),
-                static_cast<int>(nodes.size()), first[i].dtype}]
+                static_cast<int>(nodes.size()), true, first[i].dtype}]
           .push_back(shortest_ns);
     } else {
       ++read.left_out["communication that took no time"];

@@ -52,8 +52,8 @@ std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int6
   return multiplied(*out, out_bytes, ranks);
 }
 
-RepeatedCall call_of(const JsonField& call, CommKind kind) {
-  RepeatedCall replayed;
+CollectiveCall call_of(const JsonField& call, CommKind kind) {
+  CollectiveCall replayed;
   replayed.kind = kind;
   replayed.ranks = call.at("world_size").as_int32();
   if (const auto dtype = call.find("dtype")) {
@@ -243,7 +243,7 @@ ReadCollectives parse_collective_rows(std::string_view text, const std::string& 
   ReadCollectives read;
   switch (format_of(text)) {
     case RowFormat::kOwn:
-      return {parse_collective_row_lines(text, file)};
+      return {et_schema::parse_collective_row_lines(text, file)};
     case RowFormat::kNcclText:
       read = parse_nccl_tests_text(text, file);
       break;

@@ -30,9 +30,6 @@ inline constexpr double kNsPerUs = 1e3;
 /// Returns the kind of an nccl-tests program that the text names ("build/all_reduce_perf").
 [[nodiscard]] std::optional<CommKind> kind_of_program(std::string_view line);
 
-/// Adds a receive for each send: every message from a rank is received by another.
-void add_receives(ReadCollectives& read);
-
 /// Returns true if the text contains the header of an nccl-tests table.
 [[nodiscard]] bool is_nccl_tests_text(std::string_view text);
 [[nodiscard]] ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file);

@@ -32,7 +32,7 @@ class Listener final : public Costs {
     for (const Instruction* side : call.sides) {
       ns = std::min(ns, side->timing->device_ns);
     }
-    times_ns_[{call.kind, bytes_of(call), call.ranks, call.nodes, call.dtype}].push_back(
+    times_ns_[{call.kind, bytes_of(call), call.ranks, call.nodes, true, call.dtype}].push_back(
         static_cast<double>(ns));
     return known(static_cast<double>(ns), "recorded");
   }

@@ -21,17 +21,13 @@ struct SweepOptions {
 
 /// Results of one size, out of place or in place.
 struct SweptPlace {
-  double time_us = 0;      ///< per call: mean over successive iterations, and ranks
-  double alg_bw = 0;       ///< size ÷ time, in GB/s (1e9)
-  double bus_bw = 0;       ///< alg_bw × the kind's bus factor
+  double ns = 0;           ///< per call: mean over successive iterations, and ranks
   std::int64_t wrong = 0;  ///< wrong elements in the results of all ranks
 };
 
 /// A line of nccl-tests' table: float32, sums, root 0, all ranks; a send is from rank 0 to 1.
 struct SweptSize {
-  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
-  std::int64_t bytes = 0;  ///< nccl-tests' size: a multiple of one element per rank
-  std::int64_t count = 0;  ///< elements; of one part for kinds that move a part per rank
+  CollectiveCall call;                     ///< its bytes are a multiple of one element per rank
   std::optional<SweptPlace> out_of_place;  ///< empty if the communicator rejects it
   std::optional<SweptPlace> in_place;      ///< empty if nccl-tests has no such variant
 };

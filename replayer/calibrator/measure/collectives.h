@@ -7,27 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/formats/operator_times/operator_times.h"
-#include "et_schema/model/comms.h"
-#include "et_schema/model/dtype.h"
+#include "et_schema/formats/collective_rows/collective_rows.h"
 #include "replayer/backends/interface/backend.h"
 
 namespace understudy::calibrator {
 
-/// Communications of one kind, group size and element type.
-struct CollectiveArea {
-  et_schema::CommKind kind = et_schema::CommKind::kAllReduce;
-  int ranks = 2;
-  et_schema::DType dtype = et_schema::DType::kFloat32;
-  bool operator==(const CollectiveArea&) const = default;
-};
-
-/// One measured communication.
-struct CollectiveTime {
-  CollectiveArea area;
-  std::int64_t bytes = 0;     ///< nccl-tests' size of the call (comm_traits.h, CommBytes)
-  et_schema::TimeStats host;  ///< from a barrier until the last rank has ended
-};
+using et_schema::CollectiveCall;
+using et_schema::CollectiveRow;
 
 struct CollectiveLimits {
   std::int64_t least_bytes = 4;
@@ -38,12 +24,15 @@ struct CollectiveLimits {
   double error = 0.05;
 };
 
-/// Returns all kinds that move bytes, in groups of 2, 4, 8 … and all ranks. Element types other
-/// than float32 are measured with all_reduce only.
-[[nodiscard]] std::vector<CollectiveArea> collective_areas(int world_size);
+/// Returns a call without bytes for each kind that communicates, in groups of 2, 4, 8 … and all
+/// ranks. Element types other than float32 are measured with all_reduce only. `hosts` has the host
+/// of each rank.
+[[nodiscard]] std::vector<CollectiveCall> collective_areas(const std::vector<std::string>& hosts,
+                                                           bool on_device);
 
-/// Chooses the sizes of an area to measure: both ends and steps of 64 between them, then the
-/// geometric mean of two neighbours, as long as measured times differ from the interpolated ones.
+/// Chooses the sizes to measure of one kind, group and element type: both ends and steps of 64
+/// between them, then the geometric mean of two neighbours, as long as measured times differ from
+/// the interpolated ones.
 class SizeLadder {
  public:
   explicit SizeLadder(const CollectiveLimits& limits);
@@ -84,10 +73,11 @@ struct CollectiveRoute {
 using CollectiveProgress = std::function<void(std::size_t, const std::string&, double)>;
 
 /// Measures all areas that the route supports on all ranks of the job. All ranks must call it
-/// together; each receives all times. Small sizes of all areas come first. On a device, a call ends
-/// when its stream has completed it. Measuring ends when the budget is spent, or if
+/// together; each receives all rows, without those of receives (add_receives()). A time is from a
+/// barrier until the last rank has ended. Small sizes of all areas come first. On a device, a call
+/// ends when its stream has completed it. Measuring ends when the budget is spent, or if
 /// `is_interrupted` is true on any rank.
-[[nodiscard]] std::vector<CollectiveTime> measure_collectives(
+[[nodiscard]] std::vector<CollectiveRow> measure_collectives(
     backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
     const std::function<bool()>& is_interrupted, const CollectiveProgress& progress);
 

@@ -102,52 +102,52 @@ void CallMemory::grow(std::int64_t bytes) {
   }
 }
 
-backends::Call CallMaker::make(const CollectiveArea& area, backends::GroupId group, int rank,
-                               std::int64_t whole, CallPlace place) {
-  const std::int64_t bytes = whole * item_size(area.dtype);
-  inputs_.grow(bytes);
-  outputs_.grow(bytes);
+backends::Call CallMaker::make(const CollectiveCall& collective, backends::GroupId group, int rank,
+                               CallPlace place) {
+  inputs_.grow(collective.bytes);
+  outputs_.grow(collective.bytes);
   const bool is_in_place = place == CallPlace::kInPlace;
-  UNDERSTUDY_ASSERT(!is_in_place || has_in_place(area.kind));
+  UNDERSTUDY_ASSERT(!is_in_place || has_in_place(collective.kind));
   CallMemory& outputs = is_in_place ? inputs_ : outputs_;
   backends::Call call;
-  call.kind = area.kind;
+  call.kind = collective.kind;
   call.group = group;
   call.memory = device_.is_cpu() ? et_schema::DeviceType::kCpu : et_schema::DeviceType::kCuda;
-  const std::int64_t ranks = area.ranks;
+  const std::int64_t ranks = collective.ranks;
+  const std::int64_t whole = collective.bytes / item_size(collective.dtype);
   const std::int64_t part = whole / ranks;
   const std::int64_t own = is_in_place ? rank * part : 0;
-  const Buffer all_in = inputs_.part(0, whole, area.dtype);
-  const Buffer all_out = outputs.part(0, whole, area.dtype);
-  switch (et_schema::traits(area.kind).sizes) {
+  const Buffer all_in = inputs_.part(0, whole, collective.dtype);
+  const Buffer all_out = outputs.part(0, whole, collective.dtype);
+  switch (et_schema::traits(collective.kind).sizes) {
     case CommSizes::kPairs:
     case CommSizes::kEqualParts:
       call.inputs = {all_in};
       call.outputs = {all_out};
       break;
     case CommSizes::kOutputPerRank:
-      call.inputs = {inputs_.part(0, part, area.dtype)};
-      call.outputs = parts(outputs, ranks, part, area.dtype);
+      call.inputs = {inputs_.part(0, part, collective.dtype)};
+      call.outputs = parts(outputs, ranks, part, collective.dtype);
       break;
     case CommSizes::kInputPerRank:
-      call.inputs = parts(inputs_, ranks, part, area.dtype);
-      call.outputs = {outputs.part(0, part, area.dtype)};
+      call.inputs = parts(inputs_, ranks, part, collective.dtype);
+      call.outputs = {outputs.part(0, part, collective.dtype)};
       break;
     case CommSizes::kOutputOfAll:
-      call.inputs = {inputs_.part(own, part, area.dtype)};
+      call.inputs = {inputs_.part(own, part, collective.dtype)};
       call.outputs = {all_out};
       break;
     case CommSizes::kInputOfAll:
       call.inputs = {all_in};
-      call.outputs = {outputs.part(own, part, area.dtype)};
+      call.outputs = {outputs.part(own, part, collective.dtype)};
       break;
     case CommSizes::kOutputsOfRoot:
-      call.inputs = {inputs_.part(0, part, area.dtype)};
-      call.outputs = parts(outputs, rank == 0 ? ranks : 0, part, area.dtype);
+      call.inputs = {inputs_.part(0, part, collective.dtype)};
+      call.outputs = parts(outputs, rank == 0 ? ranks : 0, part, collective.dtype);
       break;
     case CommSizes::kInputsOfRoot:
-      call.inputs = parts(inputs_, rank == 0 ? ranks : 0, part, area.dtype);
-      call.outputs = {outputs.part(0, part, area.dtype)};
+      call.inputs = parts(inputs_, rank == 0 ? ranks : 0, part, collective.dtype);
+      call.outputs = {outputs.part(0, part, collective.dtype)};
       break;
     case CommSizes::kSplits:
       call.in_splits.assign(static_cast<std::size_t>(ranks), part);
@@ -204,11 +204,10 @@ double time_together_ns(backends::Job& job, CollectiveRoute route, const backend
              : 0;
 }
 
-void fill_inputs(const backends::Call& call, const CollectiveArea& area, int rank,
-                 c10::Device device) {
-  UNDERSTUDY_ASSERT(area.dtype == DType::kFloat32);
+void fill_inputs(const backends::Call& call, int rank, c10::Device device) {
   std::int64_t first = 0;
   for (const Buffer& input : call.inputs) {
+    UNDERSTUDY_ASSERT(input.dtype == DType::kFloat32);
     for_parts(input, numbers_of_rank(rank), first, device,
               [](const at::Tensor& part, const at::Tensor& numbers) { part.copy_(numbers); });
     first += input.count;
@@ -216,7 +215,7 @@ void fill_inputs(const backends::Call& call, const CollectiveArea& area, int ran
   replayer::synchronize(device);
 }
 
-std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area, int rank,
+std::int64_t count_wrong(const backends::Call& call, const CollectiveCall& collective, int rank,
                          c10::Device device) {
   std::int64_t wrong = 0;
   const auto expect = [&](const Buffer& buffer, const Numbers& numbers, std::int64_t first) {
@@ -224,19 +223,19 @@ std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
       wrong += part.ne(right).sum().item<std::int64_t>();
     });
   };
-  const et_schema::CommTraits& traits = et_schema::traits(area.kind);
+  const et_schema::CommTraits& traits = et_schema::traits(collective.kind);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const Buffer& output = call.outputs[i];
     switch (traits.sizes) {
       case CommSizes::kPairs:
         // A reduction to a root leaves the other ranks' results unspecified.
         if (!traits.has_root || !traits.reduces || rank == 0) {
-          expect(output, traits.reduces ? sums_of_ranks(area.ranks) : numbers_of_rank(0), 0);
+          expect(output, traits.reduces ? sums_of_ranks(collective.ranks) : numbers_of_rank(0), 0);
         }
         break;
       case CommSizes::kInputPerRank:
       case CommSizes::kInputOfAll:
-        expect(output, sums_of_ranks(area.ranks), rank * output.count);
+        expect(output, sums_of_ranks(collective.ranks), rank * output.count);
         break;
       case CommSizes::kOutputPerRank:
       case CommSizes::kOutputsOfRoot:
@@ -248,9 +247,9 @@ std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
       case CommSizes::kOutputOfAll:
       case CommSizes::kEqualParts:
       case CommSizes::kSplits: {
-        const std::int64_t part = output.count / area.ranks;
+        const std::int64_t part = output.count / collective.ranks;
         const bool is_gather = traits.sizes == CommSizes::kOutputOfAll;
-        for (int from = 0; from < area.ranks; ++from) {
+        for (int from = 0; from < collective.ranks; ++from) {
           const Buffer of_rank{static_cast<float*>(output.data) + from * part, part, output.dtype};
           expect(of_rank, numbers_of_rank(from), is_gather ? 0 : rank * part);
         }

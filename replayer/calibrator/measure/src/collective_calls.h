@@ -33,12 +33,12 @@ class CallMaker {
  public:
   explicit CallMaker(c10::Device device) : device_(device), inputs_(device), outputs_(device) {}
 
-  /// Returns the call of a group's rank over `whole` elements, a multiple of the ranks. Its root is
-  /// rank 0; a message goes from rank 0 to rank 1. Calls in place are those of all_reduce's,
-  /// broadcast's, reduce's, all_gather_base's or reduce_scatter_base's form; calibrations have
-  /// pairs in place.
-  [[nodiscard]] backends::Call make(const CollectiveArea& area, backends::GroupId group, int rank,
-                                    std::int64_t whole, CallPlace place = CallPlace::kOutOfPlace);
+  /// Returns a group's rank's part in a call, whose elements must be a multiple of the ranks. Its
+  /// root is rank 0; a message goes from rank 0 to rank 1. Calls in place are those of
+  /// all_reduce's, broadcast's, reduce's, all_gather_base's or reduce_scatter_base's form;
+  /// calibrations have pairs in place.
+  [[nodiscard]] backends::Call make(const CollectiveCall& collective, backends::GroupId group,
+                                    int rank, CallPlace place);
 
  private:
   c10::Device device_;
@@ -62,11 +62,10 @@ class CallMaker {
 
 /// Fills the inputs of a float32 call, so that each element of the result depends on ranks and
 /// positions. Sums over up to 16,384 ranks are exact.
-void fill_inputs(const backends::Call& call, const CollectiveArea& area, int rank,
-                 c10::Device device);
+void fill_inputs(const backends::Call& call, int rank, c10::Device device);
 /// Returns the number of wrong elements in the rank's results, after the call ran once on the
 /// inputs of fill_inputs(), with sums as reductions.
-[[nodiscard]] std::int64_t count_wrong(const backends::Call& call, const CollectiveArea& area,
+[[nodiscard]] std::int64_t count_wrong(const backends::Call& call, const CollectiveCall& collective,
                                        int rank, c10::Device device);
 
 }  // namespace understudy::calibrator

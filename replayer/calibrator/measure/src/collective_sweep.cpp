@@ -14,7 +14,6 @@ namespace understudy::calibrator {
 namespace {
 
 using et_schema::CommKind;
-using et_schema::DType;
 
 class Sweep {
  public:
@@ -22,11 +21,12 @@ class Sweep {
       : job_(job), route_(route), options_(options), maker_(route.device) {}
 
   /// Returns true if all ranks' communicators accept such calls, and opens their connections.
-  bool connect(const CollectiveArea& area, CallPlace place) {
-    const backends::Call call = maker_.make(area, 0, job_.rank(), area.ranks, place);
-    const std::string refused = takes_part(area) && !route_.communicator.takes(call) ? "no" : "";
+  bool connect(const CollectiveCall& collective, CallPlace place) {
+    const backends::Call call = maker_.make(collective, 0, job_.rank(), place);
+    const std::string refused =
+        takes_part(collective) && !route_.communicator.takes(call) ? "no" : "";
     const bool is_taken = std::ranges::all_of(job_.all_gather_text(refused), &std::string::empty);
-    if (is_taken && takes_part(area)) {
+    if (is_taken && takes_part(collective)) {
       route_.communicator.prepare(std::span(&call, 1));
     } else if (is_taken) {
       route_.communicator.prepare({});
@@ -34,34 +34,33 @@ class Sweep {
     return is_taken;
   }
 
-  SweptPlace measure(const CollectiveArea& area, std::int64_t whole, CallPlace place) {
-    const bool takes_part = this->takes_part(area);
+  SweptPlace measure(const CollectiveCall& collective, CallPlace place) {
+    const bool takes_part = this->takes_part(collective);
     const backends::Call call =
-        takes_part ? maker_.make(area, 0, job_.rank(), whole, place) : backends::Call();
+        takes_part ? maker_.make(collective, 0, job_.rank(), place) : backends::Call();
     std::int64_t wrong = 0;
     if (takes_part) {
-      fill_inputs(call, area, job_.rank(), route_.device);
+      fill_inputs(call, job_.rank(), route_.device);
     }
     static_cast<void>(time_together_ns(job_, route_, call, takes_part, 1));
     if (takes_part) {
       replayer::synchronize(route_.device);
-      wrong = count_wrong(call, area, job_.rank(), route_.device);
+      wrong = count_wrong(call, collective, job_.rank(), route_.device);
     }
     static_cast<void>(time_together_ns(job_, route_, call, takes_part, count_of(options_.warmup)));
     const double own_ns =
         time_together_ns(job_, route_, call, takes_part, count_of(options_.iterations));
-    return of_all(area, whole * item_size(area.dtype), own_ns, wrong);
+    return of_all(own_ns, wrong);
   }
 
  private:
   static std::size_t count_of(int number) { return static_cast<std::size_t>(number); }
 
-  [[nodiscard]] bool takes_part(const CollectiveArea& area) const {
-    return !et_schema::is_message(area.kind) || job_.rank() < 2;
+  [[nodiscard]] bool takes_part(const CollectiveCall& collective) const {
+    return !et_schema::is_message(collective.kind) || job_.rank() < 2;
   }
 
-  SweptPlace of_all(const CollectiveArea& area, std::int64_t bytes, double own_ns,
-                    std::int64_t wrong) {
+  SweptPlace of_all(double own_ns, std::int64_t wrong) {
     double sum_ns = 0;
     int timed = 0;
     SweptPlace place;
@@ -74,11 +73,7 @@ class Sweep {
       timed += of_rank_ns > 0 ? 1 : 0;
       place.wrong += of_rank_wrong;
     }
-    const double time_ns = std::max(sum_ns / std::max(timed, 1), 1.0);
-    constexpr double kNsPerUs = 1e3;
-    place.time_us = time_ns / kNsPerUs;
-    place.alg_bw = static_cast<double>(bytes) / time_ns;
-    place.bus_bw = place.alg_bw * value_of(et_schema::traits(area.kind).bus, area.ranks);
+    place.ns = std::max(sum_ns / std::max(timed, 1), 1.0);
     return place;
   }
 
@@ -87,12 +82,6 @@ class Sweep {
   const SweepOptions& options_;
   CallMaker maker_;
 };
-
-/// Returns nccl-tests' count for `whole` elements.
-std::int64_t counted_elements(CommKind kind, std::int64_t whole, int ranks) {
-  const bool is_of_part = et_schema::traits(kind).bus == et_schema::BusFactor::kRing;
-  return is_of_part ? whole / ranks : whole;
-}
 
 }  // namespace
 
@@ -122,21 +111,22 @@ std::vector<SweptSize> sweep_collectives(backends::Job& job, CollectiveRoute rou
   }
   Sweep sweep(job, route, options);
   std::vector<SweptSize> swept;
+  CollectiveCall call{.ranks = job.world_size(), .on_device = !route.device.is_cpu()};
+  const std::int64_t each = item_size(call.dtype) * call.ranks;
   for (const CommKind kind : options.kinds) {
-    const CollectiveArea area{kind, job.world_size(), DType::kFloat32};
-    const bool is_taken = sweep.connect(area, CallPlace::kOutOfPlace);
-    const bool is_taken_in_place = has_in_place(kind) && sweep.connect(area, CallPlace::kInPlace);
+    call.kind = kind;
+    call.bytes = each;
+    const bool is_taken = sweep.connect(call, CallPlace::kOutOfPlace);
+    const bool is_taken_in_place = has_in_place(kind) && sweep.connect(call, CallPlace::kInPlace);
     for (const std::int64_t bytes : sizes) {
       progress(swept.size(), fmt::format("{}, {} bytes", to_string(kind), bytes), 0);
-      const std::int64_t each = item_size(area.dtype) * area.ranks;
-      const std::int64_t whole = std::max<std::int64_t>(bytes / each, 1) * area.ranks;
-      SweptSize size{
-          kind, whole * item_size(area.dtype), counted_elements(kind, whole, area.ranks), {}, {}};
+      call.bytes = std::max<std::int64_t>(bytes / each, 1) * each;
+      SweptSize size{call, {}, {}};
       if (is_taken) {
-        size.out_of_place = sweep.measure(area, whole, CallPlace::kOutOfPlace);
+        size.out_of_place = sweep.measure(call, CallPlace::kOutOfPlace);
       }
       if (is_taken_in_place) {
-        size.in_place = sweep.measure(area, whole, CallPlace::kInPlace);
+        size.in_place = sweep.measure(call, CallPlace::kInPlace);
       }
       const std::vector<std::string> stops = job.all_gather_text(is_interrupted() ? "stop" : "");
       swept.push_back(size);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -58,6 +59,15 @@ struct Agreed {
   std::vector<double> times_ns;
 };
 
+/// Returns the area's call of about `bytes`: equal parts of an element or more per rank. A barrier
+/// has no bytes.
+CollectiveCall sized(CollectiveCall area, std::int64_t bytes) {
+  const std::int64_t each = std::int64_t{area.ranks} * item_size(area.dtype);
+  const bool is_sized = et_schema::traits(area.kind).sizes != CommSizes::kNone;
+  area.bytes = is_sized ? std::max<std::int64_t>(1, (bytes + each / 2) / each) * each : 0;
+  return area;
+}
+
 class CollectiveTimer {
  public:
   CollectiveTimer(backends::Job& job, CollectiveRoute route, const CollectiveLimits& limits,
@@ -78,13 +88,13 @@ class CollectiveTimer {
 
   /// Returns the areas whose calls the communicator accepts on all ranks, and opens their
   /// connections.
-  std::vector<CollectiveArea> connect(const std::vector<CollectiveArea>& areas) {
-    std::vector<CollectiveArea> taken;
+  std::vector<CollectiveCall> connect(const std::vector<CollectiveCall>& areas) {
+    std::vector<CollectiveCall> taken;
     std::vector<backends::Call> calls;
-    for (const CollectiveArea& area : areas) {
+    for (const CollectiveCall& area : areas) {
       std::string refused;
       if (takes_part(area)) {
-        const backends::Call call = call_of(area, area.ranks);
+        const backends::Call call = made(sized(area, 0));
         refused = route_.communicator.takes(call) ? "" : "refused";
         calls.push_back(call);
       }
@@ -99,14 +109,14 @@ class CollectiveTimer {
     return taken;
   }
 
-  Agreed time(const CollectiveArea& area, std::int64_t whole) {
+  Agreed time(const CollectiveCall& call) {
     constexpr std::size_t kFirst = 3;  // the first of them warms up
-    const Agreed agreed = agree(run(area, whole, kFirst));
+    const Agreed agreed = agree(run(call, kFirst));
     if (agreed.is_over || agreed.times_ns.empty()) {
       return agreed;
     }
     const double each_ns = *std::ranges::min_element(agreed.times_ns);
-    return agree(run(area, whole, repetitions(each_ns)));
+    return agree(run(call, repetitions(each_ns)));
   }
 
   [[nodiscard]] double left_s() const {
@@ -121,20 +131,20 @@ class CollectiveTimer {
     return static_cast<std::size_t>(std::clamp(kNanoseconds / each_ns, kLeast, kMost));
   }
 
-  [[nodiscard]] bool takes_part(const CollectiveArea& area) const {
-    return job_.rank() < (et_schema::is_message(area.kind) ? 2 : area.ranks);
+  [[nodiscard]] bool takes_part(const CollectiveCall& call) const {
+    return job_.rank() < (et_schema::is_message(call.kind) ? 2 : call.ranks);
   }
 
   /// Returns this rank's times; empty if it is not in the group.
-  std::vector<double> run(const CollectiveArea& area, std::int64_t whole, std::size_t times) {
-    return time_apart_ns(job_, route_, takes_part(area) ? call_of(area, whole) : backends::Call(),
-                         takes_part(area), times);
+  std::vector<double> run(const CollectiveCall& call, std::size_t times) {
+    return time_apart_ns(job_, route_, takes_part(call) ? made(call) : backends::Call(),
+                         takes_part(call), times);
   }
 
   /// Returns this rank's call. Kinds with pairs of input and output are in place, as in training.
-  backends::Call call_of(const CollectiveArea& area, std::int64_t whole) {
-    const bool is_pair = et_schema::traits(area.kind).sizes == CommSizes::kPairs;
-    return maker_.make(area, groups_.at(area.ranks), job_.rank(), whole,
+  backends::Call made(const CollectiveCall& call) {
+    const bool is_pair = et_schema::traits(call.kind).sizes == CommSizes::kPairs;
+    return maker_.make(call, groups_.at(call.ranks), job_.rank(),
                        is_pair ? CallPlace::kInPlace : CallPlace::kOutOfPlace);
   }
 
@@ -166,32 +176,34 @@ class CollectiveTimer {
   CallMaker maker_;
 };
 
-/// Returns the elements of `bytes`: a multiple of the ranks, at least one per rank.
-std::int64_t elements_of(std::int64_t bytes, const CollectiveArea& area) {
-  const std::int64_t each = std::int64_t{area.ranks} * item_size(area.dtype);
-  return std::max<std::int64_t>(1, (bytes + each / 2) / each) * area.ranks;
-}
-
 }  // namespace
 
-std::vector<CollectiveArea> collective_areas(int world_size) {
+std::vector<CollectiveCall> collective_areas(const std::vector<std::string>& hosts,
+                                             bool on_device) {
+  const auto world_size = static_cast<int>(hosts.size());
   std::vector<int> sizes;
   for (int ranks = 2; ranks < world_size; ranks *= 2) {
     sizes.push_back(ranks);
   }
   sizes.push_back(world_size);
-  std::vector<CollectiveArea> areas;
+  std::vector<CollectiveCall> areas;
   for (const int ranks : sizes) {
+    const std::set<std::string> nodes(hosts.begin(), hosts.begin() + ranks);
+    CollectiveCall area{
+        .ranks = ranks, .nodes = static_cast<int>(nodes.size()), .on_device = on_device};
     for (std::size_t i = 0; i < et_schema::kCommKinds; ++i) {
       const auto kind = static_cast<CommKind>(i);
       // A receive is the other side of a send.
       if (et_schema::traits(kind).sizes != CommSizes::kNoCommunication && kind != CommKind::kRecv &&
           (kind != CommKind::kSend || ranks == 2)) {
-        areas.push_back({kind, ranks, DType::kFloat32});
+        area.kind = kind;
+        areas.push_back(area);
       }
     }
+    area.kind = CommKind::kAllReduce;
     for (const DType dtype : {DType::kBFloat16, DType::kFloat64, DType::kInt64}) {
-      areas.push_back({CommKind::kAllReduce, ranks, dtype});
+      area.dtype = dtype;
+      areas.push_back(area);
     }
   }
   return areas;
@@ -268,14 +280,15 @@ std::int64_t fitting_bytes(backends::Job& job, c10::Device device) {
   return least;
 }
 
-std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRoute route,
-                                                const CollectiveLimits& limits,
-                                                const std::function<bool()>& is_interrupted,
-                                                const CollectiveProgress& progress) {
+std::vector<CollectiveRow> measure_collectives(backends::Job& job, CollectiveRoute route,
+                                               const CollectiveLimits& limits,
+                                               const std::function<bool()>& is_interrupted,
+                                               const CollectiveProgress& progress) {
   CollectiveTimer timer(job, route, limits, is_interrupted);
-  const std::vector<CollectiveArea> areas = timer.connect(collective_areas(job.world_size()));
+  const std::vector<CollectiveCall> areas =
+      timer.connect(collective_areas(job.all_gather_text(job.host()), !route.device.is_cpu()));
   std::vector<SizeLadder> ladders(areas.size(), SizeLadder(limits));
-  std::vector<CollectiveTime> measured;
+  std::vector<CollectiveRow> measured;
   constexpr double kNano = 1e9;
   // No size may exceed an area's equal share of the budget.
   const double most_ns = kNano * limits.budget_s / static_cast<double>(areas.size());
@@ -289,21 +302,19 @@ std::vector<CollectiveTime> measure_collectives(backends::Job& job, CollectiveRo
       goes_on = true;
       const std::string_view kind = to_string(areas[i].kind);
       progress(measured.size(), fmt::format("{}, {} ranks", kind, areas[i].ranks), timer.left_s());
-      const bool is_sized = et_schema::traits(areas[i].kind).sizes != CommSizes::kNone;
-      const std::int64_t whole = elements_of(bytes, areas[i]);
-      Agreed agreed = timer.time(areas[i], whole);
+      const CollectiveCall call = sized(areas[i], bytes);
+      Agreed agreed = timer.time(call);
       if (agreed.is_over) {
         return measured;
       }
-      const auto stats = et_schema::time_stats(std::move(agreed.times_ns));
-      UNDERSTUDY_ASSERT(stats.has_value());
-      ladders[i].add(bytes, std::max(stats->median_ns, 1.0));
-      measured.push_back({areas[i], is_sized ? whole * item_size(areas[i].dtype) : 0, *stats});
+      const CollectiveRow& row =
+          measured.emplace_back(row_of(call, std::move(agreed.times_ns), "calibrate"));
+      ladders[i].add(bytes, std::max(row.median_ns, 1.0));
       constexpr double kRepetitions = 8;
       constexpr double kStep = 64;
-      if (!is_sized) {
+      if (call.bytes == 0) {
         ladders[i].refuse_from(0);
-      } else if (stats->median_ns * kRepetitions * kStep > most_ns) {
+      } else if (row.median_ns * kRepetitions * kStep > most_ns) {
         ladders[i].refuse_from(bytes * static_cast<std::int64_t>(kStep));
       }
     }

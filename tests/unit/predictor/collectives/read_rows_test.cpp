@@ -10,8 +10,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using et_schema::DType;
 using testing_errors::told;
 
 std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
@@ -307,8 +305,8 @@ TEST(ReadRows, OurOwnComeBackAsWritten) {
 }
 
 TEST(ReadRows, OurOwnAreRefusedByLineAndField) {
-  std::string text =
-      to_json_lines({{CommKind::kBarrier, 0, 2, 4, true, DType::kFloat32, 99, 0, 1, ""}});
+  std::string text = et_schema::to_json_lines(
+      {{CommKind::kBarrier, 0, 2, 4, true, DType::kFloat32, 99, 0, 1, ""}});
   EXPECT_EQ(message_of(text), told("the collective rows cannot be read", "file: rows.txt, line 2",
                                    "field: nodes", "expected: 1 to as many as ranks", "got: 4",
                                    "hint: measure again, or remove the line"));

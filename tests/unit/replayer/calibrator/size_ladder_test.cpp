@@ -49,12 +49,13 @@ TEST(SizeLadder, WhatTakesTooLongIsNotAskedFor) {
 }
 
 TEST(CollectiveAreas, EachKindInGroupsOfTwoFourAndAll) {
-  const std::vector<CollectiveArea> areas = collective_areas(6);
+  const std::vector<CollectiveCall> areas = collective_areas({"a", "a", "a", "b", "b", "b"}, false);
   for (const int ranks : {2, 4, 6}) {
-    const auto of_group = std::ranges::count(areas, ranks, &CollectiveArea::ranks);
+    const auto of_group = std::ranges::count(areas, ranks, &CollectiveCall::ranks);
     EXPECT_EQ(of_group, ranks == 2 ? 16 : 15);
   }
-  EXPECT_EQ(std::ranges::count(areas, et_schema::CommKind::kRecv, &CollectiveArea::kind), 0);
+  EXPECT_EQ(std::ranges::count(areas, 2, &CollectiveCall::nodes), 30);
+  EXPECT_EQ(std::ranges::count(areas, et_schema::CommKind::kRecv, &CollectiveCall::kind), 0);
 }
 
 }  // namespace

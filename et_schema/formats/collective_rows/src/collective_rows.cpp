@@ -1,21 +1,19 @@
-#include "predictor/collectives/rows.h"
+#include "et_schema/formats/collective_rows/collective_rows.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_record.h"
-#include "et_schema/base/statistics.h"
+#include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/report.h"
 
-namespace understudy::predictor {
+namespace understudy::et_schema {
 namespace {
-
-using et_schema::JsonField;
 
 constexpr const char* kFormat = "understudy-collective-rows";
 constexpr const char* kSummary = "the collective rows cannot be read";
@@ -23,51 +21,51 @@ constexpr const char* kHint = "measure again, or remove the line";
 
 }  // namespace
 
-void members(auto& json, et_schema::SameAs<CollectiveRow> auto& row) {
-  json("kind", row.kind,
-       et_schema::Names{et_schema::kind_of_recorded_name, "a kind of communication"});
+void members(auto& json, SameAs<CollectiveRow> auto& row) {
+  json("kind", row.kind, Names{kind_of_recorded_name, "a kind of communication"});
   json("bytes", row.bytes);
   json("ranks", row.ranks);
   json("nodes", row.nodes);
   json("on_device", row.on_device);
-  json("dtype", row.dtype, et_schema::Names{et_schema::dtype_from_string, "an element type"});
+  json("dtype", row.dtype, Names{dtype_from_string, "an element type"});
   json("median_ns", row.median_ns);
   json("spread_ns", row.spread_ns);
   json("n", row.n);
   json("source", row.source);
 }
 
+CollectiveRow row_of(const CollectiveCall& call, std::vector<double> times_ns,
+                     const std::string& source) {
+  const std::optional<TimeStats> stats = time_stats(std::move(times_ns));
+  UNDERSTUDY_ASSERT(stats.has_value());
+  return {call, stats->median_ns, (stats->p90_ns - stats->p10_ns) / 2, stats->n, source};
+}
+
 std::vector<CollectiveRow> rows_of(const RepetitionsNs& calls, const std::string& source) {
-  constexpr double kLow = 0.1;
-  constexpr double kHalf = 0.5;
-  constexpr double kHigh = 0.9;
   std::vector<CollectiveRow> rows;
   for (const auto& [call, times_ns] : calls) {
-    UNDERSTUDY_ASSERT(!times_ns.empty());
-    std::vector<double> sorted = times_ns;
-    std::ranges::sort(sorted);
-    CollectiveRow& row = rows.emplace_back();
-    row.kind = call.kind;
-    row.bytes = call.bytes;
-    row.ranks = call.ranks;
-    row.nodes = call.nodes;
-    row.dtype = call.dtype;
-    row.median_ns = *et_schema::percentile(sorted, kHalf);
-    row.spread_ns =
-        (*et_schema::percentile(sorted, kHigh) - *et_schema::percentile(sorted, kLow)) / 2;
-    row.n = sorted.size();
-    row.source = source;
+    rows.push_back(row_of(call, times_ns, source));
   }
   return rows;
 }
 
+void add_receives(std::vector<CollectiveRow>& rows) {
+  for (std::size_t i = 0, sends = rows.size(); i < sends; ++i) {
+    if (rows[i].kind == CommKind::kSend) {
+      CollectiveRow received = rows[i];
+      received.kind = CommKind::kRecv;
+      rows.push_back(std::move(received));
+    }
+  }
+}
+
 void check_row(const CollectiveRow& row, const std::string& file, const std::string& where) {
   const auto fail = [&](const char* field, const char* expected, std::string got) {
-    throw et_schema::bad_input(kSummary, {.file = file,
-                                          .field = where.empty() ? field : where + ", " + field,
-                                          .expected = expected,
-                                          .got = std::move(got),
-                                          .hint = kHint});
+    throw bad_input(kSummary, {.file = file,
+                               .field = where.empty() ? field : where + ", " + field,
+                               .expected = expected,
+                               .got = std::move(got),
+                               .hint = kHint});
   };
   if (row.bytes < 0) {
     fail("bytes", "0 or more", fmt::format("{}", row.bytes));
@@ -91,17 +89,17 @@ static void check_record(const JsonField& line, CollectiveRow& row) {
 }
 
 std::string to_json_lines(const std::vector<CollectiveRow>& rows) {
-  std::string out = et_schema::json_lines_header(kFormat, kCollectiveRowsVersion);
+  std::string out = json_lines_header(kFormat, kCollectiveRowsVersion);
   for (const CollectiveRow& row : rows) {
-    out += et_schema::json_line(et_schema::json_of(row));
+    out += json_line(json_of(row));
   }
   return out;
 }
 
 std::vector<CollectiveRow> parse_collective_row_lines(std::string_view text,
                                                       const std::string& file) {
-  return et_schema::read_json_lines<CollectiveRow>(
+  return read_json_lines<CollectiveRow>(
       text, {file, kSummary, kHint}, {"file of collective rows", kFormat, kCollectiveRowsVersion});
 }
 
-}  // namespace understudy::predictor
+}  // namespace understudy::et_schema
