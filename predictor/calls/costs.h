@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/comms.h"
+#include "et_schema/formats/collective_rows/collective_rows.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::predictor {
@@ -50,15 +50,9 @@ struct OperatorCost {
   bool operator==(const OperatorCost&) const = default;
 };
 
-/// One communication of all ranks of a group.
-struct CommCall {
-  CommKind kind = CommKind::kBarrier;
-  std::int64_t bytes = 0;  ///< size by nccl-tests' definition (comm_traits.h, CommBytes)
-  int ranks = 1;           ///< number of the group's ranks
+/// One communication of a simulated job.
+struct CommCall : et_schema::CollectiveCall {
   int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
-  int nodes = 1;           ///< number of nodes that the ranks run on
-  bool on_device = false;  ///< the tensors are on a GPU
-  DType dtype = DType::kFloat32;
   /// all_to_allv only: bytes from rank i to rank j at [i * ranks + j].
   std::vector<std::int64_t> sent_bytes = {};
   /// The recorded call of each rank, in group order; empty if the call is not from programs.

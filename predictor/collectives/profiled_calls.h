@@ -7,7 +7,6 @@
 
 #include "et_schema/formats/kineto/device_timeline.h"
 #include "et_schema/model/comms.h"
-#include "et_schema/model/dtype.h"
 #include "predictor/collectives/rows.h"
 
 namespace understudy::predictor {
@@ -25,15 +24,12 @@ class ProfiledCalls {
   [[nodiscard]] ReadCollectives rows(int ranks_per_node = et_schema::kUsualRanksPerNode) const;
 
  private:
-  struct Call {
-    CommKind kind = CommKind::kAllReduce;
-    DType dtype = DType::kFloat32;
-    std::int64_t bytes = 0;
+  /// A rank's part in a call. `nodes` is known only with the other ranks.
+  struct Call : CollectiveCall {
     std::int64_t start_ns = 0;
     double duration_ns = 0;
   };
   struct Group {
-    std::size_t ranks = 0;                            ///< number of the group's ranks
     std::string file;                                 ///< one of the group's files
     std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, for ranks with profiles
   };

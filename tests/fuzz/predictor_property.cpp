@@ -32,10 +32,8 @@ void check_answers(const CollectiveModels& models) {
   }
   for (std::size_t kind = 0; kind < et_schema::kCommKinds; ++kind) {
     for (const int nodes : {1, 3}) {
-      check_estimate(estimate(models, {.kind = static_cast<et_schema::CommKind>(kind),
-                                       .bytes = 4096,
-                                       .ranks = 6,
-                                       .nodes = nodes}));
+      check_estimate(
+          estimate(models, {{static_cast<et_schema::CommKind>(kind), 4096, 6, nodes, false}}));
     }
   }
 }

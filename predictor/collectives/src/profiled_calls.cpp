@@ -71,10 +71,11 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
     return;
   }
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
-  group.ranks = static_cast<std::size_t>(comm.ranks_in_group);
   group.file = et_schema::file_name(profile.file);
   group.calls[profile.distributed->rank].push_back(
-      {*kind, *dtype, *bytes, event.start_ns, static_cast<double>(event.ns())});
+      {{*kind, *bytes, static_cast<int>(comm.ranks_in_group), 1, true, *dtype},
+       event.start_ns,
+       static_cast<double>(event.ns())});
 }
 
 void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,
@@ -87,11 +88,11 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& 
     nodes.insert(rank / ranks_per_node);
     most = std::max(most, calls.size());
   }
-  if (ranks.size() != group.ranks) {
+  const std::vector<Call>& first = ranks.front();
+  if (ranks.size() != static_cast<std::size_t>(first.front().ranks)) {
     read.left_out["communication of ranks of which some have no profile here"] += most;
     return;
   }
-  const std::vector<Call>& first = ranks.front();
   const bool are_alike = std::ranges::all_of(ranks, [&](const std::vector<Call>& calls) {
     return std::ranges::equal(calls, first, [](const Call& a, const Call& b) {
       return a.kind == b.kind && a.dtype == b.dtype;
@@ -102,16 +103,15 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& 
     return;
   }
   for (std::size_t i = 0; i < first.size(); ++i) {
-    std::int64_t bytes = 0;
+    CollectiveCall call = first[i];
+    call.nodes = static_cast<int>(nodes.size());
     double shortest_ns = std::numeric_limits<double>::infinity();
     for (const std::vector<Call>& calls : ranks) {
-      bytes = std::max(bytes, calls[i].bytes);
+      call.bytes = std::max(call.bytes, calls[i].bytes);
       shortest_ns = std::min(shortest_ns, calls[i].duration_ns);
     }
     if (shortest_ns > 0) {
-      times_ns[{first[i].kind, bytes, static_cast<int>(ranks.size()),
-                static_cast<int>(nodes.size()), true, first[i].dtype}]
-          .push_back(shortest_ns);
+      times_ns[call].push_back(shortest_ns);
     } else {
       ++read.left_out["communication that took no time"];
     }

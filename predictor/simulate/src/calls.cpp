@@ -37,6 +37,7 @@ std::int64_t call_bytes(const Program& program, const Instruction& instruction, 
 }
 
 void describe_tensors(const Program& program, const Instruction& instruction, CommCall& call) {
+  call.on_device = false;
   et_schema::for_each_slot(instruction.args, [&](SlotId id) {
     const Slot& slot = program.slots[id];
     call.dtype = slot.dtype;

@@ -32,8 +32,9 @@ class Listener final : public Costs {
     for (const Instruction* side : call.sides) {
       ns = std::min(ns, side->timing->device_ns);
     }
-    times_ns_[{call.kind, bytes_of(call), call.ranks, call.nodes, true, call.dtype}].push_back(
-        static_cast<double>(ns));
+    CollectiveCall measured = call;
+    measured.bytes = bytes_of(call);
+    times_ns_[measured].push_back(static_cast<double>(ns));
     return known(static_cast<double>(ns), "recorded");
   }
 

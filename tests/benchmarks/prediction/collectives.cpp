@@ -51,15 +51,6 @@ Rows chosen(const Rows& rows, const std::function<bool(const CollectiveRow&)>& i
   return result;
 }
 
-CommCall call_of(const CollectiveRow& row) {
-  return {.kind = row.kind,
-          .bytes = row.bytes,
-          .ranks = row.ranks,
-          .nodes = row.nodes,
-          .on_device = row.on_device,
-          .dtype = row.dtype};
-}
-
 struct Outcome {
   Errors errors;
   /// Share of the measurements inside the 90 % interval.
@@ -94,7 +85,7 @@ void print_title(const std::string& title) {
 Outcome judge_ours(const Rows& train, const Rows& test) {
   const CollectiveModels models = fit_collectives(train);
   const Outcome outcome =
-      judge(test, [&](const CollectiveRow& row) { return estimate(models, call_of(row)); });
+      judge(test, [&](const CollectiveRow& row) { return estimate(models, {row}); });
   const Series& series = models.series.front();
   fmt::print("  (steps of the intervals: {:.3f} between sizes, {:.3f} beyond, {:.3f} of ranks)\n",
              series.size_step, series.end_step, series.rank_step);

@@ -17,7 +17,7 @@ namespace {
 using et_schema::CommKind;
 
 CommCall call_of(CommKind kind, std::int64_t bytes, int ranks, int nodes = 1) {
-  return {.kind = kind, .bytes = bytes, .ranks = ranks, .nodes = nodes, .on_device = true};
+  return {{kind, bytes, ranks, nodes}};
 }
 
 CollectiveModels only_all_reduce() {

@@ -132,7 +132,7 @@ TEST(Recorded, ACallInAGroupOfOneThatLaunchedNothingTakesNoTime) {
   made.comm(CommKind::kAllReduce, {made.cuda(1 << 20)}, 0, 0, true).timing = Timing{.host_ns = 10};
   made.program().profile.emplace();
   const Job job = made.job();
-  CommCall call{.bytes = 1 << 20, .on_device = true};
+  CommCall call{{.bytes = 1 << 20, .ranks = 1}};
   call.sides = {&job.programs[0]->instructions[0]};
   EXPECT_EQ(RecordedCosts(job).of_communication(call).ns, 0);
   call.ranks = 2;  // what more ranks would take was not seen
@@ -211,7 +211,7 @@ TEST(Recorded, ACommunicationThatNobodyWaitedForIsGuessedFromOthersAndSaysSo) {
   made.op("aten::mul_", {x}, {}, {}).timing = Timing{.start_ns = 450, .host_ns = 20};
   made.program().profile.emplace();
   const Job job = made.job();
-  CommCall call{.bytes = 8000, .ranks = 2};
+  CommCall call{{.bytes = 8000}};
   call.sides = {&job.programs[0]->instructions[0]};
   const Estimate estimate = RecordedCosts(job).of_communication(call);
   EXPECT_DOUBLE_EQ(estimate.ns, 600);
