@@ -48,8 +48,7 @@ Json told_by(const std::string& reduce_op, const std::string& why) {
 
 /// Returns "3", the batch's number on its rank; "alone" for a single message; null for a single
 /// collective, or for a message if it is not recorded.
-template <typename Call>
-Json batch_of(const Call& call, std::size_t& batches) {
+Json batch_of(const et_schema::CommInfo& call, std::size_t& batches) {
   if (!call.in_batch) {
     return {};
   }
@@ -155,7 +154,7 @@ Json call_json(const Node& node, const CommCall& call, std::size_t& batches) {
                {"dtype", first == nullptr ? Json() : Json(to_string(first->dtype))},
                {"in_bytes", bytes_of(call.inputs)},
                {"out_bytes", bytes_of(call.outputs)},
-               {"reduce_op", call.reduce_op.empty() ? Json() : Json(call.reduce_op)},
+               {"reduce_op", reduces && !call.reduce_op.empty() ? Json(call.reduce_op) : Json()},
                {"reduce_op_why", reduces ? told_by(call.reduce_op, call.reduce_op_why) : Json()}};
   if (call.kind != et_schema::CommKind::kWait) {
     json["asynchronous"] = !call.is_async ? "not recorded" : *call.is_async ? "yes" : "no";

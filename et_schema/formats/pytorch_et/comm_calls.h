@@ -2,39 +2,27 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "et_schema/model/comms.h"
+#include "et_schema/model/program.h"
 #include "et_schema/model/trace.h"
 
 namespace understudy::et_schema {
 
-/// One communication node, independent of the format's version.
-struct CommCall {
-  CommKind kind = CommKind::kBarrier;
+/// One communication node, independent of the format's version. `group`, `names_group` and `why`
+/// are unset. `reduce_op` is empty for a reduction whose operator is not recorded.
+struct CommCall : CommInfo {
   std::string name;  ///< as recorded ("allreduce_coalesced"); else mapped from the c10d operator
   std::vector<const Tensor*> inputs;  ///< in order; for a wait, the tensor that it names, if any;
                                       ///< empty for barrier
   std::vector<const Tensor*> outputs;
-  std::optional<std::int64_t> seq;  ///< shared by a wait and its collective, and in a batch
-  std::optional<bool> is_p2p;       ///< unset: a wait that does not record it
-  std::optional<bool> in_batch;     ///< as CommInfo::in_batch
-  bool joins_batch = false;         ///< as CommInfo::joins_batch
-  std::string pg_name;              ///< empty: not recorded
+  std::string pg_name;  ///< empty: not recorded
   std::string pg_desc;
-  std::int64_t rank =
-      0;  ///< rank in the group: the root of rooted collectives, the peer of send and recv
-  std::string reduce_op;                ///< as CommInfo::reduce_op; empty: not recorded
-  std::string reduce_op_why;            ///< as CommInfo::reduce_op_why
-  std::vector<std::int64_t> in_splits;  ///< in rows of dimension 0 (elements as recorded)
-  std::vector<std::int64_t> out_splits;
   std::int64_t global_rank_start = -1;
   std::int64_t global_rank_stride = -1;
-  std::int64_t group_size = 0;   ///< 0: not recorded
-  std::optional<bool> is_async;  ///< from the c10d parent, if recorded
-  bool lacks_splits = false;     ///< an all_to_allv whose splits are not in the trace
+  std::int64_t group_size = 0;  ///< 0: not recorded
+  bool lacks_splits = false;    ///< an all_to_allv whose splits are not in the trace
 };
 
 /// The communication of a trace: each record_param_comms, and each c10d node without one below it.

@@ -279,24 +279,15 @@ class Lowering {
     instruction.node_id = trace_.nodes[index].id;
     instruction.thread = trace_.nodes[index].tid;
     instruction.name = call.name;
-    et_schema::CommInfo info;
-    info.kind = call.kind;
+    et_schema::CommInfo info = call;
     info.group = groups_.find(trace_, call, program_.losses);
-    info.root_or_peer = call.rank;
-    if (et_schema::traits(call.kind).reduces) {
-      set_reduce_op(call, info);
+    info.names_group = call.kind == CommKind::kWait && !call.pg_name.empty();
+    if (info.reduce_op.empty()) {
+      assume_reduce_op(info);
     }
-    info.in_splits = call.in_splits;
-    info.out_splits = call.out_splits;
     program_.losses.add(Loss::kAssumedCommunication, call.lacks_splits ? 1 : 0);
-    info.seq = call.seq;
-    info.is_async = call.is_async;
-    info.in_batch = call.in_batch;
-    info.joins_batch = call.joins_batch;
     LifetimeCursor reads(flow_.reads[index]);
     if (call.kind == CommKind::kWait) {
-      info.names_group = !call.pg_name.empty();
-      info.is_p2p = call.is_p2p;
       instruction.args = read_tensors(call.inputs, reads, into);
     } else if (call.kind != CommKind::kBarrier) {
       Argument::List inputs = read_tensors(call.inputs, reads, into);
@@ -308,17 +299,12 @@ class Lowering {
     into.push_back(std::move(instruction));
   }
 
-  void set_reduce_op(const CommCall& call, et_schema::CommInfo& info) {
-    if (!call.reduce_op.empty()) {
-      info.reduce_op = call.reduce_op;
-      info.reduce_op_why = call.reduce_op_why;
-    } else if (const auto asked = reduce_ops_.find(call.kind); asked != reduce_ops_.end()) {
-      info.reduce_op = asked->second;
-      info.reduce_op_why = "--reduce-op";
-    } else {
-      info.reduce_op_why = "assumed";
-      program_.losses.add(Loss::kAssumedReduceOps);
-    }
+  void assume_reduce_op(et_schema::CommInfo& info) {
+    const auto asked = reduce_ops_.find(info.kind);
+    const bool is_asked = asked != reduce_ops_.end();
+    info.reduce_op = is_asked ? asked->second : "sum";
+    info.reduce_op_why = is_asked ? "--reduce-op" : "assumed";
+    program_.losses.add(Loss::kAssumedReduceOps, is_asked ? 0 : 1);
   }
 
   Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,

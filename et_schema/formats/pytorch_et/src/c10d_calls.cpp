@@ -205,7 +205,7 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
   }
   if (known->traits->has_root || is_message(call.kind)) {
     const Value* const rank = first_of(node, ValueKind::kInt);
-    call.rank = rank == nullptr ? 0 : rank->as_int();
+    call.root_or_peer = rank == nullptr ? 0 : rank->as_int();
   }
   // The last text of functional operators is the group's name. Other operators have the group as an
   // object, and those of the first functional namespace have a tag last.
@@ -214,9 +214,6 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
     if (value.is(ValueKind::kString) && !has_tag) {
       call.pg_name = escape_control_characters(value.text());
     }
-  }
-  if (call.kind != CommKind::kWait) {
-    call.is_p2p = is_message(call.kind);
   }
   if (known->traits->reduces) {
     read_reduce_op(call, trace, node);

@@ -139,7 +139,7 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
            fmt::format("{} inputs before \"{}\"", position, quote(name->text())));
     }
     call.name = name->text();
-    call.rank = integer_at(inputs, position - 1, 0);
+    call.root_or_peer = integer_at(inputs, position - 1, 0);
     read_group(call, inputs[position - 2], groups);
     read_sequence(call, inputs[position - kBeforeName]);
     for_each_tensor(inputs.first(position - kBeforeName),
@@ -165,7 +165,7 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
     if (is_message(call.kind) && call.is_p2p) {
       call.in_batch = false;  // find_batches() may set it
     }
-    call.is_p2p = call.is_p2p.value_or(false) || is_message(call.kind);
+    call.is_p2p.reset();
   }
   if (traits(call.kind).reduces) {
     read_reduce_op(call, trace, node);

@@ -42,9 +42,8 @@ TEST(Comms, Torch20AndItsGroupAddress) {
   EXPECT_EQ(call.kind, CommKind::kAllToAllV);
   EXPECT_EQ(call.name, "all_to_allv");
   EXPECT_EQ(call.seq, 149);
-  EXPECT_EQ(call.is_p2p, false);
   EXPECT_EQ(call.pg_name, "94594108284448");
-  EXPECT_EQ(call.rank, 3);
+  EXPECT_EQ(call.root_or_peer, 3);
   EXPECT_EQ(call.in_splits, (std::vector<std::int64_t>{1, 3}));
   EXPECT_EQ(call.out_splits, (std::vector<std::int64_t>{2, 2}));
   EXPECT_EQ(call.group_size, 0);
@@ -81,10 +80,9 @@ TEST(Comms, Torch211WithSequencePair) {
       fmt::format(R"([{}, [33, true], ["3", "tp"], 1, "send", [], [], 4, 2, 8])", kTensor))));
   EXPECT_EQ(call.kind, CommKind::kSend);
   EXPECT_EQ(call.seq, 33);
-  EXPECT_EQ(call.is_p2p, true);
   EXPECT_EQ(call.pg_name, "3");
   EXPECT_EQ(call.pg_desc, "tp");
-  EXPECT_EQ(call.rank, 1);
+  EXPECT_EQ(call.root_or_peer, 1);
   EXPECT_EQ(call.global_rank_start, 4);
   EXPECT_EQ(call.global_rank_stride, 2);
   EXPECT_EQ(call.group_size, 8);
@@ -219,12 +217,11 @@ TEST(Comms, GlooTensorsRootAndPeer) {
   const CommCall gathered = only_call(gather);
   EXPECT_EQ(gathered.outputs.at(0)->tensor_id, 1);
   EXPECT_EQ(gathered.inputs.at(0)->tensor_id, 3);
-  EXPECT_EQ(gathered.rank, 5);
+  EXPECT_EQ(gathered.root_or_peer, 5);
   const Trace send = call_of("c10d::send");
   const CommCall sent = only_call(send);
   EXPECT_EQ(sent.inputs.at(0)->tensor_id, 1);
-  EXPECT_EQ(sent.rank, 5);
-  EXPECT_EQ(sent.is_p2p, true);
+  EXPECT_EQ(sent.root_or_peer, 5);
 }
 
 /// The operator that is read off the last node, a c10d one below two others.
