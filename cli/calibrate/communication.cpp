@@ -52,7 +52,7 @@ nlohmann::ordered_json document_of(const std::vector<CollectiveRow>& rows) {
   for (const auto& [key, of_area] : areas) {
     const auto [least, most] =
         std::ranges::minmax(of_area, {}, [](const CollectiveRow* row) { return row->bytes; });
-    const double factor = value_of(et_schema::traits(most->kind).bus, most->ranks);
+    const double factor = et_schema::bus_factor(most->kind, most->ranks);
     list.push_back({{"name", std::get<0>(key)},
                     {"ranks", most->ranks},
                     {"dtype", std::get<2>(key)},

@@ -38,8 +38,7 @@ constexpr int kNcclTestsVersion = 2;
 
 /// Returns size ÷ time in GB/s (1e9), as seen by a link of the kind's ring.
 double bus_bw(const CollectiveCall& call, const SweptPlace& place) {
-  return static_cast<double>(call.bytes) / place.ns *
-         value_of(et_schema::traits(call.kind).bus, call.ranks);
+  return static_cast<double>(call.bytes) / place.ns * et_schema::bus_factor(call.kind, call.ranks);
 }
 
 SweepJson place_json(const CollectiveCall& call, const std::optional<SweptPlace>& place) {
@@ -142,11 +141,7 @@ SweepJson kind_json(const ReplayArguments& arguments, std::size_t kind, const Sw
 }  // namespace
 
 CommKind swept_kind(const std::string& name) {
-  std::string letters;
-  for (const char c : name) {
-    letters += c >= 'a' && c <= 'z' ? std::string(1, c) : std::string();
-  }
-  const std::optional<CommKind> kind = et_schema::kind_of_measured_name(letters);
+  const std::optional<CommKind> kind = et_schema::kind_of_measured_name(name);
   if (!kind || et_schema::traits(*kind).sizes == et_schema::CommSizes::kNone) {
     throw et_schema::usage_error(
         "not a communication that can be swept",

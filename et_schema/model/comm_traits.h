@@ -52,7 +52,6 @@ enum class BusFactor : std::uint8_t {
   kRing,     ///< (n - 1) / n
   kTwoRings  ///< 2 (n - 1) / n
 };
-[[nodiscard]] double value_of(BusFactor factor, int ranks);
 
 /// How data moves between the ranks, as far as a communication's time depends on it.
 enum class CommPattern : std::uint8_t {
@@ -85,6 +84,9 @@ struct CommTraits {
 
 [[nodiscard]] const CommTraits& traits(CommKind kind);
 
+/// Returns the value of CommTraits::bus.
+[[nodiscard]] double bus_factor(CommKind kind, int ranks);
+
 /// Returns nccl-tests' size of a call with these bytes of inputs and outputs on one rank
 /// (CommTraits::bytes); at most 2^63 - 1.
 [[nodiscard]] std::int64_t size_of_call(CommKind kind, std::int64_t in_bytes,
@@ -98,7 +100,8 @@ struct KnownC10d {
 /// Returns nothing if the operator is unknown.
 [[nodiscard]] std::optional<KnownC10d> find_c10d_name(std::string_view node_name);
 
-/// Returns the kind with this name in CommTraits::measured.
+/// Returns the kind of a name in any tool's spelling ("all_reduce", "AllReduce", "_allgather_base",
+/// "alltoallv"): only letters are compared with CommTraits::measured.
 [[nodiscard]] std::optional<CommKind> kind_of_measured_name(std::string_view name);
 
 /// Returns the kind with this name in record_param_comms.

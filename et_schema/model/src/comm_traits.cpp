@@ -1,10 +1,12 @@
 #include "et_schema/model/comm_traits.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <string>
 
 #include "et_schema/base/enum_names.h"
 #include "et_schema/base/words.h"
@@ -229,9 +231,9 @@ static_assert(is_complete(), "each kind has its row, in the order of CommKind");
 
 }  // namespace
 
-double value_of(BusFactor factor, int ranks) {
+double bus_factor(CommKind kind, int ranks) {
   const double n = std::max(ranks, 1);
-  switch (factor) {
+  switch (traits(kind).bus) {
     case BusFactor::kOnce:
       return 1;
     case BusFactor::kRing:
@@ -290,8 +292,15 @@ std::optional<KnownC10d> find_c10d_name(std::string_view node_name) {
 }
 
 std::optional<CommKind> kind_of_measured_name(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isalpha(letter) != 0) {
+      letters += static_cast<char>(std::tolower(letter));
+    }
+  }
   for (const CommTraits& row : kCommTraits) {
-    if (!name.empty() && std::ranges::find(row.measured, name) != row.measured.end()) {
+    if (!letters.empty() && std::ranges::find(row.measured, letters) != row.measured.end()) {
       return row.kind;
     }
   }

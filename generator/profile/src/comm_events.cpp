@@ -34,13 +34,14 @@ constexpr std::string_view kLabel = "nccl:";
 /// whose name shows neither.
 struct KernelName {
   std::string_view part;
-  std::string_view recorded;
+  CommKind kind;
 };
-constexpr auto kKernelNames = std::to_array<KernelName>({{"AllReduce", "allreduce"},
-                                                         {"ReduceScatter", "_reduce_scatter_base"},
-                                                         {"AllGather", "_allgather_base"},
-                                                         {"Broadcast", "broadcast"},
-                                                         {"Reduce", "reduce"}});
+constexpr auto kKernelNames =
+    std::to_array<KernelName>({{"AllReduce", CommKind::kAllReduce},
+                               {"ReduceScatter", CommKind::kReduceScatterBase},
+                               {"AllGather", CommKind::kAllGatherBase},
+                               {"Broadcast", CommKind::kBroadcast},
+                               {"Reduce", CommKind::kReduce}});
 
 /// Returns "allreduce" for "c10d::allreduce_" and "nccl:all_reduce", "send" for "nccl:send 0->1";
 /// otherwise empty.
@@ -219,7 +220,8 @@ class CommCompleter {
         const auto* const known = std::ranges::find_if(kKernelNames, [&](const KernelName& row) {
           return event.name.find(row.part) != std::string_view::npos;
         });
-        kernels.emplace(event.correlation, known == kKernelNames.end() ? "" : known->recorded);
+        kernels.emplace(event.correlation,
+                        known == kKernelNames.end() ? "" : to_string(known->kind));
       }
     }
     for (std::size_t i = 0; i < profile_.events.size() && !kernels.empty(); ++i) {

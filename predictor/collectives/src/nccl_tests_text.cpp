@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <utility>
@@ -229,8 +230,9 @@ class TextReader {
     }
     const auto most = std::ranges::max_element(
         run.ranks, {}, [](const auto& entry) { return entry.second.size(); });
-    const int ranks = most == run.ranks.end() ? ranks_by_bandwidths(*kind, run.bus_factor)
-                                              : static_cast<int>(most->second.size());
+    const int ranks = most == run.ranks.end()
+                          ? ranks_of_bus_factor(*kind, run.bus_factor).value_or(0)
+                          : static_cast<int>(most->second.size());
     if (ranks == 0) {
       refuse_rows(file_, "the ranks", "lines \"#  Rank 0 …\" before the table", "none");
     }
@@ -243,19 +245,6 @@ class TextReader {
       check_row(row, file_, fmt::format("line {}", run.lines[i]));
       result_.rows.push_back(std::move(row));
     }
-  }
-
-  /// Infers the ranks from bandwidths. Returns 0 if that is impossible.
-  static int ranks_by_bandwidths(CommKind kind, double bus_factor) {
-    switch (et_schema::traits(kind).bus) {
-      case et_schema::BusFactor::kTwoRings:
-        return ranks_of_bus_factor(bus_factor).value_or(0);
-      case et_schema::BusFactor::kRing:
-        return ranks_of_bus_factor(2 * bus_factor).value_or(0);
-      case et_schema::BusFactor::kOnce:
-        break;
-    }
-    return 0;
   }
 
   std::string_view text_;
@@ -278,11 +267,11 @@ std::optional<CommKind> kind_of_program(std::string_view line) {
     return std::nullopt;
   }
   std::size_t begin = end;
-  while (begin > 0 &&
-         ((line[begin - 1] >= 'a' && line[begin - 1] <= 'z') || line[begin - 1] == '_')) {
+  while (begin > 0 && (std::isalpha(static_cast<unsigned char>(line[begin - 1])) != 0 ||
+                       line[begin - 1] == '_')) {
     --begin;
   }
-  return kind_of_tool_name(line.substr(begin, end - begin));
+  return et_schema::kind_of_measured_name(line.substr(begin, end - begin));
 }
 
 ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file) {

@@ -14,27 +14,8 @@
 #include "readers.h"
 
 namespace understudy::predictor {
-namespace {
 
 using et_schema::KinetoComm;
-
-/// Returns nccl-tests' size; for splits that of the larger side. Returns nothing if the profile
-/// does not record the elements.
-std::optional<std::int64_t> bytes_of(const KinetoComm& comm, CommKind kind,
-                                     std::int64_t item_bytes) {
-  std::int64_t in_bytes = 0;
-  std::int64_t out_bytes = 0;
-  if (comm.in_elements < 0 || comm.out_elements < 0 ||
-      __builtin_mul_overflow(comm.in_elements, item_bytes, &in_bytes) ||
-      __builtin_mul_overflow(comm.out_elements, item_bytes, &out_bytes)) {
-    return std::nullopt;
-  }
-  return et_schema::traits(kind).sizes == et_schema::CommSizes::kSplits
-             ? std::max(in_bytes, out_bytes)
-             : et_schema::size_of_call(kind, in_bytes, out_bytes, comm.ranks_in_group);
-}
-
-}  // namespace
 
 void ProfiledCalls::add(const et_schema::Profile& profile) {
   const et_schema::DeviceTimeline device = et_schema::device_timeline(profile);
@@ -65,17 +46,18 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
     ++left_out_["sends and receives of profiles"];
     return;
   }
-  const auto bytes = bytes_of(comm, *kind, et_schema::item_size(*dtype));
+  Call call{{*kind, 0, static_cast<int>(comm.ranks_in_group), 1, true, *dtype},
+            event.start_ns,
+            static_cast<double>(event.ns())};
+  const auto bytes = row_bytes(call, comm.in_elements, comm.out_elements);
   if (!bytes || *bytes == 0 || comm.ranks_in_group < 2) {
     ++left_out_["communication of one rank or without data"];
     return;
   }
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
   group.file = et_schema::file_name(profile.file);
-  group.calls[profile.distributed->rank].push_back(
-      {{*kind, *bytes, static_cast<int>(comm.ranks_in_group), 1, true, *dtype},
-       event.start_ns,
-       static_cast<double>(event.ns())});
+  call.bytes = *bytes;
+  group.calls[profile.distributed->rank].push_back(call);
 }
 
 void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& times_ns,

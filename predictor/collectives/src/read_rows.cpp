@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "et_schema/base/error.h"
@@ -20,38 +20,6 @@ namespace {
 
 using et_schema::JsonField;
 
-std::int64_t multiplied(const JsonField& field, std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (a < 0 || __builtin_mul_overflow(a, b, &product)) {
-    field.fail("a size of 64 bits, 0 or more");
-  }
-  return product;
-}
-
-/// Returns nccl-tests' size of a call, computed from one rank's elements.
-std::int64_t bytes_of(const JsonField& call, CommKind kind, int ranks, std::int64_t item_bytes) {
-  const auto in = call.find("in_msg_size");
-  const auto out = call.find("out_msg_size");
-  if (!in || !out) {
-    return 0;
-  }
-  const std::int64_t in_bytes = multiplied(*in, in->as_int(), item_bytes);
-  const std::int64_t out_bytes = multiplied(*out, out->as_int(), item_bytes);
-  switch (et_schema::traits(kind).bytes) {
-    case et_schema::CommBytes::kInputs:
-      return et_schema::traits(kind).sizes == et_schema::CommSizes::kSplits
-                 ? std::max(in_bytes, out_bytes)
-                 : in_bytes;
-    case et_schema::CommBytes::kOutputs:
-      return out_bytes;
-    case et_schema::CommBytes::kInputsOfAllRanks:
-      return multiplied(*in, in_bytes, ranks);
-    case et_schema::CommBytes::kOutputsOfAllRanks:
-      break;
-  }
-  return multiplied(*out, out_bytes, ranks);
-}
-
 CollectiveCall call_of(const JsonField& call, CommKind kind) {
   CollectiveCall replayed;
   replayed.kind = kind;
@@ -63,7 +31,15 @@ CollectiveCall call_of(const JsonField& call, CommKind kind) {
     }
     replayed.dtype = *type;
   }
-  replayed.bytes = bytes_of(call, kind, replayed.ranks, et_schema::item_size(replayed.dtype));
+  const auto in = call.find("in_msg_size");
+  const auto out = call.find("out_msg_size");
+  if (in && out) {
+    const auto bytes = row_bytes(replayed, in->as_int(), out->as_int());
+    if (!bytes) {
+      in->fail("a size of 64 bits, 0 or more");
+    }
+    replayed.bytes = *bytes;
+  }
   return replayed;
 }
 
@@ -79,7 +55,7 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
       ++read.left_out["computations"];
       continue;
     }
-    const auto kind = kind_of_tool_name(name->as_text());
+    const auto kind = et_schema::kind_of_measured_name(name->as_text());
     if (!kind) {
       ++read.left_out["calls that are no communication: " + et_schema::quote(name->as_text())];
       continue;
@@ -155,8 +131,9 @@ ReadCollectives parse_size_table(std::string_view text, const std::string& file)
     }
   }
   std::ranges::sort(factors);
-  const auto ranks =
-      factors.empty() ? std::nullopt : ranks_of_bus_factor(factors[factors.size() / 2]);
+  const auto ranks = factors.empty()
+                         ? std::nullopt
+                         : ranks_of_bus_factor(CommKind::kAllReduce, factors[factors.size() / 2]);
   if (!ranks) {
     refuse_rows(file, "busbw", "size / time x 2 (n - 1) / n of a whole number of ranks n",
                 "another one");
@@ -206,14 +183,19 @@ void refuse_rows(const std::string& file, std::string field, std::string expecte
                               .hint = "docs/formats.md lists what is read"});
 }
 
-std::optional<CommKind> kind_of_tool_name(std::string_view name) {
-  std::string letters;
-  for (const char c : name) {
-    const auto letter = static_cast<unsigned char>(c);
-    letters +=
-        std::isalpha(letter) != 0 ? std::string(1, static_cast<char>(std::tolower(letter))) : "";
+std::optional<std::int64_t> row_bytes(const CollectiveCall& call, std::int64_t in_elements,
+                                      std::int64_t out_elements) {
+  const std::int64_t item = et_schema::item_size(call.dtype);
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  if (in_elements < 0 || out_elements < 0 || __builtin_mul_overflow(in_elements, item, &in) ||
+      __builtin_mul_overflow(out_elements, item, &out)) {
+    return std::nullopt;
   }
-  return et_schema::kind_of_measured_name(letters);
+  const std::int64_t bytes = et_schema::traits(call.kind).sizes == et_schema::CommSizes::kSplits
+                                 ? std::max(in, out)
+                                 : et_schema::size_of_call(call.kind, in, out, call.ranks);
+  return bytes == std::numeric_limits<std::int64_t>::max() ? std::nullopt : std::optional(bytes);
 }
 
 std::optional<double> number_of(std::string_view text) {
@@ -223,13 +205,15 @@ std::optional<double> number_of(std::string_view text) {
   return is_whole ? std::optional(value) : std::nullopt;
 }
 
-std::optional<int> ranks_of_bus_factor(double factor) {
+std::optional<int> ranks_of_bus_factor(CommKind kind, double factor) {
   constexpr double kMostRanks = 16384;
   constexpr double kTolerance = 0.01;
-  const double n = 2 / (2 - factor);
+  const et_schema::BusFactor bus = et_schema::traits(kind).bus;
+  const double rings = bus == et_schema::BusFactor::kTwoRings ? 2 : 1;
+  const double n = 1 / (1 - factor / rings);
   const double whole = std::round(n);
-  const bool fits =
-      std::isfinite(n) && whole >= 2 && whole <= kMostRanks && std::abs(n / whole - 1) < kTolerance;
+  const bool fits = bus != et_schema::BusFactor::kOnce && std::isfinite(n) && whole >= 2 &&
+                    whole <= kMostRanks && std::abs(n / whole - 1) < kTolerance;
   return fits ? std::optional(static_cast<int>(whole)) : std::nullopt;
 }
 

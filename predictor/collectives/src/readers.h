@@ -16,16 +16,18 @@ inline constexpr double kNsPerUs = 1e3;
 [[noreturn]] void refuse_rows(const std::string& file, std::string field, std::string expected,
                               std::string got);
 
-/// Returns the kind of a name in any tool's spelling ("all_reduce", "AllReduce", "_allgather_base",
-/// "alltoallv"). Only letters are compared.
-[[nodiscard]] std::optional<CommKind> kind_of_tool_name(std::string_view name);
+/// Returns a row's size: nccl-tests' size of a call with these elements on one rank; with splits
+/// the larger side's. Returns nothing for negative numbers and for sizes beyond 64 bits.
+[[nodiscard]] std::optional<std::int64_t> row_bytes(const CollectiveCall& call,
+                                                    std::int64_t in_elements,
+                                                    std::int64_t out_elements);
 
 /// Parses the whole text as a number.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
 
-/// Returns the number of ranks n of an all-reduce with bus / algorithm bandwidth = 2 (n - 1) / n =
-/// `factor`. Returns nothing unless a whole number matches within 1 %.
-[[nodiscard]] std::optional<int> ranks_of_bus_factor(double factor);
+/// Returns the number of ranks with this ratio of bus to algorithm bandwidth. Returns nothing if it
+/// does not depend on the ranks, or unless a whole number matches within 1 %.
+[[nodiscard]] std::optional<int> ranks_of_bus_factor(CommKind kind, double factor);
 
 /// Returns the kind of an nccl-tests program that the text names ("build/all_reduce_perf").
 [[nodiscard]] std::optional<CommKind> kind_of_program(std::string_view line);

@@ -66,7 +66,7 @@ Traffic traffic_of(CommKind kind, double bytes, int ranks) {
   const double steps = et_schema::is_message(kind) ? 1 : phases_of(kind) * depth;
   const double size = has_bytes(kind) ? bytes : 0;
   return {.steps = steps,
-          .link_bytes = size * et_schema::value_of(traits.bus, ranks),
+          .link_bytes = size * et_schema::bus_factor(kind, ranks),
           .reduced_bytes = traits.reduces ? size * (n - 1) / n : 0};
 }
 

@@ -13,8 +13,7 @@ namespace understudy::predictor {
 
 Estimate ScaledCommunication::of_communication(const CommCall& call) const {
   const int seen_ranks = call.recorded_ranks;
-  const et_schema::BusFactor bus = et_schema::traits(call.kind).bus;
-  const double seen = et_schema::value_of(bus, seen_ranks);
+  const double seen = et_schema::bus_factor(call.kind, seen_ranks);
   if (seen <= 0 || (seen_ranks < 2 && call.ranks > 1)) {
     throw et_schema::usage_error(
         "a job of one rank does not show what its communication takes",
@@ -30,7 +29,7 @@ Estimate ScaledCommunication::of_communication(const CommCall& call) const {
   const auto bytes = static_cast<double>(call.bytes);
   const Traffic before = traffic_of(call.kind, bytes, seen_ranks);
   const double longer = traffic_of(call.kind, bytes, call.ranks).steps / before.steps;
-  const double larger = et_schema::value_of(bus, call.ranks) / seen;
+  const double larger = et_schema::bus_factor(call.kind, call.ranks) / seen;
   const auto factor = [&](double step_ns) {
     const double latency_ns = step_ns * before.steps;
     const double share = latency_ns / (latency_ns + kAssumedNsPerByte * before.link_bytes);

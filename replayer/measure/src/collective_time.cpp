@@ -124,7 +124,7 @@ std::vector<et_schema::CollectiveTime> CollectiveTimes::rows() const {
     row.median_us = microseconds(entry.seconds);
     if (median && *median > 0 && row.bytes > 0) {
       row.algbw_gb_per_s = static_cast<double>(row.bytes) / *median / kGiga;
-      row.busbw_gb_per_s = *row.algbw_gb_per_s * value_of(traits(entry.kind).bus, entry.group_size);
+      row.busbw_gb_per_s = *row.algbw_gb_per_s * bus_factor(entry.kind, entry.group_size);
     }
     rows.push_back(std::move(row));
   }

@@ -275,10 +275,10 @@ TEST(ReadRows, TablesOfSizesTellTheirRanks) {
   EXPECT_EQ(read.rows[1], (CollectiveRow{CommKind::kAllReduce, 2097152, 4, 1, true, DType::kFloat32,
                                          70000, 0, 1, "a100_4.txt"}));
   for (int n = 2; n <= 64; ++n) {
-    EXPECT_EQ(ranks_of_bus_factor(2.0 * (n - 1) / n), n);
+    EXPECT_EQ(ranks_of_bus_factor(CommKind::kAllReduce, 2.0 * (n - 1) / n), n);
   }
-  EXPECT_FALSE(ranks_of_bus_factor(2));
-  EXPECT_FALSE(ranks_of_bus_factor(0.2));
+  EXPECT_FALSE(ranks_of_bus_factor(CommKind::kAllReduce, 2));
+  EXPECT_FALSE(ranks_of_bus_factor(CommKind::kAllReduce, 0.2));
 }
 
 TEST(ReadRows, TablesOfSizesAreRefusedByLine) {
