@@ -100,19 +100,14 @@ void for_each_tensor(std::span<const Value> values, Visitor&& visit) {
   }
 }
 
-/// Attributes of a record_param_comms node, written since schema 1.1.0.
+/// Metadata of a communication, in a trace since schema 1.1.0. -1 and empty: not recorded.
 struct CommAttributes {
-  std::string_view collective_name;
-  std::string_view dtype;  ///< "Float", "Long", "Byte"
-  std::int64_t in_msg_nelems = 0;
-  std::int64_t out_msg_nelems = 0;
-  std::string_view in_split_size;  ///< "[1, 2]"
-  std::string_view out_split_size;
+  std::string_view name;   ///< as in record_param_comms: "allreduce"
+  std::string_view group;  ///< the group's name
+  std::string_view group_description;
+  std::int64_t ranks_in_group = -1;
   std::int64_t global_rank_start = -1;
   std::int64_t global_rank_stride = -1;
-  std::string_view pg_name;
-  std::string_view pg_desc;
-  std::int64_t pg_size = 0;
 };
 
 /// RecordScope of PyTorch; other numbers are kept as they are.

@@ -83,23 +83,17 @@ struct KinetoEvent {
 /// Additional details to read. Each level includes the levels before it.
 enum class KinetoDetail : std::uint8_t { kTimes, kShapes, kArguments };
 
-/// Communication metadata of a kernel or a host's record_param_comms. -1 and empty: not recorded.
-struct KinetoComm {
-  std::size_t event = 0;             ///< position in Profile::events
-  std::string_view name;             ///< "Collective name", as in record_param_comms: "allreduce"
-  std::string_view dtype;            ///< "Float"
-  std::int64_t in_elements = -1;     ///< "In msg nelems"
-  std::int64_t out_elements = -1;    ///< "Out msg nelems"
-  std::int64_t ranks_in_group = -1;  ///< "Group size"
-  std::string_view group;            ///< "Process Group Name"
-  std::string_view ranks;            ///< "Process Group Ranks": "[0, 1]", truncated after 30 ranks
-  std::string_view group_description;    ///< "Process Group Description"
-  std::string_view in_splits;            ///< "In split size": "[1, 2]"
-  std::string_view out_splits;           ///< "Out split size"
-  std::int64_t global_rank_start = -1;   ///< "Global rank start"
-  std::int64_t global_rank_stride = -1;  ///< "Global rank stride"
-  std::int64_t rank = -1;      ///< "Rank" in the group: the root, or the peer of a message
-  std::int64_t sequence = -1;  ///< "Seq", which a wait shares with its collective
+/// Metadata of a kernel that communicates, or of a host's record_param_comms.
+struct KinetoComm : CommAttributes {
+  std::size_t event = 0;           ///< position in Profile::events
+  std::string_view dtype;          ///< "Float"
+  std::int64_t in_elements = -1;   ///< "In msg nelems"
+  std::int64_t out_elements = -1;  ///< "Out msg nelems"
+  std::string_view ranks;          ///< "Process Group Ranks": "[0, 1]", truncated after 30 ranks
+  std::string_view in_splits;      ///< "In split size": "[1, 2]"
+  std::string_view out_splits;     ///< "Out split size"
+  std::int64_t rank = -1;          ///< "Rank" in the group: the root, or the peer of a message
+  std::int64_t sequence = -1;      ///< "Seq", which a wait shares with its collective
 };
 
 /// An allocation, or a free if `bytes` is negative, recorded with profile_memory.

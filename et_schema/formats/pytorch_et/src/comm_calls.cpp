@@ -101,10 +101,10 @@ void read_attributes(CommCall& call, const CommAttributes& attributes) {
       field = told;
     }
   };
-  fill(call.name, call.name.empty(), attributes.collective_name);
-  fill(call.pg_name, call.pg_name.empty(), attributes.pg_name);
-  fill(call.pg_desc, call.pg_desc.empty(), attributes.pg_desc);
-  fill(call.group_size, call.group_size == 0, attributes.pg_size);
+  fill(call.name, call.name.empty(), attributes.name);
+  fill(call.pg_name, call.pg_name.empty(), attributes.group);
+  fill(call.pg_desc, call.pg_desc.empty(), attributes.group_description);
+  fill(call.group_size, call.group_size == 0, std::max<std::int64_t>(attributes.ranks_in_group, 0));
   fill(call.global_rank_start, call.global_rank_start < 0, attributes.global_rank_start);
   fill(call.global_rank_stride, call.global_rank_stride < 0, attributes.global_rank_stride);
 }

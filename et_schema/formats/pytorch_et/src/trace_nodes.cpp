@@ -94,18 +94,13 @@ constexpr NamedField<Node, std::string_view> kTextFields[] = {
     {"tensor_range", &Node::tensor_range}};
 
 constexpr NamedField<CommAttributes, std::int64_t> kCommNumbers[] = {
-    {"in_msg_nelems", &CommAttributes::in_msg_nelems},
-    {"out_msg_nelems", &CommAttributes::out_msg_nelems},
     {"global_rank_start", &CommAttributes::global_rank_start},
     {"global_rank_stride", &CommAttributes::global_rank_stride},
-    {"pg_size", &CommAttributes::pg_size}};
+    {"pg_size", &CommAttributes::ranks_in_group}};
 constexpr NamedField<CommAttributes, std::string_view> kCommTexts[] = {
-    {"collective_name", &CommAttributes::collective_name},
-    {"dtype", &CommAttributes::dtype},
-    {"in_split_size", &CommAttributes::in_split_size},
-    {"out_split_size", &CommAttributes::out_split_size},
-    {"pg_name", &CommAttributes::pg_name},
-    {"pg_desc", &CommAttributes::pg_desc}};
+    {"collective_name", &CommAttributes::name},
+    {"pg_name", &CommAttributes::group},
+    {"pg_desc", &CommAttributes::group_description}};
 
 }  // namespace
 

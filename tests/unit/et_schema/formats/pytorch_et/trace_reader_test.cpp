@@ -74,10 +74,6 @@ TEST(TraceReader, CommunicationAttributes) {
        .name = "record_param_comms",
        .attributes = R"(, {"name": "collective_name", "type": "string", "value": "allreduce"})"
                      R"(, {"name": "dtype", "type": "string", "value": "Float"})"
-                     R"(, {"name": "in_msg_nelems", "type": "uint64", "value": 8})"
-                     R"(, {"name": "out_msg_nelems", "type": "uint64", "value": 9})"
-                     R"(, {"name": "in_split_size", "type": "string", "value": "[1]"})"
-                     R"(, {"name": "out_split_size", "type": "string", "value": "[2]"})"
                      R"(, {"name": "global_rank_start", "type": "uint64", "value": 4})"
                      R"(, {"name": "global_rank_stride", "type": "uint64", "value": 2})"
                      R"(, {"name": "pg_name", "type": "string", "value": "tp"})"
@@ -85,17 +81,12 @@ TEST(TraceReader, CommunicationAttributes) {
                      R"(, {"name": "pg_size", "type": "uint64", "value": 16})"}));
   ASSERT_NE(trace.nodes[2].comm, nullptr);
   const CommAttributes& comm = *trace.nodes[2].comm;
-  EXPECT_EQ(comm.collective_name, "allreduce");
-  EXPECT_EQ(comm.dtype, "Float");
-  EXPECT_EQ(comm.in_msg_nelems, 8);
-  EXPECT_EQ(comm.out_msg_nelems, 9);
-  EXPECT_EQ(comm.in_split_size, "[1]");
-  EXPECT_EQ(comm.out_split_size, "[2]");
+  EXPECT_EQ(comm.name, "allreduce");
   EXPECT_EQ(comm.global_rank_start, 4);
   EXPECT_EQ(comm.global_rank_stride, 2);
-  EXPECT_EQ(comm.pg_name, "tp");
-  EXPECT_EQ(comm.pg_desc, "d");
-  EXPECT_EQ(comm.pg_size, 16);
+  EXPECT_EQ(comm.group, "tp");
+  EXPECT_EQ(comm.group_description, "d");
+  EXPECT_EQ(comm.ranks_in_group, 16);
   EXPECT_EQ(classify(trace.nodes[2]), NodeClass::kCommunication);
 }
 
