@@ -22,7 +22,7 @@ using et_schema::Program;
 /// Costs of communication only.
 class CommCosts final : public predictor::Costs {
  public:
-  explicit CommCosts(std::function<predictor::Estimate(const predictor::CommCall&)> communication)
+  explicit CommCosts(std::function<predictor::Estimate(const predictor::GroupComm&)> communication)
       : communication_(std::move(communication)) {}
 
   [[nodiscard]] predictor::OperatorCost of_operator(const Program&,
@@ -33,12 +33,12 @@ class CommCosts final : public predictor::Costs {
     return {};
   }
   [[nodiscard]] predictor::Estimate of_communication(
-      const predictor::CommCall& call) const override {
+      const predictor::GroupComm& call) const override {
     return communication_(call);
   }
 
  private:
-  std::function<predictor::Estimate(const predictor::CommCall&)> communication_;
+  std::function<predictor::Estimate(const predictor::GroupComm&)> communication_;
 };
 
 /// Returns the cost of each instruction's communication.

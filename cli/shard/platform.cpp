@@ -142,7 +142,7 @@ predictor::ShardCosts ShardPlatform::costs() const {
     costs.all_to_all = published_all_to_all;
     return costs;
   }
-  predictor::CommCall call;
+  predictor::GroupComm call;
   call.kind = et_schema::CommKind::kAllToAll;
   call.nodes = nodes_;
   call.on_device = has_gpus(collectives_);

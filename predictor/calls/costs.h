@@ -51,7 +51,7 @@ struct OperatorCost {
 };
 
 /// One communication of a simulated job.
-struct CommCall : et_schema::CollectiveCall {
+struct GroupComm : et_schema::CollectiveCall {
   int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
   /// all_to_allv only: bytes from rank i to rank j at [i * ranks + j].
   std::vector<std::int64_t> sent_bytes = {};
@@ -72,7 +72,7 @@ class Costs {
   [[nodiscard]] virtual OperatorCost of_operator(const Program& program,
                                                  const Instruction& instruction) const = 0;
   /// Returns the time from the arrival of the last rank to the end.
-  [[nodiscard]] virtual Estimate of_communication(const CommCall& call) const = 0;
+  [[nodiscard]] virtual Estimate of_communication(const GroupComm& call) const = 0;
   /// Returns the host time between the previous instruction on the same thread and `instruction`.
   [[nodiscard]] virtual Estimate of_gap(const Program& program,
                                         const Instruction& instruction) const = 0;

@@ -55,7 +55,7 @@ struct CollectiveModels {
 /// - on several nodes: the larger of the time within a node (node_level) and on the network between
 ///   nodes (extrapolated); without a network, as if all ranks were on one node (not `modelled`).
 /// Throws Error (usage) if the platform has no rows.
-[[nodiscard]] Estimate estimate(const CollectiveModels& models, const CommCall& call);
+[[nodiscard]] Estimate estimate(const CollectiveModels& models, const GroupComm& call);
 
 /// Writes the section `collectives` of a platform file (docs/formats.md): one JSON object.
 [[nodiscard]] std::string to_json(const CollectiveModels& models);

@@ -32,7 +32,7 @@ struct PlatformDevice {
 
 /// Costs from other sections. For an empty part, PlatformCosts uses its default.
 struct CostParts {
-  std::function<Estimate(const CommCall&)> communication = {};
+  std::function<Estimate(const GroupComm&)> communication = {};
   std::function<Estimate(const Program&, const Instruction&)> gap = {};
   /// Time of an operator's page faults on a host. Measured calls have none, because their results
   /// reuse the previous call's memory. If empty, page faults take no time.
@@ -51,7 +51,7 @@ class PlatformCosts final : public Costs {
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }

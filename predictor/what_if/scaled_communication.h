@@ -4,8 +4,8 @@
 
 namespace understudy::predictor {
 
-/// Scales communication times recorded on some ranks (CommCall::recorded_ranks) to other numbers of
-/// ranks on the same network: latency grows with the steps, the rest with the link bytes
+/// Scales communication times recorded on some ranks (GroupComm::recorded_ranks) to other numbers
+/// of ranks on the same network: latency grows with the steps, the rest with the link bytes
 /// (collectives/traffic.h). The interval accounts for other networks. Throws Error (usage) if only
 /// one rank was recorded.
 class ScaledCommunication final : public Costs {
@@ -17,7 +17,7 @@ class ScaledCommunication final : public Costs {
                                          const Instruction& instruction) const override {
     return costs_.of_operator(program, instruction);
   }
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override {
     return costs_.of_gap(program, instruction);

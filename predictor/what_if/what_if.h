@@ -55,7 +55,7 @@ class WhatIfCosts final : public Costs {
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override;
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
   [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;

@@ -38,7 +38,7 @@ class FlatCosts final : public Costs {
     const auto skew = static_cast<double>(program.instructions.size() % 16);
     return {known(20'000, "flat"), known(15'000 + 1'000 * skew, "flat"), 1};
   }
-  [[nodiscard]] Estimate of_communication(const CommCall&) const override {
+  [[nodiscard]] Estimate of_communication(const GroupComm&) const override {
     return known(10'000, "flat");
   }
   [[nodiscard]] Estimate of_gap(const Program&, const Instruction&) const override {

@@ -275,7 +275,7 @@ CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows) {
   return models;
 }
 
-Estimate estimate(const CollectiveModels& models, const CommCall& call) {
+Estimate estimate(const CollectiveModels& models, const GroupComm& call) {
   if (is_free(call.kind)) {
     return known(0, "no communication");
   }

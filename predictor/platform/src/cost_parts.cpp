@@ -53,7 +53,7 @@ std::optional<double> page_fault_ns(const Platform& platform) {
 CostParts cost_parts(const Platform& platform) {
   CostParts parts;
   if (auto collectives = section_of(platform, "collectives", collectives_from_json)) {
-    parts.communication = [collectives](const CommCall& call) {
+    parts.communication = [collectives](const GroupComm& call) {
       return estimate(*collectives, call);
     };
   }

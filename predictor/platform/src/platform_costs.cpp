@@ -226,7 +226,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
                                 : unmodelled(kUnknownGapNs, "no model of the host");
 }
 
-Estimate PlatformCosts::of_communication(const CommCall& call) const {
+Estimate PlatformCosts::of_communication(const GroupComm& call) const {
   if (parts_.communication) {
     return parts_.communication(call);
   }

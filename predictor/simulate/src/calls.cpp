@@ -36,7 +36,7 @@ std::int64_t call_bytes(const Program& program, const Instruction& instruction, 
                                  static_cast<std::int64_t>(ranks));
 }
 
-void describe_tensors(const Program& program, const Instruction& instruction, CommCall& call) {
+void describe_tensors(const Program& program, const Instruction& instruction, GroupComm& call) {
   call.on_device = false;
   et_schema::for_each_slot(instruction.args, [&](SlotId id) {
     const Slot& slot = program.slots[id];
@@ -62,10 +62,10 @@ std::vector<std::int64_t> split_bytes(const Program& program, const Instruction&
 
 }  // namespace
 
-CommCall comm_call(const Job& job, const std::vector<int>& ranks,
-                   const std::vector<const Program*>& programs,
-                   std::vector<const Instruction*> sides) {
-  CommCall call;
+GroupComm comm_call(const Job& job, const std::vector<int>& ranks,
+                    const std::vector<const Program*>& programs,
+                    std::vector<const Instruction*> sides) {
+  GroupComm call;
   call.kind = sides.front()->comm->kind;
   call.ranks = static_cast<int>(ranks.size());
   std::set<int> nodes;

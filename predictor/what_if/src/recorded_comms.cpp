@@ -23,7 +23,7 @@ class Listener final : public Costs {
     return {};
   }
 
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override {
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override {
     if (const char* reason = why_not(call)) {
       ++heard_.left_out[reason];
       return {};
@@ -45,14 +45,14 @@ class Listener final : public Costs {
   }
 
  private:
-  static std::int64_t bytes_of(const CommCall& call) {
+  static std::int64_t bytes_of(const GroupComm& call) {
     return call.sent_bytes.empty()
                ? call.bytes
                : static_cast<std::int64_t>(equal_parts_bytes(call.sent_bytes, call.ranks));
   }
 
   /// Returns why a call is no measurement; null if it is one.
-  static const char* why_not(const CommCall& call) {
+  static const char* why_not(const GroupComm& call) {
     if (call.ranks < 2 || bytes_of(call) <= 0) {
       return "communication of one rank or without data";
     }

@@ -102,7 +102,7 @@ std::optional<Estimate> RecordedCosts::of_end(const Program& program) const {
 
 /// Returns the shortest recorded time of all ranks: the rank that joined last did not wait for
 /// others. If no time was recorded, estimates from the bytes.
-Estimate RecordedCosts::of_communication(const CommCall& call) const {
+Estimate RecordedCosts::of_communication(const GroupComm& call) const {
   std::optional<double> least_ns;
   for (const Instruction* side : call.sides) {
     const auto found = communications_.find(side);

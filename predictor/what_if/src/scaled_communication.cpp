@@ -11,7 +11,7 @@
 
 namespace understudy::predictor {
 
-Estimate ScaledCommunication::of_communication(const CommCall& call) const {
+Estimate ScaledCommunication::of_communication(const GroupComm& call) const {
   const int seen_ranks = call.recorded_ranks;
   const double seen = et_schema::bus_factor(call.kind, seen_ranks);
   if (seen <= 0 || (seen_ranks < 2 && call.ranks > 1)) {

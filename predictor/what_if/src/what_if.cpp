@@ -199,7 +199,7 @@ OperatorCost WhatIfCosts::of_operator(const Program& program,
   return played.cost;
 }
 
-Estimate WhatIfCosts::of_communication(const CommCall& call) const {
+Estimate WhatIfCosts::of_communication(const GroupComm& call) const {
   Estimate estimate = costs_.of_communication(call);
   for (const WhatIf& question : questions_) {
     if (is_about_call(question, call.kind)) {

@@ -16,7 +16,7 @@ namespace {
 
 using et_schema::CommKind;
 
-CommCall call_of(CommKind kind, std::int64_t bytes, int ranks, int nodes = 1) {
+GroupComm call_of(CommKind kind, std::int64_t bytes, int ranks, int nodes = 1) {
   return {{kind, bytes, ranks, nodes}};
 }
 
@@ -61,7 +61,7 @@ TEST(CollectiveModels, ADerivedKindSaysWhatItComesFrom) {
 
 TEST(CollectiveModels, SplitsTakeWhatTheBusiestLinkTakes) {
   const CollectiveModels models = fit_collectives(exact_rows(CommKind::kAllToAll, {2, 4}));
-  CommCall call = call_of(CommKind::kAllToAllV, 1 << 20, 2);
+  GroupComm call = call_of(CommKind::kAllToAllV, 1 << 20, 2);
   call.sent_bytes = {500, 3 << 20, 1 << 20, 7};
   const Estimate answer = estimate(models, call);
   EXPECT_TRUE(answer.modelled);
@@ -105,7 +105,7 @@ TEST(CollectiveModels, SeveralNodesAreBoundByTheNetworkBetweenThem) {
 /// 10 us a step on 8 ranks of a node; nobody sends 1,024 messages one after the other.
 TEST(CollectiveModels, SmallMessagesGrowWithTheLogarithmOfTheRanks) {
   CollectiveModels models = only_all_reduce();
-  const CommCall call = call_of(CommKind::kAllReduce, 4096, 1024, 128);
+  const GroupComm call = call_of(CommKind::kAllReduce, 4096, 1024, 128);
   const double node_ns = exact_row(CommKind::kAllReduce, 4096, 8).median_ns;
   EXPECT_NEAR(estimate(models, call).ns, node_ns * 10 / 3, 0.1 * node_ns) << "as on one node";
   models.platforms[0].between_nodes = NodeNetwork{20000, 0.1, 0.1};
@@ -128,7 +128,7 @@ TEST(CollectiveModels, NodesWithoutANetworkAreABound) {
 }
 
 TEST(CollectiveModels, HostsAreNotGpus) {
-  CommCall call = call_of(CommKind::kAllReduce, 1 << 20, 4);
+  GroupComm call = call_of(CommKind::kAllReduce, 1 << 20, 4);
   call.on_device = false;
   const Estimate answer = estimate(only_all_reduce(), call);
   EXPECT_FALSE(answer.modelled);
@@ -136,7 +136,7 @@ TEST(CollectiveModels, HostsAreNotGpus) {
 }
 
 TEST(CollectiveModels, AnotherElementTypeWidensAReduction) {
-  CommCall call = call_of(CommKind::kAllReduce, 1 << 20, 4);
+  GroupComm call = call_of(CommKind::kAllReduce, 1 << 20, 4);
   call.dtype = et_schema::DType::kBFloat16;
   const Estimate answer = estimate(only_all_reduce(), call);
   EXPECT_GT(answer.high_ns / answer.ns, 1.2);
@@ -147,7 +147,7 @@ TEST(CollectiveModels, AnotherElementTypeWidensAReduction) {
 TEST(CollectiveModels, OneSizeDoesNotTellWhatAByteTakes) {
   std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {4});
   rows.push_back(exact_row(CommKind::kAllToAll, 192, 4));
-  const CommCall large = call_of(CommKind::kAllToAll, 1 << 28, 4);
+  const GroupComm large = call_of(CommKind::kAllToAll, 1 << 28, 4);
   const Estimate answer = estimate(fit_collectives(rows), large);
   EXPECT_NEAR(answer.ns / exact_row(CommKind::kAllToAll, 1 << 28, 4).median_ns, 1, 0.05);
   EXPECT_EQ(answer.model, "as others move bytes: alpha_beta+residual");
@@ -170,7 +170,7 @@ TEST(CollectiveModels, ASeriesNearTheSizeIsBetterThanOneOfTheElementType) {
   small.median_ns *= 3;
   rows.push_back(small);
   const CollectiveModels models = fit_collectives(rows);
-  CommCall call = call_of(CommKind::kAllReduce, 192, 4);
+  GroupComm call = call_of(CommKind::kAllReduce, 192, 4);
   call.dtype = et_schema::DType::kInt64;
   EXPECT_NEAR(estimate(models, call).ns / small.median_ns, 1, 1e-9);
   call.bytes = 1 << 20;

@@ -74,13 +74,13 @@ class Asked final : public Costs {
     operators.push_back(&instruction);
     return {};
   }
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override {
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override {
     calls.push_back(call);
     return {};
   }
   [[nodiscard]] Estimate of_gap(const Program&, const Instruction&) const override { return {}; }
   mutable std::vector<const Instruction*> operators;
-  mutable std::vector<CommCall> calls;
+  mutable std::vector<GroupComm> calls;
 };
 
 TEST(Defects, CostsAreThoseOfTheProgramsOwnShapes) {

@@ -139,7 +139,7 @@ class HandMade final : public Costs {
             known(static_cast<double>(times.device_ns), "made"),
             times.launches == 0 && times.device_ns > 0 ? 1 : times.launches};
   }
-  [[nodiscard]] Estimate of_communication(const CommCall& call) const override {
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override {
     return known(static_cast<double>(moving_.at(call.sides.front()->node_id)), "made");
   }
   [[nodiscard]] Estimate of_gap(const Program&, const Instruction& instruction) const override {

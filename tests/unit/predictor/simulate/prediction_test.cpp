@@ -161,7 +161,7 @@ TEST(Predictions, NameWhatHasNoModel) {
       cost.host.modelled = at.name != "my::op";
       return cost;
     }
-    [[nodiscard]] Estimate of_communication(const CommCall&) const override { return {}; }
+    [[nodiscard]] Estimate of_communication(const GroupComm&) const override { return {}; }
     [[nodiscard]] Estimate of_gap(const et_schema::Program&,
                                   const et_schema::Instruction&) const override {
       return {};

@@ -117,7 +117,7 @@ TEST(Recorded, ACollectiveTakesWhatItsLastRankTook) {
     made.program().profile.emplace();
   }
   const Job job = made.job();
-  CommCall call;
+  GroupComm call;
   for (const auto* program : job.programs) {
     call.sides.push_back(&program->instructions[0]);
   }
@@ -132,7 +132,7 @@ TEST(Recorded, ACallInAGroupOfOneThatLaunchedNothingTakesNoTime) {
   made.comm(CommKind::kAllReduce, {made.cuda(1 << 20)}, 0, 0, true).timing = Timing{.host_ns = 10};
   made.program().profile.emplace();
   const Job job = made.job();
-  CommCall call{{.bytes = 1 << 20, .ranks = 1}};
+  GroupComm call{{.bytes = 1 << 20, .ranks = 1}};
   call.sides = {&job.programs[0]->instructions[0]};
   EXPECT_EQ(RecordedCosts(job).of_communication(call).ns, 0);
   call.ranks = 2;  // what more ranks would take was not seen
@@ -153,7 +153,7 @@ TEST(Recorded, OnACpuTheLastRankShowsWhatACommunicationTakes) {
   const Job job = made.job();
   const RecordedCosts costs(job);
   EXPECT_EQ(costs.of_gap(*job.programs[0], job.programs[0]->instructions[1]).ns, 0);
-  CommCall call;
+  GroupComm call;
   call.sides = {&job.programs[0]->instructions[0], &job.programs[1]->instructions[0]};
   EXPECT_EQ(costs.of_communication(call).ns, 300);
 }
@@ -175,7 +175,7 @@ TEST(Recorded, ASynchronousCallsRecordedWaitIsTimeOfItsCommunication) {
   const Job job = made.job();
   const RecordedCosts costs(job);
   EXPECT_EQ(costs.of_operator(*job.programs[0], job.programs[0]->instructions[1]).host.ns, 0);
-  CommCall call;
+  GroupComm call;
   call.sides = {&job.programs[0]->instructions[0], &job.programs[1]->instructions[0]};
   EXPECT_EQ(costs.of_communication(call).ns, 350);
   const Simulation simulation = simulate(job, costs, round_times());
@@ -196,7 +196,7 @@ TEST(Recorded, TheWaitOfAnotherCallIsNotASynchronousCalls) {
   const Job job = made.job();
   const RecordedCosts costs(job);
   EXPECT_EQ(costs.of_operator(*job.programs[0], job.programs[0]->instructions[1]).host.ns, 300);
-  CommCall alone;
+  GroupComm alone;
   alone.sides = {&job.programs[0]->instructions[0]};
   EXPECT_EQ(costs.of_communication(alone).ns, 50);
 }
@@ -211,7 +211,7 @@ TEST(Recorded, ACommunicationThatNobodyWaitedForIsGuessedFromOthersAndSaysSo) {
   made.op("aten::mul_", {x}, {}, {}).timing = Timing{.start_ns = 450, .host_ns = 20};
   made.program().profile.emplace();
   const Job job = made.job();
-  CommCall call{{.bytes = 8000}};
+  GroupComm call{{.bytes = 8000}};
   call.sides = {&job.programs[0]->instructions[0]};
   const Estimate estimate = RecordedCosts(job).of_communication(call);
   EXPECT_DOUBLE_EQ(estimate.ns, 600);
