@@ -563,7 +563,7 @@ TEST(TraceOfProfile, GlooCommunicatesByItsOperators) {
   const auto calls = et_schema::communication_calls(trace);
   ASSERT_EQ(calls.size(), 2U);
   const et_schema::CommCall& broadcast = calls.begin()->second;
-  EXPECT_EQ(broadcast.rank, 1);
+  EXPECT_EQ(broadcast.root_or_peer, 1);
   EXPECT_EQ(broadcast.inputs.at(0)->numel, 32);
   const et_schema::CommCall& gather = calls.rbegin()->second;
   EXPECT_EQ(gather.inputs.size(), 1U);
