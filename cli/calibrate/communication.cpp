@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "cli/common/stop_signals.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/collective_rows/collective_rows.h"
 #include "et_schema/model/comm_traits.h"
@@ -70,7 +70,8 @@ pages::Page communication_page(const std::string& path, const std::vector<Collec
   constexpr double kUsPerNs = 1e-3;
   const nlohmann::ordered_json document = document_of(rows);
   pages::Page page;
-  page.title = fmt::format("{}: {} rows of communication", path, with_commas(rows.size()));
+  page.title =
+      fmt::format("{}: {} rows of communication", path, et_schema::with_commas(rows.size()));
   page.sections = {
       {"communication",
        "Communication",

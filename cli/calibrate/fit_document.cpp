@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 #include "fit_files.h"
 
 namespace understudy::cli {
@@ -124,11 +124,11 @@ pages::Page fit_page(const predictor::Platform& platform, const FitResult& resul
                      const std::string& output) {
   const Json document = fit_document(platform, result);
   pages::Page page;
-  page.title = fmt::format("{}: {} measured calls, {} device{}", output,
-                           with_commas(platform.rows.size()), platform.operators.devices().size(),
-                           platform.operators.devices().size() == 1 ? "" : "s");
+  page.title =
+      fmt::format("{}: {} measured calls, {}", output, et_schema::with_commas(platform.rows.size()),
+                  et_schema::counted(platform.operators.devices().size(), "device"));
   if (platform.rows.empty() && platform.sections.contains("overheads")) {
-    page.findings.emplace_back(
+    page.verdict.findings.emplace_back(
         "No operators: a profile tells their times where it has their sizes (record_shapes), or "
         "where it is linked with its trace (generate --profile; give the benchmark).");
   }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/statistics.h"
 #include "measure.h"
 
@@ -121,15 +121,15 @@ pages::Table reasons(const Json& document, const char* at, const char* caption) 
 pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows) {
   const Json document = summary_document(summary, rows);
   pages::Page page;
-  page.title =
-      fmt::format("{}: {} rows in {:.0f} s", rows, with_commas(summary.rows), summary.spent_s);
+  page.title = fmt::format("{}: {} rows in {:.0f} s", rows, et_schema::with_commas(summary.rows),
+                           summary.spent_s);
   if (summary.found_rows > 0) {
-    page.findings.push_back(fmt::format(
-        "{} of them were there, of {:.0f} s{}.", with_commas(summary.found_rows), summary.found_s,
-        summary.found_cut_line ? "; a line that was cut was left out" : ""));
+    page.verdict.findings.push_back(fmt::format(
+        "{} of them were there, of {:.0f} s{}.", et_schema::with_commas(summary.found_rows),
+        summary.found_s, summary.found_cut_line ? "; a line that was cut was left out" : ""));
   }
   if (summary.signal != 0) {
-    page.findings.emplace_back("Interrupted: the same command resumes it.");
+    page.verdict.findings.emplace_back("Interrupted: the same command resumes it.");
   }
   page.sections = {
       {"host",

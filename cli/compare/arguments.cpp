@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -35,7 +35,7 @@ void set_sides(CompareArguments& arguments, const std::vector<std::string>& posi
     refuse_inputs(arguments.a.empty() ? "no --a" : "no --b");
   }
   if (!has_lists && positional.size() != 2) {
-    refuse_inputs(fmt::format("{} input{}", positional.size(), positional.size() == 1 ? "" : "s"));
+    refuse_inputs(et_schema::counted(positional.size(), "input"));
   }
   if (!has_lists) {
     arguments.a = {positional[0]};
@@ -69,7 +69,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   line.add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Also compare runs of different benchmarks, ranks or filters");
   line.begin(FlagGroup::kMeasurement);
-  double margin_percent = arguments.options.margin * kPercent;
+  double margin_percent = arguments.options.margin * et_schema::kPercent;
   line.add_number("--margin PERCENT", margin_percent, 0.1, 50.0,
                   "SAME means: shown to differ by less than this, 0.1 to 50");
   line.begin(FlagGroup::kOutput);
@@ -78,7 +78,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
   line.parse(argc, argv);
-  arguments.options.margin = margin_percent / kPercent;
+  arguments.options.margin = margin_percent / et_schema::kPercent;
   set_sides(arguments, positional);
   return arguments;
 }

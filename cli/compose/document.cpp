@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -73,8 +73,9 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
 pages::Page composed_page(const Bench& bench, const std::string& path, std::uint64_t bytes) {
   const Json document = document_of(bench, path, bytes);
   pages::Page page;
-  page.title = fmt::format("{}: a benchmark of {} rank{}, {}", path, bench.world_size(),
-                           bench.world_size() == 1 ? "" : "s", with_bytes(bytes));
+  page.title =
+      fmt::format("{}: a benchmark of {}, {}", path, et_schema::counted(bench.world_size(), "rank"),
+                  et_schema::with_bytes(bytes));
   page.sections = {
       {"bench",
        "What it holds",
@@ -101,10 +102,11 @@ pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces) {
   const Json document = {{"pieces", std::move(list)}};
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const auto ends = [&](const char* what, const char* heading) {
-      return table_at(document, fmt::format("/pieces/{}/{}s", i, what),
-                      fmt::format("{} of {}, {} instructions: {}", pieces[i].piece,
-                                  pieces[i].source, with_commas(pieces[i].instructions), heading),
-                      {texts(what, "name"), texts("tensor", "value")});
+      return table_at(
+          document, fmt::format("/pieces/{}/{}s", i, what),
+          fmt::format("{} of {}, {} instructions: {}", pieces[i].piece, pieces[i].source,
+                      et_schema::with_commas(pieces[i].instructions), heading),
+          {texts(what, "name"), texts("tensor", "value")});
     };
     page.sections.push_back({fmt::format("piece-{}", i),
                              pieces[i].piece,

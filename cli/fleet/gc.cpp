@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "commands.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"
 #include "fleet/objects/object_store.h"
@@ -167,7 +167,7 @@ int fleet_gc(int argc, char** argv) {
   if (!arguments.quiet) {
     print_output(fmt::format("{} {} benchmarks and {} reports: {} files, {}\n",
                              arguments.dry_run ? "Would delete" : "Deleted", freed.benchmarks,
-                             freed.reports, freed.objects, with_bytes(freed.bytes)));
+                             freed.reports, freed.objects, et_schema::with_bytes(freed.bytes)));
   }
   return kStatusOk;
 }

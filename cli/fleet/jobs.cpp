@@ -120,7 +120,7 @@ int fleet_jobs(int argc, char** argv) {
   pages::Page page;
   page.title = "Jobs of the fleet";
   if (listing.jobs.empty()) {
-    page.verdict =
+    page.verdict.sentence =
         fmt::format("No jobs. Add some: fleet add {} TRACES", fleet::without_password(url));
   }
   page.sections = {

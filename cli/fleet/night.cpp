@@ -5,6 +5,7 @@
 
 #include "cli/pages/document/from_json.h"
 #include "commands.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -89,17 +90,17 @@ pages::Page night_summary_page(const std::string& summary) {
   pages::Page page;
   page.title =
       fmt::format("Night {}: {}", night.at("night").get<std::int64_t>(), counts_of_night(night));
-  page.tone = is_bad(night) ? pages::Tone::kBad : pages::Tone::kGood;
-  page.verdict = fmt::format(
-      "{} job{}: {} unchanged by their files' times, {} by content, {} rebuilt; {} replayed.",
-      night.at("jobs").get<std::int64_t>(), night.at("jobs") == 1 ? "" : "s",
+  page.verdict.tone = is_bad(night) ? pages::Tone::kBad : pages::Tone::kGood;
+  page.verdict.sentence = fmt::format(
+      "{}: {} unchanged by their files' times, {} by content, {} rebuilt; {} replayed.",
+      et_schema::counted(night.at("jobs").get<std::int64_t>(), "job"),
       unchanged.at("by_time").get<std::int64_t>(), unchanged.at("by_content").get<std::int64_t>(),
       night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>());
   if (night.at("jobs") == 0) {
-    page.findings.emplace_back("The fleet has no jobs: fleet add DATABASE TRACES");
+    page.verdict.findings.emplace_back("The fleet has no jobs: fleet add DATABASE TRACES");
   }
   if (const auto why = night.at("change_points_not_looked_for").get<std::string>(); !why.empty()) {
-    page.findings.push_back("Change points were not looked for: " + why);
+    page.verdict.findings.push_back("Change points were not looked for: " + why);
   }
   pages::Section section{"night", "What happened", {}};
   for (const NightList& list : kLists) {

@@ -2,13 +2,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/common/own_program.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "commands.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "fleet/analysis/change_points.h"
 #include "fleet/database/schema.h"
@@ -99,7 +99,7 @@ void add_replay_options(CommandLine& line, NightlyArguments& arguments) {
 
 void complete(NightlyArguments& arguments) {
   fleet::NightOptions& night = arguments.night;
-  night.replay.least_change = arguments.slower_by_percent / kPercent;
+  night.replay.least_change = arguments.slower_by_percent / et_schema::kPercent;
   night.replay.generate_only |= arguments.only == fleet::kGenerateWork;
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
@@ -221,8 +221,8 @@ int fleet_nightly(int argc, char** argv) {
   } else if (!arguments.quiet) {
     print_output(text);
   }
-  return page.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
-                                        : kStatusOk;
+  return page.verdict.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
+                                                : kStatusOk;
 }
 
 const Verb kNightly("fleet nightly", "Rebuilds what changed, replays, compares, sums up",

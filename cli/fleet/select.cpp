@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "candidates.h"
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "cli/pages/document/from_json.h"
 #include "commands.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "fleet/analysis/numerics.h"
 #include "fleet/analysis/selection.h"
@@ -143,10 +143,6 @@ void check_choice(const std::vector<fleet::Candidate>& all, const SelectArgument
   }
 }
 
-std::string share(double value) {
-  return fmt::format("{:.2f} %", kPercent * value);
-}
-
 Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out) {
   Json jobs = Json::array();
   for (const fleet::SelectedJob& job : selection.jobs) {
@@ -190,11 +186,11 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
       fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays", selection.jobs.size(),
                   all, selection.method, std::ceil(selection.cost_s / kSecondsPerMinute));
   if (left_out > 0) {
-    page.findings.push_back(
+    page.verdict.findings.push_back(
         fmt::format("{} more without a result on {} left out.", left_out, time_on));
   }
   if (selection.checks.empty()) {
-    page.findings.emplace_back(
+    page.verdict.findings.emplace_back(
         "No two platforms have results of all these jobs: no ratio could be checked.");
   }
   page.sections = {
@@ -263,8 +259,8 @@ int fleet_select(int argc, char** argv) {
   }
   if (!selection.met_max_error) {
     throw et_schema::run_failed("the subset's error is above --max-error",
-                                {.expected = share(arguments.options.max_error),
-                                 .got = share(selection.error),
+                                {.expected = et_schema::percent_text(arguments.options.max_error),
+                                 .got = et_schema::percent_text(selection.error),
                                  .hint = "give it a larger --budget"});
   }
   return kStatusOk;

@@ -19,8 +19,7 @@ pages::Page replay_page(const std::string& folder, const std::string& fleet,
     page = pages::report_page(fleet::read_report(store, result.report));
   } catch (const et_schema::Error& error) {
     page.title = "Replay of " + result.benchmark_hash;
-    page.tone = pages::Tone::kBad;
-    page.verdict = "Its report cannot be shown: " + error.summary() + ".";
+    page.verdict = {pages::Tone::kBad, "Its report cannot be shown: " + error.summary() + "."};
   }
   page.above = {{"Fleet", "index.html"}};
   return page;

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/common/figures.h"
 #include "commands.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::cli {
@@ -34,7 +34,7 @@ std::string worker_line(const fleet::NightOptions& options, const std::string& p
   add(replay.iterations > 0, "--iterations", std::to_string(replay.iterations));
   add(replay.seconds > 0, "--seconds", fmt::format("{}", replay.seconds));
   add(true, "--timeout", fmt::format("{}", replay.timeout_s));
-  add(true, "--slower-by", fmt::format("{}", replay.least_change * kPercent));
+  add(true, "--slower-by", fmt::format("{}", replay.least_change * et_schema::kPercent));
   add(!options.platform.empty(), "--platform", options.platform);
   if (replay.oversubscribes) {
     words.emplace_back("--oversubscribe");

@@ -132,9 +132,9 @@ pages::Page verify_page(const Verifier& verifier, const std::vector<Fault>& faul
   pages::Page page;
   page.title = fmt::format("{} objects, {} that nothing refers to", verifier.checked(),
                            verifier.unreferred());
-  page.tone = faults.empty() ? pages::Tone::kGood : pages::Tone::kBad;
-  page.verdict = faults.empty() ? std::string("All are whole.")
-                                : fmt::format("{} are NOT whole.", faults.size());
+  page.verdict.tone = faults.empty() ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict.sentence = faults.empty() ? std::string("All are whole.")
+                                         : fmt::format("{} are NOT whole.", faults.size());
   pages::Section section{"faults",
                          "What is not whole",
                          {table_at(document, "/faults", "What is not whole",

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/compile/world_options.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 
 namespace understudy::cli {

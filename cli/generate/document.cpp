@@ -7,9 +7,9 @@
 #include <map>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/compile/profiled_device.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
 
@@ -169,9 +169,9 @@ Section ranks_section(const Json& document, const Generated& made) {
     section.blocks.emplace_back(facts_at(document, "/ranks/0", {texts("Narrowed by", "filters")}));
   }
   if (!made.unlinked.empty()) {
-    section.blocks.emplace_back(Notes{{fmt::format(
-        "Not linked: {} profile{} beside the traces, first {}; see --profile", made.unlinked.size(),
-        made.unlinked.size() == 1 ? "" : "s", made.unlinked.front())}});
+    section.blocks.emplace_back(Notes{
+        {fmt::format("Not linked: {} beside the traces, first {}; see --profile",
+                     et_schema::counted(made.unlinked.size(), "profile"), made.unlinked.front())}});
   }
   return section;
 }
@@ -280,15 +280,14 @@ Section chakra_section(const Json& document) {
 
 std::string title_of(const Generated& made) {
   const Bench& bench = made.bench;
-  const std::string ranks =
-      fmt::format("{} rank{}", bench.world_size(), bench.world_size() == 1 ? "" : "s");
+  const std::string ranks = et_schema::counted(bench.world_size(), "rank");
   const std::string partial =
       bench.partial ? fmt::format(" ({} of {}, each to be replayed alone)",
                                   fmt::join(bench.partial->ranks, ", "), bench.partial->world_size)
                     : "";
   return made.path.empty() ? fmt::format("Traces of {}{}", ranks, partial)
                            : fmt::format("{}: the benchmark of {}{}, {}", made.path, ranks, partial,
-                                         with_bytes(made.bytes));
+                                         et_schema::with_bytes(made.bytes));
 }
 
 }  // namespace

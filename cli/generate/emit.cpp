@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"
 
@@ -50,7 +50,8 @@ void write_files(const Project& project, const fs::path& folder) {
 }
 
 std::string share_text(const Missing& missing) {
-  return missing.time_share ? fmt::format("{:.2f} %", *missing.time_share * kPercent) : "unknown";
+  return missing.time_share ? fmt::format("{:.2f} %", *missing.time_share * et_schema::kPercent)
+                            : "unknown";
 }
 
 std::size_t lines_of(const Project& project) {
@@ -95,7 +96,8 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
   };
   pages::Page page;
   page.title = choice.folder + ": the step as source; README.md in it says how to build and run it";
-  page.verdict = project.missing.empty() && project.foreign.empty() ? "Nothing is missing." : "";
+  page.verdict.sentence =
+      project.missing.empty() && project.foreign.empty() ? "Nothing is missing." : "";
   page.sections = {
       {"project",
        "What is in it",
@@ -152,9 +154,9 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
         {.file = choice.folder,
          .field = "--emit",
          .expected = "every operator",
-         .got = fmt::format("{} kind{} missing, first {} ({} of the time): {}",
-                            project.missing.size(), project.missing.size() == 1 ? "" : "s",
-                            first.name, share_text(first), first.reason),
+         .got = fmt::format("{} missing, first {} ({} of the time): {}",
+                            et_schema::counted(project.missing.size(), "kind"), first.name,
+                            share_text(first), first.reason),
          .hint = "--allow-missing takes it as it is"});
   }
   if (!project.foreign.empty() && !choice.allow_missing) {

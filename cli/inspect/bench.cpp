@@ -5,13 +5,13 @@
 #include <map>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/compile/world_options.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "comm_calls.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
@@ -178,13 +178,13 @@ std::string bench_verdict(const Bench& bench) {
   const std::string recorded =
       step_ns == 0 ? "no profile is linked: nothing is known of the original's times"
                    : fmt::format("the recorded step took {} ms",
-                                 figure_text(static_cast<double>(step_ns) / kNsPerMs));
+                                 et_schema::figure_text(static_cast<double>(step_ns) / kNsPerMs));
   const std::string lost = losses == 0 ? "nothing was"
-                                       : fmt::format("{} {}", with_commas(losses),
+                                       : fmt::format("{} {}", et_schema::with_commas(losses),
                                                      losses == 1 ? "thing was" : "things were");
-  return fmt::format("{} operators on {} {}; {}; {} lost, assumed or repaired.",
-                     with_commas(operators), bench.world_size(),
-                     bench.world_size() == 1 ? "rank" : "ranks", recorded, lost);
+  return fmt::format("{} operators on {}; {}; {} lost, assumed or repaired.",
+                     et_schema::with_commas(operators),
+                     et_schema::counted(bench.world_size(), "rank"), recorded, lost);
 }
 
 std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
@@ -278,9 +278,9 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const Inspec
   pages::Page page;
   page.title = "Benchmark " + file;
   page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
-  page.verdict = bench_verdict(bench);
+  page.verdict.sentence = bench_verdict(bench);
   if (bench.partial) {
-    page.findings.push_back(
+    page.verdict.findings.push_back(
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
                     fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }

@@ -186,7 +186,7 @@ pages::Page certificate_page(const std::string& path, const std::optional<Certif
   const Json document = certificate_document(path, report, licence);
   pages::Page page;
   page.title = "Certificate of a benchmark";
-  page.verdict = "It says what is in the file, not who made it.";
+  page.verdict.sentence = "It says what is in the file, not who made it.";
   page.sections = {{"file",
                     "The file",
                     {facts_of(document, "/",

@@ -3,9 +3,9 @@
 #include <numeric>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/json_record.h"
 
 namespace understudy::cli {
@@ -61,8 +61,8 @@ Json check_document(const std::vector<ChakraFile>& files, const ChakraCheck& che
 std::string check_verdict(const ChakraCheck& check) {
   return check.is_accepted() ? fmt::format("ACCEPTED: {} rules hold.", et_schema::kChakraRules)
                              : fmt::format("REFUSED: {} violations of {} of {} rules.",
-                                           with_commas(violations_of(check)), check.broken.size(),
-                                           et_schema::kChakraRules);
+                                           et_schema::with_commas(violations_of(check)),
+                                           check.broken.size(), et_schema::kChakraRules);
 }
 
 pages::Section rules_section(const Json& document, const ChakraCheck& check) {
@@ -85,8 +85,8 @@ pages::Page check_page(const std::vector<ChakraFile>& files, const ChakraCheck& 
   const Json document = check_document(files, check);
   pages::Page page;
   page.title = "Chakra traces";
-  page.tone = check.is_accepted() ? pages::Tone::kGood : pages::Tone::kBad;
-  page.verdict = check_verdict(check);
+  page.verdict = {check.is_accepted() ? pages::Tone::kGood : pages::Tone::kBad,
+                  check_verdict(check)};
   page.sections = {
       {"ranks",
        "Ranks",

@@ -222,7 +222,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
             const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));
-            add_findings(profile, profiles.back(), page.findings);
+            add_findings(profile, profiles.back(), page.verdict.findings);
           }
         });
   }

@@ -296,8 +296,8 @@ int inspect(const Arguments& arguments) {
   print_output(output);
   // Only two pages can have the tone kBad: --check if a rule is broken, and --match if the ranks'
   // communication does not match.
-  return page.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
-                                        : kStatusOk;
+  return page.verdict.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
+                                                : kStatusOk;
 }
 
 const Verb kVerb("inspect", "Shows what is in traces, captures, benchmarks and reports",

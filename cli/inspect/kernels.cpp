@@ -91,7 +91,7 @@ pages::Page kernels_page(const et_schema::Bench& bench) {
   const Json document = kernels_document(uses_of(bench));
   pages::Page page;
   page.title = "Kernels of compiled graphs, and hand-written ones";
-  page.verdict = document["kernels"].empty() ? "There are none." : "";
+  page.verdict.sentence = document["kernels"].empty() ? "There are none." : "";
   page.sections = {{"kernels",
                     "Kernels",
                     {table_at(document, "/kernels",

@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -136,15 +136,15 @@ pages::Page matching_page(const et_schema::Bench& bench, const std::string& file
                          {"waits", waits_json(comms, found)}};
   pages::Page page;
   page.title = "Matching of " + file;
-  page.tone = do_match ? pages::Tone::kGood : pages::Tone::kBad;
-  page.verdict = do_match
-                     ? fmt::format("MATCHES: the {} communications of {} {} fit each other.",
-                                   with_commas(calls), bench.world_size(),
-                                   bench.world_size() == 1 ? "rank" : "ranks")
-                     : fmt::format("DOES NOT MATCH: {} {}; {} of {} ranks would wait for ever.",
-                                   found.mismatches.size(),
-                                   found.mismatches.size() == 1 ? "mismatch" : "mismatches",
-                                   found.stuck.size(), bench.world_size());
+  page.verdict.tone = do_match ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict.sentence =
+      do_match ? fmt::format("MATCHES: the {} communications of {} fit each other.",
+                             et_schema::with_commas(calls),
+                             et_schema::counted(bench.world_size(), "rank"))
+               : fmt::format("DOES NOT MATCH: {} {}; {} of {} ranks would wait for ever.",
+                             found.mismatches.size(),
+                             found.mismatches.size() == 1 ? "mismatch" : "mismatches",
+                             found.stuck.size(), bench.world_size());
   page.sections = {
       {"mismatches",
        "What does not match, the first of each group and of each pair of ranks",

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/model/memory_plan.h"
 
 namespace understudy::cli {
@@ -123,7 +123,7 @@ std::string draw_curve(const std::vector<std::uint64_t>& values, std::size_t col
   }
   const std::vector<std::uint64_t> points = largest_by_column(values, columns);
   const std::uint64_t top = *std::max_element(points.begin(), points.end());
-  const std::string top_label = with_bytes(top);
+  const std::string top_label = et_schema::with_bytes(top);
   const std::string bottom_label = "0";
   std::string picture;
   for (std::size_t row = rows; row-- > 0;) {
@@ -215,8 +215,9 @@ pages::Page memory_page(const Bench& bench, std::optional<int> rank, Format form
     most = std::max(most, ranks[i].plan.peak_bytes);
     page.sections.push_back(memory_section(document, ranks[i], i));
   }
-  page.verdict = fmt::format("Live tensors need {} at their peak{}.", with_bytes(most),
-                             ranks.size() > 1 ? ", on the rank that needs most" : "");
+  page.verdict.sentence =
+      fmt::format("Live tensors need {} at their peak{}.", et_schema::with_bytes(most),
+                  ranks.size() > 1 ? ", on the rank that needs most" : "");
   return made_by("inspect", std::move(page),
                  format == Format::kCsv ? document_for_csv(ranks) : document, "memory.json");
 }

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/op_class.h"
 #include "generator/flow/autograd.h"
@@ -264,7 +264,7 @@ std::optional<double> share_of(const OpRow& row, const OpRow& total) {
 }
 
 std::string ms_text(std::int64_t ns) {
-  return figure_text(static_cast<double>(ns) * kMsPerNs);
+  return et_schema::figure_text(static_cast<double>(ns) * kMsPerNs);
 }
 
 }  // namespace
@@ -372,8 +372,8 @@ pages::Section ops_section(const Json& document, const std::vector<RankOps>& ran
                                        ranks.size() == 1 ? "" : "s"));
     if (all.total.timed < all.total.count) {
       totals.texts.push_back(fmt::format("{} of {} calls have no recorded time",
-                                         with_commas(all.total.count - all.total.timed),
-                                         with_commas(all.total.count)));
+                                         et_schema::with_commas(all.total.count - all.total.timed),
+                                         et_schema::with_commas(all.total.count)));
     }
   }
   return {"ops",

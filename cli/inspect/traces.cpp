@@ -6,10 +6,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "comm_calls.h"
 #include "documents.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 
 namespace understudy::cli {
@@ -275,8 +275,8 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
   document["left_out"] = {{"kineto", set.kineto}, {"others", set.others}};
   add_all_ops(document, ops);
   pages::Page page;
-  page.title = fmt::format("{} rank{}, {} of traces", set.traces.size(),
-                           set.traces.size() == 1 ? "" : "s", with_bytes(bytes));
+  page.title = fmt::format("{}, {} of traces", et_schema::counted(set.traces.size(), "rank"),
+                           et_schema::with_bytes(bytes));
   page.sections = {ranks_section(document)};
   if (!set.kineto.empty() || !set.others.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{fmt::format(

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/what_if/what_if.h"
@@ -103,7 +103,8 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
   if (faults == 0) {
     return;
   }
-  const std::string count = with_commas(static_cast<std::uint64_t>(std::llround(faults)));
+  const std::string count =
+      et_schema::with_commas(static_cast<std::uint64_t>(std::llround(faults)));
   const std::optional<double> ns = predictor::page_fault_ns(platform_);
   if (!ns) {
     assumptions_.push_back(fmt::format(

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "arguments.h"
-#include "cli/common/figures.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
@@ -17,6 +16,7 @@
 #include "cli/pages/document/page.h"
 #include "costs.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/quote.h"
@@ -130,11 +130,12 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
                          const std::string& output) {
   using pages::counts, pages::shares;
   const auto count = [&](bool is, bool predictor::Prediction::*what) {
-    return with_commas(static_cast<std::uint64_t>(std::ranges::count(predictions, is, what)));
+    return et_schema::with_commas(
+        static_cast<std::uint64_t>(std::ranges::count(predictions, is, what)));
   };
   pages::Page page;
   page.title = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model", output,
-                           with_commas(predictions.size()),
+                           et_schema::with_commas(predictions.size()),
                            count(true, &predictor::Prediction::extrapolated),
                            count(false, &predictor::Prediction::modelled));
   pages::Table table{

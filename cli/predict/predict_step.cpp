@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "arguments.h"
-#include "cli/common/figures.h"
 #include "cli/compile/compile.h"
 #include "costs.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/bench/bench.h"
 #include "predictor/simulate/predict.h"
@@ -205,7 +205,7 @@ BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
 }
 
 std::string count_text(std::int64_t count) {
-  return with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
+  return et_schema::with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
 }
 
 /// Adds the assumptions besides those of the costs.

@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "cli/common/run_main.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/input_limit.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/model/comm_traits.h"
@@ -212,10 +212,11 @@ pages::Page sweep_page(const ReplayArguments& arguments, const SweepRun& run) {
   }
   page.title = fmt::format("Sweep of {} ranks by {}", run.hosts.size(), run.backend);
   page.subtitle = "sizes in bytes, bandwidth in GB/s, as nccl-tests count them";
-  page.tone = wrong == 0 ? pages::Tone::kGood : pages::Tone::kBad;
-  page.verdict = wrong == 0 ? "All results are right."
-                            : fmt::format("{} elements are wrong.",
-                                          with_commas(static_cast<std::uint64_t>(wrong)));
+  page.verdict.tone = wrong == 0 ? pages::Tone::kGood : pages::Tone::kBad;
+  page.verdict.sentence =
+      wrong == 0 ? "All results are right."
+                 : fmt::format("{} elements are wrong.",
+                               et_schema::with_commas(static_cast<std::uint64_t>(wrong)));
   return made_by("replay", std::move(page), document, "sweep.json");
 }
 
@@ -271,11 +272,11 @@ int ReplayJob::sweep() {
     }
   }
   together([&] {
-    if (page.tone == pages::Tone::kBad) {
+    if (page.verdict.tone == pages::Tone::kBad) {
       throw et_schema::run_failed("communication gave wrong results",
                                   {.field = "--sweep",
                                    .expected = "results that the inputs of all ranks make",
-                                   .got = page.verdict});
+                                   .got = page.verdict.sentence});
     }
   });
   return StopSignals::signal() == 0 ? kStatusOk : status_of_signal(StopSignals::signal());

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/version.h"
 
 namespace understudy::cli {
@@ -194,16 +194,15 @@ std::vector<std::string> caveats_of(const Plan& plan) {
 }  // namespace
 
 std::string drawn_text(const predictor::ShardTask& task, const std::string& path) {
-  return fmt::format("{}: {} tables, {}\n", path, with_commas(task.tables.size()),
-                     with_bytes(static_cast<std::uint64_t>(bytes_of(task))));
+  return fmt::format("{}: {} tables, {}\n", path, et_schema::with_commas(task.tables.size()),
+                     et_schema::with_bytes(static_cast<std::uint64_t>(bytes_of(task))));
 }
 
 pages::Page sharding_page(const Sharding& sharding) {
   const Json document = document_of(sharding);
   pages::Page page;
-  page.title = fmt::format("{} on {} rank{}", sharding.tables_file, sharding.ranks,
-                           sharding.ranks == 1 ? "" : "s");
-  page.findings = caveats_of(sharding.plans.front());
+  page.title = sharding.tables_file + " on " + et_schema::counted(sharding.ranks, "rank");
+  page.verdict.findings = caveats_of(sharding.plans.front());
   page.sections = {head_section(document), plans_section(document), chosen_section(document)};
   return made_by("shard", std::move(page), document, "sharding.json", 1);
 }

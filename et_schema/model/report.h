@@ -236,6 +236,9 @@ struct RankReport : RunFigures {
   std::optional<HostLoad> host_load;  ///< absent if the system does not report it
 };
 
+/// Environment::backend of a rank that ran alone with simulated communication.
+inline constexpr const char* kSimulatedComms = "simulated";
+
 /// Everything that a result depends on beside the benchmark.
 struct Environment {
   std::string tool_version;

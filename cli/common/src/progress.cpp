@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "cli/common/figures.h"
 #include "et_schema/base/control_characters.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -71,9 +71,9 @@ std::string progress_text(const ProgressState& state, double elapsed_s) {
     return elapsed_s < 1 ? std::string(state.phase)
                          : fmt::format("{}, {}", state.phase, duration_text(elapsed_s));
   }
-  std::string text = fmt::format("{}: {}", state.phase, with_commas(state.done));
+  std::string text = fmt::format("{}: {}", state.phase, et_schema::with_commas(state.done));
   if (state.total) {
-    text += " of " + with_commas(*state.total);
+    text += " of " + et_schema::with_commas(*state.total);
   }
   const double per_s = elapsed_s > 0 ? static_cast<double>(state.done) / elapsed_s : 0;
   if (per_s > 0) {

@@ -9,16 +9,11 @@
 #include "cli/common/output.h"
 #include "cli/pages/document/table.h"
 #include "cli/pages/document/timeline.h"
+#include "et_schema/base/assessment.h"
 
 namespace understudy::pages {
 
-/// Tone of the page's first sentence.
-enum class Tone : std::uint8_t {
-  kGood,       ///< no problem
-  kAttention,  ///< see the findings
-  kBad,        ///< slower, failed, incomplete
-  kNeutral     ///< no judgement
-};
+using et_schema::Tone;
 
 /// A figure that is shown large: "31.24 ms", "median of 40 iterations".
 struct KeyFigure {
@@ -48,12 +43,10 @@ struct Section {
 
 /// A result as a document. to_html() and to_text() write the same figures.
 struct Page {
-  std::string title;             ///< title of the window, and heading
-  std::string subtitle = {};     ///< subject: platform, date, versions
-  std::vector<Link> above = {};  ///< pages that contain this one, the widest first
-  Tone tone = Tone::kNeutral;
-  std::string verdict;                     ///< one sentence, shown first
-  std::vector<std::string> findings = {};  ///< sentences: problems, and what the reader should know
+  std::string title;                   ///< title of the window, and heading
+  std::string subtitle = {};           ///< subject: platform, date, versions
+  std::vector<Link> above = {};        ///< pages that contain this one, the widest first
+  et_schema::Assessment verdict = {};  ///< shown first
   std::vector<KeyFigure> figures = {};
   std::vector<Section> sections = {};
   std::string data = {};       ///< JSON with what the page shows, for programs

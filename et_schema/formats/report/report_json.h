@@ -19,8 +19,6 @@ namespace understudy::et_schema {
 inline constexpr std::size_t kReportHeadBytes = 4096;
 /// Returns true if a file that begins like this is a report.
 [[nodiscard]] bool starts_as_report(std::string_view head);
-/// Environment::backend of a rank that ran alone with simulated communication.
-inline constexpr const char* kSimulatedComms = "simulated";
 
 /// Returns the JSON of one rank's part, to be sent between processes.
 [[nodiscard]] std::string to_json(const RankReport& report);

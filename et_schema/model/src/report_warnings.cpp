@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "et_schema/base/figures.h"
 #include "et_schema/model/measurement.h"
 #include "et_schema/model/report.h"
 
@@ -142,9 +143,7 @@ class Warnings {
     const int threads = report_.environment.threads;
     for (const auto& [name, host] : hosts_) {
       if (host.ranks * threads > host.cpus) {
-        const std::string who =
-            fmt::format("{} rank{} of {} thread{}", host.ranks, host.ranks == 1 ? "" : "s", threads,
-                        threads == 1 ? "" : "s");
+        const std::string who = counted(host.ranks, "rank") + " of " + counted(threads, "thread");
         add(host.ranks == 1 ? "operators" : "collectives",
             fmt::format("{} share the {:.0f} CPU{} of {}: who waits spins in the way of who works",
                         who, host.cpus, host.cpus == 1 ? "" : "s", named(name)));
@@ -163,18 +162,16 @@ class Warnings {
     if (at != std::string::npos) {
       const std::string recorded = setting->second.substr(at + kRecorded.size());
       add("iteration_ms",
-          fmt::format("operators have {} thread{} here and had {} in the capture: "
-                      "--threads {} compares like with like",
-                      report_.environment.threads, report_.environment.threads == 1 ? "" : "s",
-                      recorded, recorded));
+          fmt::format("operators have {} here and had {} in the capture: --threads {} compares "
+                      "like with like",
+                      counted(report_.environment.threads, "thread"), recorded, recorded));
     }
   }
 
   void find_passes() {
     const std::uint64_t passes = report_.total.measurement.timing_passes;
     if (passes > 0 && passes < kFewPasses) {
-      add("operators", fmt::format("of {} timing pass{} only: --passes makes more", passes,
-                                   passes == 1 ? "" : "es"));
+      add("operators", "of " + counted(passes, "timing pass") + " only: --passes makes more");
     }
   }
 

@@ -19,6 +19,8 @@ understudy_test(formats_test
     formats/operator_times/operator_times_test.cpp
     formats/report/report_test.cpp
     model/measurement_test.cpp
+    model/report_verdict_test.cpp
+    base/figures_test.cpp
     base/output_file_test.cpp
     base/output_kill_test.cpp
     base/statistics_test.cpp

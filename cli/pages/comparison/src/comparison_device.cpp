@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <tuple>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "comparison_parts.h"
 
@@ -60,41 +58,6 @@ std::vector<Column> columns_of(const char* title) {
           texts("on")};
 }
 
-std::string device_sentence(const Json& device) {
-  const Json& all = device.at("all");
-  const Json& shared = device.at("shared");
-  const double a_ms = all.at("a_ms").get<double>();
-  const double b_ms = all.at("b_ms").get<double>();
-  const auto name = [](const Json& side, const char* otherwise) {
-    const auto text = side.at("device").get<std::string>();
-    return text.empty() ? std::string(otherwise) : text;
-  };
-  return fmt::format(
-      "A step takes {} ms of device time on {}, {} ms on {}: {:.3f} times as long. Operators on "
-      "both sides are {} of it on A, {} on B.",
-      cli::figure_text(a_ms), name(device.at("a"), "A"), cli::figure_text(b_ms),
-      name(device.at("b"), "B"), b_ms / a_ms,
-      cli::share_text(shared.at("a_ms").get<double>() / a_ms),
-      cli::share_text(shared.at("b_ms").get<double>() / b_ms));
-}
-
-/// Returns a sentence if the step's change differs from that of its device time.
-std::string host_sentence(const Json& device) {
-  constexpr double kMuch = 0.1;
-  const auto of = [&](const char* side, const char* key) {
-    return device.at(side).at(key).get<double>();
-  };
-  const double step = of("b", "step_ms") / of("a", "step_ms");
-  const double on_device = of("b", "busy_ms") / of("a", "busy_ms");
-  const auto is_known = [&](const char* side) { return device.at(side).at("idle").is_number(); };
-  if (!(std::abs(step / on_device - 1) > kMuch) || !is_known("a") || !is_known("b")) {
-    return "";
-  }
-  return fmt::format(
-      " The step takes {:.3f} times as long: its device waits for the host in {} of it, {} on A.",
-      step, cli::share_text(of("b", "idle")), cli::share_text(of("a", "idle")));
-}
-
 }  // namespace
 
 Json device_json(const comparer::DeviceComparison& comparison) {
@@ -136,7 +99,6 @@ void add_device_sections(const Json& json, std::size_t top, Page& page) {
                std::move(columns), top);
   const Section section{"device", "On the device", {sides, classes, calls, kernels}};
   page.sections.insert(page.sections.begin(), section);
-  page.findings.insert(page.findings.begin(), device_sentence(device) + host_sentence(device));
 }
 
 }  // namespace understudy::pages

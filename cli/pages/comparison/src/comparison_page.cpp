@@ -8,6 +8,7 @@
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "comparison_parts.h"
+#include "fleet/comparer/assessment.h"
 
 namespace understudy::pages {
 namespace {
@@ -16,57 +17,7 @@ using comparer::Comparison;
 using comparer::Row;
 using comparer::RowKind;
 using comparer::Run;
-using comparer::Verdict;
 using Json = nlohmann::ordered_json;
-
-Tone tone_of(const Comparison& comparison) {
-  const auto has = [&](Verdict verdict) {
-    return std::ranges::any_of(comparison.rows,
-                               [&](const Row& row) { return row.verdict == verdict; });
-  };
-  if (has(Verdict::kSlower)) {
-    return Tone::kBad;
-  }
-  if (has(Verdict::kFaster)) {
-    return Tone::kGood;
-  }
-  return comparison.was_busy ? Tone::kAttention : Tone::kNeutral;
-}
-
-std::vector<std::string> findings_of(const Comparison& comparison, const std::vector<Run>& a,
-                                     const std::vector<Run>& b) {
-  std::vector<std::string> findings;
-  for (const std::vector<Run>* const side : {&a, &b}) {
-    for (const Run& run : *side) {
-      if (!run.interrupted_by.empty()) {
-        findings.push_back(
-            fmt::format("{} is not complete: ended by {}.", run.file, run.interrupted_by));
-      }
-      if (run.is_cut_off) {
-        findings.push_back(
-            fmt::format("{} is cut off: what came after its end counts nowhere.", run.file));
-      }
-    }
-  }
-  if (comparison.was_busy) {
-    findings.push_back(fmt::format(
-        "The machine was busy: {:.0f} involuntary context switches a second and thread; "
-        "no change can be shown.",
-        comparison.switches_per_s.value_or(0)));
-  }
-  if (!comparison.is_alike) {
-    findings.emplace_back("The environments differ, and times with them.");
-  }
-  if (comparison.samples_left_out > 0) {
-    findings.push_back(fmt::format("{} samples are no finite number and were left out.",
-                                   comparison.samples_left_out));
-  }
-  const std::string advice = comparison_advice(comparison, a, b);
-  if (!advice.empty()) {
-    findings.push_back(advice);
-  }
-  return findings;
-}
 
 std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json) {
   std::vector<KeyFigure> figures;
@@ -190,9 +141,7 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
       fmt::format("A: {}{}; B: {}{}", a.front().file,
                   a.size() > 1 ? fmt::format(" and {} more", a.size() - 1) : "", b.front().file,
                   b.size() > 1 ? fmt::format(" and {} more", b.size() - 1) : "");
-  page.tone = tone_of(comparison);
-  page.verdict = verdict_sentence(comparison);
-  page.findings = findings_of(comparison, a, b);
+  page.verdict = comparer::verdict_of(comparison, a, b, devices);
   page.figures = figures_of(comparison, json);
   page.sections = {runs_section(a, b), environment_section(comparison)};
   const std::vector<Section> rows =

@@ -20,23 +20,12 @@ namespace understudy::pages {
 /// Returns the part "device" of that JSON.
 [[nodiscard]] nlohmann::ordered_json device_json(const comparer::DeviceComparison& comparison);
 
-/// Inserts the sections and findings of the part "device" of `json` in front of the page's.
+/// Inserts the sections of the part "device" of `json` in front of the page's.
 void add_device_sections(const nlohmann::ordered_json& json, std::size_t top, Page& page);
-
-/// Returns a sentence that says what is slower, faster, shown to be the same, or unsure.
-[[nodiscard]] std::string verdict_sentence(const comparer::Comparison& comparison);
-
-/// Returns advice on how to make an unsure comparison of these runs surer; may be empty.
-[[nodiscard]] std::string comparison_advice(const comparer::Comparison& comparison,
-                                            const std::vector<comparer::Run>& a,
-                                            const std::vector<comparer::Run>& b);
 
 /// Returns sections with the comparison's rows. `times` is drawn above the step's section.
 [[nodiscard]] std::vector<Section> rows_sections(const comparer::Comparison& comparison,
                                                  bool by_device, std::size_t top,
                                                  const Table& times);
-
-/// Returns "matmul", "gap (outside of operators)".
-[[nodiscard]] std::string label_of(const comparer::Row& row);
 
 }  // namespace understudy::pages

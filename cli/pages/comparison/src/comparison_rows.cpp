@@ -5,6 +5,7 @@
 
 #include "cli/pages/document/table.h"
 #include "comparison_parts.h"
+#include "fleet/comparer/assessment.h"
 
 namespace understudy::pages {
 namespace {
@@ -91,19 +92,6 @@ Section classes_section(const Comparison& comparison, bool by_device) {
 }
 
 }  // namespace
-
-std::string label_of(const Row& row) {
-  switch (row.kind) {
-    case RowKind::kIteration:
-      return "iteration, by itself";
-    case RowKind::kCommon:
-      return "common to the classes";
-    case RowKind::kGap:
-      return "gap (outside of operators)";
-    default:
-      return row.name;
-  }
-}
 
 std::vector<Section> rows_sections(const Comparison& comparison, bool by_device, std::size_t top,
                                    const Table& times) {

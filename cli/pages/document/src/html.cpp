@@ -186,11 +186,16 @@ std::string to_page_json(const Page& page) {
     figures.push_back(json_of(figure.figure));
     figures.back()["note"] = figure.note;
   }
-  const Json json = {{"title", page.title},           {"subtitle", page.subtitle},
-                     {"above", std::move(above)},     {"tone", kToneNames[page.tone]},
-                     {"verdict", page.verdict},       {"findings", page.findings},
-                     {"figures", std::move(figures)}, {"sections", json_of(page.sections)},
-                     {"data_name", page.data_name},   {"footer", page.footer}};
+  const Json json = {{"title", page.title},
+                     {"subtitle", page.subtitle},
+                     {"above", std::move(above)},
+                     {"tone", kToneNames[page.verdict.tone]},
+                     {"verdict", page.verdict.sentence},
+                     {"findings", page.verdict.findings},
+                     {"figures", std::move(figures)},
+                     {"sections", json_of(page.sections)},
+                     {"data_name", page.data_name},
+                     {"footer", page.footer}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "cli/common/figures.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::pages {
 namespace {
@@ -19,25 +19,25 @@ std::string number_text(double value, CellKind kind) {
   }
   switch (kind) {
     case CellKind::kChange:
-      return (std::signbit(value) ? "" : "+") + cli::figure_text(value);
+      return et_schema::change_text(value);
     case CellKind::kRatio:
       return fmt::format("{:.{}f}", value,
                          std::abs(value) < 10    ? 3
                          : std::abs(value) < 100 ? 1
                                                  : 0);
     case CellKind::kShare:
-      return cli::share_text(value);
+      return et_schema::share_text(value);
     case CellKind::kPercent:
-      return cli::percent_text(value);
+      return et_schema::percent_text(value);
     case CellKind::kBytes:
-      return value >= 0 ? cli::with_bytes(static_cast<std::uint64_t>(value))
-                        : cli::figure_text(value);
+      return value >= 0 ? et_schema::with_bytes(static_cast<std::uint64_t>(value))
+                        : et_schema::figure_text(value);
     case CellKind::kCount:
       return value >= 0 && value == std::floor(value)
-                 ? cli::with_commas(static_cast<std::uint64_t>(value))
-                 : cli::figure_text(value);
+                 ? et_schema::with_commas(static_cast<std::uint64_t>(value))
+                 : et_schema::figure_text(value);
     default:
-      return cli::figure_text(value);
+      return et_schema::figure_text(value);
   }
 }
 
@@ -105,9 +105,9 @@ std::string cell_text(const Cell& cell, CellKind kind) {
       return std::isfinite(value) ? number_text(value, kind) : kUnknown;
     }
     std::string operator()(std::uint64_t value) const {
-      return kind == CellKind::kBytes ? cli::with_bytes(value)
+      return kind == CellKind::kBytes ? et_schema::with_bytes(value)
              : kind == CellKind::kId  ? std::to_string(value)
-                                      : cli::with_commas(value);
+                                      : et_schema::with_commas(value);
     }
   };
   return std::visit(Visitor{kind}, cell);

@@ -180,10 +180,10 @@ std::string to_text(const std::vector<Section>& sections) {
 
 std::string to_text(const Page& page) {
   std::string text;
-  for (const std::string& line : {page.title, page.subtitle, page.verdict}) {
+  for (const std::string& line : {page.title, page.subtitle, page.verdict.sentence}) {
     text += line.empty() ? "" : escape_control_characters(line) + "\n";
   }
-  for (const std::string& finding : page.findings) {
+  for (const std::string& finding : page.verdict.findings) {
     text += fmt::format("  - {}\n", escape_control_characters(finding));
   }
   return text + to_text(page.sections);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/table.h"
+#include "et_schema/base/figures.h"
 #include "fleet/analysis/series_changes.h"
 #include "fleet/records/results.h"
 #include "fleet_parts.h"
@@ -96,8 +96,8 @@ Notes changes_of(const Json& platform) {
     const auto fields = change.at("environment").get<std::vector<std::string>>();
     notes.texts.push_back(fmt::format(
         "Since night {}: {} → {} ms, {}{}{}.{}", night_of(change, platform.at("results")),
-        cli::figure_text(number_in(change, "before_ms")),
-        cli::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
+        et_schema::figure_text(number_in(change, "before_ms")),
+        et_schema::figure_text(number_in(change, "after_ms")), change_text(ratio_of(change)),
         what.empty() ? "" : ": ", what,
         fields.empty() ? " Nothing in the environment changed with it."
                        : fmt::format(" Changed with it: {}.", fmt::join(fields, ", "))));
@@ -174,7 +174,7 @@ Verdict since_last_change(const Json& platform) {
   const std::string night = night_of(change, results);
   const std::string before =
       fmt::format("as before night {}, which was {}: {} ms", night, change_text(ratio_of(change)),
-                  cli::figure_text(before_ms));
+                  et_schema::figure_text(before_ms));
   const std::string since =
       fmt::format("{} since night {}", change_text(newest_ms / before_ms), night);
   switch (fleet::since_change({.before_ms = before_ms,
@@ -213,7 +213,7 @@ Verdict verdict_of(const Json& document) {
     return {Tone::kNeutral, "It was not replayed yet."};
   }
   const Json& results = newest->at("results");
-  const std::string ms = cli::figure_text(number_in(results.back(), "ms"));
+  const std::string ms = et_schema::figure_text(number_in(results.back(), "ms"));
   if (is_predicted(*newest)) {
     return {Tone::kNeutral,
             fmt::format("{} ms an iteration are predicted for {}; it was not replayed yet.", ms,
@@ -234,8 +234,8 @@ Verdict verdict_of(const Json& document) {
   if (results.size() == 1) {
     return {Tone::kNeutral, text + "; its first result."};
   }
-  return {Tone::kGood,
-          fmt::format("{}; no change in {} results.", text, cli::with_commas(results.size()))};
+  return {Tone::kGood, fmt::format("{}; no change in {} results.", text,
+                                   et_schema::with_commas(results.size()))};
 }
 
 }  // namespace
@@ -246,8 +246,8 @@ Page benchmark_page(const Json& document, const SiteFrame& frame) {
   page.title = text_in(document, "job");
   page.subtitle = fmt::format("benchmark {}, {}", text_in(document, "benchmark_hash"),
                               text_in(document, "state"));
-  page.tone = verdict.tone;
-  page.verdict = verdict.text;
+  page.verdict.tone = verdict.tone;
+  page.verdict.sentence = verdict.text;
   page.sections = platform_sections(document, frame);
   page.sections.push_back(events_section(frame, document, true));
   page.sections.push_back(about_section(document));

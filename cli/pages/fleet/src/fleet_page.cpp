@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/table.h"
+#include "et_schema/base/figures.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
 namespace {
 
-using cli::with_commas;
+using et_schema::with_commas;
 
 std::string fleet_verdict(const Json& document) {
   const Json& nights = document.at("nights");
@@ -41,11 +41,9 @@ std::string fleet_verdict(const Json& document) {
   }
   // A job can be replayed on several platforms, and several jobs can have one
   // benchmark.
-  const std::uint64_t jobs = count_in(night, "jobs");
-  const std::uint64_t replays = count_in(night, "replayed");
-  return fmt::format("Night {}, {}: {} job{}, {} replay{}; {}.", text_in(night, "name"),
-                     text_in(night, "date"), with_commas(jobs), jobs == 1 ? "" : "s",
-                     with_commas(replays), replays == 1 ? "" : "s",
+  return fmt::format("Night {}, {}: {}, {}; {}.", text_in(night, "name"), text_in(night, "date"),
+                     et_schema::counted(count_in(night, "jobs"), "job"),
+                     et_schema::counted(count_in(night, "replayed"), "replay"),
                      parts.empty() ? "nothing got slower, broke or drifted"
                                    : fmt::format("{}", fmt::join(parts, ", ")));
 }
@@ -128,8 +126,8 @@ Page fleet_page(const Json& document, const SiteFrame& frame) {
       jobs, [](const Json& job) { return !text_in(job, "platform").empty(); });
   Page page = framed(frame, true);
   page.title = "Fleet " + frame.fleet_name;
-  page.tone = fleet_tone(document.at("nights"));
-  page.verdict = fleet_verdict(document);
+  page.verdict.tone = fleet_tone(document.at("nights"));
+  page.verdict.sentence = fleet_verdict(document);
   page.figures = {
       {{"Jobs", jobs.size(), CellKind::kCount},
        fmt::format("{} with a result", with_commas(static_cast<std::uint64_t>(with_result)))},

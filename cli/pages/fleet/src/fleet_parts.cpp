@@ -7,10 +7,10 @@
 #include <functional>
 #include <limits>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/table.h"
 #include "cli/pages/fleet/fleet_pages.h"
 #include "et_schema/base/content_hash.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::pages {
 namespace {
@@ -108,7 +108,7 @@ Table class_share_bars(const Json& document, const std::string& caption) {
 }
 
 std::string change_text(double ratio) {
-  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * cli::kPercent,
+  return fmt::format("{:.1f} % {}", std::abs(ratio - 1) * et_schema::kPercent,
                      ratio >= 1 ? "longer" : "shorter");
 }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "cli/common/figures.h"
+#include "et_schema/base/figures.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
 namespace {
 
-using cli::with_commas;
+using et_schema::with_commas;
 
 std::string night_verdict(const Json& night, std::uint64_t failed) {
   std::vector<std::string> parts;
@@ -78,11 +78,11 @@ Page night_page(const Json& document, const SiteFrame& frame) {
   Page page = framed(frame);
   page.title = "Night " + text_in(night, "name");
   page.subtitle = text_in(night, "date");
-  page.tone = bad > 0                       ? Tone::kBad
-              : attention > 0               ? Tone::kAttention
-              : night.at("state") == "open" ? Tone::kNeutral
-                                            : Tone::kGood;
-  page.verdict = night_verdict(night, failed);
+  page.verdict.tone = bad > 0                       ? Tone::kBad
+                      : attention > 0               ? Tone::kAttention
+                      : night.at("state") == "open" ? Tone::kNeutral
+                                                    : Tone::kGood;
+  page.verdict.sentence = night_verdict(night, failed);
   page.sections = {events_section(frame, document, false), items_section(document, frame),
                    about_section(document, frame)};
   set_data(page, document, "night.json");

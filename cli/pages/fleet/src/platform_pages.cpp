@@ -4,24 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/table.h"
+#include "et_schema/base/figures.h"
+#include "fleet/analysis/assessment.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
 namespace {
-
-/// Returns the tone of a ratio. It differs from 1 only if its interval does not contain 1.
-Tone tone_of(double low, double high) {
-  if (low > 1) {
-    return Tone::kBad;
-  }
-  return high < 1 ? Tone::kGood : Tone::kNeutral;
-}
-
-std::string percent(double probability) {
-  return std::isfinite(probability) ? fmt::format("{:.0f} %", probability * cli::kPercent) : "–";
-}
 
 /// Returns "convolution +4.1 %, copy −0.7 %".
 std::string drivers_of(const fleet::PlatformSummary& platform) {
@@ -29,7 +18,7 @@ std::string drivers_of(const fleet::PlatformSummary& platform) {
   std::vector<std::string> parts;
   for (const auto& [name, part] : platform.classes) {
     if (parts.size() < kNamed && std::isfinite(part)) {
-      parts.push_back(fmt::format("{} {:+.1f} %", name, part * cli::kPercent));
+      parts.push_back(fmt::format("{} {:+.1f} %", name, part * et_schema::kPercent));
     }
   }
   return fmt::format("{}", fmt::join(parts, ", "));
@@ -118,60 +107,12 @@ Section rows_section(const fleet::PlatformComparison& data, const fleet::Platfor
   return {id, "Benchmarks on " + platform.platform, {table}};
 }
 
-std::string ranking_text(const fleet::PlatformComparison& data) {
-  if (data.platforms.empty()) {
-    return "No platform has a result.";
-  }
-  const fleet::PlatformSummary& first = data.platforms.front();
-  if (data.platforms.size() == 1) {
-    return fmt::format("Only {} has results: there is nothing to hold it against.", first.platform);
-  }
-  if (data.common == 0) {
-    return fmt::format(
-        "Which platform is the fastest cannot be said: no "
-        "benchmark has a time on every one. Each "
-        "is held against {} by what both have.",
-        data.baseline);
-  }
-  const std::string over = fmt::format(
-      "probability {}, over {} benchmark{} that every platform has.",
-      percent(first.first_probability), cli::with_commas(data.common), data.common == 1 ? "" : "s");
-  if (first.platform == data.baseline) {
-    const fleet::PlatformSummary& next = data.platforms[1];
-    return fmt::format(
-        "{} is the fastest, {} The next, {}: {:.3f} times its "
-        "time ({:.3f} … {:.3f}).",
-        first.platform, over, next.platform, next.ratio.value, next.ratio.low, next.ratio.high);
-  }
-  return fmt::format("{} is the fastest: {:.3f} times {}'s time ({:.3f} … {:.3f}), {}",
-                     first.platform, first.ratio.value, data.baseline, first.ratio.low,
-                     first.ratio.high, over);
-}
-
 }  // namespace
 
 Page platforms_page(const fleet::PlatformComparison& data, const SiteFrame& frame) {
   Page page = framed(frame);
   page.title = "Platforms against " + data.baseline;
-  page.verdict = ranking_text(data);
-  for (const fleet::PlatformSummary& platform : data.platforms) {
-    if (platform.without_interval > 0 && platform.platform != data.baseline) {
-      page.findings.push_back(
-          fmt::format("{}: {} of {} benchmarks ran too few iterations for an interval: "
-                      "theirs is not in the "
-                      "platform's.",
-                      platform.platform, platform.without_interval, platform.benchmarks));
-    }
-    if (platform.predicted > 0) {
-      page.findings.push_back(fmt::format("{}: {} of {} benchmarks are predicted, not replayed.",
-                                          platform.platform, platform.predicted,
-                                          platform.benchmarks));
-    }
-  }
-  if (!data.without_common.empty()) {
-    page.findings.push_back(fmt::format("Not compared, without a benchmark that {} has: {}.",
-                                        data.baseline, fmt::join(data.without_common, ", ")));
-  }
+  page.verdict = fleet::verdict_of(data);
   Json platforms = Json::array();
   for (std::size_t i = 0; i < data.platforms.size(); ++i) {
     platforms.push_back(json_of_platform(data, i));
@@ -199,19 +140,7 @@ Page platform_page(const fleet::PlatformComparison& data, std::size_t index,
   const fleet::PlatformSummary& platform = data.platforms.at(index);
   Page page = framed(frame);
   page.title = fmt::format("{} against {}", platform.platform, data.baseline);
-  page.tone = tone_of(platform.ratio.low, platform.ratio.high);
-  const std::string benchmarks = fmt::format(
-      "{} benchmark{}", cli::with_commas(platform.benchmarks), platform.benchmarks == 1 ? "" : "s");
-  page.verdict =
-      platform.platform == data.baseline
-          ? fmt::format("The platform that others are held against, with {}.", benchmarks)
-          : fmt::format("{:.3f} times {}'s time ({:.3f} … {:.3f}), weighted over {}.",
-                        platform.ratio.value, data.baseline, platform.ratio.low,
-                        platform.ratio.high, benchmarks);
-  if (platform.predicted > 0) {
-    page.findings.push_back(
-        fmt::format("{} of them are predicted, not replayed.", platform.predicted));
-  }
+  page.verdict = fleet::verdict_of(data, platform);
   const Json json = json_of_platform(data, index);
   page.sections = {rows_section(data, platform, json, "", frame), drivers_section(json)};
   set_data(page, json, "platform.json");

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/prediction/prediction_page.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::pages {
 namespace {
 
-using cli::figure_text;
+using et_schema::figure_text;
 using Json = nlohmann::ordered_json;
 
 /// Below this idle share the host always had work ready for the device.
@@ -53,7 +53,7 @@ std::vector<std::string> anchored_findings(const Json& document) {
     findings.push_back(fmt::format(
         "The device waited for the host in {} of the recorded step's {} ms: with such a host "
         "another card changes the step by less than its device time.",
-        cli::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
+        et_schema::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
   }
   if (document.at("lost_launches") > 0 && !document.at("is_incomplete").get<bool>()) {
     findings.emplace_back("Steps that lost device events are not used.");
@@ -70,12 +70,12 @@ std::vector<std::string> anchored_findings(const Json& document) {
       findings.push_back(
           fmt::format("{} is of kernels without operators that tell their work: "
                       "scaled by the cards' peaks alone.",
-                      cli::share_text(share)));
+                      et_schema::share_text(share)));
     } else if (name == "not the card's" && share > kMuch) {
       findings.push_back(
           fmt::format("{} is communication and copies from and to the host, which "
                       "keep their recorded times.",
-                      cli::share_text(share)));
+                      et_schema::share_text(share)));
     }
   }
   return findings;
@@ -102,8 +102,8 @@ Page anchored_page(const Json& document, std::size_t top) {
                               text_at(document, "/from_card"), text_at(document, "/card"),
                               document.at("steps").get<std::uint64_t>(),
                               document.at("steps") == 1 ? "" : "s, figures are of one on average");
-  page.verdict = anchored_verdict(document);
-  page.findings = anchored_findings(document);
+  page.verdict.sentence = anchored_verdict(document);
+  page.verdict.findings = anchored_findings(document);
   page.figures = {
       {fact_at(document, "/device/ms", "Device time", CellKind::kFigure, "ms"), "predicted"},
       {fact_at(document, "/device/recorded_ms", "Recorded", CellKind::kFigure, "ms"), ""},

@@ -8,14 +8,13 @@
 #include <map>
 #include <set>
 
-#include "cli/common/figures.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
+#include "predictor/simulate/assessment.h"
 
 namespace understudy::pages {
 namespace {
 
-using cli::figure_text;
 using et_schema::PredictedRank;
 using et_schema::Prediction;
 using Figure = std::optional<double>;
@@ -45,38 +44,6 @@ Table with_shares(Table table, Figure whole = {}) {
     row[last] = ratio_of(row[last - 1], *whole);
   }
   return table;
-}
-
-std::string device_of(const Prediction& prediction) {
-  const auto device = prediction.platform.find("device");
-  return device == prediction.platform.end() ? "the recorded platform" : device->second;
-}
-
-/// Returns the original's step on the slowest rank.
-Figure recorded_ms(const Prediction& prediction) {
-  for (const PredictedRank& rank : prediction.ranks) {
-    if (rank.rank == prediction.slowest_rank && rank.recorded_step) {
-      return rank.recorded_step->unprofiled_ms.value_or(rank.recorded_step->recorded_ms);
-    }
-  }
-  return std::nullopt;
-}
-
-std::string verdict_of(const Prediction& prediction) {
-  const et_schema::PredictedTime& time = prediction.iteration_ms;
-  std::string text = fmt::format(
-      "An iteration on {} rank{} of {} would take {} ms, 90 % within {} to {}; bound by {}",
-      prediction.world_size, prediction.world_size == 1 ? "" : "s", device_of(prediction),
-      figure_text(time.ms), figure_text(time.low), figure_text(time.high), prediction.bound_by);
-  if (const Figure recorded = recorded_ms(prediction); recorded && *recorded > 0) {
-    text += fmt::format("; {:.3f} times the original's {} ms", time.ms / *recorded,
-                        figure_text(recorded));
-  }
-  if (const Figure& without = prediction.without_what_if_ms) {
-    text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
-                        cli::kPercent * (time.ms / *without - 1));
-  }
-  return text + "; nobody ran this.";
 }
 
 /// Parts of an iteration: title, key in the document.
@@ -241,15 +208,14 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
                      const PredictionPageOptions& options) {
   const Json document = et_schema::json_of(prediction);
   Page page;
-  page.title = fmt::format("{} on {}, predicted", prediction.benchmark, device_of(prediction));
-  page.tone = prediction.unmodelled.empty() && prediction.assumptions.empty() ? Tone::kNeutral
-                                                                              : Tone::kAttention;
-  page.verdict = verdict_of(prediction);
+  page.title =
+      fmt::format("{} on {}, predicted", prediction.benchmark, predictor::device_of(prediction));
+  page.verdict = predictor::verdict_of(prediction);
   page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
                            CellKind::kFigure, "ms"),
                    ""}};
-  if (const Figure recorded = recorded_ms(prediction)) {
-    page.figures.push_back({{"The original's step", *recorded, CellKind::kFigure, "ms"}, ""});
+  if (const Figure original = predictor::original_ms(prediction)) {
+    page.figures.push_back({{"The original's step", *original, CellKind::kFigure, "ms"}, ""});
   }
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, options)}},

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include "cli/common/json_csv.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/formats/report/report_json.h"
 #include "report_parts.h"
 
 namespace understudy::pages {
 namespace {
 
+using et_schema::counted;
 using et_schema::Report;
 using et_schema::RunFigures;
 
@@ -29,7 +31,7 @@ void drop_unseen(Json& report) {
 
 std::string subtitle_of(const Report& report) {
   const et_schema::Environment& environment = report.environment;
-  std::string text = counted(static_cast<std::uint64_t>(report.world_size), "rank");
+  std::string text = counted(report.world_size, "rank");
   for (const std::string& part :
        {environment.device, environment.device == "cpu" ? environment.cpu_model : std::string(),
         environment.date_utc}) {
@@ -46,7 +48,8 @@ std::vector<KeyFigure> figures_of(const ReportData& data) {
   std::vector<KeyFigure> figures = {
       {figure("/iteration_ms/median", "Iteration, median", CellKind::kFigure, "ms"),
        counted(total.iteration_ms.samples.size(), "iteration")}};
-  if (const auto* const row = recorded_step(data.report); row && total.iteration_ms.median) {
+  if (const auto* const row = et_schema::compared_step(data.report);
+      row && total.iteration_ms.median) {
     figures.push_back({fact_at(data.json, fmt::format("/original/{}", row->key),
                                "The original's step", CellKind::kFigure, "ms"),
                        fmt::format("replay ÷ original {:.3f}",
@@ -66,14 +69,11 @@ std::vector<KeyFigure> figures_of(const ReportData& data) {
 }
 
 Page page_of(const ReportData& data) {
-  const ReportVerdict verdict = verdict_of(data.report);
   const std::string& benchmark = data.report.environment.benchmark;
   Page page;
   page.title = "Replay of " + (benchmark.empty() ? std::string("a benchmark") : benchmark);
   page.subtitle = subtitle_of(data.report);
-  page.tone = verdict.tone;
-  page.verdict = verdict.sentence;
-  page.findings = verdict.findings;
+  page.verdict = et_schema::verdict_of(data.report);
   page.figures = figures_of(data);
   page.sections = {iterations_section(data), original_section(data),    classes_section(data),
                    operators_section(data),  collectives_section(data), ranks_section(data),

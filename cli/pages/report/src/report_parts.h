@@ -7,8 +7,7 @@
 
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/page.h"
-#include "et_schema/model/report.h"
-#include "et_schema/model/report_fields.h"
+#include "et_schema/model/report_verdict.h"
 
 namespace understudy::pages {
 
@@ -51,22 +50,5 @@ void add_rows(Facts& facts, const Json& json, const std::string& part, const Row
 
 /// Returns the warnings about one of the report's figures.
 [[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
-
-/// The document's first statements.
-struct ReportVerdict {
-  Tone tone = Tone::kNeutral;
-  std::string sentence;
-  std::vector<std::string> findings;
-};
-[[nodiscard]] ReportVerdict verdict_of(const et_schema::Report& report);
-
-/// Returns the recorded step that a replay's iteration is compared with: a step recorded without
-/// the observer, else the profiled one. Null if none is recorded, or if the replay is only a part
-/// of the step.
-[[nodiscard]] const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(
-    const et_schema::Report& report);
-
-/// Returns "1 rank", "8 ranks".
-[[nodiscard]] std::string counted(std::uint64_t count, const std::string& noun);
 
 }  // namespace understudy::pages

@@ -113,7 +113,7 @@ Table original_table(const RunFigures& total, bool is_whole) {
 Section iterations_section(const ReportData& data) {
   const et_schema::Report& report = data.report;
   const et_schema::IterationStats& stats = report.total.iteration_ms;
-  const std::string of = counted(stats.samples.size(), "iteration") +
+  const std::string of = et_schema::counted(stats.samples.size(), "iteration") +
                          (report.world_size > 1 ? ", of each the slowest rank" : "");
   Table times{.id = "iteration-times",
               .columns = {ids("iteration"), figures("iteration time")},

@@ -34,19 +34,19 @@ TEST(PageName, TellsNamesApart) {
 TEST(FleetPage, SaysWhatTheNewestNightFound) {
   Json data = sample_fleet({}, 40);
   Page page = fleet_page(data, {});
-  EXPECT_EQ(page.tone, Tone::kBad);
-  EXPECT_EQ(page.verdict,
+  EXPECT_EQ(page.verdict.tone, Tone::kBad);
+  EXPECT_EQ(page.verdict.sentence,
             "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 job is broken, 2 jobs are slower.");
   data["nights"][0]["broken"] = 0;
   data["nights"][0]["slower"] = 0;
   page = fleet_page(data, {});
-  EXPECT_EQ(page.tone, Tone::kGood);
-  EXPECT_EQ(page.verdict,
+  EXPECT_EQ(page.verdict.tone, Tone::kGood);
+  EXPECT_EQ(page.verdict.sentence,
             "Night 12, 2026-01-31: 40 jobs, 39 replays; nothing got slower, broke or drifted.");
   data["nights"].clear();
   page = fleet_page(data, {});
-  EXPECT_EQ(page.tone, Tone::kNeutral);
-  EXPECT_EQ(page.verdict, "40 jobs; no night has run yet.");
+  EXPECT_EQ(page.verdict.tone, Tone::kNeutral);
+  EXPECT_EQ(page.verdict.sentence, "40 jobs; no night has run yet.");
 }
 
 TEST(FleetPage, NamesSeriesThatTurnedAndWhatWasNotJudged) {
@@ -57,8 +57,8 @@ TEST(FleetPage, NamesSeriesThatTurnedAndWhatWasNotJudged) {
   night["turned"] = 1;
   night["unjudged"] = 3;
   const Page page = fleet_page(data, {});
-  EXPECT_EQ(page.tone, Tone::kAttention);
-  EXPECT_EQ(page.verdict,
+  EXPECT_EQ(page.verdict.tone, Tone::kAttention);
+  EXPECT_EQ(page.verdict.sentence,
             "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 series turned in a night before, 3 jobs "
             "are not judged: the machine was not as before.");
 }
@@ -72,8 +72,8 @@ TEST(FleetPage, DataHasEveryJob) {
 
 TEST(BenchmarkPage, DatesAndNamesTheLastChange) {
   const Page page = benchmark_page(sample_benchmark({}), {});
-  EXPECT_EQ(page.tone, Tone::kBad);
-  EXPECT_EQ(page.verdict,
+  EXPECT_EQ(page.verdict.tone, Tone::kBad);
+  EXPECT_EQ(page.verdict.sentence,
             "40.95 ms an iteration on a100 in night 30; on a100 30.6 % longer since night 21.");
   EXPECT_NE(
       to_page_json(page).find("Since night 21: 31.35 → 40.85 ms, 30.3 % longer: matmul 20.5 → 30 "
@@ -87,97 +87,98 @@ TEST(BenchmarkPage, HoldsTheNewestResultAgainstTheLevelBefore) {
   Json& change = series["changes"][0];
   Json& newest_ms = series["results"].back()["ms"];
   newest_ms = 31.5;  // back, and no night told so
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kGood);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kGood);
   EXPECT_EQ(
-      benchmark_page(data, {}).verdict,
+      benchmark_page(data, {}).verdict.sentence,
       "31.50 ms an iteration on a100 in night 30; on a100 as before night 21, which was 30.3 % "
       "longer: 31.35 ms.");
   std::swap(change["before_ms"], change["after_ms"]);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "31.50 ms an iteration on a100 in night 30; on a100 22.9 % shorter since night 21.");
   change["is_recovery"] = true;
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kGood);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kGood);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "31.50 ms an iteration on a100 in night 30; on a100 22.9 % shorter since night 21, as "
             "before it became slower.");
   newest_ms = 40.7;  // slow again, and no night told so
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kBad);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kBad);
   data["failing"] = "no memory";
-  EXPECT_EQ(benchmark_page(data, {}).verdict, "Its replay fails: no memory");
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence, "Its replay fails: no memory");
 }
 
 TEST(BenchmarkPage, WithoutAChangeIsGood) {
   Json data = sample_benchmark({});
   data["platforms"][0]["changes"].clear();
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kGood);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kGood);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "40.95 ms an iteration on a100 in night 30; no change in 30 results.");
   data["state"] = "unjudged";
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kAttention);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kAttention);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "40.95 ms an iteration on a100 in night 30; not judged against the nights before.");
   Json& results = data["platforms"][0]["results"];
   results = Json::array({Json(results[3])});  // a prediction
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kNeutral);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kNeutral);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "31.25 ms an iteration are predicted for a100; it was not replayed yet.");
   data["platforms"].clear();
-  EXPECT_EQ(benchmark_page(data, {}).verdict, "It was not replayed yet.");
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence, "It was not replayed yet.");
   data["broken"] = "the trace is cut off";
-  EXPECT_EQ(benchmark_page(data, {}).tone, Tone::kBad);
-  EXPECT_EQ(benchmark_page(data, {}).verdict,
+  EXPECT_EQ(benchmark_page(data, {}).verdict.tone, Tone::kBad);
+  EXPECT_EQ(benchmark_page(data, {}).verdict.sentence,
             "No benchmark could be made of the newest traces: the trace is cut off");
 }
 
 TEST(PlatformsPage, RanksAndMarksPredictions) {
   const Page page = platforms_page(sample_platforms({}), {});
-  EXPECT_EQ(page.verdict,
+  EXPECT_EQ(page.verdict.sentence,
             "h100 is the fastest: 0.610 times a100's time (0.590 … 0.630), probability 99 %, over "
             "3 benchmarks that every platform has.");
-  EXPECT_EQ(page.findings,
+  EXPECT_EQ(page.verdict.findings,
             (std::vector<std::string>{"h100: 1 of 3 benchmarks are predicted, not replayed."}));
   fleet::PlatformComparison apart = sample_platforms({});
   apart.common = 0;
   apart.without_common = {"mi300"};
-  EXPECT_EQ(platforms_page(apart, {}).verdict,
+  EXPECT_EQ(platforms_page(apart, {}).verdict.sentence,
             "Which platform is the fastest cannot be said: no benchmark has a time on every one. "
             "Each is held against a100 by what both have.");
-  EXPECT_EQ(platforms_page(apart, {}).findings.back(),
+  EXPECT_EQ(platforms_page(apart, {}).verdict.findings.back(),
             "Not compared, without a benchmark that a100 has: mi300.");
   fleet::PlatformComparison baseline_first = sample_platforms({});
   std::ranges::reverse(baseline_first.platforms);
-  EXPECT_EQ(platforms_page(baseline_first, {}).verdict,
+  EXPECT_EQ(platforms_page(baseline_first, {}).verdict.sentence,
             "a100 is the fastest, probability 1 %, over 3 benchmarks that every platform has. The "
             "next, h100: 0.610 times its time (0.590 … 0.630).");
   baseline_first.platforms.resize(1);
-  EXPECT_EQ(platforms_page(baseline_first, {}).verdict,
+  EXPECT_EQ(platforms_page(baseline_first, {}).verdict.sentence,
             "Only a100 has results: there is nothing to hold it against.");
-  EXPECT_EQ(platform_page(baseline_first, 0, {}).verdict,
+  EXPECT_EQ(platform_page(baseline_first, 0, {}).verdict.sentence,
             "The platform that others are held against, with 3 benchmarks.");
   fleet::PlatformComparison none;
   none.baseline = "a100";
-  EXPECT_EQ(platforms_page(none, {}).verdict, "No platform has a result.");
+  EXPECT_EQ(platforms_page(none, {}).verdict.sentence, "No platform has a result.");
 }
 
 TEST(PlatformPage, ShowsAllOfItsBenchmarks) {
   const Page page = platform_page(sample_platforms({}), 0, {});
-  EXPECT_EQ(page.verdict, "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
-  EXPECT_EQ(page.tone, Tone::kGood);
+  EXPECT_EQ(page.verdict.sentence,
+            "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
+  EXPECT_EQ(page.verdict.tone, Tone::kGood);
   EXPECT_EQ(nlohmann::json::parse(page.data)["benchmark_ratios"].size(), 3);
 }
 
 TEST(NightPage, CountsWhatFailed) {
   Json data = sample_night({});
-  EXPECT_EQ(night_page(data, {}).verdict,
+  EXPECT_EQ(night_page(data, {}).verdict.sentence,
             "Night 12 is done: of 40 jobs 35 unchanged, 4 made anew, 39 replayed; 1 failed, "
             "1 broken, 2 slower.");
-  EXPECT_EQ(night_page(data, {}).tone, Tone::kBad);
+  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kBad);
   data["items"].clear();
   data["night"]["broken"] = 0;
   data["night"]["slower"] = 0;
-  EXPECT_EQ(night_page(data, {}).tone, Tone::kGood);
+  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kGood);
   data["night"]["state"] = "open";
-  EXPECT_EQ(night_page(data, {}).tone, Tone::kNeutral);
+  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kNeutral);
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ INSTANTIATE_TEST_SUITE_P(Texts, HostileTexts,
                                          "\xE2\x80\xA8<x>", std::string(5000, '<')));
 
 TEST(PageJson, HasTextsAsTheyAre) {
-  Page page{.title = "</script><b>", .verdict = "a & b"};
+  Page page{.title = "</script><b>", .verdict = {.sentence = "a & b"}};
   const Json read = Json::parse(parts_of(to_html(page)).page);
   EXPECT_EQ(read.at("title"), page.title);
-  EXPECT_EQ(read.at("verdict"), page.verdict);
+  EXPECT_EQ(read.at("verdict"), page.verdict.sentence);
 }
 
 TEST(PagePolicy, LetsNothingBeLoadedAndOneScriptRun) {

@@ -195,8 +195,8 @@ Page timeline_sample(const Words& words) {
   page.title = words.of("A timeline");
   page.subtitle = words.of("of two ranks");
   page.above = {{words.of("all"), words.of("index.html")}};
-  page.verdict = words.of("Two ranks.");
-  page.findings = {words.of("one finding")};
+  page.verdict.sentence = words.of("Two ranks.");
+  page.verdict.findings = {words.of("one finding")};
   page.figures = {{{words.of("ranks"), words.of("2")}, words.of("note")}};
   const Timeline plot = two_ranks(words);
   page.sections = {{"timeline", words.of("Timeline"), {plot, lanes_table(plot)}}};

@@ -9,13 +9,13 @@ namespace {
 
 TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
   et_schema::Prediction prediction = sample_prediction({});
-  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict,
+  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.sentence,
             "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
             "bound by compute; 0.500 times the original's 62.50 ms; without the what-ifs 40.00 ms: "
             "-21.88 %; nobody ran this.");
   prediction.ranks.clear();
   prediction.without_what_if_ms.reset();
-  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict,
+  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.sentence,
             "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
             "bound by compute; nobody ran this.");
 }

@@ -1,24 +1,17 @@
+#include "et_schema/model/report_verdict.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "cli/common/figures.h"
-#include "et_schema/formats/report/report_json.h"
-#include "report_parts.h"
+#include "et_schema/base/figures.h"
 
-namespace understudy::pages {
+namespace understudy::et_schema {
 namespace {
 
-using cli::figure_text;
-using cli::with_commas;
-using et_schema::NamedCount;
-using et_schema::RankReport;
-using et_schema::Report;
-using et_schema::RunFigures;
-
 std::string time_text(const Report& report) {
-  const et_schema::IterationStats& stats = report.total.iteration_ms;
+  const IterationStats& stats = report.total.iteration_ms;
   if (!stats.median) {
     return "No iteration was measured";
   }
@@ -27,7 +20,7 @@ std::string time_text(const Report& report) {
     text += fmt::format(" (95 % interval of the median: {} … {})", figure_text(stats.median_low),
                         figure_text(stats.median_high));
   }
-  if (const auto* const row = recorded_step(report)) {
+  if (const auto* const row = compared_step(report)) {
     const double recorded_ms = *(report.total.original.*row->value);
     text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / recorded_ms,
                         figure_text(recorded_ms));
@@ -38,7 +31,7 @@ std::string time_text(const Report& report) {
   return text;
 }
 
-std::string coverage_text(const et_schema::Coverage& coverage) {
+std::string coverage_text(const Coverage& coverage) {
   if (coverage.selected == 0) {
     return "no operator was selected";
   }
@@ -46,14 +39,14 @@ std::string coverage_text(const et_schema::Coverage& coverage) {
   // device time does.
   const std::string share =
       coverage.time && !coverage.device_time.empty()
-          ? fmt::format(" ({} of the step's device time)", cli::percent_text(coverage.time))
+          ? fmt::format(" ({} of the step's device time)", percent_text(coverage.time))
           : std::string();
   if (coverage.exact == coverage.selected) {
     return fmt::format("all {} operators were replayed as recorded{}",
                        with_commas(coverage.selected), share);
   }
   return fmt::format("{} of {} operators were replayed{}, {} of them as recorded",
-                     cli::percent_text(coverage.count), with_commas(coverage.selected), share,
+                     percent_text(coverage.count), with_commas(coverage.selected), share,
                      with_commas(coverage.exact));
 }
 
@@ -77,10 +70,9 @@ void add_verdict_rows(std::vector<std::string>& findings, const std::vector<Name
 }
 
 void add_values(std::vector<std::string>& findings, const RunFigures& total) {
-  const et_schema::ValueHealth& values = total.values;
+  const ValueHealth& values = total.values;
   if (values.nan > 0) {
-    const auto first =
-        std::ranges::find(total.value_findings, "nan", &et_schema::ValueFinding::kind);
+    const auto first = std::ranges::find(total.value_findings, "nan", &ValueFinding::kind);
     findings.push_back(fmt::format(
         "{} hold{} NaN{}: the step computes with other numbers than the original, unless that had "
         "NaN too.",
@@ -116,7 +108,7 @@ std::vector<std::string> findings_of(const Report& report) {
                                    counted(total.iteration_ms.samples.size(), "iteration"),
                                    counted(total.measurement.timing_passes, "timing pass")));
   }
-  if (report.environment.backend == et_schema::kSimulatedComms) {
+  if (report.environment.backend == kSimulatedComms) {
     const auto comms = report.environment.settings.find("comms");
     findings.push_back(fmt::format(
         "Communication is {}: this rank ran alone, and each call took the time that it would take "
@@ -131,7 +123,7 @@ std::vector<std::string> findings_of(const Report& report) {
                     with_commas(total.output_mismatches), with_commas(total.outputs_checked)));
   }
   add_values(findings, total);
-  for (const et_schema::MeasurementWarning& warning : report.warnings) {
+  for (const MeasurementWarning& warning : report.warnings) {
     findings.push_back(warning.text + ".");
     char& first = findings.back().front();
     first = first >= 'a' && first <= 'z' ? static_cast<char>(first - 'a' + 'A') : first;
@@ -142,11 +134,11 @@ std::vector<std::string> findings_of(const Report& report) {
 
 }  // namespace
 
-const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report& report) {
-  const et_schema::FigureRow<et_schema::OriginalStep>* recorded = nullptr;
-  for (const auto& row : et_schema::kOriginalFigures) {
-    const bool is_step = row.value == &et_schema::OriginalStep::step_ms ||
-                         row.value == &et_schema::OriginalStep::unprofiled_ms;
+const FigureRow<OriginalStep>* compared_step(const Report& report) {
+  const FigureRow<OriginalStep>* recorded = nullptr;
+  for (const auto& row : kOriginalFigures) {
+    const bool is_step =
+        row.value == &OriginalStep::step_ms || row.value == &OriginalStep::unprofiled_ms;
     // The last row wins: kOriginalFigures has the unprofiled step after the profiled one.
     if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
       recorded = &row;
@@ -155,13 +147,8 @@ const et_schema::FigureRow<et_schema::OriginalStep>* recorded_step(const Report&
   return recorded;
 }
 
-std::string counted(std::uint64_t count, const std::string& noun) {
-  const std::string plural = noun.ends_with('s') ? "es" : "s";
-  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : plural);
-}
-
-ReportVerdict verdict_of(const Report& report) {
-  ReportVerdict verdict;
+Assessment verdict_of(const Report& report) {
+  Assessment verdict;
   verdict.findings = findings_of(report);
   const bool is_bad = !report.total.complete || !report.total.iteration_ms.median;
   verdict.tone = is_bad ? Tone::kBad : verdict.findings.empty() ? Tone::kGood : Tone::kAttention;
@@ -174,4 +161,4 @@ ReportVerdict verdict_of(const Report& report) {
   return verdict;
 }
 
-}  // namespace understudy::pages
+}  // namespace understudy::et_schema

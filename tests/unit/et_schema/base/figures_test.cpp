@@ -1,8 +1,8 @@
-#include "cli/common/figures.h"
+#include "et_schema/base/figures.h"
 
 #include <gtest/gtest.h>
 
-namespace understudy::cli {
+namespace understudy::et_schema {
 namespace {
 
 TEST(Numbers, WithCommas) {
@@ -19,4 +19,4 @@ TEST(Numbers, WithBytes) {
 }
 
 }  // namespace
-}  // namespace understudy::cli
+}  // namespace understudy::et_schema

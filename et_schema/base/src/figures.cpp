@@ -1,4 +1,4 @@
-#include "cli/common/figures.h"
+#include "et_schema/base/figures.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace understudy::cli {
+namespace understudy::et_schema {
 namespace {
 
 constexpr const char* kUnknown = "–";
@@ -32,6 +32,11 @@ std::string figure_text(const std::optional<double>& value) {
   return fmt::format("{:.{}f}", *value, digits_after_point(*value));
 }
 
+std::string change_text(const std::optional<double>& change) {
+  const std::string text = figure_text(change);
+  return text == kUnknown || std::signbit(*change) ? text : "+" + text;
+}
+
 std::string percent_text(const std::optional<double>& share) {
   if (!share || !std::isfinite(*share)) {
     return kUnknown;
@@ -55,6 +60,11 @@ std::string with_commas(std::uint64_t number) {
   return text;
 }
 
+std::string counted(std::uint64_t count, const std::string& noun) {
+  const std::string plural = noun.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : plural);
+}
+
 std::string with_bytes(std::uint64_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   constexpr double kStep = 1024;
@@ -67,4 +77,4 @@ std::string with_bytes(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
-}  // namespace understudy::cli
+}  // namespace understudy::et_schema
