@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "et_schema/base/map_values.h"
 #include "fleet/fingerprint/fingerprint.h"
 #include "fleet/records/benchmarks.h"
 #include "fleet/records/jobs.h"
@@ -76,14 +77,10 @@ std::vector<PlatformRow> platform_rows(fleet::Connection& connection) {
   }
   for (const fleet::Result& result : fleet::newest_results(connection)) {
     if (const auto row = rows.find(result.benchmark_hash); row != rows.end()) {
-      row->second.times[result.platform] = {result.median_ms, result.low_ms, result.high_ms,
-                                            result.source == fleet::kPredicted, result.class_ms};
+      row->second.times[result.platform] = result;
     }
   }
-  std::vector<PlatformRow> list;
-  for (auto& [hash, row] : rows) {
-    list.push_back(std::move(row));
-  }
+  std::vector<PlatformRow> list = et_schema::values_of(std::move(rows));
   std::ranges::stable_sort(list, {}, &PlatformRow::job);
   return list;
 }

@@ -72,7 +72,7 @@ std::string hash_of_job(fleet::Connection& connection, const std::string& name) 
 
 Imported read_prediction(const std::string& text, const std::string& file) {
   const et_schema::PredictedIteration predicted = et_schema::parse_predicted_iteration(text, file);
-  const auto& [ms, low, high] = predicted.time;
+  const auto& [ms, low, high] = predicted.ms;
   Imported imported;
   imported.benchmark_hash = predicted.benchmark_hash;
   fleet::Result& result = imported.result;

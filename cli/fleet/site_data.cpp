@@ -24,7 +24,7 @@ std::string baseline_of(const SiteOptions& options, const std::vector<fleet::Pla
   std::map<std::string, std::size_t> counts;
   for (const fleet::PlatformRow& row : rows) {
     for (const auto& [platform, time] : row.times) {
-      counts[platform] += time.is_predicted ? 0U : 1U;
+      counts[platform] += time.is_predicted() ? 0U : 1U;
     }
   }
   if (!options.baseline.empty() || counts.empty()) {

@@ -93,7 +93,7 @@ Json platforms_json(const SiteData& data) {
   for (const fleet::Result& result : data.newest) {
     Row& row = rows[result.platform];
     ++row.benchmarks;
-    row.predicted += result.source == fleet::kPredicted ? 1U : 0U;
+    row.predicted += result.is_predicted() ? 1U : 0U;
     row.newest = std::max(row.newest, result.date_utc);
   }
   Json list = Json::array();
@@ -252,7 +252,7 @@ Json all_series(fleet::Connection& connection, const SiteData& data, const std::
                                has_report ? replay_file(results.back()) : ""));
   }
   for (const fleet::Result& result : data.newest) {
-    if (result.benchmark_hash == hash && result.source == fleet::kPredicted) {
+    if (result.benchmark_hash == hash && result.is_predicted()) {
       list.push_back(series_json(connection, result.platform, {result}, {}, ""));
     }
   }

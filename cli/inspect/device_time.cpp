@@ -13,6 +13,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
@@ -29,29 +30,27 @@ using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::shor
 
 constexpr double kDeviceNsPerMs = 1e6;
 
-/// Sums the kernels of a profile by one of their texts, longest first: {KEY, count, ms, share}.
-template <typename Key>
-Json sums_by(const char* name, const std::vector<KernelTime>& kernels, std::int64_t all_ns,
-             const Key& key) {
-  std::vector<std::pair<std::string, std::pair<std::uint64_t, std::int64_t>>> sums;
+void add_time(const KernelTime& kernel, std::int64_t all_ns, Json row, Json& rows) {
+  const auto ns = static_cast<double>(kernel.device_ns);
+  row.update({{"count", kernel.count},
+              {"ms", ns / kDeviceNsPerMs},
+              {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
+  rows.push_back(std::move(row));
+}
+
+/// Sums the kernels of a profile by one of their texts, longest first: {name, count, ms, share}.
+Json sums_by(const std::vector<KernelTime>& kernels, std::int64_t all_ns,
+             const std::function<std::string_view(const KernelTime&)>& text_of) {
+  std::map<std::string_view, KernelTime> sums;
   for (const KernelTime& kernel : kernels) {
-    const std::string text(key(kernel));
-    auto sum = std::ranges::find(sums, text, [](const auto& row) { return row.first; });
-    if (sum == sums.end()) {
-      sum = sums.insert(sums.end(), {text, {}});
-    }
-    sum->second.first += kernel.count;
-    sum->second.second += kernel.device_ns;
+    KernelTime& sum = sums[text_of(kernel)];
+    sum.kernel = text_of(kernel);
+    sum.count += kernel.count;
+    sum.device_ns += kernel.device_ns;
   }
-  std::ranges::stable_sort(sums, std::ranges::greater{},
-                           [](const auto& row) { return row.second.second; });
   Json rows = Json::array();
-  for (const auto& [text, sum] : sums) {
-    const auto ns = static_cast<double>(sum.second);
-    rows.push_back({{name, text},
-                    {"count", sum.first},
-                    {"ms", ns / kDeviceNsPerMs},
-                    {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
+  for (const KernelTime& sum : et_schema::largest_first(std::move(sums), &KernelTime::device_ns)) {
+    add_time(sum, all_ns, {{"name", sum.kernel}}, rows);
   }
   return rows;
 }
@@ -82,14 +81,12 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
   }
   Json rows = Json::array();
   for (const KernelTime& kernel : kernels) {
-    const auto ns = static_cast<double>(kernel.device_ns);
-    rows.push_back({{"name", kernel.kernel},
-                    {"class", kernel.kernel_class},
-                    {"launched_by", to_string(kernel.by)},
-                    {"launcher", kernel.launcher},
-                    {"count", kernel.count},
-                    {"ms", ns / kDeviceNsPerMs},
-                    {"share", all_ns == 0 ? 0 : ns / static_cast<double>(all_ns)}});
+    add_time(kernel, all_ns,
+             {{"name", kernel.kernel},
+              {"class", kernel.kernel_class},
+              {"launched_by", to_string(kernel.by)},
+              {"launcher", kernel.launcher}},
+             rows);
   }
   const DeviceUse use = device_use(profile, timeline);
   const auto ms = [&timeline](double ns) {
@@ -106,10 +103,10 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
           {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
           {"lost", lost_document(profile, timeline, use)},
-          {"classes", sums_by("name", kernels, all_ns,
-                              [](const KernelTime& kernel) { return kernel.kernel_class; })},
-          {"launches", sums_by("name", kernels, all_ns,
-                               [](const KernelTime& kernel) { return to_string(kernel.by); })},
+          {"classes",
+           sums_by(kernels, all_ns, [](const KernelTime& kernel) { return kernel.kernel_class; })},
+          {"launches",
+           sums_by(kernels, all_ns, [](const KernelTime& kernel) { return to_string(kernel.by); })},
           {"kernels", std::move(rows)}};
 }
 

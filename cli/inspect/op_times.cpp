@@ -12,6 +12,7 @@
 #include "et_schema/base/assert.h"
 #include "et_schema/base/enum_names.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/op_class.h"
 #include "generator/flow/autograd.h"
@@ -29,6 +30,7 @@ using et_schema::Node;
 using et_schema::NodeClass;
 using et_schema::NodeIndex;
 using et_schema::Program;
+using et_schema::row_named;
 using et_schema::Trace;
 using generator::Link;
 using pages::counts, pages::figures, pages::shares, pages::shortened, pages::table_at, pages::texts;
@@ -113,29 +115,16 @@ void add(OpRow& sum, const OpRow& row) {
   sum.device_ns += row.device_ns;
 }
 
-/// Rows by name, and their order.
-class Rows {
- public:
-  OpRow& of(const std::string& name) {
-    OpRow& found = rows_[name];
-    found.name = name;
-    return found;
-  }
+using Rows = std::map<std::string, OpRow>;  ///< by name
 
-  void finish(RankOps& ops) {
-    for (auto& [name, row] : rows_) {
-      add(ops.total, row);
-      ops.rows.push_back(std::move(row));
-    }
-    const auto time = ops.total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
-    std::ranges::stable_sort(ops.rows, [time](const OpRow& a, const OpRow& b) {
-      return std::pair(a.*time, a.count) > std::pair(b.*time, b.count);
-    });
+void set_rows(Rows rows, RankOps& ops) {
+  for (const auto& [name, row] : rows) {
+    add(ops.total, row);
   }
-
- private:
-  std::map<std::string, OpRow> rows_;
-};
+  const auto time = ops.total.device_ns > 0 ? &OpRow::device_ns : &OpRow::self_ns;
+  ops.rows = et_schema::largest_first(
+      std::move(rows), [time](const OpRow& row) { return std::pair(row.*time, row.count); });
+}
 
 std::string shapes_text(const std::vector<std::string>& tensors) {
   return tensors.empty() ? "" : fmt::format(" ({})", fmt::join(tensors, ", "));
@@ -146,7 +135,8 @@ void add_outside(const et_schema::RecordedProfile& profile, GroupBy by, Rows& ro
   for (const et_schema::OutsideTime& time : profile.outside) {
     if (time.device_ns > 0) {
       const bool is_named = by == GroupBy::kName && !time.name.empty();
-      rows.of(is_named ? time.name : std::string(to_string(time.why))).device_ns += time.device_ns;
+      row_named(is_named ? time.name : std::string(to_string(time.why)), rows).device_ns +=
+          time.device_ns;
     }
   }
 }
@@ -167,13 +157,13 @@ class TraceGroups {
     Rows rows;
     for (NodeIndex node = 0; node < trace_.nodes.size(); ++node) {
       if (is_counted(node) || has_launched(node)) {
-        add(node, rows.of(name_of(node)));
+        add(node, row_named(name_of(node), rows));
       }
     }
     if (link_ != nullptr) {
       add_outside(link_->profile, by_, rows);
     }
-    rows.finish(ops);
+    set_rows(std::move(rows), ops);
     if (link_ != nullptr) {
       ops.step_ns = link_->profile.step_ns;
     }
@@ -292,7 +282,7 @@ RankOps group_operators(const Program& program, GroupBy by) {
         instruction.kind == InstructionKind::kMarker) {
       continue;
     }
-    OpRow& row = rows.of(name_of(program, instruction, by));
+    OpRow& row = row_named(name_of(program, instruction, by), rows);
     ++row.count;
     if (instruction.timing) {
       ++row.timed;
@@ -304,7 +294,7 @@ RankOps group_operators(const Program& program, GroupBy by) {
     add_outside(*program.profile, by, rows);
     ops.step_ns = program.profile->step_ns;
   }
-  rows.finish(ops);
+  set_rows(std::move(rows), ops);
   return ops;
 }
 
@@ -313,13 +303,13 @@ RankOps sum_of(const std::vector<RankOps>& ranks) {
   Rows rows;
   for (const RankOps& ops : ranks) {
     for (const OpRow& row : ops.rows) {
-      add(rows.of(row.name), row);
+      add(row_named(row.name, rows), row);
     }
     if (ops.step_ns) {
       sum.step_ns = sum.step_ns.value_or(0) + *ops.step_ns;
     }
   }
-  rows.finish(sum);
+  set_rows(std::move(rows), sum);
   return sum;
 }
 

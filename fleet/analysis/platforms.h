@@ -5,36 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/base/interval.h"
+#include "fleet/records/results.h"
+
 namespace understudy::fleet {
 
-/// Time of one iteration of a benchmark on one platform.
-struct PlatformTime {
-  double median_ms = 0;
-  double low_ms = 0;  ///< 95 % interval; NaN: not known
-  double high_ms = 0;
-  bool is_predicted = false;
-  std::map<std::string, double> class_ms;
-};
-
-/// A benchmark of the fleet, by its hash, and its times by platform.
+/// A benchmark of the fleet, by its hash, and its newest results by platform.
 struct PlatformRow {
   std::string job;
   std::string benchmark_hash;
   double weight = 1;
-  std::map<std::string, PlatformTime> times;
-};
-
-struct RatioInterval {
-  double value = 1;
-  double low = 1;  ///< NaN: unknown, because a replay was too short for an interval
-  double high = 1;
+  std::map<std::string, Result> times;
 };
 
 /// One benchmark on a platform, compared with the baseline.
 struct BenchmarkRatio {
   std::string job;
   double weight = 1;
-  RatioInterval ratio;  ///< of times: above 1 is slower than the baseline
+  /// Of times, with its 95 % interval: above 1 is slower than the baseline. The interval is NaN if
+  /// a replay was too short for one.
+  et_schema::Interval ratio;
   bool is_predicted = false;
 };
 
@@ -50,8 +40,8 @@ struct PlatformSummary {
   /// Number of `benchmarks` with a time whose interval is unknown. The interval of `ratio` does not
   /// include the noise of these times.
   std::size_t without_interval = 0;
-  double weight_covered = 0;  ///< share of the fleet's weight that `benchmarks` have
-  RatioInterval ratio;        ///< weighted mean over `benchmarks`
+  double weight_covered = 0;              ///< share of the fleet's weight that `benchmarks` have
+  et_schema::Interval ratio = {1, 1, 1};  ///< weighted mean over `benchmarks`
   std::vector<BenchmarkRatio> rows;
   std::vector<ClassPart> classes;  ///< by falling magnitude
   /// Probability of being the fastest, over benchmarks that all platforms have; NaN without any.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/interval.h"
 #include "fleet/comparer/environment.h"
 #include "fleet/comparer/run.h"
 
@@ -21,24 +22,18 @@ enum class Verdict : std::uint8_t {
 /// "SAME", "FASTER", "SLOWER", "UNSURE".
 [[nodiscard]] std::string_view to_string(Verdict verdict);
 
-/// A ratio of times, B ÷ A, and its 95 % interval.
-struct Ratio {
-  double value = 1;
-  double low = 1;
-  double high = 1;
-};
-
 /// One row of a comparison; docs/metrics.md, "Compare", has the formulas.
 struct Row {
   RowKind kind = RowKind::kOperator;
   std::string name;
   std::string detail;
   std::optional<std::uint64_t> count_a, count_b;  ///< calls per iteration
-  std::optional<double> a_ms, b_ms;  ///< time per iteration; unset if a side lacks the row
-  std::optional<double> change_ms;   ///< b_ms − a_ms
-  std::optional<Ratio> ratio;        ///< of times by the clock
-  std::optional<Ratio> beside_rest;  ///< part of `ratio` that neither clock nor classes explain
-  std::optional<double> p;           ///< adjusted for the number of rows
+  std::optional<double> a_ms, b_ms;          ///< time per iteration; unset if a side lacks the row
+  std::optional<double> change_ms;           ///< b_ms − a_ms
+  std::optional<et_schema::Interval> ratio;  ///< B ÷ A, of times by the clock; 95 %
+  /// Part of `ratio` that neither clock nor classes explain.
+  std::optional<et_schema::Interval> beside_rest;
+  std::optional<double> p;  ///< adjusted for the number of rows
   Verdict verdict = Verdict::kUnsure;
   /// Reason for UNSURE, in up to three words. "beside the rest" if the verdict is a change relative
   /// to the rest of the run that times by the clock do not show. Otherwise empty.
@@ -61,7 +56,7 @@ struct Comparison {
   /// All verdicts are UNSURE: a profile's device events are lost or unknown.
   bool lost_events = false;
   /// Time of a fixed piece of work: the cores' clock. Unset if a run did not measure it.
-  std::optional<Ratio> speed_probe;
+  std::optional<et_schema::Interval> speed_probe;
   std::uint64_t samples_left_out = 0;  ///< values in the inputs that were not finite
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
 };

@@ -30,6 +30,7 @@ struct Result {
   std::int64_t peak_bytes = 0;
   std::map<std::string, double> class_ms;  ///< by class of operators
   std::string report;                      ///< object of the store; empty after forget_reports()
+  [[nodiscard]] bool is_predicted() const { return source == kPredicted; }
 };
 
 /// Adds the environment unless it exists. `json` is its canonical text. Returns its id.

@@ -9,18 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/interval.h"
+
 namespace understudy::et_schema {
 
 /// Version of the file format. Readers refuse any other.
 inline constexpr int kPredictionVersion = 1;
-
-/// A time and its 90 % interval.
-struct PredictedTime {
-  double ms = 0;
-  double low = 0;
-  double high = 0;
-  bool operator==(const PredictedTime&) const = default;
-};
 
 /// Parts of an iteration; their sum is the iteration. docs/metrics.md, "Prediction".
 struct PredictedBreakdown {
@@ -52,35 +46,23 @@ struct PredictedOperator {
   std::uint64_t instruction = 0;
   std::string name = {};
   std::string op_class = {};
-  PredictedTime time = {};  ///< on the device if it has work there, otherwise on the host
-  double host_ms = 0;       ///< time of the issuing thread
-  double gap_ms = 0;        ///< host time between the previous operator and this one
+  Interval ms = {};    ///< 90 %; on the device if it has work there, otherwise on the host
+  double host_ms = 0;  ///< time of the issuing thread
+  double gap_ms = 0;   ///< host time between the previous operator and this one
   std::string model = {};
   bool extrapolated = false;
   bool operator==(const PredictedOperator&) const = default;
 };
 
-/// A row of the critical path: the sum of an operator's stretches with the same `where`.
-struct PredictedPathRow {
-  std::string name;
-  std::string where;  ///< "device", "communication", "host", "host gap", "outside"
-  std::uint64_t count = 0;
-  double ms = 0;
-  bool operator==(const PredictedPathRow&) const = default;
-};
-
-struct PredictedClass {
+/// Sum over the calls of a class or of an operator, or over an operator's stretches of the critical
+/// path with the same `where`.
+struct PredictedSum {
   std::string name;
   std::uint64_t count = 0;
   double ms = 0;
-  bool operator==(const PredictedClass&) const = default;
-};
-
-struct PredictedUnmodelled {
-  std::string name;
-  std::uint64_t count = 0;
-  double share = 0;  ///< share of the time of all operators
-  bool operator==(const PredictedUnmodelled&) const = default;
+  /// Path only: "device", "communication", "host", "host gap", "outside".
+  std::string where = {};
+  bool operator==(const PredictedSum&) const = default;
 };
 
 /// Effect of one what-if question.
@@ -112,15 +94,15 @@ struct Prediction {
   std::string benchmark;       ///< base name of the input
   std::string benchmark_hash;  ///< see bench.h
   int world_size = 1;
-  PredictedTime iteration_ms;
+  Interval iteration_ms;            ///< 90 %
   PredictedBreakdown breakdown_ms;  ///< of the slowest rank
   std::string bound_by;             ///< "compute", "communication", "host"
   std::vector<PredictedRank> ranks;
   int slowest_rank = 0;  ///< the rank that waits least
-  std::vector<PredictedClass> classes;
+  std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
-  std::vector<PredictedPathRow> critical_path;
-  std::vector<PredictedUnmodelled> unmodelled;
+  std::vector<PredictedSum> critical_path;
+  std::vector<PredictedSum> unmodelled;
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<PredictedOverlap> overlap = {};   ///< set by platform or user
@@ -138,7 +120,7 @@ struct Prediction {
 
 /// The required part of a prediction, which other tools may write too.
 struct PredictedIteration {
-  PredictedTime time;
+  Interval ms;                                                 ///< 90 %
   std::vector<std::pair<std::string, double>> operators = {};  ///< name, ms
   std::optional<std::string> benchmark_hash = {};
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "et_schema/base/assert.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/device_time.h"
@@ -40,19 +41,14 @@ std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
 // Sums the rows of equal name and note; the most frequent is first.
 std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
                                    std::vector<NamedCount> Coverage::*list) {
-  std::map<std::pair<std::string, std::string>, std::uint64_t> sums;
+  std::map<std::pair<std::string, std::string>, NamedCount> sums;
   for (const RankReport& rank : ranks) {
     for (const NamedCount& row : rank.coverage.*list) {
-      sums[{row.name, row.note}] += row.count;
+      sums.try_emplace({row.name, row.note}, NamedCount{row.name, 0, row.note})
+          .first->second.count += row.count;
     }
   }
-  std::vector<NamedCount> rows;
-  rows.reserve(sums.size());
-  for (const auto& [key, count] : sums) {
-    rows.push_back({key.first, count, key.second});
-  }
-  std::ranges::stable_sort(rows, std::ranges::greater(), &NamedCount::count);
-  return rows;
+  return largest_first(std::move(sums), &NamedCount::count);
 }
 
 Coverage merge_coverage(const std::vector<RankReport>& ranks) {
@@ -109,14 +105,7 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
       merged.recorded_device_ms = std::max(merged.recorded_device_ms, row.recorded_device_ms);
     }
   }
-  std::vector<OperatorTime> merged;
-  merged.reserve(rows.size());
-  for (auto& [key, row] : rows) {
-    merged.push_back(std::move(row));
-  }
-  std::stable_sort(merged.begin(), merged.end(),
-                   [](const OperatorTime& a, const OperatorTime& b) { return a.ms > b.ms; });
-  return merged;
+  return largest_first(std::move(rows), &OperatorTime::ms);
 }
 
 // Returns true for collectives whose sizes differ from rank to rank by design.

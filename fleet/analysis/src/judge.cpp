@@ -60,7 +60,7 @@ std::string text_of(const comparer::Row& row) {
 }
 
 /// Returns a change's 95 % interval, without the machine's own change if that change is known.
-const comparer::Ratio& interval_of(const comparer::Row& row) {
+const et_schema::Interval& interval_of(const comparer::Row& row) {
   return row.beside_rest ? *row.beside_rest : *row.ratio;
 }
 
@@ -81,7 +81,7 @@ Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
     }
     step_ms += *row.a_ms;
     if (row.ratio && is_counted(row)) {
-      const comparer::Ratio& change = interval_of(row);
+      const et_schema::Interval& change = interval_of(row);
       (change.value > 1 ? cost.longer : cost.shorter) +=
           *row.a_ms * (change.value > 1 ? change.high - 1 : 1 - change.low);
     }
@@ -92,8 +92,8 @@ Cost cost_of(const Comparison& comparison, IsCounted is_counted) {
 /// Returns true if the iteration's change may reach `least`. The end of the interval decides, not
 /// its middle: otherwise half of all changes of exactly that size would go unreported.
 bool may_be_large(const comparer::Row& iteration, double least) {
-  const comparer::Ratio& by_clock = *iteration.ratio;
-  const comparer::Ratio& beside_clock = interval_of(iteration);
+  const et_schema::Interval& by_clock = *iteration.ratio;
+  const et_schema::Interval& beside_clock = interval_of(iteration);
   return by_clock.value > 1 ? std::max(by_clock.high, beside_clock.high) > 1 + least
                             : std::min(by_clock.low, beside_clock.low) < 1 / (1 + least);
 }
@@ -159,7 +159,7 @@ std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& bef
 
 /// Returns true if the machine's speed, by its probe, changed in the same direction and explains at
 /// least half of the change, and no more than `least` is left.
-bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_probe,
+bool is_the_machines(double ratio, const std::optional<et_schema::Interval>& speed_probe,
                      double least) {
   if (!speed_probe) {
     return false;
@@ -170,7 +170,7 @@ bool is_the_machines(double ratio, const std::optional<comparer::Ratio>& speed_p
 }
 
 /// "; the machine itself 1.20 times" if its speed changed notably.
-std::string machine_text(const std::optional<comparer::Ratio>& speed_probe) {
+std::string machine_text(const std::optional<et_schema::Interval>& speed_probe) {
   const bool has_moved =
       speed_probe && std::abs(std::log(speed_probe->value)) > std::log1p(kLeastChange);
   return has_moved

@@ -20,17 +20,17 @@ constexpr double kLow = 0.025;
 constexpr double kHigh = 0.975;
 constexpr double kNormal95 = 1.959964;
 
-bool has_interval(const PlatformTime& time) {
+bool has_interval(const Result& time) {
   return std::isfinite(time.low_ms) && std::isfinite(time.high_ms) && time.low_ms > 0 &&
          time.high_ms >= time.low_ms;
 }
 
 /// Standard error of the median's logarithm, derived from its 95 % interval; 0 if unknown.
-double log_error(const PlatformTime& time) {
+double log_error(const Result& time) {
   return has_interval(time) ? std::log(time.high_ms / time.low_ms) / (2 * kNormal95) : 0;
 }
 
-const PlatformTime* time_on(const PlatformRow& row, const std::string& platform) {
+const Result* time_on(const PlatformRow& row, const std::string& platform) {
   const auto found = row.times.find(platform);
   return found == row.times.end() || !(found->second.median_ms > 0) ? nullptr : &found->second;
 }
@@ -38,8 +38,8 @@ const PlatformTime* time_on(const PlatformRow& row, const std::string& platform)
 /// A benchmark that two platforms have.
 struct Pair {
   const PlatformRow* row;
-  const PlatformTime* here;
-  const PlatformTime* there;
+  const Result* here;
+  const Result* there;
   [[nodiscard]] double ratio() const { return here->median_ms / there->median_ms; }
   [[nodiscard]] double log_spread() const {
     return std::hypot(log_error(*here), log_error(*there));
@@ -50,8 +50,8 @@ std::vector<Pair> pairs_of(const std::vector<PlatformRow>& rows, const std::stri
                            const std::string& baseline) {
   std::vector<Pair> pairs;
   for (const PlatformRow& row : rows) {
-    const PlatformTime* here = time_on(row, platform);
-    const PlatformTime* there = time_on(row, baseline);
+    const Result* here = time_on(row, platform);
+    const Result* there = time_on(row, baseline);
     if (here != nullptr && there != nullptr && row.weight > 0) {
       pairs.push_back({&row, here, there});
     }
@@ -82,7 +82,7 @@ double resampled_ratio(const std::vector<Pair>& pairs, Random& random) {
   return sum / weight;
 }
 
-RatioInterval interval_of(const std::vector<Pair>& pairs) {
+et_schema::Interval interval_of(const std::vector<Pair>& pairs) {
   const double value = weighted_ratio(pairs);
   Random random(kSeed);
   std::vector<double> drawn;
@@ -120,9 +120,8 @@ std::vector<ClassPart> class_parts(const std::vector<Pair>& pairs) {
     }
     weight += pair.row->weight;
     double rest = pair.here->median_ms - pair.there->median_ms;
-    for (const std::string& name :
-         names_in(std::array{pair.here, pair.there}, &PlatformTime::class_ms)) {
-      const auto ms_in = [&name](const PlatformTime& time) {
+    for (const std::string& name : names_in(std::array{pair.here, pair.there}, &Result::class_ms)) {
+      const auto ms_in = [&name](const Result& time) {
         const auto found = time.class_ms.find(name);
         return found == time.class_ms.end() ? 0.0 : found->second;
       };
@@ -152,7 +151,7 @@ PlatformSummary summary_of(const std::vector<PlatformRow>& rows, const std::stri
     weight += row.weight;
   }
   for (const Pair& pair : pairs) {
-    const bool is_predicted = pair.here->is_predicted || pair.there->is_predicted;
+    const bool is_predicted = pair.here->is_predicted() || pair.there->is_predicted();
     summary.predicted += is_predicted ? 1U : 0U;
     summary.weight_covered += pair.row->weight / weight;
     const bool is_known = has_interval(*pair.here) && has_interval(*pair.there);
@@ -201,7 +200,7 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
       const PlatformRow& row = common[random.below(common.size())];
       const double base = time_on(row, comparison.baseline)->median_ms;
       for (std::size_t p = 0; p < names.size(); ++p) {
-        const PlatformTime& time = *time_on(row, names[p]);
+        const Result& time = *time_on(row, names[p]);
         sums[p] += row.weight * time.median_ms / base * std::exp(log_error(time) * random.normal());
       }
     }

@@ -37,7 +37,7 @@ std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
     // If `why` is set, the verdict is that of the row's ratio to the rest of the step.
-    const Ratio& change = row.why.empty() ? *row.ratio : *row.beside_rest;
+    const et_schema::Interval& change = row.why.empty() ? *row.ratio : *row.beside_rest;
     const std::string ms =
         row.why.empty() ? fmt::format("({} ms)", et_schema::change_text(row.change_ms)) : row.why;
     (is_class ? classes : others)

@@ -17,7 +17,7 @@
 namespace understudy::comparer {
 namespace {
 
-Ratio ratio_of(const Uncertain& value) {
+et_schema::Interval ratio_of(const Uncertain& value) {
   const double half = value.half_interval();
   return {std::exp(value.value), std::exp(value.value - half), std::exp(value.value + half)};
 }
@@ -84,7 +84,7 @@ class Comparer {
   }
 
   /// Returns the ratio of the speed probes; unset if a run did not measure them.
-  [[nodiscard]] std::optional<Ratio> speed_probe() const {
+  [[nodiscard]] std::optional<et_schema::Interval> speed_probe() const {
     for (const EstimatedRow& each : rows_) {
       if (each.row.kind == RowKind::kSpeedProbe && each.estimate) {
         return ratio_of(by_the_clock(*each.estimate, 1, setting_));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/map_values.h"
 
 namespace understudy::comparer {
 namespace {
@@ -35,13 +36,8 @@ std::vector<DeviceRow> joined(const DeviceStep& a, const DeviceStep& b,
   Rows rows;
   add(a, true, key, rows);
   add(b, false, key, rows);
-  std::vector<DeviceRow> list;
-  for (auto& [name, row] : rows) {
-    list.push_back(std::move(row));
-  }
-  std::ranges::stable_sort(list, std::ranges::greater{},
-                           [](const DeviceRow& row) { return std::abs(row.change_ms()); });
-  return list;
+  return et_schema::largest_first(std::move(rows),
+                                  [](const DeviceRow& row) { return std::abs(row.change_ms()); });
 }
 
 void add(const DeviceRow& row, DeviceRow& sum) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/statistics.h"
 
 namespace understudy::comparer {
@@ -235,12 +236,7 @@ std::vector<PairedRow> pair_rows(const std::vector<Run>& a, const std::vector<Ru
   };
   add(a, &PairedRow::a);
   add(b, &PairedRow::b);
-  std::vector<PairedRow> rows;
-  rows.reserve(pairs.size());
-  for (auto& [key, pair] : pairs) {
-    rows.push_back(std::move(pair));
-  }
-  return rows;
+  return et_schema::values_of(std::move(pairs));
 }
 
 }  // namespace understudy::comparer

@@ -173,8 +173,8 @@ Run run_of(const et_schema::Prediction& prediction, const std::string& file) {
     }
   };
   add({.kind = RowKind::kIteration, .name = "", .detail = "", .count = 0, .samples_ms = {}},
-      prediction.iteration_ms.ms);
-  for (const et_schema::PredictedClass& row : prediction.classes) {
+      prediction.iteration_ms.value);
+  for (const et_schema::PredictedSum& row : prediction.classes) {
     if (row.name != "communication") {
       add({RowKind::kClass, row.name, "", row.count, {}}, row.ms);
     }
@@ -182,7 +182,7 @@ Run run_of(const et_schema::Prediction& prediction, const std::string& file) {
   std::map<std::string, Series> operators;
   for (const et_schema::PredictedOperator& row : prediction.operators) {
     if (row.op_class != "communication") {
-      add_row(operators, {RowKind::kOperator, row.name, row.op_class, 1, {row.time.ms}});
+      add_row(operators, {RowKind::kOperator, row.name, row.op_class, 1, {row.ms.value}});
     }
   }
   for (const auto& [name, sum] : operators) {

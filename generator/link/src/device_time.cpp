@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/words.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/op_class.h"
@@ -72,18 +73,13 @@ std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimelin
                                           ? std::string_view()
                                           : profile.events[event.launcher].name;
     KernelTime& row =
-        rows.try_emplace({kernel, event.by, launcher}, KernelTime{kernel, {}, event.by, launcher})
+        rows.try_emplace({kernel, event.by, launcher},
+                         KernelTime{kernel, et_schema::kernel_class(kernel), event.by, launcher})
             .first->second;
     ++row.count;
     row.device_ns = add_times(row.device_ns, event.ns());
   }
-  std::vector<KernelTime> times;
-  for (auto& [key, row] : rows) {
-    row.kernel_class = et_schema::kernel_class(row.kernel);
-    times.push_back(row);
-  }
-  std::ranges::stable_sort(times, std::ranges::greater{}, &KernelTime::device_ns);
-  return times;
+  return et_schema::largest_first(std::move(rows), &KernelTime::device_ns);
 }
 
 std::vector<DeviceCall> device_calls(const Profile& profile, const DeviceTimeline& device) {

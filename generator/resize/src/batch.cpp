@@ -12,6 +12,7 @@
 
 #include "batch_rules.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/facts/schema_text.h"
 #include "generator/flow/model_names.h"
 
@@ -241,11 +242,7 @@ std::vector<BatchChange> changes_of(const Program& before, const Program& after)
       change.after = std::move(is);
     }
   }
-  std::vector<BatchChange> all;
-  for (auto& [name, change] : changes) {
-    all.push_back(std::move(change));
-  }
-  return all;
+  return et_schema::values_of(std::move(changes));
 }
 
 }  // namespace

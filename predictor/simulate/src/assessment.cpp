@@ -25,18 +25,18 @@ std::optional<double> original_ms(const Prediction& prediction) {
 }
 
 et_schema::Assessment verdict_of(const Prediction& prediction) {
-  const et_schema::PredictedTime& time = prediction.iteration_ms;
+  const et_schema::Interval& time = prediction.iteration_ms;
   std::string text = fmt::format(
       "An iteration on {} of {} would take {} ms, 90 % within {} to {}; bound by {}",
       et_schema::counted(prediction.world_size, "rank"), device_of(prediction),
-      figure_text(time.ms), figure_text(time.low), figure_text(time.high), prediction.bound_by);
+      figure_text(time.value), figure_text(time.low), figure_text(time.high), prediction.bound_by);
   if (const auto original = original_ms(prediction); original && *original > 0) {
-    text += fmt::format("; {:.3f} times the original's {} ms", time.ms / *original,
+    text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,
                         figure_text(original));
   }
   if (const std::optional<double>& without = prediction.without_what_if_ms) {
     text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
-                        et_schema::kPercent * (time.ms / *without - 1));
+                        et_schema::kPercent * (time.value / *without - 1));
   }
   const bool is_sure = prediction.unmodelled.empty() && prediction.assumptions.empty();
   return {is_sure ? Tone::kNeutral : Tone::kAttention, text + "; nobody ran this."};

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/original_step.h"
@@ -17,14 +18,15 @@
 namespace understudy::predictor {
 namespace {
 
+using et_schema::Interval;
 using et_schema::PredictedBreakdown;
 using et_schema::PredictedOperator;
-using et_schema::PredictedTime;
+using et_schema::PredictedSum;
 using et_schema::Prediction;
 
 constexpr double kMsPerNs = 1e-6;
 
-PredictedTime ms_of(const Estimate& estimate) {
+Interval ms_of(const Estimate& estimate) {
   return {estimate.ns * kMsPerNs, estimate.low_ns * kMsPerNs, estimate.high_ns * kMsPerNs};
 }
 
@@ -54,7 +56,7 @@ PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
   return {.instruction = at,
           .name = instruction.name,
           .op_class = class_of(instruction),
-          .time = ms_of(main),
+          .ms = ms_of(main),
           .host_ms = cost.cost.host.ns * kMsPerNs,
           .gap_ms = cost.gap.ns * kMsPerNs,
           .model = main.model,
@@ -67,38 +69,29 @@ bool is_unmodelled(const Instruction& instruction, const PlayedCost& cost) {
          (is_communication(instruction) && !cost.communication.modelled);
 }
 
+void add(double ms, PredictedSum& sum) {
+  ++sum.count;
+  sum.ms += ms;
+}
+
 void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
                    Prediction& prediction) {
-  std::map<std::string, et_schema::PredictedClass> classes;
-  std::map<std::string, et_schema::PredictedUnmodelled> unmodelled;
-  double all_ms = 0;
+  std::map<std::string, PredictedSum> classes;
+  std::map<std::string, PredictedSum> unmodelled;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
     if (instruction.kind == InstructionKind::kMarker) {
       continue;
     }
     PredictedOperator row = operator_row(at, instruction, costs[at]);
-    et_schema::PredictedClass& sum = classes[row.op_class];
-    sum.name = row.op_class;
-    ++sum.count;
-    sum.ms += row.time.ms;
-    all_ms += row.time.ms;
+    add(row.ms.value, et_schema::row_named(row.op_class, classes));
     if (is_unmodelled(instruction, costs[at])) {
-      et_schema::PredictedUnmodelled& missing = unmodelled[row.name];
-      missing.name = row.name;
-      ++missing.count;
-      missing.share += row.time.ms;
+      add(row.ms.value, et_schema::row_named(row.name, unmodelled));
     }
     prediction.operators.push_back(std::move(row));
   }
-  for (auto& [name, row] : classes) {
-    prediction.classes.push_back(std::move(row));
-  }
-  std::ranges::stable_sort(prediction.classes, std::greater<>(), &et_schema::PredictedClass::ms);
-  for (auto& [name, row] : unmodelled) {
-    row.share = all_ms > 0 ? row.share / all_ms : 0;
-    prediction.unmodelled.push_back(std::move(row));
-  }
+  prediction.classes = et_schema::largest_first(std::move(classes), &PredictedSum::ms);
+  prediction.unmodelled = et_schema::values_of(std::move(unmodelled));
 }
 
 enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kOutside };
@@ -124,7 +117,7 @@ Where where_of(const Span& span, bool is_gap) {
 TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
                               Prediction& prediction) {
   TimeByPlace sums;
-  std::map<std::pair<std::string, Where>, et_schema::PredictedPathRow> rows;
+  std::map<std::pair<std::string, Where>, PredictedSum> rows;
   for (const PathPiece& piece : simulation.critical_path) {
     std::string name = "before the step";
     Where where = Where::kOutside;
@@ -134,18 +127,13 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
       where = where_of(span, piece.is_gap);
       name = name_of(*job.programs[rank.program], span);
     }
-    et_schema::PredictedPathRow& row = rows[{name, where}];
+    PredictedSum& row = rows[{name, where}];
     row.name = name;
     row.where = kWhere[where];
-    ++row.count;
-    row.ms += static_cast<double>(piece.ns) * kMsPerNs;
+    add(static_cast<double>(piece.ns) * kMsPerNs, row);
     sums[where] += static_cast<double>(piece.ns);
   }
-  for (auto& [key, row] : rows) {
-    prediction.critical_path.push_back(std::move(row));
-  }
-  std::ranges::stable_sort(prediction.critical_path, std::greater<>(),
-                           &et_schema::PredictedPathRow::ms);
+  prediction.critical_path = et_schema::largest_first(std::move(rows), &PredictedSum::ms);
   return sums;
 }
 
@@ -229,16 +217,16 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
   const double share = std::min(
       events * profile->observer_ns_per_event / static_cast<double>(profile->step_ns), 1.0);
   double host_ms = 0;
-  for (const et_schema::PredictedPathRow& row : prediction.critical_path) {
+  for (const PredictedSum& row : prediction.critical_path) {
     const bool is_host = row.where == kWhere[Where::kHost] || row.where == kWhere[Where::kGap];
     host_ms += is_host ? row.ms : 0;
   }
   if (!(share > 0)) {
     return;
   }
-  PredictedTime& iteration = prediction.iteration_ms;
-  const double below = std::hypot(iteration.ms - iteration.low, share * host_ms);
-  iteration.low = std::max(iteration.ms - below, 0.0);
+  Interval& iteration = prediction.iteration_ms;
+  const double below = std::hypot(iteration.value - iteration.low, share * host_ms);
+  iteration.low = std::max(iteration.value - below, 0.0);
   prediction.assumptions.push_back(fmt::format(
       "nobody measured what recording an event cost: {:.1f} us, the profile's cheapest, are taken "
       "out of each; as much again may be in the host's times, and the interval reaches as far down",
@@ -247,7 +235,7 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
 
 void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
                              Prediction& prediction) {
-  PredictedTime& iteration = prediction.iteration_ms;
+  Interval& iteration = prediction.iteration_ms;
   double below = 0;
   double above = 0;
   for (const et_schema::PredictedRank& rank : played) {
@@ -265,7 +253,7 @@ void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played
                     "interval reaches as far {}",
                     rank.rank, step.recorded_ms, step.predicted_ms, change < 0 ? "down" : "up"));
   }
-  const double ms = iteration.ms;
+  const double ms = iteration.value;
   iteration.low = std::max(ms - std::hypot(ms - iteration.low, below * ms), 0.0);
   iteration.high = ms + std::hypot(iteration.high - ms, above * ms);
 }
@@ -336,11 +324,7 @@ std::vector<Contribution> contributions_of(const Simulation& simulation) {
     sum.above_ns += part * std::max(estimate->high_ns - estimate->ns, 0.0);
     sum.model = estimate->model;
   }
-  std::vector<Contribution> contributions;
-  for (auto& [key, sum] : equal) {
-    contributions.push_back(std::move(sum));
-  }
-  return contributions;
+  return et_schema::values_of(std::move(equal));
 }
 
 }  // namespace understudy::predictor

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collective_time.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/op_class.h"
 #include "milliseconds.h"
@@ -67,8 +68,7 @@ void report_operator_times(const BoundProgram& bound,
     }
     const std::string& name = step.source->name;
     const bool communicates = step.kind == StepKind::kStart;
-    et_schema::OperatorTime& row = operators[name];
-    row.name = name;
+    et_schema::OperatorTime& row = et_schema::row_named(name, operators);
     row.op_class = communicates ? "communication" : et_schema::op_class(name);
     const std::vector<double>& times = communicates ? comms_s[step.index] : calls_s[i];
     add_step(step, times, on_device, row);
@@ -81,10 +81,8 @@ void report_operator_times(const BoundProgram& bound,
     for (std::size_t i = 0; i < row.samples_ms.size(); ++i) {
       report.gap_samples_ms[i] -= row.samples_ms[i];
     }
-    report.operators.push_back(std::move(row));
   }
-  std::stable_sort(report.operators.begin(), report.operators.end(),
-                   [](const auto& a, const auto& b) { return a.ms > b.ms; });
+  report.operators = et_schema::largest_first(std::move(operators), &et_schema::OperatorTime::ms);
   report.collectives = collectives.rows();
   report.communication = communication_use(beside);
 }

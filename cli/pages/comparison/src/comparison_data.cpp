@@ -9,11 +9,11 @@ namespace understudy::pages {
 namespace {
 
 using comparer::Comparison;
-using comparer::Ratio;
 using comparer::Row;
 using comparer::RowKind;
 using comparer::Run;
 using Json = nlohmann::ordered_json;
+using et_schema::Interval;
 
 constexpr int kComparisonVersion = 1;
 
@@ -22,7 +22,7 @@ Json json_of(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
-Json json_of(const std::optional<Ratio>& ratio) {
+Json json_of(const std::optional<Interval>& ratio) {
   return ratio ? Json{{"value", ratio->value}, {"low", ratio->low}, {"high", ratio->high}}
                : Json(nullptr);
 }

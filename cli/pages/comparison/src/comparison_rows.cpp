@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 using comparer::Comparison;
-using comparer::Ratio;
 using comparer::Row;
 using comparer::RowKind;
 using comparer::Verdict;
+using et_schema::Interval;
 
 std::string verdict_text(const Row& row) {
   const std::string verdict(comparer::to_string(row.verdict));
@@ -24,14 +24,14 @@ std::string verdict_text(const Row& row) {
 }
 
 /// Returns an end of the interval; an empty cell if the interval is too wide to be useful.
-Cell end_of(const std::optional<Ratio>& ratio, double Ratio::*part) {
+Cell end_of(const std::optional<Interval>& ratio, double Interval::*part) {
   constexpr double kMostWidth = 10;
   return ratio && ratio->high <= kMostWidth * ratio->low
              ? cell_of(std::optional<double>((*ratio).*part))
              : Cell();
 }
 
-Cell part_of(const std::optional<Ratio>& ratio, double Ratio::*part) {
+Cell part_of(const std::optional<Interval>& ratio, double Interval::*part) {
   return ratio ? cell_of(std::optional<double>((*ratio).*part)) : Cell();
 }
 
@@ -58,10 +58,10 @@ Table table_of(const Comparison& comparison, const std::string& id, const std::s
                                cell_of(row.a_ms),
                                cell_of(row.b_ms),
                                cell_of(row.change_ms),
-                               part_of(row.ratio, &Ratio::value),
-                               end_of(row.ratio, &Ratio::low),
-                               end_of(row.ratio, &Ratio::high),
-                               part_of(row.beside_rest, &Ratio::value),
+                               part_of(row.ratio, &Interval::value),
+                               end_of(row.ratio, &Interval::low),
+                               end_of(row.ratio, &Interval::high),
+                               part_of(row.beside_rest, &Interval::value),
                                verdict_text(row)};
     if (detail != nullptr) {
       cells.emplace_back(row.detail);

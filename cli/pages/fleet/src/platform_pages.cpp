@@ -24,7 +24,7 @@ std::string drivers_of(const fleet::PlatformSummary& platform) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Json ratio_json(const fleet::RatioInterval& ratio) {
+Json ratio_json(const et_schema::Interval& ratio) {
   return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
 }
 

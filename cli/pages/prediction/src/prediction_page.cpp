@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
+#include "et_schema/base/map_values.h"
 #include "predictor/simulate/assessment.h"
 
 namespace understudy::pages {
@@ -53,6 +55,12 @@ constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {{
     {"host bound", "host_bound"},
     {"idle", "idle"},
 }};
+
+double operators_ms(const Prediction& prediction) {
+  return std::accumulate(
+      prediction.classes.begin(), prediction.classes.end(), 0.0,
+      [](double sum, const et_schema::PredictedSum& row) { return sum + row.ms; });
+}
 
 Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
   Table table{.id = "what-if-table",
@@ -159,12 +167,13 @@ Section path_section(const Prediction& prediction, const Json& document, std::si
                                  figures("ms"),
                                  {"share", CellKind::kShare}},
                                 top),
-                       prediction.iteration_ms.ms)}};
+                       prediction.iteration_ms.value)}};
 }
 
 /// Shows instructions by name, with every model that provided a time.
 Section operators_section(const Prediction& prediction, std::size_t top) {
   struct Operator {
+    std::string name;
     std::string op_class;
     std::uint64_t count = 0;
     double ms = 0;
@@ -172,23 +181,20 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
   };
   std::map<std::string, Operator> by_name;
   for (const et_schema::PredictedOperator& one : prediction.operators) {
-    Operator& sum = by_name[one.name];
+    Operator& sum = et_schema::row_named(one.name, by_name);
     sum.op_class = one.op_class;
-    sum.ms += one.time.ms;
+    sum.ms += one.ms.value;
     ++sum.count;
     sum.models.insert(one.extrapolated ? one.model + " (extrapolated)" : one.model);
   }
-  std::vector<std::pair<std::string, Operator>> rows(by_name.begin(), by_name.end());
-  std::ranges::stable_sort(rows,
-                           [](const auto& a, const auto& b) { return a.second.ms > b.second.ms; });
   Table table{
       .id = "operator-table",
       .caption = fmt::format("Operators of rank {}, ms an iteration", prediction.slowest_rank),
       .columns = {texts("operator"), texts("class"), counts("calls"), figures("ms"),
                   texts("how it is known")},
       .shown_in_text = top};
-  for (const auto& [name, row] : rows) {
-    table.rows.push_back({name, row.op_class, row.count, number_cell(row.ms),
+  for (const Operator& row : et_schema::largest_first(std::move(by_name), &Operator::ms)) {
+    table.rows.push_back({row.name, row.op_class, row.count, number_cell(row.ms),
                           fmt::format("{}", fmt::join(row.models, ", "))});
   }
   return {"operators", "Operators", {table}};
@@ -227,8 +233,12 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
       operators_section(prediction, options.top),
       {"unmodelled",
        "Without a model",
-       {table_at(document, "/unmodelled", "Without a model: a bound stands in",
-                 {texts("operator", "name"), counts("calls", "count"), shares("share")})}},
+       {with_shares(table_at(document, "/unmodelled", "Without a model: a bound stands in",
+                             {texts("operator", "name"),
+                              counts("calls", "count"),
+                              figures("ms"),
+                              {"share", CellKind::kShare}}),
+                    operators_ms(prediction))}},
       {"platform", "Where the costs come from", {platform_facts(prediction)}},
       {"assumed", "Assumed", {Notes{prediction.assumptions}}},
   };

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cli/pages/document/table.h"
+#include "et_schema/base/map_values.h"
 #include "report_parts.h"
 
 namespace understudy::pages {
@@ -53,21 +54,14 @@ Figure sum_of(const Figure& a, const Figure& b) {
 std::vector<ClassTime> classes_of(const std::vector<OperatorTime>& operators, bool has_device) {
   std::map<std::string, ClassTime> by_name;
   for (const OperatorTime& row : operators) {
-    ClassTime& sum = by_name[row.op_class];
-    sum.name = row.op_class;
+    ClassTime& sum = et_schema::row_named(row.op_class, by_name);
     sum.count += row.count;
     sum.ms += row.ms;
     const Held held = held_of(row, has_device);
     sum.here_ms = sum_of(sum.here_ms, held.here_ms);
     sum.recorded_ms = sum_of(sum.recorded_ms, held.recorded_ms);
   }
-  std::vector<ClassTime> classes;
-  for (auto& [name, row] : by_name) {
-    classes.push_back(std::move(row));
-  }
-  std::ranges::stable_sort(classes,
-                           [](const ClassTime& a, const ClassTime& b) { return a.ms > b.ms; });
-  return classes;
+  return et_schema::largest_first(std::move(by_name), &ClassTime::ms);
 }
 
 double sum_ms(const std::vector<OperatorTime>& operators) {

@@ -3,8 +3,8 @@
 
 namespace understudy::et_schema {
 
-void members(auto& json, SameAs<PredictedTime> auto& time) {
-  json("predicted", time.ms);
+void members(auto& json, SameAs<Interval> auto& time) {
+  json("predicted", time.value);
   json("low", time.low);
   json("high", time.high);
 }
@@ -29,36 +29,24 @@ void members(auto& json, SameAs<PredictedRank> auto& rank) {
   json.unless(std::nullopt, "recorded_step", rank.recorded_step);
 }
 
-void members(auto& json, SameAs<PredictedClass> auto& row) {
-  json("name", row.name);
-  json("count", row.count);
-  json("ms", row.ms);
-}
-
 void members(auto& json, SameAs<PredictedOperator> auto& row) {
   json("instruction", row.instruction);
   json("name", row.name);
   json("class", row.op_class);
-  json("ms", row.time.ms);
-  json("low", row.time.low);
-  json("high", row.time.high);
+  json("ms", row.ms.value);
+  json("low", row.ms.low);
+  json("high", row.ms.high);
   json("host_ms", row.host_ms);
   json("gap_ms", row.gap_ms);
   json("model", row.model);
   json("extrapolated", row.extrapolated);
 }
 
-void members(auto& json, SameAs<PredictedPathRow> auto& row) {
+void members(auto& json, SameAs<PredictedSum> auto& row) {
   json("name", row.name);
-  json("where", row.where);
+  json.if_any("where", row.where);
   json("count", row.count);
   json("ms", row.ms);
-}
-
-void members(auto& json, SameAs<PredictedUnmodelled> auto& row) {
-  json("name", row.name);
-  json("count", row.count);
-  json("share", row.share);
 }
 
 void members(auto& json, SameAs<PredictedChange::Row> auto& row) {
@@ -117,8 +105,8 @@ PredictedIteration parse_predicted_iteration(std::string_view text, const std::s
   return with_root(text, file, [](const JsonField& root) {
     const JsonField time = root.at("iteration_ms");
     PredictedIteration iteration;
-    read_json(time, iteration.time);
-    const auto& [ms, low, high] = iteration.time;
+    read_json(time, iteration.ms);
+    const auto& [ms, low, high] = iteration.ms;
     if (!(ms > 0) || !(low > 0) || low > ms || high < ms) {
       time.fail("a time above 0 between its low and its high");
     }

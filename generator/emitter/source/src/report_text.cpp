@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/op_class.h"
@@ -72,8 +73,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
       ++coverage.exact;
     }
     if (is_operator) {
-      et_schema::OperatorTime& times = operators[instruction.name];
-      times.name = instruction.name;
+      et_schema::OperatorTime& times = et_schema::row_named(instruction.name, operators);
       times.op_class = et_schema::op_class(instruction.name);
       ++times.count;
       times.recorded_ms = added(times.recorded_ms, instruction);
@@ -83,9 +83,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
     coverage.dropped_time = dropped_ms.value_or(0) / *all_ms;
     coverage.time = 1 - *coverage.dropped_time;
   }
-  for (auto& [name, row] : operators) {
-    report.operators.push_back(std::move(row));
-  }
+  report.operators = et_schema::values_of(std::move(operators));
   report.original = et_schema::original_step(program, is_selected);
   return report;
 }

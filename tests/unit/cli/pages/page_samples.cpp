@@ -109,7 +109,7 @@ comparer::Row sample_row(const Words& words, comparer::RowKind kind, const std::
   row.a_ms = a_ms;
   row.b_ms = b_ms;
   row.change_ms = b_ms - a_ms;
-  row.ratio = comparer::Ratio{b_ms / a_ms, b_ms / a_ms - 0.01, b_ms / a_ms + 0.01};
+  row.ratio = et_schema::Interval{b_ms / a_ms, b_ms / a_ms - 0.01, b_ms / a_ms + 0.01};
   row.beside_rest = row.ratio;
   row.p = 0.001;
   row.verdict = verdict;
@@ -127,7 +127,7 @@ Page comparison_sample(const Words& words) {
       {words.of("threads"), words.of("1"), words.of("2"), comparer::Weight::kOther}};
   comparison.is_alike = false;
   comparison.switches_per_s = 12.5;
-  comparison.speed_probe = comparer::Ratio{1.01, 1.0, 1.02};
+  comparison.speed_probe = et_schema::Interval{1.01, 1.0, 1.02};
   comparison.samples_left_out = 2;
   comparison.rows = {
       sample_row(words, RowKind::kIteration, "", 100, 110, Verdict::kSlower),
@@ -407,8 +407,8 @@ et_schema::Prediction sample_prediction(const Words& words) {
   prediction.classes = {{words.of("matmul"), 12, 15}, {words.of("copy"), 2, 5}};
   prediction.operators = {
       {0, words.of("aten::mm"), words.of("matmul"), {15, 14, 16}, 1, 0.5, words.of("model"), true}};
-  prediction.critical_path = {{words.of("aten::mm"), words.of("device"), 12, 15}};
-  prediction.unmodelled = {{words.of("my::op"), 3, 0.07}};
+  prediction.critical_path = {{words.of("aten::mm"), 12, 15, words.of("device")}};
+  prediction.unmodelled = {{words.of("my::op"), 3, 1.4}};
   prediction.without_what_if_ms = 40;
   prediction.what_if = {{words.of("matmul x0.5"), {{words.of("aten::mm"), 12, 30, 15}}}};
   prediction.assumptions = {words.of("page faults as recorded")};

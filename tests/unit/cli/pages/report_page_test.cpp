@@ -11,10 +11,8 @@
 namespace understudy::pages {
 namespace {
 
-using et_schema::Report;
-
 TEST(ReportPage, DataIsTheReportWithoutWhatNothingShows) {
-  const Report report = et_schema::sample_report(2);
+  const et_schema::Report report = et_schema::sample_report(2);
   auto expected = nlohmann::json::parse(et_schema::to_json(report));
   const auto drop = [](nlohmann::json& part) {
     for (auto& row : part["operators"]) {
@@ -34,8 +32,8 @@ TEST(ReportPage, DataIsTheReportWithoutWhatNothingShows) {
 }
 
 TEST(ReportPage, IsMadeFromTheFileAlone) {
-  const Report report = et_schema::sample_report(3);
-  const Report read = et_schema::parse_report(et_schema::to_json(report), "report.json");
+  const et_schema::Report report = et_schema::sample_report(3);
+  const et_schema::Report read = et_schema::parse_report(et_schema::to_json(report), "report.json");
   EXPECT_EQ(to_html(report_page(read)), to_html(report_page(report)));
 }
 

@@ -9,14 +9,10 @@ namespace {
 Report clean_report() {
   RankReport rank;
   rank.iteration_ms = iteration_stats({30, 31, 32, 31, 30, 31, 32, 31});
-  rank.coverage.selected = 1241;
-  rank.coverage.replayed = 1241;
-  rank.coverage.exact = 1241;
+  rank.coverage.selected = rank.coverage.replayed = rank.coverage.exact = 1241;
   rank.coverage.count = 1;
   rank.original.step_ms = 31;
-  Environment environment;
-  environment.benchmark = "bench.et";
-  Report report = merge({rank}, {}, environment);
+  Report report = merge({rank}, {}, {});
   report.warnings.clear();
   return report;
 }
@@ -34,8 +30,7 @@ TEST(ReportVerdict, OfACleanReplayIsGood) {
 TEST(ReportVerdict, NamesWhatIsWrong) {
   Report report = clean_report();
   Coverage& coverage = report.total.coverage;
-  coverage.exact = 1238;
-  coverage.replayed = 1238;
+  coverage.exact = coverage.replayed = 1238;
   coverage.count = 1238.0 / 1241.0;
   coverage.dropped = {{"my::op", 2, "no such operator"}};
   coverage.stubbed = {{"kernel", 1, "a copy of the same bytes"}};
@@ -74,9 +69,8 @@ TEST(ReportVerdict, OfAnInterruptedReplayIsBad) {
 TEST(ReportVerdict, WithoutIterationsSaysSo) {
   Report report = clean_report();
   report.total.iteration_ms = {};
-  const Assessment verdict = verdict_of(report);
-  EXPECT_EQ(verdict.tone, Tone::kBad);
-  EXPECT_EQ(verdict.sentence.find("No iteration was measured; "), 0);
+  EXPECT_EQ(verdict_of(report).tone, Tone::kBad);
+  EXPECT_EQ(verdict_of(report).sentence.find("No iteration was measured; "), 0);
 }
 
 TEST(ReportVerdict, OfAPartHasNoRatioToTheWhole) {

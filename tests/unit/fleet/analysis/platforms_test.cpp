@@ -9,12 +9,13 @@
 namespace understudy::fleet {
 namespace {
 
-PlatformTime time_of(double ms, double error = 0.01) {
-  return {ms,
-          ms * (1 - error),
-          ms * (1 + error),
-          false,
-          {{"matmul", ms * 0.6}, {"elementwise", ms * 0.3}}};
+Result time_of(double ms, double error = 0.01) {
+  Result time;
+  time.median_ms = ms;
+  time.low_ms = ms * (1 - error);
+  time.high_ms = ms * (1 + error);
+  time.class_ms = {{"matmul", ms * 0.6}, {"elementwise", ms * 0.3}};
+  return time;
 }
 
 TEST(Platforms, RatiosAreWeighted) {
@@ -35,7 +36,7 @@ TEST(Platforms, RatiosAreWeighted) {
 }
 
 TEST(Platforms, AnIntervalThatNobodyKnowsIsNone) {
-  PlatformTime short_one = time_of(10);
+  Result short_one = time_of(10);
   short_one.low_ms = short_one.high_ms = std::nan("");
   const std::vector<PlatformRow> rows = {
       {"a", "h1", 1, {{"old", time_of(5)}, {"new", short_one}}},
@@ -82,7 +83,7 @@ TEST(Platforms, RankingKnowsHowSureItIs) {
 
 TEST(Platforms, PredictionsAreCounted) {
   std::vector<PlatformRow> rows = {{"a", "h", 1, {{"old", time_of(10)}, {"new", time_of(5)}}}};
-  rows[0].times["new"].is_predicted = true;
+  rows[0].times["new"].source = kPredicted;
   EXPECT_EQ(compare_platforms(rows, "old").platforms.front().predicted, 1U);
 }
 

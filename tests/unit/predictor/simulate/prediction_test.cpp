@@ -68,7 +68,7 @@ TEST(Predictions, DoNotContradictTheRecordedStep) {
   make_job(made);
   const Job job = made.job();
   et_schema::Prediction prediction = prediction_of(job, simulate(job, made, round_times()));
-  const et_schema::PredictedTime before = prediction.iteration_ms;
+  const et_schema::Interval before = prediction.iteration_ms;
   std::vector<et_schema::PredictedRank> played = prediction.ranks;
   played[0].recorded_step = {.predicted_ms = 100, .recorded_ms = 98};
   widen_by_recorded_steps(played, prediction);
@@ -76,7 +76,7 @@ TEST(Predictions, DoNotContradictTheRecordedStep) {
   EXPECT_TRUE(prediction.assumptions.empty());
   played[1].recorded_step = {.predicted_ms = 141, .recorded_ms = 100};
   widen_by_recorded_steps(played, prediction);
-  EXPECT_LE(prediction.iteration_ms.low, before.ms * 100 / 141);
+  EXPECT_LE(prediction.iteration_ms.low, before.value * 100 / 141);
   EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, before.high);
   EXPECT_EQ(
       prediction.assumptions,
@@ -89,7 +89,7 @@ TEST(Predictions, SayWhatAnIterationConsistsOf) {
   make_job(made);
   const Job job = made.job();
   const et_schema::Prediction prediction = sample(job, made);
-  EXPECT_DOUBLE_EQ(prediction.iteration_ms.ms, 190e-6);
+  EXPECT_DOUBLE_EQ(prediction.iteration_ms.value, 190e-6);
   EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, 190e-6 * (1 - kSimulatorSpread));
   EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, 190e-6 * (1 + kSimulatorSpread));
   EXPECT_EQ(prediction.slowest_rank, 1);
@@ -174,10 +174,8 @@ TEST(Predictions, NameWhatHasNoModel) {
   const Job job = made.job();
   const et_schema::Prediction prediction =
       prediction_of(job, simulate(job, Unmodelled(), round_times()));
-  ASSERT_EQ(prediction.unmodelled.size(), 1);
-  EXPECT_EQ(prediction.unmodelled[0].name, "my::op");
-  EXPECT_EQ(prediction.unmodelled[0].count, 1);
-  EXPECT_DOUBLE_EQ(prediction.unmodelled[0].share, 0.75);
+  const std::vector<et_schema::PredictedSum> expected = {{"my::op", 1, 30 * 1e-6}};
+  EXPECT_EQ(prediction.unmodelled, expected);
 }
 
 TEST(Intervals, AddInQuadratureAndAShareInCommon) {
