@@ -71,6 +71,36 @@ Json lost_document(const et_schema::Profile& profile, const DeviceTimeline& time
           {"clipped", timeline.clipped}};
 }
 
+/// Returns the counters of kernels that are not 0, the largest shares first: {launcher, kernel,
+/// count, counter, per_launch, share}. Only sums have a share of all kernels' sum.
+Json counters_of(const et_schema::Profile& profile, const DeviceTimeline& timeline) {
+  std::map<std::string_view, double> all;
+  const std::vector<generator::KernelCounters> kernels =
+      generator::kernel_counters(profile, timeline);
+  for (const generator::KernelCounters& kernel : kernels) {
+    for (const auto& [counter, sum] : kernel.sums) {
+      all[counter] += sum;
+    }
+  }
+  std::vector<Json> rows;
+  for (const generator::KernelCounters& kernel : kernels) {
+    for (const auto& [counter, sum] : kernel.sums) {
+      if (sum != 0) {
+        rows.push_back({{"launcher", kernel.launcher},
+                        {"kernel", kernel.kernel},
+                        {"count", kernel.count},
+                        {"counter", counter},
+                        {"per_launch", sum / static_cast<double>(kernel.count)},
+                        {"share", counter.ends_with(".sum") ? Json(sum / all[counter]) : Json()}});
+      }
+    }
+  }
+  std::ranges::stable_sort(rows, std::greater(), [](const Json& row) {
+    return row["share"].is_null() ? 0 : row["share"].get<double>();
+  });
+  return Json(rows);
+}
+
 Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& timeline) {
   const std::vector<KernelTime> kernels = generator::kernel_times(profile, timeline);
   std::int64_t all_ns = 0;
@@ -107,7 +137,8 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
            sums_by(kernels, all_ns, [](const KernelTime& kernel) { return kernel.kernel_class; })},
           {"launches",
            sums_by(kernels, all_ns, [](const KernelTime& kernel) { return to_string(kernel.by); })},
-          {"kernels", std::move(rows)}};
+          {"kernels", std::move(rows)},
+          {"counters", counters_of(profile, timeline)}};
 }
 
 pages::Section profile_section(const Json& document, std::size_t place) {
@@ -131,7 +162,11 @@ pages::Section profile_section(const Json& document, std::size_t place) {
                document, at + "/kernels", "Kernels, the longest first",
                {shortened(texts("kernel", "name")), counts("count"), figures("ms"), shares("share"),
                 texts("class"), texts("launched by", "launched_by"), texts("launcher")},
-               20)}};
+               20),
+           table_at(document, at + "/counters", "Counters of kernels, the largest shares first",
+                    {texts("counter"), figures("per launch", "per_launch"), shares("share"),
+                     counts("count"), texts("launcher"), shortened(texts("kernel"))},
+                    20)}};
 }
 
 pages::Section benchmark_section(const Json& document, std::size_t place) {
@@ -188,6 +223,12 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
   add(count("ranged"), fmt::format("{} launches were measured by the range profiler, which tells "
                                    "counters and no times.",
                                    count("ranged")));
+  const Json& counters = document.at("counters");
+  const bool has_launcher =
+      std::ranges::any_of(counters, [](const Json& row) { return row["launcher"] != ""; });
+  add(counters.empty() || has_launcher ? 0 : 1,
+      "ranges name no launch, and their number is another than that of the launches: counters "
+      "stand by kernel alone.");
   add(count("clipped"),
       fmt::format("{} duration{} into the next event of the stream: clipped there.",
                   count("clipped"), count("clipped") == 1 ? " runs" : "s run"));

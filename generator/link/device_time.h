@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,14 @@ struct KernelTime {
   std::string_view launcher;  ///< innermost operator or label; empty if none was open
   std::uint64_t count = 0;
   std::int64_t device_ns = 0;
+};
+
+/// What the range profiler counted in kernels of one name with the same launcher.
+struct KernelCounters {
+  std::string_view kernel;
+  std::string_view launcher;  ///< innermost operator or label; empty if none was open or is known
+  std::uint64_t count = 0;    ///< kernels
+  std::map<std::string_view, double> sums = {};  ///< over these kernels, by the counter's name
 };
 
 /// An operator's call, and the device events that it launched. Of nested operators of one class
@@ -36,5 +45,10 @@ struct DeviceCall {
 /// the whole device time. The views refer to `profile`. The time is n log n in the events.
 [[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
+
+/// Returns the counters of all kernels that the range profiler measured. Ranges name no launch, but
+/// have the order of the launches: if there are as many of both, the launchers are known.
+[[nodiscard]] std::vector<KernelCounters> kernel_counters(const et_schema::Profile& profile,
+                                                          const et_schema::DeviceTimeline& device);
 
 }  // namespace understudy::generator

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "et_schema/model/losses.h"
@@ -106,6 +107,14 @@ struct KinetoMemory {
                                       ///< recorded
 };
 
+/// What the range profiler counted while a kernel ran.
+struct KinetoRange {
+  std::string_view kernel;
+  std::vector<std::pair<std::string_view, double>> counters;  ///< "dram__bytes_read.sum": value
+};
+/// Category of such events.
+inline constexpr std::string_view kProfilerRange = "cuda_profiler_range";
+
 struct KinetoDevice {
   std::int64_t id = 0;
   std::string name;
@@ -134,6 +143,7 @@ struct Profile {
   std::vector<KinetoComm> comms;       ///< of kernels, in the file's order
   std::vector<KinetoComm> host_comms;  ///< of operators, if KinetoDetail includes them
   std::vector<KinetoMemory> memory;    ///< in the file's order
+  std::vector<KinetoRange> ranges;     ///< in the file's order, which is that of the kernels
   Losses losses;
 
   /// Returns the name of the device that has this pid in events; empty if unknown. ROCm's profiles

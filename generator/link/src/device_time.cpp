@@ -1,6 +1,7 @@
 #include "generator/link/device_time.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -80,6 +81,33 @@ std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimelin
     row.device_ns = add_times(row.device_ns, event.ns());
   }
   return et_schema::largest_first(std::move(rows), &KernelTime::device_ns);
+}
+
+std::vector<KernelCounters> kernel_counters(const Profile& profile, const DeviceTimeline& device) {
+  std::vector<et_schema::LostLaunch> launches;
+  std::ranges::copy_if(device.lost, std::back_inserter(launches), [&](const auto& lost) {
+    const std::string_view call = profile.events[lost.call].name;
+    return lost.why == et_schema::LostBy::kRanged &&
+           call.find("Launch") != std::string_view::npos &&
+           call.find("Kernel") != std::string_view::npos;
+  });
+  std::ranges::stable_sort(launches, {}, &et_schema::LostLaunch::launch_ns);
+  const bool are_known = launches.size() == profile.ranges.size();
+  std::map<std::pair<std::string_view, std::string_view>, KernelCounters> rows;
+  for (std::size_t i = 0; i < profile.ranges.size(); ++i) {
+    const et_schema::KinetoRange& range = profile.ranges[i];
+    const std::string_view launcher = are_known && launches[i].launcher != et_schema::kUnknownEvent
+                                          ? profile.events[launches[i].launcher].name
+                                          : std::string_view();
+    KernelCounters& row =
+        rows.try_emplace({launcher, range.kernel}, KernelCounters{range.kernel, launcher})
+            .first->second;
+    ++row.count;
+    for (const auto& [counter, value] : range.counters) {
+      row.sums[counter] += value;
+    }
+  }
+  return et_schema::values_of(std::move(rows));
 }
 
 std::vector<DeviceCall> device_calls(const Profile& profile, const DeviceTimeline& device) {

@@ -234,9 +234,6 @@ class Builder {
         is_answered_[place(*calls[*calls[i].parent].event)] = true;
       }
     }
-    const bool has_ranges = std::ranges::any_of(profile_.events, [](const KinetoEvent& event) {
-      return event.category_text == "cuda_profiler_range";
-    });
     // If no call matches an event, correlations cannot show which launches lost theirs.
     const bool have_calls =
         line_.events.empty() || std::ranges::any_of(calls, [&](const auto& call) {
@@ -253,10 +250,10 @@ class Builder {
       const bool is_lost = have_calls && call.correlation > 0 && !is_answered_[launch.call] &&
                            (launch.launcher == kUnknownEvent || !is_answered_[launch.launcher]);
       if (is_lost) {
-        add_lost({launch, kind == CallKind::kMemset ? LostBy::kMemset
-                          : is_captured(call)       ? LostBy::kCaptured
-                          : has_ranges              ? LostBy::kRanged
-                                                    : LostBy::kNoEvent},
+        add_lost({launch, kind == CallKind::kMemset  ? LostBy::kMemset
+                          : is_captured(call)        ? LostBy::kCaptured
+                          : !profile_.ranges.empty() ? LostBy::kRanged
+                                                     : LostBy::kNoEvent},
                  true);
       } else if (kind == CallKind::kWork && launch.step != kUnknownEvent) {
         ++line_.steps[launch.step].launches;

@@ -157,6 +157,7 @@ void EventReader::read(JsonPull& json) {
   std::string_view category;
   std::string_view key;
   std::string_view pid;
+  std::optional<JsonPull> arguments;
   bool is_on_device = false;
   int times = 0;
   char phase = 0;
@@ -195,6 +196,7 @@ void EventReader::read(JsonPull& json) {
       event.dur_ns = read_time(json, key);
       ++times;
     } else if (key == "args" && json.stands_on('{')) {
+      arguments = json;
       is_on_device = read_arguments(event, comm, json);
     } else {
       json.skip();
@@ -218,6 +220,9 @@ void EventReader::read(JsonPull& json) {
   } else if (phase == 'X') {
     event.dur_ns = times < 2 && is_device_work(event) ? -1 : event.dur_ns;
     keep(event, comm);
+    if (category == kProfilerRange) {
+      add_range(event.name, arguments);
+    }
   }
 }
 
@@ -294,6 +299,19 @@ void EventReader::add_memory(JsonPull event) {
   if (name == "[memory]" && time_ns && bytes && address) {
     profile_.memory.push_back(
         {*time_ns, static_cast<std::uint64_t>(*address), *bytes, device == kCpu, allocated_bytes});
+  }
+}
+
+void EventReader::add_range(std::string_view kernel, std::optional<JsonPull> arguments) {
+  KinetoRange& range = profile_.ranges.emplace_back(KinetoRange{kernel, {}});
+  std::string_view key;
+  for (bool first = true; arguments && arguments->next_member(first, key);) {
+    double value = 0;
+    if (arguments->take(value)) {
+      range.counters.emplace_back(names_(key), value);
+    } else {
+      arguments->skip();
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,6 +65,7 @@ class EventReader {
   void complete(KinetoEvent& event, std::string_view category, bool is_on_device);
   void keep(const KinetoEvent& event, KinetoComm comm);
   void add_memory(JsonPull event);
+  void add_range(std::string_view kernel, std::optional<JsonPull> arguments);
   void note_process_name(JsonPull event);
   /// Reads the arguments. Returns true if they name a device or a stream.
   bool read_arguments(KinetoEvent& event, KinetoComm& comm, JsonPull& object);

@@ -447,5 +447,43 @@ TEST(KernelTimes, KnowKernelsOfCudaAndRocmByTheirNames) {
                                                         {"softmax", 0}}));
 }
 
+/// Two kernels and a copy below their operators, and `ranges` of the range profiler.
+Profile counted_profile(const std::string& ranges) {
+  return et_schema::parse_kineto(
+      R"({"traceEvents": [
+      {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":10,"dur":5,"args":{}},
+      {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":11,"dur":1,"args":{"correlation":1}},
+      {"ph":"X","cat":"cpu_op","name":"aten::copy_","pid":1,"tid":1,"ts":20,"dur":5,"args":{}},
+      {"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":1,"tid":1,"ts":21,"dur":1,"args":{"correlation":2}},
+      {"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":30,"dur":5,"args":{}},
+      {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernelExC","pid":1,"tid":1,"ts":31,"dur":1,"args":{"correlation":3}})" +
+          ranges + "]}",
+      "counted.json");
+}
+
+TEST(KernelCounters, RangesAreOfTheLaunchesInTheirOrder) {
+  const std::string two =
+      R"(,{"ph":"X","cat":"cuda_profiler_range","name":"gemm","pid":0,"tid":0,"ts":1,"dur":9,"args":{"b.sum":2.5,"a.sum":1,"note":"x"}})"
+      R"(,{"ph":"X","args":{"a.sum":7},"cat":"cuda_profiler_range","name":"add","pid":0,"tid":0,"ts":10,"dur":9})";
+  const Profile profile = counted_profile(two);
+  const auto rows = kernel_counters(profile, et_schema::device_timeline(profile));
+  ASSERT_EQ(rows.size(), 2U);
+  using Sums = std::map<std::string_view, double>;
+  EXPECT_EQ(rows[0].launcher, "aten::add");
+  EXPECT_EQ(rows[0].kernel, "add");
+  EXPECT_EQ(rows[0].sums, (Sums{{"a.sum", 7}}));
+  EXPECT_EQ(rows[1].launcher, "aten::mm");
+  EXPECT_EQ(rows[1].sums, (Sums{{"a.sum", 1}, {"b.sum", 2.5}}));
+
+  const std::string third =
+      R"(,{"ph":"X","cat":"cuda_profiler_range","name":"add","pid":0,"tid":0,"ts":19,"dur":9,"args":{"a.sum":2}})";
+  const Profile other = counted_profile(two + third);
+  const auto unknown = kernel_counters(other, et_schema::device_timeline(other));
+  ASSERT_EQ(unknown.size(), 2U);
+  EXPECT_EQ(unknown[0].launcher, "") << "three ranges, two launches";
+  EXPECT_EQ(unknown[0].count, 2U);
+  EXPECT_EQ(unknown[0].sums, (Sums{{"a.sum", 9}}));
+}
+
 }  // namespace
 }  // namespace understudy::generator
