@@ -187,7 +187,7 @@ TEST(OperatorTimesRows, DeviceTimesWhereThereAreAnyAndNoCommunication) {
   row(et_schema::RanAs::kCommunication, std::nullopt);
   row(et_schema::RanAs::kStub, std::nullopt);
   row(et_schema::RanAs::kExact, std::nullopt);
-  times.rows.back().conditions = {.is_cold = true, .threads = 1};
+  times.rows.back().conditions = {.call = "relu", .is_cold = true, .threads = 1};
   const auto calls = calls_of(times, "x.jsonl");
   ASSERT_EQ(calls.size(), 3U);
   EXPECT_EQ(calls[0].device, "cpu");
