@@ -127,11 +127,11 @@ TEST(Sections, ModelsAreListedWithTheirErrors) {
   Platform platform;
   platform.sections = sections.json;
   const CostParts parts = cost_parts(platform);
-  const Estimate answer = parts.communication({.kind = et_schema::CommKind::kAllReduce,
-                                               .bytes = 1 << 20,
-                                               .ranks = 2,
-                                               .nodes = 1,
-                                               .on_device = true});
+  const Estimate answer = parts.communication({{.kind = et_schema::CommKind::kAllReduce,
+                                                .bytes = 1 << 20,
+                                                .ranks = 2,
+                                                .nodes = 1,
+                                                .on_device = true}});
   EXPECT_NEAR(answer.ns, 2e4 + (1 << 20), 1);
   EXPECT_FALSE(parts.gap);
 }
