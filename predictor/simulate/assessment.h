@@ -9,7 +9,7 @@
 namespace understudy::predictor {
 
 /// Returns the name of the device that the prediction is for.
-[[nodiscard]] std::string device_of(const et_schema::Prediction& prediction);
+[[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);
 
 /// Returns the original's step on the slowest rank: unprofiled if known, else profiled.
 [[nodiscard]] std::optional<double> original_ms(const et_schema::Prediction& prediction);

@@ -10,7 +10,7 @@ using et_schema::figure_text;
 using et_schema::Prediction;
 using et_schema::Tone;
 
-std::string device_of(const Prediction& prediction) {
+std::string device_name_of(const Prediction& prediction) {
   const auto device = prediction.platform.find("device");
   return device == prediction.platform.end() ? "the recorded platform" : device->second;
 }
@@ -28,7 +28,7 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   const et_schema::Interval& time = prediction.iteration_ms;
   std::string text = fmt::format(
       "An iteration on {} of {} would take {} ms, 90 % within {} to {}; bound by {}",
-      et_schema::counted(prediction.world_size, "rank"), device_of(prediction),
+      et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
       figure_text(time.value), figure_text(time.low), figure_text(time.high), prediction.bound_by);
   if (const auto original = original_ms(prediction); original && *original > 0) {
     text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,

@@ -214,8 +214,8 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
                      const PredictionPageOptions& options) {
   const Json document = et_schema::json_of(prediction);
   Page page;
-  page.title =
-      fmt::format("{} on {}, predicted", prediction.benchmark, predictor::device_of(prediction));
+  page.title = fmt::format("{} on {}, predicted", prediction.benchmark,
+                           predictor::device_name_of(prediction));
   page.verdict = predictor::verdict_of(prediction);
   page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
                            CellKind::kFigure, "ms"),
