@@ -64,20 +64,23 @@ HostIndex outermost_alike(const HostEvents& host, HostIndex index) {
   return index;
 }
 
+std::string_view launcher_name(const Profile& profile, const et_schema::DeviceLaunch& launch) {
+  return launch.launcher == et_schema::kUnknownEvent ? "" : profile.events[launch.launcher].name;
+}
+
 }  // namespace
 
 std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimeline& device) {
   std::map<std::tuple<std::string_view, et_schema::LaunchedBy, std::string_view>, KernelTime> rows;
   for (const et_schema::DeviceEvent& event : device.events) {
     const std::string_view kernel = profile.events[event.source].name;
-    const std::string_view launcher = event.launcher == et_schema::kUnknownEvent
-                                          ? std::string_view()
-                                          : profile.events[event.launcher].name;
+    const std::string_view launcher = launcher_name(profile, event);
     KernelTime& row =
-        rows.try_emplace({kernel, event.by, launcher},
-                         KernelTime{kernel, et_schema::kernel_class(kernel), event.by, launcher})
+        rows.try_emplace({kernel, event.by, launcher}, KernelTime{kernel, {}, event.by, launcher})
             .first->second;
-    ++row.count;
+    if (row.count++ == 0) {
+      row.kernel_class = et_schema::kernel_class(kernel);
+    }
     row.device_ns = add_times(row.device_ns, event.ns());
   }
   return et_schema::largest_first(std::move(rows), &KernelTime::device_ns);
@@ -96,9 +99,7 @@ std::vector<KernelCounters> kernel_counters(const Profile& profile, const Device
   std::map<std::pair<std::string_view, std::string_view>, KernelCounters> rows;
   for (std::size_t i = 0; i < profile.ranges.size(); ++i) {
     const et_schema::KinetoRange& range = profile.ranges[i];
-    const std::string_view launcher = are_known && launches[i].launcher != et_schema::kUnknownEvent
-                                          ? profile.events[launches[i].launcher].name
-                                          : std::string_view();
+    const std::string_view launcher = are_known ? launcher_name(profile, launches[i]) : "";
     KernelCounters& row =
         rows.try_emplace({launcher, range.kernel}, KernelCounters{range.kernel, launcher})
             .first->second;

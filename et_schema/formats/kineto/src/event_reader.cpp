@@ -220,9 +220,9 @@ void EventReader::read(JsonPull& json) {
   } else if (phase == 'X') {
     event.dur_ns = times < 2 && is_device_work(event) ? -1 : event.dur_ns;
     keep(event, comm);
-    if (category == kProfilerRange) {
-      add_range(event.name, arguments);
-    }
+  }
+  if (category == kProfilerRange) {
+    add_range(event.name, arguments);
   }
 }
 
