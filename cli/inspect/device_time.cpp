@@ -38,7 +38,7 @@ void add_time(const KernelTime& kernel, std::int64_t all_ns, Json row, Json& row
   rows.push_back(std::move(row));
 }
 
-/// Sums the kernels of a profile by one of their texts, longest first: {name, count, ms, share}.
+/// Returns the sums of kernels with equal texts, the longest first: {name, count, ms, share}.
 Json sums_by(const std::vector<KernelTime>& kernels, std::int64_t all_ns,
              const std::function<std::string_view(const KernelTime&)>& text_of) {
   std::map<std::string_view, KernelTime> sums;

@@ -4,10 +4,10 @@
 
 namespace understudy::predictor {
 
-/// Scales communication times recorded on some ranks (GroupComm::recorded_ranks) to other numbers
-/// of ranks on the same network: latency grows with the steps, the rest with the link bytes
-/// (collectives/traffic.h). The interval accounts for other networks. Throws Error (usage) if only
-/// one rank was recorded.
+/// Scales recorded times of communication to another number of ranks on the same network. The
+/// recorded number is GroupComm::recorded_ranks. Latency grows with the steps, the rest with the
+/// link bytes (collectives/traffic.h). The interval accounts for other networks. Throws Error
+/// (usage) if only one rank was recorded.
 class ScaledCommunication final : public Costs {
  public:
   /// `costs` must outlive it.

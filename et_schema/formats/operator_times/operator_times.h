@@ -15,8 +15,8 @@ namespace understudy::et_schema {
 /// Version of the format; see bench.h for the rule.
 inline constexpr int kOperatorTimesVersion = 1;
 
-/// Times of a call, in ns. Percentiles are interpolated linearly. Of times that were not sampled
-/// here, only `n`, `median_ns` and `spread_ns` are set.
+/// Times of a call, in ns. Percentiles are interpolated linearly. Public tables have no samples:
+/// their rows set only `n`, `median_ns` and `spread_ns`.
 struct TimeStats {
   std::size_t n = 0;
   double min_ns = 0, p10_ns = 0, median_ns = 0, p90_ns = 0, mean_ns = 0;

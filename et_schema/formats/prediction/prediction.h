@@ -46,7 +46,8 @@ struct PredictedOperator {
   std::uint64_t instruction = 0;
   std::string name = {};
   std::string op_class = {};
-  Interval ms = {};    ///< 90 %; on the device if it has work there, otherwise on the host
+  /// Time with its 90 % interval: on the device if the operator has work there, else on the host.
+  Interval ms = {};
   double host_ms = 0;  ///< time of the issuing thread
   double gap_ms = 0;   ///< host time between the previous operator and this one
   std::string model = {};
@@ -94,7 +95,7 @@ struct Prediction {
   std::string benchmark;       ///< base name of the input
   std::string benchmark_hash;  ///< see bench.h
   int world_size = 1;
-  Interval iteration_ms;            ///< 90 %
+  Interval iteration_ms;            ///< time with its 90 % interval
   PredictedBreakdown breakdown_ms;  ///< of the slowest rank
   std::string bound_by;             ///< "compute", "communication", "host"
   std::vector<PredictedRank> ranks;
@@ -120,7 +121,7 @@ struct Prediction {
 
 /// The required part of a prediction, which other tools may write too.
 struct PredictedIteration {
-  Interval ms;                                                 ///< 90 %
+  Interval ms;                                                 ///< time with its 90 % interval
   std::vector<std::pair<std::string, double>> operators = {};  ///< name, ms
   std::optional<std::string> benchmark_hash = {};
 };

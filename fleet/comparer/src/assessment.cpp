@@ -26,8 +26,8 @@ std::string amount_of(double ratio) {
   return fmt::format("to {:.{}f} times", ratio, ratio < 10 ? 1 : 0);
 }
 
-/// Returns "matmul by 3.1 % (+1.86 ms)" for the classes with a verdict; if there are none, for
-/// operators. Device time is used if known.
+/// Returns "matmul by 3.1 % (+1.86 ms)" for each class with this verdict. If no class has it, for
+/// each operator. Device time is used if known.
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
   std::vector<std::string> classes;
   std::vector<std::string> others;

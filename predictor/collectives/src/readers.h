@@ -25,8 +25,8 @@ inline constexpr double kNsPerUs = 1e3;
 /// Parses the whole text as a number.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
 
-/// Returns the number of ranks with this ratio of bus to algorithm bandwidth. Returns nothing if it
-/// does not depend on the ranks, or unless a whole number matches within 1 %.
+/// Returns the number of ranks with this ratio of bus to algorithm bandwidth. Returns nothing if
+/// the ratio does not depend on the ranks, or if no whole number of ranks has it within 1 %.
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(CommKind kind, double factor);
 
 /// Returns the kind of an nccl-tests program that the text names ("build/all_reduce_perf").

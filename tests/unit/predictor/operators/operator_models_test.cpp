@@ -259,7 +259,7 @@ TEST(SeveralCards, AFewCallsOfItsOwnCorrectIt) {
   std::size_t own = 0;
   for (MeasuredCall& call : synthetic::elementwise(c, 400)) {
     if (call.time().median_ns > 21000 && own < 12) {
-      call.timed_call->median_ns *= 1.5;  // nothing that its specification tells
+      call.timed_call->median_ns *= 1.5;  // its specification does not explain it
       calls.push_back(call);
       ++own;
     }
