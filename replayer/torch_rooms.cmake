@@ -40,6 +40,11 @@ understudy_torch_room(device
   PUBLIC understudy::et_schema_model understudy::replayer_options understudy::torch
   PRIVATE $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
 
+# Counters of processors and devices, by source.
+understudy_torch_room(counters
+  PUBLIC understudy::et_schema_model understudy::torch
+  PRIVATE understudy::replayer_device $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
+
 # Memory of tensors, counted and limited; page faults as in the original.
 understudy_torch_room(memory
   PUBLIC understudy::et_schema_model understudy::et_schema_base understudy::torch
@@ -86,8 +91,8 @@ understudy_torch_room(run
 # Iterations, timing passes, counters.
 understudy_torch_room(measure
   PUBLIC understudy::replayer_backends_interface understudy::et_schema_model understudy::et_schema_formats_operator_times
-    understudy::replayer_bind understudy::replayer_memory understudy::replayer_options understudy::replayer_run
-    understudy::torch
+    understudy::replayer_bind understudy::replayer_counters understudy::replayer_memory understudy::replayer_options
+    understudy::replayer_run understudy::torch
   PRIVATE $<BUILD_INTERFACE:${OpenMP_CXX_LIB_NAMES}> understudy::replayer_device understudy::replayer_values)
 
 # Stubs and the speed probe have to run on the threads that operators run on: LibTorch's, which are OpenMP's. The

@@ -6,13 +6,12 @@ import copy
 _PACE_COUNTS = ("paced", "on_time", "unready", "late", "own_threads", "device_waits")
 _PACE_FIGURES = ("error_median_us", "error_p99_us", "unready_ms", "late_ms", "drift_median_us", "drift_p99_us", "drift_end_us",
                  "device_wait_recorded_ms", "device_wait_ms")  # fmt: skip
-_COUNTERS = ("cpu_ms", "minor_faults", "major_faults", "involuntary_switches", "instructions", "cycles", "cache_misses")
 _FIGURES = {
     "complete": True,
     "values": {"nan": 0, "inf": 0, "subnormal": 0, "recorded_inf": 0},
     "memory": {"peak_bytes": 1, "live_peak_bytes": 1, "external_bytes": 1},
     "pace": {"mode": "asap", **dict.fromkeys(_PACE_COUNTS, 0), **dict.fromkeys(_PACE_FIGURES)},
-    "counters": {**dict.fromkeys(_COUNTERS), "hardware": "not counted"},
+    "counters": {},
     "measurement": {"ended_by": "iterations", "until_percent": None, "timing_passes": 30, "restores": 0, "restore_every": 16,
                     "restore_reason": "", "foreign_cpus": None},  # fmt: skip
     "original": {"step_ms": None, "operators_ms": None, "unprofiled_ms": None},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/facts/counters.h"
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/measurement.h"
 
@@ -92,6 +93,8 @@ struct OperatorTime {
   std::optional<double> device_ms = {};           ///< on the device; unset on the CPU
   std::vector<double> device_samples_ms = {};     ///< one per pass that was timed on the device
   std::optional<double> recorded_device_ms = {};  ///< on the original's device, by its profile
+  Counters counters = {};           ///< of its calls in an iteration: medians over the passes
+  Counters recorded_counters = {};  ///< in the original
 };
 
 /// One collective of one size. Bandwidths follow nccl-tests' formulas: docs/metrics.md.
@@ -161,23 +164,12 @@ struct WaitUse {
   bool operator==(const WaitUse&) const = default;
 };
 
-/// The system's counters per iteration: means over the measured iterations.
-struct SystemCounters {
-  std::optional<double> cpu_ms;  ///< of all threads of the process, user and system
-  std::optional<double> minor_faults;
-  std::optional<double> major_faults;
-  std::optional<double> involuntary_switches;
-  std::optional<double> instructions;  ///< hardware counters: unset if not counted
-  std::optional<double> cycles;
-  std::optional<double> cache_misses;
-  std::string hardware = "not counted";  ///< "counted", or why not
-};
-
 /// The original step, from its linked profile and capture.
 struct OriginalStep {
   std::optional<double> step_ms;        ///< its duration on the host, observer cost removed
   std::optional<double> operators_ms;   ///< Σ host time of the program's operators
   std::optional<double> unprofiled_ms;  ///< median of unobserved steps
+  Counters counters = {};               ///< of a step, if its profile or capture has any
 };
 
 /// An output of the first iteration that differs from the recorded one.
@@ -197,6 +189,9 @@ struct ValueFinding {
   std::uint64_t iteration = 0;  ///< measured iterations before the finding
 };
 
+/// The state of a source of counters that counted.
+inline constexpr const char* kCounted = "counted";
+
 /// Figures that a rank and a whole job both report.
 struct RunFigures {
   bool complete = true;  ///< false: a signal ended the measurement
@@ -211,7 +206,12 @@ struct RunFigures {
   MemoryUse memory;
   PaceUse pace;
   WaitUse waits;
-  SystemCounters counters;
+  /// Per iteration. Those of the system and the processor are means over the measured iterations;
+  /// others were counted in passes after them, and are medians over these.
+  Counters counters;
+  Counters counter_spreads;  ///< from the 10th to the 90th percentile of these passes
+  /// By source ("perf", "gpm", …): kCounted, or why it counted nothing.
+  std::map<std::string, std::string> counter_sources;
   MeasurementUse measurement;
   OriginalStep original;
   std::vector<double> gap_samples_ms;  ///< time outside of operators in each profiled iteration

@@ -96,17 +96,6 @@ inline constexpr std::array<CountRow<MemoryUse>, 3> kMemoryCounts = {{
      "made before the step, touched bytes only"},
 }};
 
-inline constexpr std::array<FigureRow<SystemCounters>, 7> kCounterFigures = {{
-    {"cpu_ms", &SystemCounters::cpu_ms, OverRanks::kSum, "CPU time of all threads"},
-    {"minor_faults", &SystemCounters::minor_faults, OverRanks::kSum, "minor page faults"},
-    {"major_faults", &SystemCounters::major_faults, OverRanks::kSum, "major page faults"},
-    {"involuntary_switches", &SystemCounters::involuntary_switches, OverRanks::kSum,
-     "involuntary context switches"},
-    {"instructions", &SystemCounters::instructions, OverRanks::kSum, "instructions"},
-    {"cycles", &SystemCounters::cycles, OverRanks::kSum, "cycles"},
-    {"cache_misses", &SystemCounters::cache_misses, OverRanks::kSum, "cache misses"},
-}};
-
 inline constexpr std::array<CountRow<PaceUse>, 6> kPaceCounts = {{
     {"paced", &PaceUse::paced, OverRanks::kSum,
      "operators an iteration with a recorded time of issue"},

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -23,21 +22,21 @@ class SystemCounting {
   /// begin() and end() must be called around each measured iteration.
   void begin();
   void end();
-  /// Returns means over the iterations between begin() and end().
-  [[nodiscard]] et_schema::SystemCounters mean() const;
+  /// Stores the means over the iterations between begin() and end(), and the state of "perf".
+  void report(et_schema::RunFigures& figures) const;
 
   /// Returns sums since the process began.
-  [[nodiscard]] et_schema::SystemCounters read() const;
+  [[nodiscard]] et_schema::Counters read() const;
   /// Returns the differences of two readings around a call, by the report's names: only page faults
   /// and processor counters. Times and context switches are too coarse for a call.
-  [[nodiscard]] static std::map<std::string, double> of_call(
-      const et_schema::SystemCounters& before, const et_schema::SystemCounters& after);
+  [[nodiscard]] static et_schema::Counters of_call(const et_schema::Counters& before,
+                                                   const et_schema::Counters& after);
 
  private:
   std::vector<int> files_;  ///< perf_event's instructions, cycles and cache misses; all or none
-  std::string hardware_;    ///< "counted", or the reason for none
-  et_schema::SystemCounters before_;
-  et_schema::SystemCounters sums_;
+  std::string state_;       ///< kCounted, or the reason for none
+  et_schema::Counters before_;
+  et_schema::Counters sums_;
   std::uint64_t iterations_ = 0;
 };
 

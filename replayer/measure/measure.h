@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -78,7 +77,7 @@ class Measurement {
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
   /// By step: counters of the system and the processor for one call.
-  [[nodiscard]] std::vector<std::map<std::string, double>> count_calls();
+  [[nodiscard]] std::vector<et_schema::Counters> count_calls();
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "et_schema/facts/counters.h"
 #include "et_schema/model/operator_call.h"
 
 namespace understudy::et_schema {
@@ -76,7 +76,7 @@ struct MeasuredCall {
   std::optional<TimeStats> timed_call = {};
   /// Per call by name: "minor_faults", and if the machine counts them "instructions", "cycles",
   /// "cache_misses"; "dram_bytes", "energy_j".
-  std::map<std::string, double> counters = {};
+  Counters counters = {};
   std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
   bool operator==(const MeasuredCall&) const = default;
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -103,6 +105,8 @@ std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) 
       merged.recorded_ms = std::max(merged.recorded_ms, row.recorded_ms);
       merged.device_ms = std::max(merged.device_ms, row.device_ms);
       merged.recorded_device_ms = std::max(merged.recorded_device_ms, row.recorded_device_ms);
+      merged.counters = combined({{merged.counters, row.counters}});
+      merged.recorded_counters = combined({{merged.recorded_counters, row.recorded_counters}});
     }
   }
   return largest_first(std::move(rows), &OperatorTime::ms);
@@ -308,6 +312,26 @@ Part merge_part(const std::vector<RankReport>& ranks, Part RunFigures::*part,
   return total;
 }
 
+/// Adds the counters of all ranks. A source's state is the first rank's that could not count.
+void merge_counters(const std::vector<RankReport>& ranks, RunFigures& total) {
+  const auto of_ranks = [&ranks](auto counters_of) {
+    std::vector<Counters> rows;
+    std::ranges::transform(ranks, std::back_inserter(rows), counters_of);
+    return combined(rows);
+  };
+  total.counters = of_ranks([](const RankReport& rank) { return rank.counters; });
+  total.counter_spreads = of_ranks([](const RankReport& rank) { return rank.counter_spreads; });
+  total.original.counters = of_ranks([](const RankReport& rank) { return rank.original.counters; });
+  for (const RankReport& rank : ranks) {
+    for (const auto& [source, state] : rank.counter_sources) {
+      const auto [known, is_new] = total.counter_sources.try_emplace(source, state);
+      if (!is_new && known->second == kCounted && state != kCounted) {
+        known->second = fmt::format("rank {}: {}", rank.rank, state);
+      }
+    }
+  }
+}
+
 void add_rank(RunFigures& total, const RankReport& rank) {
   const RunFigures& figures = rank;
   add_rows(total, figures, kOutputCounts);
@@ -367,8 +391,8 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.pace = merge_part(ranks, &RunFigures::pace, kPaceCounts, kPaceFigures);
   report.total.waits = merge_part(ranks, &RunFigures::waits, kWaitCounts);
   report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
-  report.total.counters = merge_part(ranks, &RunFigures::counters, kCounterFigures);
   report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);
+  merge_counters(ranks, report.total);
   report.total.communication = merge_part(ranks, &RunFigures::communication, kCommunicationFigures);
   for (auto samples : {&RunFigures::gap_samples_ms, &RunFigures::speed_probe_samples_ms,
                        &RunFigures::iteration_speed_probe_samples_ms}) {

@@ -187,9 +187,9 @@ class Warnings {
 }  // namespace
 
 std::optional<double> interruptions_per_s(const Report& report) {
-  const std::optional<double>& switches = report.total.counters.involuntary_switches;
+  const auto switches = report.total.counters.find("involuntary_switches");
   const std::optional<double> mean_ms = mean_iteration_ms(report.total.iteration_ms);
-  if (!switches || !mean_ms || !(*mean_ms > 0)) {
+  if (switches == report.total.counters.end() || !mean_ms || !(*mean_ms > 0)) {
     return std::nullopt;
   }
   const std::map<std::string, Host> hosts = hosts_of(report);
@@ -201,7 +201,7 @@ std::optional<double> interruptions_per_s(const Report& report) {
   }
   constexpr double kMsPerS = 1e3;
   const int threads = report.world_size * std::max(1, report.environment.threads);
-  return *switches / threads / *mean_ms * kMsPerS;
+  return switches->second / threads / *mean_ms * kMsPerS;
 }
 
 std::optional<double> foreign_cpus(const Report& report) {

@@ -10,26 +10,23 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <string_view>
 
-#include "et_schema/model/report_fields.h"
 #include "milliseconds.h"
 
 namespace understudy::replayer {
 namespace {
 
-using et_schema::kCounterFigures;
-using et_schema::SystemCounters;
+using et_schema::Counters;
 
 struct HardwareEvent {
   std::uint64_t id;
-  std::optional<double> SystemCounters::*sum;
+  const char* counter;
 };
 constexpr std::array<HardwareEvent, 3> kHardwareEvents = {{
-    {PERF_COUNT_HW_INSTRUCTIONS, &SystemCounters::instructions},
-    {PERF_COUNT_HW_CPU_CYCLES, &SystemCounters::cycles},
-    {PERF_COUNT_HW_CACHE_MISSES, &SystemCounters::cache_misses},
+    {PERF_COUNT_HW_INSTRUCTIONS, "instructions"},
+    {PERF_COUNT_HW_CPU_CYCLES, "cycles"},
+    {PERF_COUNT_HW_CACHE_MISSES, "cache_misses"},
 }};
 
 /// Figures that are too coarse for a single call.
@@ -59,11 +56,11 @@ std::string why_not(int error) {
 
 }  // namespace
 
-SystemCounting::SystemCounting() : hardware_("counted") {
+SystemCounting::SystemCounting() : state_(et_schema::kCounted) {
   for (const HardwareEvent& event : kHardwareEvents) {
     const int file = open_counter(event.id);
     if (file < 0) {
-      hardware_ = why_not(errno);
+      state_ = why_not(errno);
       for (const int open : files_) {
         close(open);
       }
@@ -80,19 +77,19 @@ SystemCounting::~SystemCounting() {
   }
 }
 
-SystemCounters SystemCounting::read() const {
-  SystemCounters now;
+Counters SystemCounting::read() const {
+  Counters now;
   for (std::size_t i = 0; i < files_.size(); ++i) {
     std::uint64_t count = 0;
     const bool whole = ::read(files_[i], &count, sizeof(count)) == sizeof(count);
-    now.*kHardwareEvents[i].sum = whole ? static_cast<double>(count) : 0;
+    now[kHardwareEvents[i].counter] = whole ? static_cast<double>(count) : 0;
   }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  now.cpu_ms = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
-  now.minor_faults = static_cast<double>(usage.ru_minflt);
-  now.major_faults = static_cast<double>(usage.ru_majflt);
-  now.involuntary_switches = static_cast<double>(usage.ru_nivcsw);
+  now["cpu_ms"] = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+  now["minor_faults"] = static_cast<double>(usage.ru_minflt);
+  now["major_faults"] = static_cast<double>(usage.ru_majflt);
+  now["involuntary_switches"] = static_cast<double>(usage.ru_nivcsw);
   return now;
 }
 
@@ -101,35 +98,27 @@ void SystemCounting::begin() {
 }
 
 void SystemCounting::end() {
-  const SystemCounters now = read();
-  for (const auto& row : kCounterFigures) {
-    if (now.*row.value && before_.*row.value) {
-      sums_.*row.value = (sums_.*row.value).value_or(0) + *(now.*row.value) - *(before_.*row.value);
-    }
+  for (const auto& [name, count] : read()) {
+    sums_[name] += count - before_.at(name);
   }
   ++iterations_;
 }
 
-std::map<std::string, double> SystemCounting::of_call(const SystemCounters& before,
-                                                      const SystemCounters& after) {
-  std::map<std::string, double> counts;
-  for (const auto& row : kCounterFigures) {
-    if (after.*row.value && before.*row.value && !std::ranges::count(kTooCoarse, row.key)) {
-      counts[row.key] = *(after.*row.value) - *(before.*row.value);
+Counters SystemCounting::of_call(const Counters& before, const Counters& after) {
+  Counters counts;
+  for (const auto& [name, count] : after) {
+    if (!std::ranges::count(kTooCoarse, name)) {
+      counts[name] = count - before.at(name);
     }
   }
   return counts;
 }
 
-SystemCounters SystemCounting::mean() const {
-  SystemCounters counters = sums_;
-  counters.hardware = hardware_;
-  for (const auto& row : kCounterFigures) {
-    if (std::optional<double>& figure = counters.*row.value) {
-      *figure /= static_cast<double>(iterations_);
-    }
+void SystemCounting::report(et_schema::RunFigures& figures) const {
+  for (const auto& [name, sum] : sums_) {
+    figures.counters[name] = sum / static_cast<double>(iterations_);
   }
-  return counters;
+  figures.counter_sources["perf"] = state_;
 }
 
 }  // namespace understudy::replayer

@@ -161,16 +161,16 @@ LoopOverhead ProfileHook::overhead() const {
 }
 
 void CountHook::called(const Step& step, const torch::jit::Stack&) {
-  const et_schema::SystemCounters now = counting_.read();
-  Counts& sums = sums_[static_cast<std::size_t>(&step - first_)];
+  const et_schema::Counters now = counting_.read();
+  et_schema::Counters& sums = sums_[static_cast<std::size_t>(&step - first_)];
   for (const auto& [name, count] : SystemCounting::of_call(before_, now)) {
     sums[name] += count;
   }
 }
 
-std::vector<CountHook::Counts> CountHook::means() const {
-  std::vector<Counts> means = sums_;
-  for (Counts& counts : means) {
+std::vector<et_schema::Counters> CountHook::means() const {
+  std::vector<et_schema::Counters> means = sums_;
+  for (et_schema::Counters& counts : means) {
     for (auto& [name, count] : counts) {
       count /= static_cast<double>(passes_);
     }

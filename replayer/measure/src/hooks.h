@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -168,8 +167,6 @@ class ProfileHook {
 /// Counts each call's work in separate passes, since reading the counters takes a microsecond.
 class CountHook {
  public:
-  using Counts = std::map<std::string, double>;
-
   /// Both arguments must outlive this object.
   CountHook(const BoundProgram& bound, const SystemCounting& counting)
       : first_(bound.steps.data()), counting_(counting), sums_(bound.steps.size()) {}
@@ -180,13 +177,13 @@ class CountHook {
   void dropped(const Step&) {}
   void end_pass() { ++passes_; }
   /// Returns by step the counters of a call: means over the passes.
-  [[nodiscard]] std::vector<Counts> means() const;
+  [[nodiscard]] std::vector<et_schema::Counters> means() const;
 
  private:
   const Step* first_;
   const SystemCounting& counting_;
-  et_schema::SystemCounters before_;
-  std::vector<Counts> sums_;
+  et_schema::Counters before_;
+  std::vector<et_schema::Counters> sums_;
   std::size_t passes_ = 0;
 };
 

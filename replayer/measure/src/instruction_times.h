@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,9 @@ namespace understudy::replayer {
 
 /// The measurements of each step.
 struct StepFigures {
-  const std::vector<std::vector<double>>& calls_s;      ///< of each call, one entry per pass
-  const std::vector<std::vector<double>>& device_ms;    ///< empty if no device was timed
-  std::vector<std::map<std::string, double>> counters;  ///< of a call; empty: not counted
+  const std::vector<std::vector<double>>& calls_s;    ///< of each call, one entry per pass
+  const std::vector<std::vector<double>>& device_ms;  ///< empty if no device was timed
+  std::vector<et_schema::Counters> counters;          ///< of a call; empty: not counted
 };
 
 /// Returns a row for each operator and communication that ran.

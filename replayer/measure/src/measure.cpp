@@ -261,7 +261,7 @@ void Measurement::measure_iterations(RankReport& report) {
   if (options_.asked.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
     require_steady_clocks(*report.gpu);
   }
-  report.counters = counting_->mean();
+  counting_->report(report);
   report.iteration_ms = et_schema::iteration_stats(std::move(samples));
   report.memory.peak_bytes = peak + externals_.touched_mapped_bytes();
   report.memory.live_peak_bytes = bound_.live_peak_bytes;

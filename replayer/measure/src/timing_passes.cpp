@@ -129,7 +129,7 @@ std::string Measurement::profiled_step(int rank) {
 }
 
 /// Returns nothing for devices, which the host's counters do not cover, or after a signal.
-std::vector<std::map<std::string, double>> Measurement::count_calls() {
+std::vector<et_schema::Counters> Measurement::count_calls() {
   if (!options_.device.is_cpu() || stop_->is_interrupted()) {
     return {};
   }

@@ -235,7 +235,9 @@ std::vector<FieldPlace> field_places() {
     }
   };
   add("iteration_ms", et_schema::kIterationFigures);
-  add("counters", et_schema::kCounterFigures);
+  for (const et_schema::CounterFact& fact : et_schema::counter_facts()) {
+    places.push_back({"counters", std::string(fact.name), std::string(fact.text)});
+  }
   add("pace", et_schema::kPaceCounts);
   add("pace", et_schema::kPaceFigures);
   add("", et_schema::kOutputCounts);

@@ -43,14 +43,11 @@ RankReport sample_rank_report(int rank) {
   report.pace.drift_p99_us = 80;
   report.pace.drift_end_us = rank == 0 ? 20.0 : -40.0;
   report.pace.device_wait_recorded_ms = 1.5;
-  report.counters = {20 * slower,
-                     1000,
-                     0,
-                     2,
-                     std::nullopt,
-                     std::nullopt,
-                     std::nullopt,
-                     "this machine has no hardware counters (ENOENT)"};
+  report.counters = {{"cpu_ms", 20 * slower},
+                     {"involuntary_switches", 2},
+                     {"major_faults", 0},
+                     {"minor_faults", 1000}};
+  report.counter_sources = {{"perf", "this machine has no hardware counters (ENOENT)"}};
   report.measurement = {
       "iterations", std::nullopt, 2, 1, 16, "values stay healthy for 16 iterations"};
   report.host_load = HostLoad{1000, 16, 800, 5000};

@@ -191,9 +191,14 @@ Section pace_section(const ReportData& data) {
 Section system_section(const ReportData& data) {
   const RunFigures& total = data.report.total;
   Facts facts;
-  if (total.counters.cpu_ms) {
-    add_rows(facts, data.json, "/counters", et_schema::kCounterFigures, CellKind::kFigure);
-    facts.push_back({"hardware counters", total.counters.hardware});
+  for (const std::string& name : et_schema::counter_names({{total.counters}})) {
+    facts.push_back(fact_at(data.json, "/counters/" + name,
+                            std::string(et_schema::counter_fact(name).text), CellKind::kFigure));
+  }
+  for (const auto& [source, state] : total.counter_sources) {
+    facts.push_back({"counters of " + source, state});
+  }
+  if (!total.counters.empty()) {
     facts.push_back(fact_at(data.json, "/measurement/foreign_cpus", "CPUs used by others meanwhile",
                             CellKind::kFigure));
   }

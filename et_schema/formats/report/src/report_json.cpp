@@ -74,6 +74,8 @@ void members(auto& json, SameAs<OperatorTime> auto& row) {
     json("device_samples_ms", row.device_samples_ms, kNullIsNan);
   }
   json.unless(std::nullopt, "recorded_device_ms", row.recorded_device_ms);
+  json.if_any("counters", row.counters, kNullIsNan);
+  json.if_any("recorded_counters", row.recorded_counters, kNullIsNan);
 }
 
 void members(auto& json, SameAs<CollectiveTime> auto& row) {
@@ -117,17 +119,13 @@ void members(auto& json, SameAs<MemoryUse> auto& memory) {
 
 void members(auto& json, SameAs<OriginalStep> auto& step) {
   rows(json, step, kOriginalFigures);
+  json.if_any("counters", step.counters, kNullIsNan);
 }
 
 void members(auto& json, SameAs<PaceUse> auto& pace) {
   json("mode", pace.mode);
   rows(json, pace, kPaceCounts);
   rows(json, pace, kPaceFigures);
-}
-
-void members(auto& json, SameAs<SystemCounters> auto& counters) {
-  rows(json, counters, kCounterFigures);
-  json("hardware", counters.hardware, kFreeText);
 }
 
 void members(auto& json, SameAs<WaitUse> auto& waits) {
@@ -222,7 +220,9 @@ static void figure_members(auto& json, auto& figures) {
   }
   json("pace", figures.pace);
   json.unless(WaitUse(), "waits", figures.waits);
-  json("counters", figures.counters);
+  json("counters", figures.counters, kNullIsNan);
+  json.if_any("counter_spreads", figures.counter_spreads, kNullIsNan);
+  json.if_any("counter_sources", figures.counter_sources, kFreeText);
   json("measurement", figures.measurement);
   if constexpr (kOfRank) {
     json.unless(std::nullopt, "host_load", figures.host_load);

@@ -61,12 +61,12 @@ class CallCounter : public replayer::NoHook {
   void called(const replayer::Step&, const torch::jit::Stack&) {
     counts_ = replayer::SystemCounting::of_call(before_, counting_.read());
   }
-  [[nodiscard]] std::map<std::string, double> take() { return std::move(counts_); }
+  [[nodiscard]] et_schema::Counters take() { return std::move(counts_); }
 
  private:
   const replayer::SystemCounting& counting_;
-  et_schema::SystemCounters before_;
-  std::map<std::string, double> counts_;
+  et_schema::Counters before_;
+  et_schema::Counters counts_;
 };
 
 }  // namespace understudy::calibrator

@@ -39,7 +39,9 @@ void replace_texts(et_schema::RankReport& rank, const Words& words) {
            words.of(row.got)};
   }
   rank.value_findings = {{7, words.of("aten::log"), words.of("nan"), 3}};
-  rank.counters.hardware = words.of(rank.counters.hardware);
+  for (auto& [source, state] : rank.counter_sources) {
+    state = words.of(state);
+  }
   rank.measurement.ended_by = words.of(rank.measurement.ended_by);
   rank.measurement.restore_reason = words.of(rank.measurement.restore_reason);
   rank.pace.mode = words.of(rank.pace.mode);

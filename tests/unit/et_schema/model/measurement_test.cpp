@@ -58,7 +58,7 @@ RankReport steady_rank(int rank = 0) {
   RankReport report;
   report.rank = rank;
   report.iteration_ms = iteration_stats(std::vector<double>(30, 10.0));
-  report.counters.involuntary_switches = 0;
+  report.counters["involuntary_switches"] = 0;
   report.host_load = HostLoad{1000, 8, 1000, 1000};
   report.measurement.timing_passes = 20;
   return report;
@@ -101,7 +101,7 @@ TEST(MeasurementWarnings, AWideIntervalSpoilsTheMedian) {
 TEST(MeasurementWarnings, OthersOnTheCpus) {
   RankReport rank = steady_rank();
   rank.host_load->busy_ms = 2500;
-  rank.counters.involuntary_switches = 4;
+  rank.counters["involuntary_switches"] = 4;
   const Report report = merge({rank}, {}, threads(1));
   EXPECT_EQ(report.total.measurement.foreign_cpus, 1.5);
   EXPECT_EQ(
@@ -117,7 +117,7 @@ TEST(MeasurementWarnings, OthersOnTheCpus) {
 
 TEST(MeasurementWarnings, OurOwnThreadsAreNoOthers) {
   RankReport rank = steady_rank();
-  rank.counters.involuntary_switches = 4;  // our threads take turns: nobody else used a CPU
+  rank.counters["involuntary_switches"] = 4;  // our threads take turns: nobody else used a CPU
   EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 0);
   EXPECT_EQ(merge({rank}, {}, threads(1)).warnings, Warnings());
   rank.host_load->busy_ms = 2500;
@@ -125,14 +125,14 @@ TEST(MeasurementWarnings, OurOwnThreadsAreNoOthers) {
   EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(8))), 50);
   rank.host_load.reset();  // what others did is not known
   EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), 400);
-  rank.counters.involuntary_switches.reset();
+  rank.counters.erase("involuntary_switches");
   EXPECT_EQ(interruptions_per_s(merge({rank}, {}, threads(1))), std::nullopt);
 }
 
 TEST(MeasurementWarnings, AFewLongIterationsAreInTheTimeThatInterruptionsAreCountedOver) {
   RankReport rank = steady_rank();
   rank.host_load->busy_ms = 2500;
-  rank.counters.involuntary_switches = 1;
+  rank.counters["involuntary_switches"] = 1;
   std::vector<double> samples(29, 10.0);
   samples.push_back(10 + 30 * 90);  // 100 ms in the mean
   rank.iteration_ms = iteration_stats(samples);

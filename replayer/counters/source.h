@@ -1,0 +1,64 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "et_schema/facts/counters.h"
+
+namespace understudy::replayer {
+
+/// Counts what the processor or a device does in ranges of a run. A source may need several passes,
+/// runs of the same work, to count all that it was asked for:
+///
+///     for (std::size_t pass = source.prepare(names, ranges); pass > 0; --pass) {
+///       source.begin_pass();
+///       for (…) { source.begin_range(i); …work…; source.end_range(); }
+///       source.end_pass();
+///     }
+///     const std::vector<Counters> of_ranges = source.take();
+///
+/// All functions may throw Error (failed) if the source vanishes or is refused; it is then of no
+/// further use, and the work goes on without it.
+class CounterSource {
+ public:
+  CounterSource() = default;
+  CounterSource(const CounterSource&) = delete;
+  CounterSource& operator=(const CounterSource&) = delete;
+  virtual ~CounterSource() = default;
+
+  /// Returns all names that it can count: those of counter_facts() first, then the maker's own.
+  [[nodiscard]] virtual std::vector<std::string> names() const = 0;
+  /// Returns false if it counts whole iterations only, not single calls.
+  [[nodiscard]] virtual bool counts_calls() const = 0;
+  /// Returns the shortest range in ms that it can count; shorter iterations are repeated in one
+  /// range.
+  [[nodiscard]] virtual double least_ms() const { return 0; }
+
+  /// Chooses those of `names` that it has, and makes room for `ranges` ranges. Returns the number
+  /// of passes that they need; 0 if it has none of the names.
+  [[nodiscard]] virtual std::size_t prepare(const std::vector<std::string>& names,
+                                            std::size_t ranges) = 0;
+  virtual void begin_pass() = 0;
+  /// Ranges of a pass have increasing numbers below `ranges`, and are not nested.
+  virtual void begin_range(std::size_t range) = 0;
+  virtual void end_range() = 0;
+  virtual void end_pass() = 0;
+  /// Returns the counters of each range after the last pass, and forgets them. Ranges that did not
+  /// run, and counters that overflowed or ran backwards in a range, have no entry.
+  [[nodiscard]] virtual std::vector<et_schema::Counters> take() = 0;
+};
+
+/// A source of the list, opened if it is there.
+struct OpenedSource {
+  std::string name;  ///< "perf", "gpm", "cupti"
+  std::unique_ptr<CounterSource> source;
+  std::string why_not;  ///< why `source` is null, and what to do about it: a line
+};
+/// Returns all sources for a replay on this device.
+[[nodiscard]] std::vector<OpenedSource> open_counter_sources(c10::Device device);
+
+}  // namespace understudy::replayer
