@@ -84,12 +84,9 @@ class Machine:
         return json.loads(target.read_text(encoding="utf-8"))
 
     def profiled_replay(self, bench, target):
-        """Returns the events of a short replay's profile (written by understudy_profile), and its report. Without reading clocks and power,
-        which needs seconds of iterations and would make the profile gigabytes large."""
+        """Returns the events of a step of a short replay, and its report."""
         profile = target.with_suffix(".profile.json")
-        report = self.replay(bench, target, "--warmup", 0, "--iterations", 3, "--passes", 5,
-                             "--op-library", self.libraries / "libunderstudy_profile.so",
-                             "--sandbox", "off", environment={"UNDERSTUDY_PROFILE": str(profile), "UNDERSTUDY_NVML": os.devnull})
+        report = self.replay(bench, target, "--warmup", 0, "--iterations", 3, "--passes", 5, "--trace", profile)
         return json.loads(profile.read_text(encoding="utf-8"))["traceEvents"], report
 
     def ranks(self):

@@ -209,7 +209,7 @@ class CheckGpuTest(unittest.TestCase):
         listed = subprocess.run(["ninja", "-C", build, "-t", "query", "programs"],
                                 capture_output=True, text=True, check=True)
         built = {Path(line.strip()).name for line in listed.stdout.splitlines()}
-        self.assertEqual({*modules, "libunderstudy_profile.so"} - built, set())
+        self.assertEqual({*modules, "libunderstudy_allocations.so"} - built, set())
 
     def test_each_stored_sample_is_a_job_that_generate_takes(self):
         started = []

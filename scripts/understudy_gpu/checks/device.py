@@ -20,8 +20,8 @@ def loading(machine, findings, work):
         machine.run(machine.bin / name, *words)
         findings.figures[f"{name}_s"] = time.monotonic() - begin
     modules = sorted(path.name for path in machine.libraries.glob("*.so"))
-    findings.expect("modules lie beside the programs", "libunderstudy_profile.so" in modules,
-                    "libunderstudy_profile.so among them", ", ".join(modules))
+    findings.expect("modules lie beside the programs", "libunderstudy_allocations.so" in modules,
+                    "libunderstudy_allocations.so among them", ", ".join(modules))
 
 
 def pinned(machine, findings, work):
