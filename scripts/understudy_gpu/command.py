@@ -22,7 +22,7 @@ from .run import check, write
 
 EXAMPLES = """examples:
   scripts/check_gpu                               every check and every sample
-  scripts/check_gpu facts timer mlp               these alone
+  scripts/check_gpu facts times mlp               these alone
   scripts/check_gpu --pack build/carry            the programs and what they need, to be carried
   scripts/check_gpu --no-build --bin build/carry/bin --python python3 --out results
                                                   where nothing can be installed

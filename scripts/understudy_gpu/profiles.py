@@ -1,9 +1,7 @@
-"""Kernels in profiles: a finished profiler's, a capture's, a replay's."""
+"""Kernels in profiles: a capture's, a replay's."""
 
 import gzip
 import json
-import tempfile
-from pathlib import Path
 
 # CPU operators without work of their own: they create views or allocate memory.
 PLAIN = {
@@ -12,14 +10,6 @@ PLAIN = {
     "result_type", "set_", "unsqueeze", "squeeze", "_reshape_alias", "permute", "alias", "unflatten",
     "flatten", "split", "split_with_sizes", "chunk", "narrow", "item", "_local_scalar_dense",
     "lift_fresh", "detach_", "resize_", "is_nonzero"}
-
-
-def kernels_of(profiler):
-    """Returns the kernels of a profiler in the order of their start."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "profile.json"
-        profiler.export_chrome_trace(str(path))
-        return in_order(json.loads(path.read_text(encoding="utf-8"))["traceEvents"], "kernel")
 
 
 def in_order(events, category):

@@ -6,16 +6,10 @@ import subprocess
 from pathlib import Path
 
 import torch
+from understudy_capture.nvml import Nvml
 
-from ..nvml import INSTANT_POWER, Nvml
-
-# Fields of nvmlDeviceGetFieldValues, by NVML's numbers: the GPU's average and instantaneous power.
-FIELDS = {"power_average": 185, "power_instant": INSTANT_POWER}
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]
-WANTED = ["nvmlDeviceGetFieldValues", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetTemperature",
-          "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons",
-          "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmMetricsGet", "nvmlGpmQueryDeviceSupport"]
 
 
 def run(machine, findings, work):
@@ -54,10 +48,6 @@ def _ask_driver(findings):
     findings.figures["driver"] = nvml.driver_version()
     missing = [name for name in NEEDED if not nvml.has(name)]
     findings.expect("NVML has what a report needs", not missing, "all", f"without {', '.join(missing)}")
-    findings.figures["nvml_without"] = ", ".join(name for name in WANTED if not nvml.has(name)) or "none"
-    for name, number in FIELDS.items():
-        findings.figures[name] = nvml.field_status(number)
-    findings.figures["gpm"] = nvml.gpm_status()
 
 
 def _read(path):

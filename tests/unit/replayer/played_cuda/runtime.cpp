@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,9 +28,6 @@ constexpr double kDeviceBytesPerNs = 2000;
 constexpr double kBusBytesPerNs = 25;
 constexpr double kSpinClocksPerNs = 2;
 constexpr std::size_t kPage = 4096;
-
-constexpr double kEventFaultNs = 50'000;
-constexpr std::size_t kQueueFault = 64;
 
 /// What is planted for scripts/check_gpu to find, by the variable PLAYED_FAULT.
 bool has_fault(const char* name) {
@@ -62,7 +58,6 @@ struct Gpu {
   std::atomic<double> event_cost_ns = 0;
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
-  std::deque<Clock::time_point> queue;  ///< with a bounded queue: ends of what was launched
   cudaError_t stuck = cudaSuccess;      ///< with sticky errors: the first one
   unsigned long long energy_mj = 0;
   std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
@@ -197,16 +192,6 @@ cudaError_t is_over(Clock::time_point time) {
   return time <= now() ? cudaSuccess : fail(cudaErrorNotReady);
 }
 
-/// Where a queue is bounded the host waits for the oldest of it.
-void enter_queue(cudaStream_t stream) {
-  std::deque<Clock::time_point>& queue = gpu().queue;
-  while (!queue.empty() && (queue.front() <= now() || queue.size() >= kQueueFault)) {
-    wait_until(queue.front());
-    queue.pop_front();
-  }
-  queue.push_back(end_of(stream));
-}
-
 cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
   Gpu& it = gpu();
   if (it.stuck != cudaSuccess) {
@@ -226,9 +211,6 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
     }
   }
   issue(stream, ns);
-  if (has_fault("bounded_queue")) {
-    enter_queue(stream);
-  }
   return cudaSuccess;
 }
 
@@ -492,7 +474,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  const double cost_ns = has_fault("event_overhead") ? kEventFaultNs : gpu().event_cost_ns.load();
+  const double cost_ns = gpu().event_cost_ns.load();
   if (cost_ns > 0) {
     issue(stream, cost_ns);
   }
