@@ -29,7 +29,8 @@ pages::Page replay_page(const std::string& folder, const std::string& fleet,
 
 std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
                       const OnPage& on_page, const OnSiteProgress& on_progress) {
-  const SiteData data = read_site_data(connection, options);
+  SiteData data = read_site_data(connection, options);
+  data.platforms = compared_platforms(connection, options);
   const std::size_t platforms = data.platforms.platforms.size();
   std::size_t total =
       1 + data.jobs.size() + data.nights.size() + (platforms == 0 ? 0 : 1 + platforms);

@@ -11,11 +11,12 @@ namespace understudy::cli {
 
 /// Which parts of a fleet become pages.
 struct SiteOptions {
-  std::string fleet_name;    ///< as shown on the pages
-  std::size_t nights = 30;   ///< number of nights, the newest
-  std::size_t results = 90;  ///< number of results of each series, the newest
-  std::string baseline;      ///< baseline platform; empty: the one with the most benchmarks
-  std::string store;         ///< folder of the reports; empty: no pages of replays
+  std::string fleet_name = {};  ///< as shown on the pages
+  std::size_t nights = 30;      ///< number of nights, the newest
+  std::size_t results = 90;     ///< number of results of each series, the newest
+  std::string baseline = {};    ///< baseline platform; empty: the one with the most benchmarks
+  std::string store = {};       ///< folder of the reports; empty: no pages of replays
+  std::string platform = {};    ///< the only one whose series are shown; empty: all
 };
 
 /// Receives a page and its file name.

@@ -171,12 +171,14 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
     data.turned = turned_of(data.nights.front());
     data.still_broken = still_broken_of(data.nights.front());
   }
+  return data;
+}
+
+fleet::PlatformComparison compared_platforms(fleet::Connection& connection,
+                                             const SiteOptions& options) {
   const std::vector<fleet::PlatformRow> rows = platform_rows(connection);
   const std::string baseline = baseline_of(options, rows);
-  if (!baseline.empty()) {
-    data.platforms = fleet::compare_platforms(rows, baseline);
-  }
-  return data;
+  return baseline.empty() ? fleet::PlatformComparison{} : fleet::compare_platforms(rows, baseline);
 }
 
 }  // namespace understudy::cli

@@ -51,7 +51,10 @@ struct SiteData {
  private:
   [[nodiscard]] const fleet::Event* news_of(const fleet::Job& job) const;
 };
+/// Leaves `platforms` empty.
 [[nodiscard]] SiteData read_site_data(fleet::Connection& connection, const SiteOptions& options);
+[[nodiscard]] fleet::PlatformComparison compared_platforms(fleet::Connection& connection,
+                                                           const SiteOptions& options);
 
 /// Returns the place of a kind of event, or of a job's state, by importance: 0 is the most
 /// important.
@@ -63,7 +66,8 @@ struct SiteData {
 /// slower ones first; the nights; the platforms; the subset of jobs that represents all.
 [[nodiscard]] nlohmann::ordered_json fleet_document(fleet::Connection& connection,
                                                     const SiteData& data);
-/// Returns a job, its benchmark, and a series of results on each platform, oldest first.
+/// Returns a job, its benchmark, and a series of results on each platform, oldest first; also those
+/// of the benchmarks that the job had before.
 [[nodiscard]] nlohmann::ordered_json benchmark_document(fleet::Connection& connection,
                                                         const SiteData& data,
                                                         const fleet::Job& job);

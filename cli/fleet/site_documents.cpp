@@ -5,6 +5,7 @@
 #include <ctime>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "candidates.h"
 #include "et_schema/base/statistics.h"
@@ -242,7 +243,11 @@ Json series_json(fleet::Connection& connection, const std::string& platform,
 /// Returns a series of results for each platform, then predictions for platforms without replays.
 Json all_series(fleet::Connection& connection, const SiteData& data, const std::string& hash) {
   Json list = Json::array();
+  const std::string& only = data.options.platform;
   for (const fleet::SeriesName& name : fleet::series_of_benchmark(connection, hash)) {
+    if (!only.empty() && name.platform != only) {
+      continue;
+    }
     const std::vector<fleet::Result> results =
         fleet::series_of(connection, hash, name.platform, data.options.results);
     const bool has_report =
@@ -252,8 +257,25 @@ Json all_series(fleet::Connection& connection, const SiteData& data, const std::
                                has_report ? replay_file(results.back()) : ""));
   }
   for (const fleet::Result& result : data.newest) {
-    if (result.benchmark_hash == hash && result.is_predicted()) {
+    if (result.benchmark_hash == hash && result.is_predicted() &&
+        (only.empty() || result.platform == only)) {
       list.push_back(series_json(connection, result.platform, {result}, {}, ""));
+    }
+  }
+  return list;
+}
+
+/// Returns the series of the benchmarks that the job had before, newest first.
+Json earlier_json(fleet::Connection& connection, const SiteData& data, const fleet::Job& job) {
+  std::set<std::string> told = {job.benchmark_hash};
+  Json list = Json::array();
+  for (const fleet::Event& event : data.events_of(job)) {
+    const bool is_change = event.kind == fleet::kChanged || event.kind == fleet::kDrifted;
+    const std::string before = is_change ? Json::parse(event.detail).value("before", "") : "";
+    if (!before.empty() && told.insert(before).second) {
+      list.push_back({{"benchmark_hash", before},
+                      {"until_night", event.night},
+                      {"platforms", all_series(connection, data, before)}});
     }
   }
   return list;
@@ -299,7 +321,8 @@ Json fleet_document(fleet::Connection& connection, const SiteData& data) {
 
 Json benchmark_document(fleet::Connection& connection, const SiteData& data,
                         const fleet::Job& job) {
-  Json document = {{"page", "benchmark"},
+  Json document = {{"format", "understudy-fleet-history"},
+                   {"version", 1},
                    {"job", job.name},
                    {"benchmark_hash", job.benchmark_hash},
                    {"state", data.state_of(job)},
@@ -312,6 +335,7 @@ Json benchmark_document(fleet::Connection& connection, const SiteData& data,
                    {"is_timed", false},
                    {"class_share", Json::object()},
                    {"platforms", Json::array()},
+                   {"earlier", earlier_json(connection, data, job)},
                    {"events", events_json(data.events_of(job), true)}};
   const auto found = data.benchmarks.find(job.benchmark);
   if (found != data.benchmarks.end()) {

@@ -108,10 +108,11 @@ Notes changes_of(const Json& platform) {
   return notes;
 }
 
-Table results_table(const Json& document, const std::string& at, const SiteFrame& frame) {
+Table results_table(const Json& document, const std::string& at, const std::string& where,
+                    const SiteFrame& frame) {
   constexpr const char* kInterval = "95 % interval of the median";
   Table table = table_at(
-      document, at + "/results", "Results, the newest first",
+      document, at + "/results", where + ": results, the newest first",
       {texts("night"), texts("date"), figures("ms"), figures("from", "low_ms", 1, kInterval),
        figures("to", "high_ms", 1, kInterval), percents("coverage"),
        byte_counts("peak", "peak_bytes"), texts("source"), texts("software"), texts("report")});
@@ -126,21 +127,23 @@ Table results_table(const Json& document, const std::string& at, const SiteFrame
   return table;
 }
 
-std::vector<Section> platform_sections(const Json& document, const SiteFrame& frame) {
-  std::vector<Section> sections;
-  for (const Json& platform : document.at("platforms")) {
+/// Adds a section for each platform in the list that `list` points to.
+void add_platforms(const Json& document, const std::string& list, const std::string& when,
+                   const SiteFrame& frame, std::vector<Section>& sections) {
+  const Json& platforms = document.at(Json::json_pointer(list));
+  for (std::size_t i = 0; i < platforms.size(); ++i) {
     const std::string id = fmt::format("platform-{}", sections.size());
-    const std::string at = fmt::format("/platforms/{}", sections.size());
+    const std::string at = fmt::format("{}/{}", list, i);
+    const Json& platform = platforms[i];
     const Json& results = platform.at("results");
-    Section& section =
-        sections.emplace_back(Section{id, "On " + text_in(platform, "platform"), {}});
+    const std::string where = "On " + text_in(platform, "platform") + when;
+    Section& section = sections.emplace_back(Section{id, where, {}});
     if (results.size() > 1) {
       section.blocks = {time_series(document, at, id), changes_of(platform),
                         class_series(results, id)};
     }
-    section.blocks.emplace_back(results_table(document, at, frame));
+    section.blocks.emplace_back(results_table(document, at, where, frame));
   }
-  return sections;
 }
 
 Section about_section(const Json& document) {
@@ -248,7 +251,15 @@ Page benchmark_page(const Json& document, const SiteFrame& frame) {
                               text_in(document, "state"));
   page.verdict.tone = verdict.tone;
   page.verdict.sentence = verdict.text;
-  page.sections = platform_sections(document, frame);
+  add_platforms(document, "/platforms", "", frame, page.sections);
+  const Json& earlier = document.at("earlier");
+  for (std::size_t i = 0; i < earlier.size(); ++i) {
+    add_platforms(
+        document, fmt::format("/earlier/{}/platforms", i),
+        fmt::format(", before night {}: benchmark {}", count_in(earlier[i], "until_night"),
+                    text_in(earlier[i], "benchmark_hash")),
+        frame, page.sections);
+  }
   page.sections.push_back(events_section(frame, document, true));
   page.sections.push_back(about_section(document));
   set_data(page, document, "benchmark.json");

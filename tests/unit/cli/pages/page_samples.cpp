@@ -302,7 +302,7 @@ Json sample_fleet(const Words& words, std::size_t jobs) {
 }
 
 Json sample_benchmark(const Words& words) {
-  Json document = {{"page", "benchmark"},
+  Json document = {{"format", "understudy-fleet-history"},
                    {"job", words.of("ads/ranker")},
                    {"benchmark_hash", words.of("0123456789abcdef")},
                    {"state", words.of("ok")},
@@ -344,6 +344,9 @@ Json sample_benchmark(const Words& words) {
                                {"text", words.of("matmul 20.5 → 30 ms")},
                                {"environment", {words.of("torch 2.10 → 2.11")}},
                                {"is_recovery", false}}}}}};
+  document["earlier"] = {{{"benchmark_hash", words.of("fedcba9876543210")},
+                          {"until_night", 2},
+                          {"platforms", document["platforms"]}}};
   return document;
 }
 
