@@ -1,10 +1,14 @@
 """Reinforcement learning: an LSTM cell unrolled in Python, sampled actions, clipped objective."""
 
+import sys
+from pathlib import Path
+
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-import common
+sys.path.append(str(Path(__file__).resolve().parents[3] / "fleet_samples" / "programs"))
+import common  # noqa: E402
 
 ACTORS, STEPS, SIGHT, WIDTH, ACTIONS = 64, 24, 96, 192, 18
 
