@@ -58,7 +58,7 @@ struct Gpu {
   std::atomic<double> event_cost_ns = 0;
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
-  cudaError_t stuck = cudaSuccess;      ///< with sticky errors: the first one
+  cudaError_t stuck = cudaSuccess;  ///< with sticky errors: the first one
   unsigned long long energy_mj = 0;
   std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
   int old_driver = 0;            ///< its version; 0: it is none
