@@ -44,6 +44,16 @@ understudy_torch_room(device
 understudy_torch_room(counters
   PUBLIC understudy::et_schema_model understudy::torch
   PRIVATE understudy::replayer_device $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
+# CUPTI's headers describe its structures; the library is loaded at run time.
+find_path(UNDERSTUDY_CUPTI_HEADERS cupti_range_profiler.h
+  HINTS "${_torch_root}/../nvidia/cu13/include" /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include)
+file(GLOB _cupti_sources "${CMAKE_CURRENT_SOURCE_DIR}/counters/src/cupti*.cpp")
+if(UNDERSTUDY_CUPTI_HEADERS)
+  target_include_directories(understudy_replayer_counters SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")
+  target_compile_definitions(understudy_replayer_counters PRIVATE UNDERSTUDY_CUPTI)
+else()
+  set_source_files_properties(${_cupti_sources} PROPERTIES HEADER_FILE_ONLY ON)
+endif()
 
 # Memory of tensors, counted and limited; page faults as in the original.
 understudy_torch_room(memory

@@ -2,9 +2,11 @@
 
 #include <c10/core/Device.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/facts/counters.h"
@@ -51,6 +53,12 @@ class CounterSource {
   /// run, and counters that overflowed or ran backwards in a range, have no entry.
   [[nodiscard]] virtual std::vector<et_schema::Counters> take() = 0;
 };
+
+/// What `replay --counters default` counts. GPUs since Ampere need one pass for these names; "flop"
+/// takes another one, and "tensor_flop" four.
+inline constexpr std::array<std::string_view, 11> kDefaultCounters = {
+    "instructions", "cycles",        "ipc",         "cache_misses", "device_ns", "sm_active",
+    "occupancy",    "tensor_active", "dram_active", "dram_bytes",   "l2_bytes"};
 
 /// A source of the list, opened if it is there.
 struct OpenedSource {

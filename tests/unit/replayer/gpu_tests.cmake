@@ -53,6 +53,20 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     ROOMS replayer)
   target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
   add_dependencies(played_gpu_test understudy_fake_nvml)
+  if(UNDERSTUDY_CUPTI_HEADERS)
+    add_library(understudy_fake_cupti MODULE counters/fake_cupti.cpp)
+    target_link_libraries(understudy_fake_cupti PRIVATE understudy_options)
+    set_target_properties(understudy_fake_cupti PROPERTIES
+      LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    target_sources(played_gpu_test PRIVATE counters/cupti_test.cpp)
+    foreach(target IN ITEMS played_gpu_test understudy_fake_cupti)
+      target_include_directories(${target} SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")
+    endforeach()
+    target_compile_definitions(played_gpu_test PRIVATE
+      UNDERSTUDY_FAKE_CUPTI="$<TARGET_FILE:understudy_fake_cupti>"
+      UNDERSTUDY_TORCH_CUPTI="${_torch_lib}/../../nvidia/cu13/lib/libcupti.so.13")
+    add_dependencies(played_gpu_test understudy_fake_cupti)
+  endif()
   find_program(UNDERSTUDY_PTXAS ptxas HINTS /usr/local/cuda/bin)
   if(UNDERSTUDY_PTXAS)
     target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_PTXAS="${UNDERSTUDY_PTXAS}")

@@ -1,0 +1,315 @@
+#include "cupti.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cupti_host.h"
+#include "et_schema/facts/counter_formulas.h"
+#include "fake_cupti.h"
+#include "played_cuda.h"
+#include "replayer/counters/source.h"
+#include "replayer/device/device.h"
+#include "testing/error_text.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+using et_schema::Counters;
+using testing_errors::error_of;
+using testing_errors::told;
+
+constexpr const char* kSmActive = "sm__cycles_active.avg.pct_of_peak_sustained_elapsed";
+constexpr const char* kWarps = "sm__warps_launched.sum";
+constexpr const char* kNotPermitted =
+    "not permitted (ERR_NVGPUCTRPERM): an administrator sets NVreg_RestrictProfilingToAdminUsers=0 "
+    "for the nvidia module, or grants CAP_SYS_ADMIN";
+
+/// A played GPU with a played CUPTI.
+class Cupti : public ::testing::Test {
+ protected:
+  Cupti() {
+    setenv("UNDERSTUDY_CUPTI", UNDERSTUDY_FAKE_CUPTI, 1);
+    fake_ = FakeCupti();
+    fake_.metrics = {{kSmActive, 25}, {"dram__bytes.sum", 1000},   {"lts__t_sectors.sum", 10},
+                     {kWarps, 7},     {"pcie__read_bytes.sum", 3}, {"pcie__write_bytes.sum", 4}};
+  }
+  ~Cupti() override {
+    EXPECT_EQ(fake_.open, 0U);
+    unsetenv("UNDERSTUDY_CUPTI");
+  }
+
+  static std::unique_ptr<CounterSource> open() {
+    return open_cupti(open_device("cuda", std::nullopt));
+  }
+  /// Runs these ranges in one pass.
+  static void run_pass(CounterSource& source, const std::vector<std::size_t>& ranges) {
+    source.begin_pass();
+    for (const std::size_t range : ranges) {
+      source.begin_range(range);
+      source.end_range();
+    }
+    source.end_pass();
+  }
+  static std::vector<Counters> count(CounterSource& source, const std::vector<std::string>& names,
+                                     const std::vector<std::size_t>& ranges) {
+    for (std::size_t pass = source.prepare(names, 4); pass > 0; --pass) {
+      run_pass(source, ranges);
+    }
+    return source.take();
+  }
+
+  FakeCupti& fake_ = *reinterpret_cast<FakeCuptiFunction*>(
+      dlsym(dlopen(UNDERSTUDY_FAKE_CUPTI, RTLD_NOW), "fake_cupti"))();
+};
+
+TEST_F(Cupti, CountsEachRangeInAsManyPassesAsItsMetricsNeed) {
+  const auto source = open();
+  EXPECT_TRUE(source->counts_calls());
+  const std::vector<std::string> names = {"sm_active", "dram_bytes", "l2_bytes", "minor_faults",
+                                          kWarps};
+  EXPECT_EQ(source->prepare(names, 4), 2U);
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    EXPECT_EQ(count(*source, names, {0, 2}),
+              (std::vector<Counters>{
+                  {{"sm_active", 0.25}, {"dram_bytes", 1000}, {"l2_bytes", 320}, {kWarps, 7}},
+                  {},
+                  {{"sm_active", 0.75}, {"dram_bytes", 3000}, {"l2_bytes", 960}, {kWarps, 21}},
+                  {}}));
+  }
+  EXPECT_EQ(source->prepare({"minor_faults"}, 4), 0U);
+}
+
+TEST_F(Cupti, CountsByThemselvesWhatCannotBeCountedTogether) {
+  fake_.apart = {kSmActive, kWarps};
+  const auto source = open();
+  const std::vector<std::string> names = {"dram_bytes", "sm_active", "pcie_bytes", kWarps};
+  EXPECT_EQ(source->prepare(names, 4), 4U);  // 3 metrics in two passes, and twice one
+  EXPECT_EQ(count(*source, names, {1}),
+            (std::vector<Counters>{
+                {},
+                {{"dram_bytes", 2000}, {"sm_active", 0.5}, {"pcie_bytes", 14}, {kWarps, 14}},
+                {},
+                {}}));
+}
+
+TEST_F(Cupti, ARangeWaitsForTheDeviceAtBothEnds) {
+  const auto source = open();
+  EXPECT_EQ(source->prepare({"dram_bytes"}, 4), 1U);
+  source->begin_pass();
+  const std::uint64_t before = played_cuda::waits().for_device;
+  source->begin_range(0);
+  EXPECT_EQ(played_cuda::waits().for_device, before + 1);
+  source->end_range();
+  EXPECT_EQ(played_cuda::waits().for_device, before + 2);
+  source->end_pass();
+}
+
+TEST_F(Cupti, NamesOursThenNvidias) {
+  EXPECT_EQ(open()->names(),
+            (std::vector<std::string>{"sm_active", "dram_bytes", "l2_bytes", "pcie_bytes",
+                                      "dram__bytes.sum", kWarps,
+                                      "dram__throughput.avg.pct_of_peak_sustained_elapsed"}));
+}
+
+TEST_F(Cupti, DroppedRangesAndValuesThatAreNoneHaveNoEntry) {
+  fake_.kept_ranges = 1;
+  fake_.metrics[kSmActive] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(count(*open(), {"sm_active", "dram_bytes"}, {0, 1, 2}),
+            (std::vector<Counters>{{{"dram_bytes", 1000}}, {}, {}, {}}));
+}
+
+TEST_F(Cupti, SaysWhatIsMissingIfItVanishesInTheMiddle) {
+  const auto source = open();
+  fake_.failures["cuptiRangeProfilerStart"] = {CUPTI_ERROR_HARDWARE_BUSY, 1};
+  EXPECT_EQ(source->prepare({"sm_active", "dram_bytes", kWarps}, 4), 2U);
+  run_pass(*source, {0});
+  EXPECT_EQ(
+      error_of(et_schema::ErrorKind::kFailed,
+               [&] {
+                 run_pass(*source, {0});
+                 return 0;
+               }),
+      told("another profiler counts on this GPU (Nsight, DCGM, a PyTorch profile): end it",
+           "field: cuptiRangeProfilerStart", "expected: success", "got: CUPTI_ERROR_OTHER (26)"));
+}
+
+TEST_F(Cupti, RefusesValuesOfTooFewPasses) {
+  fake_.hidden_passes = 1;
+  const auto source = open();
+  EXPECT_EQ(
+      error_of(et_schema::ErrorKind::kFailed, [&] { return count(*source, {"dram_bytes"}, {0}); }),
+      told("CUPTI needs more passes than it said", "field: cupti"));
+}
+
+TEST_F(Cupti, PassesThatItDoesNotNeedCountNothing) {
+  const auto source = open();
+  EXPECT_EQ(source->prepare({"dram_bytes"}, 4), 1U);
+  run_pass(*source, {0});
+  run_pass(*source, {0});
+  EXPECT_EQ(source->take().front(), (Counters{{"dram_bytes", 1000}}));
+}
+
+TEST_F(Cupti, SaysWhoCanPermitIt) {
+  fake_.failures["cuptiProfilerGetCounterAvailability"] = {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES};
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kFailed, open),
+            told(kNotPermitted, "field: cuptiProfilerGetCounterAvailability", "expected: success",
+                 "got: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"));
+}
+
+TEST_F(Cupti, SaysOfEachRefusalWhatToDo) {
+  const auto line_of = [&](CUptiResult status) {
+    fake_.failures["cuptiProfilerInitialize"] = {status};
+    const std::vector<OpenedSource> sources =
+        open_counter_sources(open_device("cuda", std::nullopt));
+    const auto found = std::ranges::find(sources, "cupti", &OpenedSource::name);
+    EXPECT_EQ(found->source, nullptr);
+    return found->why_not;
+  };
+  EXPECT_EQ(line_of(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES), kNotPermitted);
+  for (const CUptiResult status :
+       {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, CUPTI_ERROR_HARDWARE_BUSY,
+        CUPTI_ERROR_DISABLED, CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED}) {
+    EXPECT_EQ(line_of(status),
+              "another profiler counts on this GPU (Nsight, DCGM, a PyTorch profile): end it");
+  }
+  EXPECT_EQ(line_of(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED),
+            "an instance of a GPU (MIG) has no counters: run on a whole GPU");
+  EXPECT_EQ(line_of(CUPTI_ERROR_NOT_INITIALIZED),
+            "CUPTI does not reach the driver: it needs libnvperf_host.so and libnvperf_target.so "
+            "beside it");
+  EXPECT_EQ(line_of(CUPTI_ERROR_INVALID_CHIP_NAME),
+            "CUPTI does not know this GPU: UNDERSTUDY_CUPTI names a newer library");
+  EXPECT_EQ(line_of(CUPTI_ERROR_HARDWARE), "cuptiProfilerInitialize: CUPTI_ERROR_OTHER (9)");
+}
+
+TEST_F(Cupti, SaysWhatOfTheGpuHasNoCounters) {
+  using Level = CUpti_Profiler_Support_Level;
+  constexpr Level kNot = CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
+  const auto line_of = [&](Level CUpti_Profiler_DeviceSupported_Params::*field, Level level) {
+    fake_.support = {};
+    fake_.support.isSupported = kNot;
+    fake_.support.*field = level;
+    const std::string text = error_of(et_schema::ErrorKind::kFailed, open);
+    return text.substr(0, text.find('\n'));
+  };
+  using Support = CUpti_Profiler_DeviceSupported_Params;
+  EXPECT_EQ(line_of(&Support::architecture, kNot),
+            "CUPTI counts on Turing and newer GPUs (compute capability 7.5)");
+  EXPECT_EQ(line_of(&Support::vGpu, kNot),
+            "a virtual GPU has no counters: run where the whole GPU is passed through");
+  EXPECT_EQ(line_of(&Support::vGpu, CUPTI_PROFILER_CONFIGURATION_DISABLED),
+            "not permitted on this virtual GPU: its hypervisor's administrator allows profiling");
+  EXPECT_EQ(line_of(&Support::confidentialCompute, kNot),
+            "confidential computing hides counters: run on a GPU without it");
+  EXPECT_EQ(line_of(&Support::wsl, kNot), "NVIDIA has no profiling for this kind of GPU or system");
+  EXPECT_EQ(line_of(&Support::isSupported, kNot),
+            "cuptiProfilerDeviceSupported: CUPTI_ERROR_OTHER (27)");
+}
+
+TEST_F(Cupti, SaysWhereALibraryComesFrom) {
+  const std::string no_cupti =
+      "no CUPTI: torch's wheel for CUDA brings it (nvidia-cuda-cupti); UNDERSTUDY_CUPTI names "
+      "another ";
+  setenv("UNDERSTUDY_CUPTI", UNDERSTUDY_FAKE_NVML, 1);
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kFailed, open),
+            told(no_cupti + UNDERSTUDY_FAKE_NVML, "field: CUPTI",
+                 "expected: cuptiProfilerInitialize", "got: a library without it"));
+  setenv("UNDERSTUDY_CUPTI", "/no/libcupti.so", 1);
+  const std::string text = error_of(et_schema::ErrorKind::kFailed, open);
+  EXPECT_EQ(text.substr(0, text.find('\n')), no_cupti + "/no/libcupti.so");
+}
+
+TEST_F(Cupti, IsOfGpusOnly) {
+  const std::vector<OpenedSource> sources = open_counter_sources(c10::Device(c10::kCPU));
+  const auto found = std::ranges::find(sources, "cupti", &OpenedSource::name);
+  EXPECT_EQ(found->source, nullptr);
+  EXPECT_EQ(found->why_not, "no GPU: the replay runs on cpu");
+}
+
+/// NVIDIA's own library, which knows the metrics of chips that are not there.
+class CuptiMetrics : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (dlopen(UNDERSTUDY_TORCH_CUPTI, RTLD_NOW) == nullptr) {
+      GTEST_SKIP() << dlerror();
+    }
+    setenv("UNDERSTUDY_CUPTI", UNDERSTUDY_TORCH_CUPTI, 1);
+  }
+  ~CuptiMetrics() override { unsetenv("UNDERSTUDY_CUPTI"); }
+
+  /// Returns the metrics of the first formula that the chip has.
+  static std::vector<std::string> metrics_of(const CuptiHost& host, std::string_view counter) {
+    for (const et_schema::CounterFormula& formula : et_schema::counter_formulas()) {
+      std::vector<std::string> metrics;
+      std::ranges::transform(formula.terms, std::back_inserter(metrics),
+                             &et_schema::CounterFormula::Term::metric);
+      if (formula.counter == counter && host.configure(metrics)) {
+        return metrics;
+      }
+    }
+    return {};
+  }
+  static std::size_t passes_of(const CuptiHost& host, const std::vector<std::string>& counters) {
+    std::vector<std::string> metrics;
+    for (const std::string& counter : counters) {
+      std::ranges::copy(metrics_of(host, counter), std::back_inserter(metrics));
+    }
+    return host.configure(metrics).value().passes;
+  }
+};
+
+TEST_P(CuptiMetrics, EachCounterHasAFormulaOnTheChip) {
+  const std::string chip = GetParam();
+  const CuptiLibrary library;
+  const CuptiHost host(library, chip);
+  EXPECT_GT(host.metrics().size(), 3000U);
+  std::vector<std::string> missing;
+  for (const et_schema::CounterFormula& formula : et_schema::counter_formulas()) {
+    if (metrics_of(host, formula.counter).empty() &&
+        !std::ranges::count(missing, formula.counter)) {
+      missing.push_back(formula.counter);
+    }
+  }
+  const bool is_for_work = chip != "AD102" && chip != "GB202";
+  EXPECT_EQ(missing, is_for_work
+                         ? std::vector<std::string>{}
+                         : (std::vector<std::string>{"tensor_fp64_active", "nvlink_bytes"}));
+  EXPECT_FALSE(host.configure({"sm__no_such_metric.sum"}));
+  EXPECT_FALSE(host.configure({"dram__bytes.sum", "pcie__read_bytes.sum"}));
+}
+
+TEST_P(CuptiMetrics, TheDefaultCountersNeedOnePass) {
+  const CuptiLibrary library;
+  const CuptiHost host(library, GetParam());
+  std::vector<std::string> counters(kDefaultCounters.begin(), kDefaultCounters.end());
+  EXPECT_EQ(passes_of(host, counters), 1U);
+  counters.emplace_back("flop");
+  EXPECT_EQ(passes_of(host, counters), 2U);
+  EXPECT_LE(passes_of(host, {"tensor_flop"}), std::string(GetParam()) == "GB202" ? 9U : 5U);
+}
+
+TEST_P(CuptiMetrics, AChipOfTheFutureIsRefused) {
+  const CuptiLibrary library;
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kFailed,
+                     [&] { return CuptiHost(library, std::string(GetParam()) + "9"); }),
+            told("CUPTI does not know this GPU: UNDERSTUDY_CUPTI names a newer library",
+                 "field: cuptiProfilerHostInitialize", "expected: success",
+                 "got: CUPTI_ERROR_INVALID_CHIP_NAME (46)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, CuptiMetrics,
+                         ::testing::Values("GA100", "AD102", "GH100", "GB100", "GB202"),
+                         [](const auto& chip) { return std::string(chip.param); });
+
+}  // namespace
+}  // namespace understudy::replayer::testing
