@@ -55,7 +55,7 @@ class CounterSource {
 };
 
 /// What `replay --counters default` counts. GPUs since Ampere need one pass for these names; "flop"
-/// takes another one, and "tensor_flop" four.
+/// takes another one, and "tensor_flop" four to nine.
 inline constexpr std::array<std::string_view, 11> kDefaultCounters = {
     "instructions", "cycles",        "ipc",         "cache_misses", "device_ns", "sm_active",
     "occupancy",    "tensor_active", "dram_active", "dram_bytes",   "l2_bytes"};

@@ -1,6 +1,7 @@
 #include "et_schema/facts/counter_formulas.h"
 
-#include <array>
+#include <fmt/format.h>
+
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -13,35 +14,35 @@ constexpr double kSectorBytes = 32;
 
 /// A share of the tensor cores' peak, from cycles of one of their pipes.
 CounterFormula of_tensor_pipe(std::string counter, std::string_view pipe) {
-  return {
-      std::move(counter),
-      {{"sm__pipe_tensor_" + std::string(pipe) + "cycles_active.avg.pct_of_peak_sustained_elapsed",
-        kOfPercent}}};
+  return {std::move(counter),
+          {{fmt::format("sm__pipe_tensor_{}cycles_active.avg.pct_of_peak_sustained_elapsed", pipe),
+            kOfPercent}}};
 }
 
-/// Operations of the tensor cores by the types of their elements. A product with addition is two.
+/// Floating-point operations of the tensor cores by the types of their elements. NVIDIA counts a
+/// product with addition as two.
 CounterFormula tensor_flop(std::initializer_list<std::string_view> types) {
   CounterFormula formula{"tensor_flop", {}};
   for (const std::string_view type : types) {
-    formula.terms.push_back({"sm__ops_path_tensor_src_" + std::string(type) + ".sum"});
+    formula.terms.push_back({fmt::format("sm__ops_path_tensor_src_{}.sum", type)});
   }
   return formula;
 }
 
-/// Instructions that threads executed in SMs ("sm") or their partitions ("smsp"); a fused product
-/// and addition is two operations. `packed`: GB100 also has instructions for two FP32 elements.
-CounterFormula flop(std::string_view unit, bool packed) {
-  constexpr std::array<std::pair<const char*, int>, 3> kOperations = {
-      {{"add", 1}, {"mul", 1}, {"fma", 2}}};
+/// Floating-point instructions that threads executed in SMs ("sm") or their partitions ("smsp"). A
+/// product with addition is two operations. `has_pairs`: GB10x also computes pairs of FP32
+/// elements.
+CounterFormula flop(std::string_view unit, bool has_pairs) {
   CounterFormula formula{"flop", {}};
-  const auto add = [&](const std::string& type, const std::string& width, double elements) {
-    for (const auto& [operation, factor] : kOperations) {
-      formula.terms.push_back({std::string(unit) + "__sass_thread_inst_executed_op_" + type +
-                                   operation + width + "_pred_on.sum",
+  const auto add = [&](std::string_view type, std::string_view width, double elements) {
+    for (const auto& [operation, factor] :
+         {std::pair("add", 1), std::pair("mul", 1), std::pair("fma", 2)}) {
+      formula.terms.push_back({fmt::format("{}__sass_thread_inst_executed_op_{}{}{}_pred_on.sum",
+                                           unit, type, operation, width),
                                factor * elements});
     }
   };
-  if (packed) {
+  if (has_pairs) {
     add("f", "2", 2);
   }
   for (const char* const type : {"h", "f", "d"}) {
@@ -53,7 +54,7 @@ CounterFormula flop(std::string_view unit, bool packed) {
 }  // namespace
 
 std::span<const CounterFormula> counter_formulas() {
-  static const std::vector<CounterFormula> formulas = {
+  static const std::vector<CounterFormula> kFormulas = {
       // NVIDIA. Verified with CUPTI 13.0 for Turing to Blackwell.
       {"device_ns", {{"gpu__time_duration.sum"}}},
       {"sm_active", {{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed", kOfPercent}}},
@@ -92,7 +93,7 @@ std::span<const CounterFormula> counter_formulas() {
       {"nvlink_bytes", {{"nvlrx__bytes.sum"}, {"nvltx__bytes.sum"}}},
       {"pcie_bytes", {{"pcie__read_bytes.sum"}, {"pcie__write_bytes.sum"}}},
   };
-  return formulas;
+  return kFormulas;
 }
 
 std::optional<double> value_of(const CounterFormula& formula, const Counters& metrics) {

@@ -1,17 +1,19 @@
 #include "cupti.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
+#include <cstring>
+#include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "cupti_host.h"
-#include "cupti_ranges.h"
 #include "et_schema/base/error.h"
 #include "et_schema/facts/counter_formulas.h"
 
@@ -53,17 +55,16 @@ class CuptiSource : public CounterSource {
     library_.call("cuptiProfilerInitialize", CUPTI_BLOCK(CUpti_Profiler_Initialize_Params));
     refuse_unsupported();
     auto chip = CUPTI_BLOCK(CUpti_Device_GetChipName_Params);
-    chip.deviceIndex = static_cast<std::size_t>(device_.index());
+    chip.deviceIndex = static_cast<std::uint8_t>(device_.index());
     chip = library_.call("cuptiDeviceGetChipName", chip);
     host_.emplace(library_, chip.pChipName, availability());
   }
   ~CuptiSource() override {
-    ranges_.reset();
-    auto ended = CUPTI_BLOCK(CUpti_Profiler_DeInitialize_Params);
-    static_cast<void>(library_.status_of("cuptiProfilerDeInitialize", ended));
+    object_.reset();
+    library_.end("cuptiProfilerDeInitialize", CUPTI_BLOCK(CUpti_Profiler_DeInitialize_Params));
   }
 
-  std::vector<std::string> names() const override {
+  [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
     for (const et_schema::CounterFact& fact : et_schema::counter_facts()) {
       const std::string name(fact.name);
@@ -77,10 +78,11 @@ class CuptiSource : public CounterSource {
     return names;
   }
 
-  bool counts_calls() const override { return true; }
+  [[nodiscard]] bool counts_calls() const override { return true; }
 
-  std::size_t prepare(const std::vector<std::string>& names, std::size_t ranges) override {
-    ranges_.reset();
+  [[nodiscard]] std::size_t prepare(const std::vector<std::string>& names,
+                                    std::size_t ranges) override {
+    object_.reset();
     chosen_.clear();
     configurations_.clear();
     counted_ = 0;
@@ -101,38 +103,44 @@ class CuptiSource : public CounterSource {
   }
 
   void begin_pass() override {
-    if (ranges_ == nullptr && counted_ < configurations_.size()) {
-      ranges_ = std::make_unique<CuptiRanges>(library_, context_, configurations_[counted_],
-                                              metrics_.size());
+    if (object_ == nullptr && counted_ < configurations_.size()) {
+      enable(configurations_[counted_]);
     }
-    if (ranges_ != nullptr) {
-      ranges_->begin_pass();
+    if (object_ != nullptr) {
+      library_.call("cuptiRangeProfilerStart",
+                    CUPTI_BLOCK(CUpti_RangeProfiler_Start_Params, object_.get()));
     }
   }
 
   void begin_range(std::size_t range) override {
     wait();
-    if (ranges_ != nullptr) {
-      ranges_->begin_range(range);
+    if (object_ != nullptr) {
+      const std::string name = std::to_string(range);
+      library_.call("cuptiRangeProfilerPushRange",
+                    CUPTI_BLOCK(CUpti_RangeProfiler_PushRange_Params, object_.get(), name.c_str()));
     }
   }
 
   void end_range() override {
     wait();
-    if (ranges_ != nullptr) {
-      ranges_->end_range();
+    if (object_ != nullptr) {
+      library_.call("cuptiRangeProfilerPopRange",
+                    CUPTI_BLOCK(CUpti_RangeProfiler_PopRange_Params, object_.get()));
     }
   }
 
   void end_pass() override {
-    if (ranges_ != nullptr && ranges_->end_pass()) {
-      ranges_->read(*host_, metrics_);
-      ranges_.reset();
+    if (object_ != nullptr &&
+        library_.call("cuptiRangeProfilerStop",
+                      CUPTI_BLOCK(CUpti_RangeProfiler_Stop_Params, object_.get()))
+                .isAllPassSubmitted != 0) {
+      read(configurations_[counted_]);
+      object_.reset();
       ++counted_;
     }
   }
 
-  std::vector<Counters> take() override {
+  [[nodiscard]] std::vector<Counters> take() override {
     if (counted_ < configurations_.size()) {
       throw et_schema::run_failed("CUPTI needs more passes than it said", {.field = "cupti"});
     }
@@ -152,33 +160,22 @@ class CuptiSource : public CounterSource {
   void wait() const { gpu_.synchronizeDevice(device_.index()); }
 
   void refuse_unsupported() const {
-    auto asked = CUPTI_BLOCK(CUpti_Profiler_DeviceSupported_Params);
-    asked.cuDevice = device_.index();
+    auto asked = CUPTI_BLOCK(CUpti_Profiler_DeviceSupported_Params, device_.index());
     asked.api = CUPTI_PROFILER_RANGE_PROFILING;
     asked = library_.call("cuptiProfilerDeviceSupported", asked);
-    const bool is_forbidden = asked.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED;
-    const std::array<std::pair<CUpti_Profiler_Support_Level, CUptiResult>, 7> levels = {{
-        {asked.architecture, CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED},
-        {asked.sli, CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED},
-        {asked.vGpu, is_forbidden ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
-                                  : CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED},
-        {asked.confidentialCompute, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED},
-        {asked.cmp, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED},
-        {asked.wsl, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED},
-        {asked.isSupported, CUPTI_ERROR_NOT_SUPPORTED},
-    }};
-    for (const auto& [level, status] : levels) {
-      const bool is_refused = level == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ||
-                              level == CUPTI_PROFILER_CONFIGURATION_DISABLED;
-      library_.check("cuptiProfilerDeviceSupported", is_refused ? status : CUPTI_SUCCESS);
-    }
+    library_.check("cuptiProfilerDeviceSupported",
+                   asked.isSupported != CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? CUPTI_SUCCESS
+                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
+                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
+                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED
+                       : CUPTI_ERROR_NOT_SUPPORTED);
   }
 
   /// Returns the image of the device's counters. A user without the privilege is refused here.
   [[nodiscard]] std::vector<std::uint8_t> availability() const {
-    auto asked = CUPTI_BLOCK(CUpti_Profiler_GetCounterAvailability_Params);
-    asked.ctx = context_;
-    asked = library_.call("cuptiProfilerGetCounterAvailability", asked);
+    auto asked = library_.call("cuptiProfilerGetCounterAvailability",
+                               CUPTI_BLOCK(CUpti_Profiler_GetCounterAvailability_Params, context_));
     std::vector<std::uint8_t> image(asked.counterAvailabilityImageSize);
     asked.pCounterAvailabilityImage = image.data();
     library_.call("cuptiProfilerGetCounterAvailability", asked);
@@ -201,6 +198,51 @@ class CuptiSource : public CounterSource {
     return alone.has_value();
   }
 
+  /// Prepares the context to count the configuration's metrics in ranges.
+  void enable(const CuptiConfiguration& configuration) {
+    const auto enabled = CUPTI_BLOCK(CUpti_RangeProfiler_Enable_Params, context_);
+    object_ = {library_.call("cuptiRangeProfilerEnable", enabled).pRangeProfilerObject,
+               [this](CUpti_RangeProfiler_Object* object) {
+                 library_.end("cuptiRangeProfilerDisable",
+                              CUPTI_BLOCK(CUpti_RangeProfiler_Disable_Params, object));
+               }};
+    std::vector<const char*> names = cupti_names(configuration.metrics);
+    const auto sized =
+        CUPTI_BLOCK(CUpti_RangeProfiler_GetCounterDataSize_Params, object_.get(), names.data(),
+                    names.size(), metrics_.size(), static_cast<std::uint32_t>(metrics_.size()));
+    data_.assign(library_.call("cuptiRangeProfilerGetCounterDataSize", sized).counterDataSize, 0);
+    library_.call("cuptiRangeProfilerCounterDataImageInitialize",
+                  CUPTI_BLOCK(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, object_.get(),
+                              data_.size(), data_.data()));
+    auto set = CUPTI_BLOCK(CUpti_RangeProfiler_SetConfig_Params, object_.get(),
+                           configuration.image.size(), configuration.image.data(), data_.size(),
+                           data_.data(), CUPTI_UserRange, CUPTI_UserReplay, metrics_.size());
+    set.numNestingLevels = 1;
+    set.minNestingLevel = 1;
+    set.targetNestingLevel = 1;
+    library_.call("cuptiRangeProfilerSetConfig", set);
+  }
+
+  /// Stores the configuration's metrics of each range that ran.
+  void read(const CuptiConfiguration& configuration) {
+    library_.call("cuptiRangeProfilerDecodeData",
+                  CUPTI_BLOCK(CUpti_RangeProfiler_DecodeData_Params, object_.get()));
+    const auto held = library_.call(
+        "cuptiRangeProfilerGetCounterDataInfo",
+        CUPTI_BLOCK(CUpti_RangeProfiler_GetCounterDataInfo_Params, data_.data(), data_.size()));
+    for (std::size_t i = 0; i < held.numTotalRanges; ++i) {
+      const auto named = CUPTI_BLOCK(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params,
+                                     data_.data(), data_.size(), i, "/");
+      const char* const name =
+          library_.call("cuptiRangeProfilerCounterDataGetRangeInfo", named).rangeName;
+      std::size_t range = metrics_.size();
+      std::from_chars(name, name + std::strlen(name), range);
+      if (range < metrics_.size()) {
+        metrics_[range].merge(host_->values(configuration.metrics, data_, i));
+      }
+    }
+  }
+
   c10::Device device_;
   c10::impl::VirtualGuardImpl gpu_;
   CuptiLibrary library_;
@@ -208,9 +250,12 @@ class CuptiSource : public CounterSource {
   std::optional<CuptiHost> host_;
   std::vector<CounterFormula> chosen_;
   std::vector<CuptiConfiguration> configurations_;
-  std::size_t counted_ = 0;              ///< configurations of which all passes have run
-  std::unique_ptr<CuptiRanges> ranges_;  ///< counts the configuration behind them
-  std::vector<Counters> metrics_;        ///< of each range, by NVIDIA's names
+  std::size_t counted_ = 0;  ///< configurations of which all passes have run
+  /// Counts the configuration behind them, while its passes run.
+  std::unique_ptr<CUpti_RangeProfiler_Object, std::function<void(CUpti_RangeProfiler_Object*)>>
+      object_;
+  std::vector<std::uint8_t> data_;  ///< its image of counter data
+  std::vector<Counters> metrics_;   ///< of each range, by NVIDIA's names
 };
 
 }  // namespace

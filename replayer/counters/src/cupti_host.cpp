@@ -22,43 +22,34 @@ CuptiHost::CuptiHost(const CuptiLibrary& library, std::string chip,
       object_(make_object()) {}
 
 CuptiHost::Object CuptiHost::make_object() const {
-  auto made = CUPTI_BLOCK(CUpti_Profiler_Host_Initialize_Params);
-  made.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-  made.pChipName = chip_.c_str();
-  made.pCounterAvailabilityImage = availability_.empty() ? nullptr : availability_.data();
+  const auto made =
+      CUPTI_BLOCK(CUpti_Profiler_Host_Initialize_Params, CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                  chip_.c_str(), availability_.empty() ? nullptr : availability_.data());
   return {library_.call("cuptiProfilerHostInitialize", made).pHostObject,
           [this](CUpti_Profiler_Host_Object* object) {
-            auto ended = CUPTI_BLOCK(CUpti_Profiler_Host_Deinitialize_Params);
-            ended.pHostObject = object;
-            static_cast<void>(library_.status_of("cuptiProfilerHostDeinitialize", ended));
+            library_.end("cuptiProfilerHostDeinitialize",
+                         CUPTI_BLOCK(CUpti_Profiler_Host_Deinitialize_Params, object));
           }};
 }
 
 std::optional<CuptiConfiguration> CuptiHost::configure(std::vector<std::string> metrics) const {
   const Object object = make_object();
   std::vector<const char*> names = cupti_names(metrics);
-  auto added = CUPTI_BLOCK(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-  added.pHostObject = object.get();
-  added.ppMetricNames = names.data();
-  added.numMetrics = names.size();
-  auto sized = CUPTI_BLOCK(CUpti_Profiler_Host_GetConfigImageSize_Params);
-  sized.pHostObject = object.get();
+  auto added = CUPTI_BLOCK(CUpti_Profiler_Host_ConfigAddMetrics_Params, object.get(), names.data(),
+                           names.size());
+  auto sized = CUPTI_BLOCK(CUpti_Profiler_Host_GetConfigImageSize_Params, object.get());
   if (library_.status_of("cuptiProfilerHostConfigAddMetrics", added) != CUPTI_SUCCESS ||
       library_.status_of("cuptiProfilerHostGetConfigImageSize", sized) != CUPTI_SUCCESS) {
     return std::nullopt;
   }
-  CuptiConfiguration configuration{.metrics = std::move(metrics)};
-  configuration.image.resize(sized.configImageSize);
-  auto filled = CUPTI_BLOCK(CUpti_Profiler_Host_GetConfigImage_Params);
-  filled.pHostObject = object.get();
-  filled.configImageSize = configuration.image.size();
-  filled.pConfigImage = configuration.image.data();
-  library_.call("cuptiProfilerHostGetConfigImage", filled);
-  auto passes = CUPTI_BLOCK(CUpti_Profiler_Host_GetNumOfPasses_Params);
-  passes.configImageSize = configuration.image.size();
-  passes.pConfigImage = configuration.image.data();
-  configuration.passes = library_.call("cuptiProfilerHostGetNumOfPasses", passes).numOfPasses;
-  return configuration;
+  std::vector<std::uint8_t> image(sized.configImageSize);
+  library_.call("cuptiProfilerHostGetConfigImage",
+                CUPTI_BLOCK(CUpti_Profiler_Host_GetConfigImage_Params, object.get(), image.size(),
+                            image.data()));
+  const auto passes =
+      CUPTI_BLOCK(CUpti_Profiler_Host_GetNumOfPasses_Params, image.size(), image.data());
+  return CuptiConfiguration{std::move(metrics), image,
+                            library_.call("cuptiProfilerHostGetNumOfPasses", passes).numOfPasses};
 }
 
 std::vector<std::string> CuptiHost::metrics() const {
@@ -68,10 +59,9 @@ std::vector<std::string> CuptiHost::metrics() const {
        {CUPTI_METRIC_TYPE_THROUGHPUT, ".avg.pct_of_peak_sustained_elapsed"}}};
   std::vector<std::string> names;
   for (const auto& [type, rollup] : kRollups) {
-    auto base = CUPTI_BLOCK(CUpti_Profiler_Host_GetBaseMetrics_Params);
-    base.pHostObject = object_.get();
-    base.metricType = type;
-    base = library_.call("cuptiProfilerHostGetBaseMetrics", base);
+    const auto base =
+        library_.call("cuptiProfilerHostGetBaseMetrics",
+                      CUPTI_BLOCK(CUpti_Profiler_Host_GetBaseMetrics_Params, object_.get(), type));
     for (std::size_t i = 0; i < base.numMetrics; ++i) {
       names.push_back(std::string(base.ppMetricNames[i]) + rollup);
     }
@@ -84,15 +74,10 @@ et_schema::Counters CuptiHost::values(const std::vector<std::string>& metrics,
                                       std::size_t range) const {
   std::vector<const char*> names = cupti_names(metrics);
   std::vector<double> values(metrics.size());
-  auto evaluated = CUPTI_BLOCK(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
-  evaluated.pHostObject = object_.get();
-  evaluated.pCounterDataImage = data.data();
-  evaluated.counterDataImageSize = data.size();
-  evaluated.rangeIndex = range;
-  evaluated.ppMetricNames = names.data();
-  evaluated.numMetrics = names.size();
-  evaluated.pMetricValues = values.data();
-  library_.call("cuptiProfilerHostEvaluateToGpuValues", evaluated);
+  library_.call(
+      "cuptiProfilerHostEvaluateToGpuValues",
+      CUPTI_BLOCK(CUpti_Profiler_Host_EvaluateToGpuValues_Params, object_.get(), data.data(),
+                  data.size(), range, names.data(), names.size(), values.data()));
   et_schema::Counters counters;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) {

@@ -17,8 +17,8 @@ namespace understudy::replayer {
 
 /// Metrics that a chip counts together, and how CUPTI programs it for them.
 struct CuptiConfiguration {
-  std::vector<std::string> metrics = {};
-  std::vector<std::uint8_t> image = {};
+  std::vector<std::string> metrics;
+  std::vector<std::uint8_t> image;
   std::size_t passes = 0;
 };
 

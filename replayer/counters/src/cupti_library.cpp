@@ -35,8 +35,8 @@ struct CuptiRefusal {
 };
 constexpr const char* kOtherProfiler =
     "another profiler counts on this GPU (Nsight, DCGM, a PyTorch profile): end it";
-constexpr const char* kNoProfiling = "NVIDIA has no profiling for this kind of GPU or system";
-constexpr std::array<CuptiRefusal, 15> kCuptiRefusals = {{
+/// Other codes of CUPTI say by their names what they refuse.
+constexpr std::array<CuptiRefusal, 10> kCuptiRefusals = {{
     {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
      "not permitted (ERR_NVGPUCTRPERM): an administrator sets "
      "NVreg_RestrictProfilingToAdminUsers=0 for the nvidia module, or grants CAP_SYS_ADMIN"},
@@ -46,17 +46,12 @@ constexpr std::array<CuptiRefusal, 15> kCuptiRefusals = {{
      "a virtual GPU has no counters: run where the whole GPU is passed through"},
     {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
      "an instance of a GPU (MIG) has no counters: run on a whole GPU"},
-    {CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED,
-     "confidential computing hides counters: run on a GPU without it"},
-    {CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED, kNoProfiling},
-    {CUPTI_ERROR_SLI_DEVICE_NOT_SUPPORTED, kNoProfiling},
-    {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, kNoProfiling},
-    {CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED,
-     "CUPTI counts on Turing and newer GPUs (compute capability 7.5)"},
+    {CUPTI_ERROR_NOT_SUPPORTED,
+     "CUPTI does not count on this GPU: it needs compute capability 7.5, and neither SLI, WSL nor "
+     "confidential computing"},
     {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, kOtherProfiler},
     {CUPTI_ERROR_HARDWARE_BUSY, kOtherProfiler},
     {CUPTI_ERROR_DISABLED, kOtherProfiler},
-    {CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED, kOtherProfiler},
     {CUPTI_ERROR_NOT_INITIALIZED,
      "CUPTI does not reach the driver: it needs libnvperf_host.so and libnvperf_target.so beside "
      "it"},

@@ -55,20 +55,22 @@ struct CUpti_RangeProfiler_Object {
   std::size_t range = 0;  ///< of this pass, so far
 };
 
-#define PLAYED(function, Block)                                              \
-  static CUptiResult play_##function(Block& block);                          \
-  extern "C" CUptiResult function(Block* block) {                            \
-    const CUptiResult status = begin(#function, block, Block##_STRUCT_SIZE); \
-    return status == CUPTI_SUCCESS ? play_##function(*block) : status;       \
-  }                                                                          \
+// NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be in parentheses
+#define PLAYED(function, Block)                                                \
+  static CUptiResult play_##function(Block& block);                            \
+  extern "C" CUptiResult function(Block* pParams) {                            \
+    const CUptiResult status = begin(#function, pParams, Block##_STRUCT_SIZE); \
+    return status == CUPTI_SUCCESS ? play_##function(*pParams) : status;       \
+  }                                                                            \
   static CUptiResult play_##function([[maybe_unused]] Block& block)
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" FakeCupti* fake_cupti() {
   return &fake;
 }
 
-extern "C" CUptiResult cuptiGetResultString(CUptiResult status, const char** text) {
-  *text = status == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
+extern "C" CUptiResult cuptiGetResultString(CUptiResult result, const char** pstr) {
+  *pstr = result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
                                                         : "CUPTI_ERROR_OTHER";
   return CUPTI_SUCCESS;
 }
