@@ -38,12 +38,12 @@ understudy_torch_room(dispatch
 # Devices: their clocks, memory and health; where tensors go.
 understudy_torch_room(device
   PUBLIC understudy::et_schema_model understudy::replayer_options understudy::torch
-  PRIVATE $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
+  PRIVATE understudy::replayer_cuda $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
 
 # Counters of processors and devices, by source.
 understudy_torch_room(counters
   PUBLIC understudy::et_schema_model understudy::torch
-  PRIVATE understudy::replayer_device $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
+  PRIVATE understudy::replayer_cuda understudy::replayer_device $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
 # CUPTI's headers describe its structures; the library is loaded at run time.
 find_path(UNDERSTUDY_CUPTI_HEADERS cupti_range_profiler.h
   HINTS "${_torch_root}/../nvidia/cu13/include" /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include)
@@ -103,7 +103,7 @@ understudy_torch_room(measure
   PUBLIC understudy::replayer_backends_interface understudy::et_schema_model understudy::et_schema_formats_operator_times
     understudy::replayer_bind understudy::replayer_counters understudy::replayer_memory understudy::replayer_options
     understudy::replayer_run understudy::torch
-  PRIVATE $<BUILD_INTERFACE:${OpenMP_CXX_LIB_NAMES}> understudy::replayer_device understudy::replayer_values)
+  PRIVATE $<BUILD_INTERFACE:${OpenMP_CXX_LIB_NAMES}> understudy::replayer_cuda understudy::replayer_device understudy::replayer_values)
 
 # Stubs and the speed probe have to run on the threads that operators run on: LibTorch's, which are OpenMP's. The
 # library is the one that LibTorch brings, by its name.

@@ -21,8 +21,8 @@
 #include "replayer/calibrator/design/bench_calls.h"
 #include "replayer/calibrator/measure/caller.h"
 #include "replayer/calibrator/measure/page_fault.h"
+#include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
-#include "replayer/device/nvml.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::cli {

@@ -29,11 +29,12 @@ class SharedLibrary {
     return reinterpret_cast<Function*>(address_of(symbol));
   }
 
-  /// Sets `found` to the function of this name. Throws the refusal if none exists.
+  /// Sets `found` to the function of this name. If none exists, throws the refusal; without a
+  /// refusal, sets null.
   template <typename Function>
   void find(Function*& found, const char* symbol) const {
     found = function<Function>(symbol);
-    if (found == nullptr) {
+    if (found == nullptr && refusal_) {
       throw refusal_(symbol, "a library without it");
     }
   }
@@ -44,6 +45,19 @@ class SharedLibrary {
   void* handle_;
   bool is_open_ = true;  ///< separate from the handle, since RTLD_DEFAULT is null
   Refusal refusal_;
+};
+
+/// A function of a library that returns a status.
+template <typename... Parameters>
+struct StatusFunction {
+  StatusFunction(const SharedLibrary& library, const char* symbol) : name(symbol) {
+    library.find(call, symbol);
+  }
+  [[nodiscard]] explicit operator bool() const { return call != nullptr; }
+  int operator()(Parameters... parameters) const { return call(parameters...); }
+
+  const char* name;
+  int (*call)(Parameters...) = nullptr;
 };
 
 }  // namespace understudy::et_schema

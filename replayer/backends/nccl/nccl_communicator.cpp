@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cannot_use.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
@@ -375,7 +376,7 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
   Backend& host_;
-  CudaDriver cuda_;
+  CudaDriver cuda_{cannot_use("CUDA's driver", "The driver comes with the GPU's system.")};
   NcclLibrary nccl_;
   CudaContext context_;
   [[nodiscard]] CudaStream stream() const {

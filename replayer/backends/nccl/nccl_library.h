@@ -6,10 +6,16 @@
 #include <span>
 #include <string>
 
-#include "cuda_driver.h"
 #include "replayer/backends/interface/communicator.h"
+#include "replayer/cuda/driver.h"
 
 namespace understudy::backends {
+
+using et_schema::StatusFunction;
+using replayer::CudaContext;
+using replayer::CudaDriver;
+using replayer::CudaEvent;
+using replayer::CudaStream;
 
 using NcclComm = struct ncclComm*;
 
@@ -124,7 +130,7 @@ class NcclLibrary {
   void check(Status status, const char* function) const;
   template <typename... Parameters, typename... Arguments>
   void run(const StatusFunction<Parameters...>& function, Arguments... arguments) const {
-    check(function.call(arguments...), function.name);
+    check(function(arguments...), function.name);
   }
 
   et_schema::SharedLibrary library_;  // must precede the functions, which are found in it

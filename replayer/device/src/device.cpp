@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "cuda_driver.h"
 #include "et_schema/base/error.h"
+#include "replayer/cuda/driver.h"
 
 namespace understudy::replayer {
 namespace {
@@ -283,8 +283,8 @@ std::string device_pci_bus_id(c10::Device device) {
 std::string device_uuid(c10::Device device) {
   constexpr std::size_t kBytes = 16;
   std::array<unsigned char, kBytes> bytes{};
-  auto* const get = cuda_driver().device_uuid;
-  if (!device.is_cuda() || get == nullptr || get(bytes.data(), device.index()) != 0) {
+  const auto& get = cuda_driver().device_uuid;
+  if (!device.is_cuda() || !get || get(bytes.data(), device.index()) != 0) {
     return {};
   }
   std::string text;

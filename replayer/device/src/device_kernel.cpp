@@ -8,8 +8,8 @@
 #include <mutex>
 #include <tuple>
 
-#include "cuda_driver.h"
 #include "et_schema/base/content_hash.h"
+#include "replayer/cuda/driver.h"
 #include "replayer/device/device.h"
 
 namespace understudy::replayer {
@@ -81,7 +81,7 @@ std::optional<int> device_architecture(c10::Device device) {
   int major = 0;
   int minor = 0;
   const CudaDriver& driver = cuda_driver();
-  if (!device.is_cuda() || driver.device_attribute == nullptr ||
+  if (!device.is_cuda() || !driver.device_attribute ||
       driver.device_attribute(&major, kMajor, device.index()) != 0 ||
       driver.device_attribute(&minor, kMinor, device.index()) != 0) {
     return std::nullopt;
@@ -92,8 +92,7 @@ std::optional<int> device_architecture(c10::Device device) {
 std::variant<DeviceKernel, std::string> DeviceKernel::load(const et_schema::KernelBuild& build,
                                                            c10::Device device) {
   const CudaDriver& driver = cuda_driver();
-  if (driver.load_module == nullptr || driver.get_function == nullptr ||
-      driver.set_attribute == nullptr || driver.launch_with == nullptr) {
+  if (!driver.load_module || !driver.get_function || !driver.set_attribute || !driver.launch_with) {
     return "CUDA's driver lacks cuLaunchKernelEx or what goes before it";
   }
   DeviceKernel kernel;

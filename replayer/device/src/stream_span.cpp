@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "cuda_driver.h"
+#include "replayer/cuda/driver.h"
 #include "replayer/device/device.h"
 #include "stream_span_ptx.h"
 
@@ -28,8 +28,8 @@ struct SpanKernels {
     const CudaDriver& driver = cuda_driver();
     SpanKernels kernels;
     void* loaded_module = nullptr;
-    if (driver.load_module != nullptr && driver.get_function != nullptr &&
-        driver.launch != nullptr && driver.load_module(&loaded_module, kStreamSpanPtx) == 0 &&
+    if (driver.load_module && driver.get_function && driver.launch &&
+        driver.load_module(&loaded_module, kStreamSpanPtx) == 0 &&
         driver.get_function(&kernels.note, loaded_module, "understudy_note") == 0 &&
         driver.get_function(&kernels.wait, loaded_module, "understudy_wait") == 0) {
       return kernels;

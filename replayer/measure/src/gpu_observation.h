@@ -13,9 +13,9 @@
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
+#include "replayer/cuda/gpu_sampler.h"
+#include "replayer/cuda/nvml.h"
 #include "replayer/device/device_timing.h"
-#include "replayer/device/gpu_sampler.h"
-#include "replayer/device/nvml.h"
 #include "replayer/run/run.h"
 
 namespace understudy::replayer {

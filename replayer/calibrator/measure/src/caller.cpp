@@ -1,5 +1,3 @@
-#include "replayer/calibrator/measure/caller.h"
-
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
@@ -21,8 +19,9 @@
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/backends/interface/backend.h"
+#include "replayer/calibrator/measure/caller.h"
+#include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
-#include "replayer/device/nvml.h"
 #include "replayer/measure/counters.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "et_schema/base/error.h"
-#include "replayer/device/gpu_sampler.h"
+#include "replayer/cuda/gpu_sampler.h"
 
 namespace understudy::calibrator {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "replayer/device/nvml.h"
+#include "replayer/cuda/nvml.h"
 
 namespace understudy::calibrator {
 

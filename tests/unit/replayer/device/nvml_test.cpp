@@ -1,6 +1,6 @@
 // The state of a GPU through a driver's library, here one of our own.
 
-#include "replayer/device/nvml.h"
+#include "replayer/cuda/nvml.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "replayer/device/gpu_sampler.h"
+#include "replayer/cuda/gpu_sampler.h"
 #include "testing/error_text.h"
 
 namespace understudy::replayer {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ class GpuMonitor {
   [[nodiscard]] bool tells_instant_power() const;
   /// Returns true if the process uses an instance of a GPU (MIG): the figures are of the whole GPU.
   [[nodiscard]] bool is_of_instance() const;
+
+  /// Reads the counters of the GPU, or of the process's instance of it (GPM). Throws Error (failed)
+  /// if the GPU has none, NVML refuses, or the GPU is lost. The sample must not outlive this
+  /// object.
+  [[nodiscard]] std::shared_ptr<void> gpm_sample() const;
+  /// Returns the mean of a metric (nvmlGpmMetricId_t) between two samples; nothing if the GPU lacks
+  /// it. At least 100 ms must be between the samples: the counters are refreshed that often.
+  [[nodiscard]] std::optional<double> gpm_mean(const std::shared_ptr<void>& first,
+                                               const std::shared_ptr<void>& second,
+                                               unsigned metric) const;
 
  private:
   struct Library;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "et_schema/model/gpu_use.h"
-#include "replayer/device/nvml.h"
+#include "replayer/cuda/nvml.h"
 
 namespace understudy::replayer {
 

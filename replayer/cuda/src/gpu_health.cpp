@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "et_schema/base/error.h"
-#include "replayer/device/nvml.h"
+#include "replayer/cuda/nvml.h"
 
 namespace understudy::replayer {
 namespace {

@@ -1,4 +1,4 @@
-#include "replayer/device/gpu_sampler.h"
+#include "replayer/cuda/gpu_sampler.h"
 
 #include <algorithm>
 #include <chrono>
