@@ -36,6 +36,10 @@ class CounterSource {
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
   /// Returns false if it counts whole iterations only, not single calls.
   [[nodiscard]] virtual bool counts_calls() const = 0;
+  /// Returns the names that it can count in single calls: all, unless some are too coarse.
+  [[nodiscard]] virtual std::vector<std::string> call_names() const {
+    return counts_calls() ? names() : std::vector<std::string>();
+  }
   /// Returns the shortest range in ms that it can count; shorter iterations are repeated in one
   /// range.
   [[nodiscard]] virtual double least_ms() const { return 0; }
@@ -60,11 +64,15 @@ inline constexpr std::array<std::string_view, 11> kDefaultCounters = {
     "instructions", "cycles",        "ipc",         "cache_misses", "device_ns", "sm_active",
     "occupancy",    "tensor_active", "dram_active", "dram_bytes",   "l2_bytes"};
 
+/// Divides what adds up in the combined() counters of runs by their number.
+[[nodiscard]] et_schema::Counters mean_of_runs(et_schema::Counters sums, double runs);
+
 /// A source of the list, opened if it is there.
 struct OpenedSource {
   std::string name;  ///< "perf", "gpm", "cupti"
   std::unique_ptr<CounterSource> source;
-  std::string why_not;  ///< why `source` is null, and what to do about it: a line
+  /// Why `source` is null, or lacks counters, and what to do about it: a line.
+  std::string why_not;
 };
 /// Returns all sources for a replay on this device.
 [[nodiscard]] std::vector<OpenedSource> open_counter_sources(c10::Device device);

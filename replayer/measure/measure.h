@@ -27,10 +27,10 @@ class GpuObservation;
 class IssueHook;
 class OverlapHook;
 class OwnThreads;
+class PerfSource;
 class ProfileHook;
 class StopRule;
 class StreamHook;
-class SystemCounting;
 
 /// The options requested, and those derived from the device and the program.
 struct MeasureOptions {
@@ -116,7 +116,7 @@ class Measurement {
   std::unique_ptr<StreamHook> streams_;      ///< null: one stream
   std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as possible
   std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's thread
-  std::unique_ptr<SystemCounting> counting_;
+  std::unique_ptr<PerfSource> counting_;
   std::optional<HeapPages> heap_;
   GpuObservation* gpu_ = nullptr;  ///< set while an iteration is measured, else null
   std::unique_ptr<StopRule> stop_;

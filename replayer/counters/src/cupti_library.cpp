@@ -74,9 +74,8 @@ void CuptiLibrary::check(const char* function, CUptiResult status) const {
   }
   const std::string got = fmt::format("{} ({})", name, static_cast<int>(status));
   const auto* const known = std::ranges::find(kCuptiRefusals, status, &CuptiRefusal::status);
-  throw et_schema::run_failed(
-      known == kCuptiRefusals.end() ? fmt::format("{}: {}", function, got) : known->line,
-      {.field = function, .expected = "success", .got = got});
+  throw et_schema::run_failed(known == kCuptiRefusals.end() ? function : known->line,
+                              {.field = function, .expected = "success", .got = got});
 }
 
 }  // namespace understudy::replayer

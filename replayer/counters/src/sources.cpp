@@ -1,5 +1,8 @@
 #include "et_schema/base/error.h"
+#include "gpm.h"
+#include "replayer/counters/perf.h"
 #include "replayer/counters/source.h"
+#include "replayer/device/device.h"
 #ifdef UNDERSTUDY_CUPTI
 #include "cupti.h"
 #endif
@@ -7,29 +10,51 @@
 namespace understudy::replayer {
 namespace {
 
-OpenedSource cupti_source(c10::Device device) {
-  OpenedSource opened{"cupti", nullptr, ""};
-  if (!device.is_cuda()) {
-    opened.why_not = "no GPU: the replay runs on " + device.str();
-    return opened;
-  }
-#ifdef UNDERSTUDY_CUPTI
+/// Opens a source with `make`; its error becomes the line why it is not there.
+template <typename Make>
+OpenedSource open_source(std::string name, Make&& make) {
   try {
-    opened.source = open_cupti(device);
+    return {std::move(name), make(), ""};
   } catch (const et_schema::Error& error) {
-    opened.why_not = error.summary();
+    const std::string& got = error.context().got;
+    return {std::move(name), nullptr, error.summary() + (got.empty() ? "" : ": " + got)};
   }
+}
+
+std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device) {
+#ifdef UNDERSTUDY_CUPTI
+  return open_cupti(device);
 #else
-  opened.why_not = "built without CUPTI: build beside torch's wheel for CUDA or a CUDA toolkit";
+  throw et_schema::run_failed(
+      "built without CUPTI: build beside torch's wheel for CUDA or a CUDA toolkit", {});
 #endif
-  return opened;
 }
 
 }  // namespace
 
+et_schema::Counters mean_of_runs(et_schema::Counters sums, double runs) {
+  for (auto& [name, value] : sums) {
+    value /= et_schema::counter_fact(name).weight.empty() ? runs : 1;
+  }
+  return sums;
+}
+
 std::vector<OpenedSource> open_counter_sources(c10::Device device) {
   std::vector<OpenedSource> sources;
-  sources.push_back(cupti_source(device));
+  auto perf = std::make_unique<PerfSource>();
+  std::string lacks = perf->state() == et_schema::kCounted ? "" : perf->state();
+  sources.push_back({"perf", std::move(perf), std::move(lacks)});
+  const std::string no_gpu = "no GPU: the replay runs on " + device.str();
+  if (!device.is_cuda()) {
+    sources.push_back({"gpm", nullptr, no_gpu});
+    sources.push_back({"cupti", nullptr, no_gpu});
+    return sources;
+  }
+  sources.push_back(open_source("gpm", [device] {
+    return std::make_unique<GpmSource>(nvml_library(), device_pci_bus_id(device),
+                                       device_uuid(device));
+  }));
+  sources.push_back(open_source("cupti", [device] { return cupti_source(device); }));
   return sources;
 }
 

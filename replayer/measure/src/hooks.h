@@ -12,7 +12,7 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
-#include "replayer/measure/counters.h"
+#include "replayer/counters/source.h"
 #include "replayer/run/pace.h"
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
@@ -168,21 +168,20 @@ class ProfileHook {
 class CountHook {
  public:
   /// Both arguments must outlive this object.
-  CountHook(const BoundProgram& bound, const SystemCounting& counting)
-      : first_(bound.steps.data()), counting_(counting), sums_(bound.steps.size()) {}
+  CountHook(const BoundProgram& bound, CounterSource& source);
 
-  void built(const Step&) { before_ = counting_.read(); }
-  void called(const Step& step, const torch::jit::Stack&);
+  void built(const Step& step) { source_.begin_range(static_cast<std::size_t>(&step - first_)); }
+  void called(const Step&, const torch::jit::Stack&) { source_.end_range(); }
   void stored(const Step&) {}
   void dropped(const Step&) {}
-  void end_pass() { ++passes_; }
+  void begin_pass() { source_.begin_pass(); }
+  void end_pass();
   /// Returns by step the counters of a call: means over the passes.
   [[nodiscard]] std::vector<et_schema::Counters> means() const;
 
  private:
   const Step* first_;
-  const SystemCounting& counting_;
-  et_schema::Counters before_;
+  CounterSource& source_;
   std::vector<et_schema::Counters> sums_;
   std::size_t passes_ = 0;
 };

@@ -17,8 +17,8 @@
 #include "instruction_times.h"
 #include "milliseconds.h"
 #include "own_threads.h"
+#include "replayer/counters/perf.h"
 #include "replayer/device/device.h"
-#include "replayer/measure/counters.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/memory.h"
 #include "replayer/run/run_error.h"
@@ -66,7 +66,7 @@ Measurement::Measurement(const et_schema::Program& program, BoundProgram& bound,
       externals_(externals),
       job_(job),
       options_(std::move(options)),
-      counting_(std::make_unique<SystemCounting>()),
+      counting_(std::make_unique<PerfSource>()),
       stop_(std::make_unique<StopRule>(StopLimits{options_.asked.iterations, options_.asked.seconds,
                                                   options_.asked.until_percent},
                                        job, options_.asked.monitor)),

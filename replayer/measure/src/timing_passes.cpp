@@ -137,6 +137,7 @@ std::vector<et_schema::Counters> Measurement::count_calls() {
   try {
     for (int pass = 0; pass < kCountPasses; ++pass) {
       advance();
+      hook.begin_pass();
       guarded([&] { machine_.run(bound_, hook); });
       hook.end_pass();
     }

@@ -1,22 +1,29 @@
 // A driver's library of one GPU for tests: each reading moves on by one, and what it says is chosen
 // by the variable FAKE_NVML: "throttled", held down from the second reading on; "hot", always; a
 // number, the energy counter goes by the clock at 250.5 W and moves every so many milliseconds;
-// "old", without power of the moment. The energy is else the played GPU's where one is loaded
+// "old", without power of the moment; "gpm", with counters (GPM), and "lost", but only for two
+// samples of them. The energy is else the played GPU's where one is loaded
 // (played_cuda.h). The GPU has an instance (MIG).
 
 #include <dlfcn.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 
 namespace {
 
 constexpr int kSuccess = 0;
+constexpr int kInvalidArgument = 2;
+constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
+constexpr int kGpuIsLost = 15;
 int gpu = 0;
 int readings = 0;
+int samples = 0;
 
 int instance = 0;
 
@@ -49,19 +56,35 @@ struct FieldValue {
   unsigned long long value;
 };
 
+/// nvmlGpmSupport_t and the first metric of nvmlGpmMetricsGet_t.
+struct GpmSupport {
+  unsigned version;
+  unsigned is_supported;
+};
+struct GpmMetrics {
+  unsigned version;
+  unsigned count;
+  const int* first;
+  const int* second;
+  unsigned id;
+  int status;
+  double value;
+};
+
 }  // namespace
 
 extern "C" {
 
 int nvmlInit_v2() {
   readings = 0;
+  samples = 0;
   return kSuccess;
 }
 int nvmlShutdown() {
   return kSuccess;
 }
 const char* nvmlErrorString(int status) {
-  return status == kNotFound ? "Not Found" : "Unknown Error";
+  return status == kNotFound ? "Not Found" : status == kGpuIsLost ? "GPU is lost" : "Unknown Error";
 }
 int nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
   std::strncpy(text, "580.65.06", bytes);
@@ -138,5 +161,42 @@ int nvmlDeviceGetTemperature(int*, int, unsigned*) {
 int nvmlDeviceGetCurrentClocksThrottleReasons(int*, unsigned long long* bits) {
   *bits = is_throttled() ? 0x44 : 0x1;
   return kSuccess;
+}
+int nvmlGpmQueryDeviceSupport(int*, GpmSupport* support) {
+  support->is_supported = is_mode("gpm") ? 1 : 0;
+  return support->version == 1 ? kSuccess : kInvalidArgument;
+}
+int nvmlGpmSampleAlloc(int** sample) {
+  *sample = new int(0);
+  return kSuccess;
+}
+int nvmlGpmSampleFree(int* sample) {
+  delete sample;
+  return kSuccess;
+}
+int nvmlGpmSampleGet(int* device, int* sample) {
+  *sample = ++samples;
+  return device == &instance ? kInvalidArgument
+                             : (is_mode("lost") && samples > 2 ? kGpuIsLost : kSuccess);
+}
+int nvmlDeviceGetGpuInstanceId(int* device, unsigned* id) {
+  *id = 7;
+  return device == &instance ? kSuccess : kInvalidArgument;
+}
+int nvmlGpmMigSampleGet(int* device, unsigned id, int* sample) {
+  *sample = ++samples;
+  return device == &gpu && id == 7 ? kSuccess : kInvalidArgument;
+}
+/// Percent, and MiB/s from 20 on. This GPU lacks 8 and 61, and cannot say 9.
+int nvmlGpmMetricsGet(GpmMetrics* metrics) {
+  static const std::map<unsigned, double> values = {{2, 75},   {3, 40},   {5, 44},  {6, 1.5},
+                                                    {7, 42.5}, {9, NAN},  {10, 60}, {20, 96},
+                                                    {21, 32},  {60, 2000}};
+  const auto found = values.find(metrics->id);
+  metrics->status = found == values.end() ? kNotSupported : kSuccess;
+  metrics->value = found == values.end() ? 0 : found->second;
+  return metrics->version == 1 && metrics->count == 1 && *metrics->second == *metrics->first + 1
+             ? kSuccess
+             : kInvalidArgument;
 }
 }

@@ -6,6 +6,7 @@ set_target_properties(understudy_fake_nvml PROPERTIES
 
 understudy_test(gpu_test ALONE
   SOURCES
+    counters/gpm_test.cpp
     device/device_timing_test.cpp
     device/kernel_settings_test.cpp
     device/nvml_test.cpp

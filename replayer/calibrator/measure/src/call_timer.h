@@ -4,13 +4,11 @@
 #include <ATen/core/stack.h>
 
 #include <chrono>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "et_schema/formats/operator_times/operator_times.h"
-#include "replayer/measure/counters.h"
+#include "replayer/counters/source.h"
 #include "replayer/run/run.h"
 
 namespace understudy::calibrator {
@@ -52,21 +50,19 @@ class CallTimer : public replayer::NoHook {
   std::vector<et_schema::TensorLayout>* outputs_ = nullptr;
 };
 
-/// Reads the system's counters around a call, instead of timing it.
+/// Counts a call, instead of timing it.
 class CallCounter : public replayer::NoHook {
  public:
-  explicit CallCounter(const replayer::SystemCounting& counting) : counting_(counting) {}
-
-  void built(const replayer::Step&) { before_ = counting_.read(); }
-  void called(const replayer::Step&, const torch::jit::Stack&) {
-    counts_ = replayer::SystemCounting::of_call(before_, counting_.read());
+  explicit CallCounter(replayer::CounterSource& source) : source_(source) {
+    static_cast<void>(source.prepare(source.call_names(), 1));
   }
-  [[nodiscard]] et_schema::Counters take() { return std::move(counts_); }
+
+  void built(const replayer::Step&) { source_.begin_range(0); }
+  void called(const replayer::Step&, const torch::jit::Stack&) { source_.end_range(); }
+  [[nodiscard]] et_schema::Counters take() { return source_.take().front(); }
 
  private:
-  const replayer::SystemCounting& counting_;
-  et_schema::Counters before_;
-  et_schema::Counters counts_;
+  replayer::CounterSource& source_;
 };
 
 }  // namespace understudy::calibrator

@@ -1,3 +1,5 @@
+#include "replayer/calibrator/measure/caller.h"
+
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
@@ -19,10 +21,9 @@
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/backends/interface/backend.h"
-#include "replayer/calibrator/measure/caller.h"
+#include "replayer/counters/perf.h"
 #include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
-#include "replayer/measure/counters.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
 #include "replayer/run/run_error.h"
@@ -76,7 +77,7 @@ struct Samples {
   std::map<std::string, double> cold_counters;
 };
 
-Samples sample(BoundCall& call, Rinse& rinse, const replayer::SystemCounting& counting,
+Samples sample(BoundCall& call, Rinse& rinse, replayer::CounterSource& counting,
                const TimingLimits& limits, int threads) {
   CallTimer timer(threads);
   Samples samples;
@@ -108,7 +109,7 @@ struct Caller::Session {
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   std::unique_ptr<backends::Backend> backend = backends::make_single_backend({});
   Rinse rinse{*backend};
-  replayer::SystemCounting counting;
+  replayer::PerfSource counting;
   struct Probe {
     Clock::time_point at;
     double ms = 0;

@@ -31,6 +31,7 @@
 #include "played_cuda.h"
 #include "program_builder.h"
 #include "replayer/bind/externals.h"
+#include "replayer/counters/source.h"
 #include "replayer/device/device.h"
 #include "replayer/device/device_timing.h"
 #include "replayer/device/span_lanes.h"
@@ -718,6 +719,25 @@ class PacedOnGpu : public ::testing::Test {
 
   ProgramBuilder builder_;
 };
+
+TEST(CounterSources, AreOpenOrSayWhyNot) {
+  const auto open = [](const std::string& name) {
+    std::vector<OpenedSource> sources = open_counter_sources(gpu());
+    return std::move(*std::ranges::find(sources, name, &OpenedSource::name));
+  };
+  setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
+  EXPECT_NE(open("perf").source, nullptr);
+  EXPECT_EQ(open("gpm").source, nullptr);
+  EXPECT_EQ(open("gpm").why_not,
+            "the GPU's counters (GPM) cannot be read: A Fake GPU is older than Hopper");
+  setenv("FAKE_NVML", "gpm", 1);
+  const OpenedSource gpm = open("gpm");
+  unsetenv("FAKE_NVML");
+  unsetenv("UNDERSTUDY_NVML");
+  EXPECT_EQ(gpm.why_not, "");
+  ASSERT_NE(gpm.source, nullptr);
+  EXPECT_EQ(gpm.source->names().front(), "sm_active");
+}
 
 TEST_F(PacedOnGpu, TheEnergyOfTheWindowIsTheStepsKernelsAlone) {
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
