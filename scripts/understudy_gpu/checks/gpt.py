@@ -25,7 +25,7 @@ def bench_of(work):
 
 
 def capture(machine, findings, work):
-    options = ["--profiled", 2, "--shapes"]
+    options = ["--profiled", 2, "--shapes", "--counters"]
     allocations = machine.libraries / "libunderstudy_allocations.so"
     if machine.device == "cpu" and allocations.exists():
         options += ["--count-allocations", allocations]
