@@ -175,6 +175,10 @@ def median_slowest(ranks, key):
     return statistics.median(steps) if steps else None
 
 
+def sum_of_medians(ranks, key):
+    return sum(statistics.median(rank[key]) for rank in ranks)
+
+
 def by_class(report):
     """Returns class → (original ms, replay ms)."""
     classes = {}
@@ -185,14 +189,14 @@ def by_class(report):
 
 
 def original_figures(ranks, steps):
+    """Returns a round's figures of the original; `counters` by the pace of the replay that they are compared with."""
     return {"step_ms": median_slowest(ranks, "step_ns") / 1e6,
             "profiled_step_ms": max(rank["kineto_only_step_ns"] for rank in ranks) / 1e6,
             "speed_probe_ms": median_slowest(ranks, "step_speed_probe_ms"),
             "profiled_speed_probe_ms": median_slowest(ranks, "kineto_only_speed_probe_ms"),
-            "cpu_ms": sum(rank["cpu_ns_in_timed_steps"] for rank in ranks) / steps / 1e6,
-            "minor_faults": sum(statistics.median(rank["step_minor_faults"]) for rank in ranks),
-            "profiled_minor_faults": sum(statistics.median(rank["kineto_only_minor_faults"])
-                                         for rank in ranks),
+            "counters": {"recorded": {"cpu_ms": sum(rank["cpu_ns_in_timed_steps"] for rank in ranks) / steps / 1e6,
+                                      "minor_faults": sum_of_medians(ranks, "step_minor_faults")},
+                         "asap": {"minor_faults": sum_of_medians(ranks, "kineto_only_minor_faults")}},
             "rss_growth_bytes": max(rank["peak_rss_bytes"] - (rank["rss_at_start_bytes"] or 0)
                                     for rank in ranks)}
 
@@ -227,6 +231,8 @@ def one_round(sample, folder, arguments):
             report = run_replay(sample, bench, folder / f"{pace}.json", pace, arguments.threads,
                                 arguments.steps)
             figures[pace] = replay_figures(report)
+            counters = figures["original"]["counters"]
+            counters[pace] = {**report["original"].get("counters", {}), **counters[pace]}
     figures["foreign_share"] = disturbance.share
     return figures
 

@@ -1,6 +1,9 @@
 """The tables of a fidelity run, for people."""
 
+import statistics
+
 from .limits import class_difference, worst_classes
+from .paired import paired_ratio
 
 
 def interval(figure):
@@ -38,19 +41,23 @@ def gap_rows(samples):
     return rows
 
 
-def system_rows(samples):
-    """Compares each figure of the original with the replay's under the same conditions: unprofiled steps with paced iterations, profiled
-    steps with the fastest ones."""
+def memory_rows(samples):
+    return [[sample["name"], *memory_cells(sample["peak_tensor_bytes"]), f"{class_difference(sample):.1%}",
+             worst_classes(sample)] for sample in samples]
+
+
+def counter_rows(samples):
+    """Compares each counter that both sides have, under the same conditions, over the undisturbed rounds."""
     rows = []
     for sample in samples:
-        last = [item for item in sample["rounds"] if not item["disturbed"]] or sample["rounds"]
-        original, paced, asap = (last[-1][side] for side in ("original", "recorded", "asap"))
-        rows.append([sample["name"], *memory_cells(sample["peak_tensor_bytes"]),
-                     f"{original['minor_faults']:.0f}", f"{paced['counters']['minor_faults']:.0f}",
-                     f"{original['profiled_minor_faults']:.0f}",
-                     f"{asap['counters']['minor_faults']:.0f}",
-                     f"{original['cpu_ms']:.1f}", f"{paced['counters']['cpu_ms']:.1f}",
-                     f"{class_difference(sample):.1%}", worst_classes(sample)])
+        quiet = [item for item in sample["rounds"] if not item["disturbed"]] or sample["rounds"]
+        for pace, steps in (("recorded", "unprofiled"), ("asap", "profiled")):
+            sides = [(item["original"]["counters"][pace], item[pace]["counters"]) for item in quiet]
+            for name in sorted(set.intersection(*(original.keys() & replay.keys() for original, replay in sides))):
+                pairs = [(original[name], replay[name]) for original, replay in sides]
+                ratio = paired_ratio(pairs) if min(map(min, pairs)) > 0 else None  # a logarithm needs a number above 0
+                rows.append([sample["name"], *(number(statistics.median(side)) for side in zip(*pairs)),
+                             f"{ratio['ratio']:.3f}" if ratio else "-", interval(ratio) if ratio else "-", steps, name])
     return rows
 
 
@@ -107,10 +114,10 @@ def sections(document):
                                         "error p99, us", "unready, ms an iteration",
                                         "drift at the end, us"],
          pace_rows(samples)),
-        ("System: peak of live tensor bytes; page faults a step, un-profiled (against the paced "
-         "replay) and profiled (against the fastest); CPU time, un-profiled; time by class",
-         ["sample", "peak MB", "replay MB", "ratio", "faults", "paced", "profiled", "asap",
-          "CPU ms", "paced", "classes off", "most in"], system_rows(samples)),
+        ("Peak of live tensor bytes; time by class",
+         ["sample", "peak MB", "replay MB", "ratio", "classes off", "most in"], memory_rows(samples)),
+        ("Counters a step: unprofiled steps against the paced replay, profiled ones against the fastest",
+         ["sample", "original", "replay", "ratio", confidence, "steps", "counter"], counter_rows(samples)),
         ("Gates", ["sample", "verdict", "coverage", "values", "outputs", "profile", "classes",
                    "memory", "rounds"], gate_rows(samples)),
     ]

@@ -42,7 +42,7 @@ def a_replay():
 
 def a_round():
     return {"original": {"step_ms": 100.0, "speed_probe_ms": 0.1, "profiled_speed_probe_ms": 0.1,
-                         "minor_faults": 11, "profiled_minor_faults": 22, "cpu_ms": 98.0},
+                         "counters": {"recorded": {"minor_faults": 11, "cpu_ms": 98.0}, "asap": {"minor_faults": 22}}},
             "recorded": a_replay(), "asap": a_replay(), "disturbed": False}
 
 
@@ -202,12 +202,22 @@ class TablesTest(unittest.TestCase):
         sample = a_sample(slower("recorded", "iteration_ms", 1.1, "speed_probe_ms"))
         self.assertIn("mlp 100.00 110.00 1.000 1.000 to 1.000 1.100 ok MISSED", in_words(self.document(sample)))
 
-    def test_faults_stand_beside_those_that_met_the_same(self):
-        def change(_number, item):
-            item["recorded"]["counters"]["minor_faults"] = 12
-            item["asap"]["counters"]["minor_faults"] = 21
-        (row,) = tables.system_rows([a_sample(change)])
-        self.assertEqual(row[4:8], ["11", "12", "22", "21"])
+    def test_each_counter_of_both_sides_stands_beside_the_same_conditions(self):
+        def change(number, item):
+            item["original"]["counters"]["asap"].update(dram_bytes=8e6, of_original_alone=1)
+            item["asap"]["counters"].update(minor_faults=33, dram_bytes=6e6 + number, of_replay_alone=1)
+            item["recorded"]["counters"]["cpu_ms"] = 0.0
+        self.assertEqual(tables.counter_rows([a_sample(change)]), [
+            ["mlp", "98.00", "0.00", "-", "-", "unprofiled", "cpu_ms"],
+            ["mlp", "11.00", "7.00", "0.636", "0.636 to 0.636", "unprofiled", "minor_faults"],
+            ["mlp", "8000000.00", "6000002.50", "0.750", "0.750 to 0.750", "profiled", "dram_bytes"],
+            ["mlp", "22.00", "33.00", "1.500", "1.500 to 1.500", "profiled", "minor_faults"]])
+
+    def test_a_disturbed_round_counts_only_if_all_are(self):
+        def change(number, item):
+            item["disturbed"] = number > 0
+            item["recorded"]["counters"]["cpu_ms"] = 49.0 if number == 0 else 200.0
+        self.assertEqual(tables.counter_rows([a_sample(change)])[0][1:4], ["98.00", "49.00", "0.500"])
 
     def test_a_good_run_says_so_and_an_incomplete_one_does_not(self):
         self.assertTrue(tables.to_text(self.document(a_sample())).endswith(
