@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/facts/counters.h"
+#include "et_schema/model/counter_comparison.h"
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/measurement.h"
 
@@ -261,7 +262,8 @@ struct Report {
   RunFigures total;  ///< of all ranks; report_fields.h combines each figure
   std::vector<RankReport> ranks;
   std::vector<std::string> filters;
-  std::vector<MeasurementWarning> warnings;  ///< see measurement_warnings()
+  std::vector<MeasurementWarning> warnings;                ///< see measurement_warnings()
+  std::vector<ComparedCounter> counters_against_original;  ///< see counter_resemblance()
   Environment environment;
 };
 

@@ -41,7 +41,8 @@ struct Row {
 };
 
 struct CompareOptions {
-  double margin = 0.02;  ///< SAME: the ratio's interval lies within 1 ± margin
+  /// SAME: the ratio's interval, or a counter's ratio, lies within 1 ± margin.
+  double margin = 0.02;
 };
 
 struct Comparison {
@@ -59,6 +60,7 @@ struct Comparison {
   std::optional<et_schema::Interval> speed_probe;
   std::uint64_t samples_left_out = 0;  ///< values in the inputs that were not finite
   std::vector<Row> rows;  ///< iteration and common first; then by kind, by falling |change_ms|
+  std::vector<et_schema::ComparedCounter> counters;
 };
 
 /// Returns true if the verdict of `row` counts for the whole comparison. Rows of operators' host

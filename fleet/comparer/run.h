@@ -59,6 +59,7 @@ struct Run {
   std::uint64_t samples_left_out = 0;  ///< values that were not finite
   /// et_schema::interruptions_per_s(); high if other programs ran on the same cores.
   std::optional<double> switches_per_s;
+  et_schema::CountedRun counted = {};  ///< reports only
 };
 
 /// Returns the rows of a report's job: times of the slowest rank. A report without samples by

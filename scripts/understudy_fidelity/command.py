@@ -51,6 +51,9 @@ def parse_arguments(words):
                         help="timed steps and iterations of a round (default 20)")
     parser.add_argument("--profiled", type=int, default=7, metavar="N",
                         help="profiled steps of a round (default 7)")
+    parser.add_argument("--counters", metavar="SET",
+                        help="count in a step of the original (capture --counters) and in the replay (replay --counters "
+                        "SET), too")
     parser.add_argument("--limit", type=float, default=0.03, metavar="X",
                         help="allowed |ratio - 1| of a sample on one rank (default 0.03; 0.05 on "
                         "several ranks); two thirds of it for the average of all")

@@ -162,10 +162,10 @@ def link(sample, folder):
     return bench
 
 
-def run_replay(sample, bench, report, pace, threads, steps):
+def run_replay(sample, bench, report, pace, threads, steps, extra=()):
     launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
     run([*launcher, layout.program("replay"), bench, "--pace", pace, "--threads", threads, "--warmup",
-         WARMUP, "--iterations", steps, "--passes", steps, "--report", report], threads, sample.ranks)
+         WARMUP, "--iterations", steps, "--passes", steps, "--report", report, *extra], threads, sample.ranks)
     return json.loads(report.read_text())
 
 
@@ -224,12 +224,12 @@ def one_round(sample, folder, arguments):
     figures = {}
     with Disturbance() as disturbance:
         ranks = run_original(sample, folder, arguments.threads, arguments.steps,
-                             arguments.profiled)
+                             arguments.profiled, ("--counters",) if arguments.counters else ())
         figures["original"] = original_figures(ranks, arguments.steps)
         bench = link(sample, folder)
         for pace in ("recorded", "asap"):
             report = run_replay(sample, bench, folder / f"{pace}.json", pace, arguments.threads,
-                                arguments.steps)
+                                arguments.steps, ("--counters", arguments.counters) if arguments.counters else ())
             figures[pace] = replay_figures(report)
             counters = figures["original"]["counters"]
             counters[pace] = {**report["original"].get("counters", {}), **counters[pace]}

@@ -408,6 +408,7 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.environment = std::move(environment);
   report.total.measurement.foreign_cpus = foreign_cpus(report);
   report.warnings = measurement_warnings(report);
+  report.counters_against_original = counter_resemblance(report);
   return report;
 }
 

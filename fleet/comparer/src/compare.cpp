@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -282,6 +283,12 @@ void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   }
 }
 
+std::vector<et_schema::CountedRun> counted_runs(const std::vector<Run>& runs) {
+  std::vector<et_schema::CountedRun> counted;
+  std::ranges::transform(runs, std::back_inserter(counted), &Run::counted);
+  return counted;
+}
+
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
@@ -305,6 +312,8 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   Comparer comparer(a, b, comparison.is_alike, switches_per_s);
   comparison.speed_probe = comparer.speed_probe();
   comparison.rows = comparer.compare(options);
+  comparison.counters =
+      et_schema::compare_counters(counted_runs(a), counted_runs(b), options.margin);
   comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
     veto_changes(comparison.rows, "busy");  // other programs may have caused the changes

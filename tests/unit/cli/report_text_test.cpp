@@ -84,6 +84,34 @@ TEST(ReportText, CommunicationIsApartFromWhatIsHeldAgainstTheOriginal) {
       std::string::npos);
 }
 
+/// The section of a merged report of one rank with these counters, from the first line about them.
+std::string counters_text(et_schema::Counters recorded) {
+  et_schema::RankReport rank = et_schema::sample_rank_report(0);
+  rank.counters["dram_bytes"] = 1.5e9;
+  rank.original.counters = std::move(recorded);
+  const std::string text = report_to_text(et_schema::merge({rank}, {}, {}));
+  const std::size_t begin = text.find("separate timing passes");
+  const std::size_t line = text.find('\n', begin) + 1;
+  return text.substr(line, text.find("\n\n", line) - line);
+}
+
+TEST(ReportText, CountersStandBesideTheOriginals) {
+  EXPECT_EQ(counters_text({{"cpu_ms", 19.5}, {"dram_bytes", 1.2e9}, {"flop", 1}}),
+            "\n"
+            "Counters against the original, an iteration; no class: the whole step\n"
+            "    original      replay  ratio  counter     class  verdict\n"
+            "       19.50       20.00  1.026  cpu_ms      –      SAME\n"
+            "  1200000000  1500000000  1.250  dram_bytes  –      MORE");
+}
+
+TEST(ReportText, SaysHowToRecordCountersOfTheOriginal) {
+  EXPECT_EQ(counters_text({}),
+            "  The original's counters are not known: capture --counters records them, generate "
+            "--counters reads them from profilers' files.");
+  EXPECT_EQ(counters_text({{"flop", 1}}),
+            "  The replay counted none of the original's counters: see replay --counters.");
+}
+
 TEST(ReportText, OfOneRank) {
   const std::string text = report_to_text(et_schema::sample_report(1));
   EXPECT_NE(text.find("\n1 rank, cpu, A CPU"), std::string::npos) << text;
@@ -193,6 +221,9 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
     full.operators[0].device_ms = 2.5;
     full.operators[0].device_samples_ms = {2.5, 2.75};
     full.operators[0].recorded_device_ms = 2.25;
+    full.operators[0].counters = full.operators[0].recorded_counters = {{"flop", 8}};
+    full.original.counters = {{"minor_faults", 900}};
+    full.counter_spreads = {{"minor_faults", 20}};
     full.collectives.resize(1);
     full.collectives[0].samples_us = {240, 250};
     full.collectives[0].moving_samples_us = {200, 210};

@@ -18,6 +18,7 @@ understudy_test(formats_test
     formats/bench/program_refusal_test.cpp
     formats/operator_times/operator_times_test.cpp
     formats/report/report_test.cpp
+    model/counter_comparison_test.cpp
     model/measurement_test.cpp
     model/report_verdict_test.cpp
     base/figures_test.cpp

@@ -88,6 +88,15 @@ Json comparison_json(const Comparison& comparison, const std::vector<Run>& a,
   }
   Json json = head_of(comparison, a, b);
   json["rows"] = std::move(rows);
+  json["counters"] = Json::array();
+  for (const et_schema::ComparedCounter& row : comparison.counters) {
+    json["counters"].push_back({{"name", row.name},
+                                {"class", row.op_class},
+                                {"a", row.a},
+                                {"b", row.b},
+                                {"ratio", json_of(row.ratio)},
+                                {"verdict", row.verdict}});
+  }
   if (devices) {
     json["device"] = device_json(*devices);
   }

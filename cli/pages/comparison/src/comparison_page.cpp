@@ -143,7 +143,14 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
                   b.size() > 1 ? fmt::format(" and {} more", b.size() - 1) : "");
   page.verdict = comparer::verdict_of(comparison, a, b, devices);
   page.figures = figures_of(comparison, json);
-  page.sections = {runs_section(a, b), environment_section(comparison)};
+  page.sections = {{"counters",
+                    "Counters",
+                    {table_at(json, "/counters", "Counters, an iteration; no class: the whole step",
+                              {texts("counter", "name"), texts("class"), figures("A", "a"),
+                               figures("B", "b"), ratios("B ÷ A", "ratio"), verdicts("verdict")},
+                              top)}},
+                   runs_section(a, b),
+                   environment_section(comparison)};
   const std::vector<Section> rows =
       rows_sections(comparison, a.front().by_device, top, iteration_times(a, b));
   page.sections.insert(page.sections.begin(), rows.begin(), rows.end());

@@ -108,6 +108,23 @@ Table original_table(const RunFigures& total, bool is_whole) {
   return table;
 }
 
+Block counters_against_original(const ReportData& data) {
+  constexpr std::size_t kShownInText = 30;
+  Table table = table_at(data.json, "/counters_against_original",
+                         "Counters against the original, an iteration; no class: the whole step",
+                         {texts("counter", "name"), texts("class"), figures("original"),
+                          figures("replay"), ratios("ratio"), verdicts("verdict")},
+                         kShownInText);
+  if (!table.rows.empty()) {
+    return table;
+  }
+  return Notes{
+      {data.report.total.original.counters.empty()
+           ? "The original's counters are not known: capture --counters records them, generate "
+             "--counters reads them from profilers' files."
+           : "The replay counted none of the original's counters: see replay --counters."}};
+}
+
 }  // namespace
 
 Section iterations_section(const ReportData& data) {
@@ -148,7 +165,8 @@ Section original_section(const ReportData& data) {
   if (!total.original.step_ms) {
     return {"original",
             "Against the original",
-            {Notes{{"Not known: no profile of the original is linked to this benchmark."}}}};
+            {Notes{{"Not known: no profile of the original is linked to this benchmark."}},
+             counters_against_original(data)}};
   }
   const bool is_whole = data.report.filters.empty();
   const StepParts parts = parts_of_step(total);
@@ -171,7 +189,9 @@ Section original_section(const ReportData& data) {
         "The replay is a part of the step ({}): operators are held against the same ones.",
         fmt::join(data.report.filters, ", ")));
   }
-  return {"original", "Against the original", {original_table(total, is_whole), notes}};
+  return {"original",
+          "Against the original",
+          {original_table(total, is_whole), notes, counters_against_original(data)}};
 }
 
 Section pace_section(const ReportData& data) {

@@ -251,6 +251,15 @@ void members(auto& json, SameAs<MeasurementWarning> auto& warning) {
   json("text", warning.text, kFreeText);
 }
 
+void members(auto& json, SameAs<ComparedCounter> auto& row) {
+  json("name", row.name);
+  json("class", row.op_class);
+  json("original", row.a, kNullIsNan);
+  json("replay", row.b, kNullIsNan);
+  json("ratio", row.ratio);
+  json("verdict", row.verdict);
+}
+
 void members(auto& json, SameAs<Environment> auto& environment) {
   json("tool_version", environment.tool_version);
   json("benchmark", environment.benchmark);
@@ -272,6 +281,7 @@ static void report_members(auto& json, auto& report) {
   figure_members(json, report.total);
   json("filters", report.filters, kFreeText);
   json("warnings", report.warnings);
+  json.if_any("counters_against_original", report.counters_against_original);
   json("ranks", report.ranks);
   json("environment", report.environment);
 }

@@ -139,6 +139,8 @@ Page comparison_sample(const Words& words) {
       sample_row(words, RowKind::kGap, "", 10, 10.125, Verdict::kUnsure),
       sample_row(words, RowKind::kOperator, "aten::mm", 60, 66.5, Verdict::kSlower),
       sample_row(words, RowKind::kCollective, "allreduce", 3, 3.0625, Verdict::kUnsure)};
+  comparison.counters = {
+      {words.of("matmul"), words.of("dram_bytes"), 1.0e9, 1.1e9, 1.1, words.of("MORE")}};
   const auto step = [&words](double ms) {
     return comparer::DeviceStep{
         words.of("step.json.gz"),

@@ -341,6 +341,19 @@ TEST(Compare, RowsStandByKindAndCost) {
   }
 }
 
+TEST(Compare, CountersOfBothSidesHaveAVerdictBySpreadsAndMargin) {
+  comparer::Run a = make_run({.seed = 1});
+  comparer::Run b = make_run({.seed = 2});
+  a.counted = {{{"", "flop"}, {100, 0.01}}, {{"", "cycles"}, {5, 0.0}}};
+  b.counted = {{{"", "flop"}, {104, 0.01}}};
+  const auto verdict = [&](double margin) {
+    const std::vector<et_schema::ComparedCounter> rows = compare({a}, {b}, {margin}).counters;
+    return rows.size() == 1 ? rows[0].name + " " + rows[0].verdict : "";
+  };
+  EXPECT_EQ(verdict(0.02), "flop MORE");
+  EXPECT_EQ(verdict(0.05), "flop SAME");
+}
+
 TEST(Compare, TheSameRunsGiveTheSameResult) {
   const Comparison first = compare({run(1, kShared)}, {run(2, kShared)});
   const Comparison second = compare({run(1, kShared)}, {run(2, kShared)});
