@@ -33,7 +33,7 @@ struct ComparedCounter {
 
 /// Compares the medians over the runs of each side, the whole step first. B is the same as A if it
 /// differs by at most `margin`, a run's spread or the runs' range, relative to A. The verdict is
-/// UNSURE if neither side has a spread or several runs.
+/// UNSURE if they differ and neither side has a spread or several runs.
 [[nodiscard]] std::vector<ComparedCounter> compare_counters(const std::vector<CountedRun>& a,
                                                             const std::vector<CountedRun>& b,
                                                             double margin);

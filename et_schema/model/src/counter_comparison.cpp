@@ -88,7 +88,8 @@ std::vector<ComparedCounter> compare_counters(const std::vector<CountedRun>& a,
     if (of_b == side_b.end()) {
       continue;
     }
-    ComparedCounter row{key.first, key.second, of_a.value, of_b->second.value, {}, "UNSURE"};
+    ComparedCounter row{key.first, key.second, of_a.value, of_b->second.value, {}, {}};
+    row.verdict = row.a == row.b ? "SAME" : "UNSURE";
     if (row.a != 0) {
       row.ratio = row.b / row.a;
     }

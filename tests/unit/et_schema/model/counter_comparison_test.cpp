@@ -100,6 +100,7 @@ std::string compared(const std::vector<CountedRun>& a, const std::vector<Counted
 
 TEST(CompareCounters, OneRunWithoutSpreadIsUnsure) {
   EXPECT_EQ(compared({run_of(100)}, {run_of(150)}), "/flop 100 150 1.500 UNSURE");
+  EXPECT_EQ(compared({run_of(0)}, {run_of(0)}), "/flop 0 0 - SAME");
 }
 
 TEST(CompareCounters, TheLargerSpreadCounts) {
