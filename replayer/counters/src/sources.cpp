@@ -13,12 +13,14 @@ namespace {
 /// Opens a source with `make`; its error becomes the line why it is not there.
 template <typename Make>
 OpenedSource open_source(std::string name, Make&& make) {
+  OpenedSource opened{std::move(name), nullptr, ""};
   try {
-    return {std::move(name), make(), ""};
+    opened.source = make();
   } catch (const et_schema::Error& error) {
     const std::string& got = error.context().got;
-    return {std::move(name), nullptr, error.summary() + (got.empty() ? "" : ": " + got)};
+    opened.why_not = error.summary() + (got.empty() ? "" : ": " + got);
   }
+  return opened;
 }
 
 std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device) {

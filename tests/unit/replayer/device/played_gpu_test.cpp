@@ -723,7 +723,8 @@ class PacedOnGpu : public ::testing::Test {
 TEST(CounterSources, AreOpenOrSayWhyNot) {
   const auto open = [](const std::string& name) {
     std::vector<OpenedSource> sources = open_counter_sources(gpu());
-    return std::move(*std::ranges::find(sources, name, &OpenedSource::name));
+    const auto found = std::ranges::find(sources, name, &OpenedSource::name);
+    return std::move(sources.at(static_cast<std::size_t>(found - sources.begin())));
   };
   setenv("UNDERSTUDY_NVML", UNDERSTUDY_FAKE_NVML, 1);
   EXPECT_NE(open("perf").source, nullptr);
