@@ -173,7 +173,7 @@ int predict_operators(const PredictArguments& arguments) {
   Energies energies;
   for (const MeasuredCall& call : asked.calls) {
     const predictor::DeviceKey device = device_of(call, arguments, card, platform.operators);
-    predictions.push_back(platform.operators.predict(call.call, device));
+    predictions.push_back(platform.operators.predict(call.call, device, call.counters));
     if (platform.energy) {
       energies.push_back(platform.energy->predict(call.call, device));
     }

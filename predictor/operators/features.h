@@ -58,7 +58,10 @@ struct Point {
 }
 
 /// Returns a call's features. The card's peaks, bandwidth, processors and cache must be above 0.
-[[nodiscard]] Point point_of(const OperatorCall& call, const Card& card);
+[[nodiscard]] Point point_of(const OperatorCall& call, const Work& work, const Card& card);
+[[nodiscard]] inline Point point_of(const OperatorCall& call, const Card& card) {
+  return point_of(call, work_of(call), card);
+}
 
 /// Returns the type whose peak applies: that of the first floating-point tensor, otherwise float32.
 [[nodiscard]] DType compute_dtype(const OperatorCall& call);

@@ -59,6 +59,7 @@ struct SharedFit {
 /// A device and its models, by operator ("aten::add.Tensor") and by family.
 struct DeviceModels {
   Card card;
+  CountedShares counted = {};
   std::map<std::string, FittedModel> by_operator;
   std::map<std::string, FittedModel> by_family;
 };
@@ -79,8 +80,9 @@ class OperatorModels {
   /// measured cards share, with the specification from `cards` or add_card(). A call that no model
   /// covers gets the roofline's bound, with a wide interval and `modelled` false. If a card was not
   /// measured and has no peak for the call's type, `model` names that. Throws Error (usage) if the
-  /// device is neither measured nor described.
-  [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key) const;
+  /// device is neither measured nor described. `counters`: the call's own, if it was counted.
+  [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key,
+                                   const et_schema::Counters& counters = {}) const;
 
   [[nodiscard]] const std::map<DeviceKey, DeviceModels>& devices() const { return devices_; }
   [[nodiscard]] const std::map<std::string, SharedFit>& shared() const { return shared_; }

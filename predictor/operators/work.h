@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,11 +56,27 @@ struct Work {
   double write_bytes = 0;
   Product product = {};  ///< matmul, or a convolution as implicit product
   bool is_product = false;
-  double rows = 1;        ///< independent rows of a row-wise operator
-  double row_length = 1;  ///< elements per row, processed together
+  double rows = 1;             ///< independent rows of a row-wise operator
+  double row_length = 1;       ///< elements per row, processed together
+  bool counted_flops = false;  ///< counters of a measured call, not shapes, give `flops`
+  bool counted_bytes = false;
   bool operator==(const Work&) const = default;
 };
 [[nodiscard]] Work work_of(const OperatorCall& call);
+/// Returns the same, with counted operations ("flop", "tensor_flop") and bytes ("dram_bytes") in
+/// place of those by shapes. 0 counts as not counted: a cache served the call.
+[[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters);
+
+/// Counted ÷ computed work of an operator's calls on a device; 1 if not counted.
+struct CountedShare {
+  double flops = 1;
+  double bytes = 1;
+};
+using CountedShares = std::map<std::string, CountedShare>;  ///< by operator, "aten::add.Tensor"
+[[nodiscard]] CountedShares counted_shares(const std::vector<const MeasuredCall*>& calls);
+/// Returns measured_work(), and what the counters lack as counted of the operator's other calls.
+[[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters,
+                                 const CountedShares& shares);
 [[nodiscard]] inline double bytes_of(const Work& work) {
   return work.read_bytes + work.write_bytes;
 }

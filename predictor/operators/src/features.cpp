@@ -191,7 +191,7 @@ DType compute_dtype(const OperatorCall& call) {
   return DType::kFloat32;
 }
 
-Point point_of(const OperatorCall& call, const Card& card) {
+Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   constexpr std::size_t kProductAt = kFirstSize + 2 * kSizes;
   constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kFeatureTiles.size();
   constexpr std::size_t kRowsAt = kConvolutionAt + 11;
@@ -199,7 +199,6 @@ Point point_of(const OperatorCall& call, const Card& card) {
   static_assert(kLayoutAt == kElementBytesFeature && kLayoutAt + 5 <= kOperatorFeature);
   static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
   static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
-  const Work work = work_of(call);
   const DType dtype = compute_dtype(call);
   const double bytes = bytes_of(work);
   Point point;

@@ -20,6 +20,7 @@ constexpr std::size_t kFewestOfOperator = 60;  // minimum for a model besides th
 /// Samples of one device, by operator and family.
 struct DeviceSamples {
   Card card;
+  CountedShares counted;
   std::vector<Sample> samples;
   std::map<std::string, Samples> by_operator;
   std::map<std::string, Samples> by_family;
@@ -63,10 +64,12 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
   for (const auto& [key, own] : rows) {
     DeviceSamples& device = devices[key];
     device.card = card_of(key, cards, host, own);
+    device.counted = counted_shares(own);
     device.samples.reserve(own.size());
     for (const MeasuredCall* call : own) {
+      const Work work = measured_work(call->call, call->counters, device.counted);
       device.samples.push_back(
-          {point_of(call->call, device.card), std::log(call->time().median_ns), 0});
+          {point_of(call->call, work, device.card), std::log(call->time().median_ns), 0});
       const Sample* const sample = &device.samples.back();
       device.by_operator[sample->point.op].push_back(sample);
       device.by_family[std::string(to_string(family_of(call->call.name)))].push_back(sample);
@@ -182,6 +185,7 @@ class Fitter {
                           const OperatorModels& models) {
     DeviceModels fitted;
     fitted.card = device.card;
+    fitted.counted = device.counted;
     for (const auto& [name, samples] : device.by_operator) {
       const bool is_shared = models.shared().contains(shared_key(key.timed, name));
       if (samples.size() >= kFewestOfOperator || is_shared) {

@@ -220,7 +220,8 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
   return std::nullopt;
 }
 
-Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key) const {
+Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,
+                                   const et_schema::Counters& counters) const {
   const auto device = devices_.find(key);
   const Card* const card = device == devices_.end() ? find_card(key.device) : &device->second.card;
   if (card == nullptr) {
@@ -234,7 +235,9 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
          .got = to_string(key),
          .hint = "describe it: --card card.json (docs/formats.md, \"Cards\")"});
   }
-  const Point point = point_of(call, *card);
+  const CountedShares none;
+  const CountedShares& shares = device == devices_.end() ? none : device->second.counted;
+  const Point point = point_of(call, measured_work(call, counters, shares), *card);
   const Family family = family_of(call.name);
   const double least = least_ns(point, *card, key.timed);
   std::optional<Prediction> prediction;

@@ -40,7 +40,7 @@ Card with_measured_peaks(Card card, const std::vector<const MeasuredCall*>& call
   std::vector<double> cold;
   std::vector<double> any;
   for (const MeasuredCall* call : calls) {
-    const Work work = work_of(call->call);
+    const Work work = measured_work(call->call, call->counters);
     if (work.is_product && work.flops > 0) {
       flops.push_back(work.flops / call->time().median_ns * kNsPerS);
     } else if (bytes_of(work) > 0) {

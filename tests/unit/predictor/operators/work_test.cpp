@@ -166,6 +166,19 @@ TEST(Work, NothingDividesByZero) {
   }
 }
 
+TEST(MeasuredWork, IsCountedWhereItCan) {
+  const OperatorCall mm = call("aten::mm", {"float32[5,6]", "float32[6,7]"}, {"float32[5,7]"});
+  const Work computed = work_of(mm);
+  EXPECT_EQ(measured_work(mm, {{"minor_faults", 3}}), computed);
+  EXPECT_EQ(measured_work(mm, {{"dram_bytes", 0}, {"flop", 0}}), computed);
+  const Work counted = measured_work(mm, {{"flop", 10}, {"tensor_flop", 400}, {"dram_bytes", 90}});
+  EXPECT_EQ(counted.flops, 410);
+  EXPECT_DOUBLE_EQ(bytes_of(counted), 90);
+  EXPECT_DOUBLE_EQ(counted.read_bytes / counted.write_bytes,
+                   computed.read_bytes / computed.write_bytes);
+  EXPECT_TRUE(counted.counted_flops && counted.counted_bytes);
+}
+
 TEST(Families, WhatAsksAboutATensorReadsNothingOfIt) {
   for (const char* name : {"aten::is_same_size", "aten::_has_same_storage_numel",
                            "aten::cudnn_is_acceptable", "aten::is_floating_point"}) {
