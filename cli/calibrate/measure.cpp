@@ -19,6 +19,7 @@
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/calibrator/design/bench_calls.h"
+#include "replayer/calibrator/design/ceilings.h"
 #include "replayer/calibrator/measure/caller.h"
 #include "replayer/calibrator/measure/page_fault.h"
 #include "replayer/cuda/nvml.h"
@@ -84,6 +85,7 @@ class Measuring {
     progress_.show("host");
     summary_.page_fault_ns = calibrator::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
+    measure_ceilings();
     if (wants_tables()) {
       // Tables get a tenth of the budget. The rest is for some hundred operators.
       summary_.tables = measure_tables(
@@ -118,6 +120,24 @@ class Measuring {
   }
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
   [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
+
+  /// Calls that this LibTorch refuses have no ceiling.
+  void measure_ceilings() {
+    const bool is_host = device_.is_cpu();
+    for (const calibrator::CeilingCall& asked : calibrator::ceiling_calls(!is_host)) {
+      progress_.show("ceilings");
+      auto outcome = is_over() ? calibrator::Refusal() : caller_.time(asked.call);
+      if (auto* const rows = std::get_if<std::vector<MeasuredCall>>(&outcome)) {
+        for (const MeasuredCall& row : *rows) {
+          if (row.conditions->is_cold == (asked.name == "DRAM")) {
+            summary_.ceilings.push_back({is_host ? "cpu" : "cuda",
+                                         is_host ? row.conditions->threads : 0, asked.is_bandwidth,
+                                         asked.name, asked.work / row.time().min_ns * 1e9});
+          }
+        }
+      }
+    }
+  }
 
   /// Measures the call with all requested thread counts, or finds its rows. Returns its time;
   /// nothing if the call is refused.

@@ -13,6 +13,7 @@
 #include "cli/pages/document/page.h"
 #include "cli/sandbox/sandbox.h"
 #include "predictor/embedding/fitted.h"
+#include "predictor/platform/ceilings.h"
 #include "replayer/calibrator/sweep/journal.h"
 #include "replayer/calibrator/sweep/sweep.h"
 
@@ -55,6 +56,7 @@ struct CallCounts {
 /// Result of a calibration of operators.
 struct CalibrationSummary {
   double page_fault_ns = 0;  ///< time of the first access to a page that the system has just mapped
+  std::vector<predictor::Ceiling> ceilings;
   std::size_t found_rows = 0;  ///< rows of an interrupted calibration
   double found_s = 0;
   bool found_cut_line = false;

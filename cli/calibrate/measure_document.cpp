@@ -85,6 +85,7 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
           {"spent_s", summary.spent_s},
           {"complete", summary.signal == 0},
           {"host", {{"page_fault_ns", summary.page_fault_ns}}},
+          {"ceilings", Json::parse(to_json(summary.ceilings))},
           {"embedding_tables", tables},
           {"benchmarks", counts_json(summary.of_benches)},
           {"neighbours", counts_json(summary.neighbours)},
@@ -134,7 +135,11 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   page.sections = {
       {"host",
        "Host",
-       {facts_at(document, "/host", {figures("a page fault", "page_fault_ns", 1, "ns")})}}};
+       {facts_at(document, "/host", {figures("a page fault", "page_fault_ns", 1, "ns")}),
+        table_at(document, "/ceilings",
+                 "Ceilings: bandwidth of memory in GB/s, products in GFLOP/s",
+                 {texts("ceiling", "name"), texts("of", "kind"), counts("threads"),
+                  figures("per second", "per_s", 1e-9)})}}};
   if (summary.tables) {
     page.sections.push_back(tables_section(document, *summary.tables));
   }

@@ -35,6 +35,8 @@ constexpr const char* kExamples =
     "  inspect bench.et                        a benchmark: instructions, bytes, losses\n"
     "  inspect bench.et --match                whether the ranks' communications fit\n"
     "  inspect bench.et --memory               live tensors over the step\n"
+    "  inspect operators.jsonl --roofline --platform here.platform.json\n"
+    "                                          measured operators under the machine's ceilings\n"
     "  inspect out.json --format html > r.html a report of replay as a page, for a browser\n";
 
 struct Arguments {
@@ -47,6 +49,8 @@ struct Arguments {
   bool device_time = false;
   bool kernels = false;
   bool certificate = false;
+  bool roofline = false;
+  std::optional<std::string> platform;
   std::optional<std::string> report;
   std::optional<std::string> licence;
   std::optional<int> rank;
@@ -105,7 +109,10 @@ void add_views(CommandLine& line, Arguments& arguments) {
        "benchmarks that one was linked with: by class of kernel, and what it is there"},
       {"--kernels", &arguments.kernels,
        "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
-       "time"}};
+       "time"},
+      {"--roofline", &arguments.roofline,
+       "Of what replay --operator-times wrote, or of operator tables: FLOP and bytes of operators "
+       "and classes, their rates, and what bounds them"}};
   std::vector<std::string> others = {"--ops", "--collectives", "--tensors", "--tree"};
   for (const View& view : views) {
     line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
@@ -125,7 +132,7 @@ Arguments read_arguments(int argc, char** argv) {
                                "--match", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
-           "or one report of replay")
+           "or one report of replay; with --roofline measured operators")
       .required();
   add_ops_options(line, arguments);
   line.begin(FlagGroup::kOutput);
@@ -142,6 +149,10 @@ Arguments read_arguments(int argc, char** argv) {
   line.add("--report FILE", arguments.report,
            "With --certificate: the report of a replay of this very benchmark")
       .needs("--certificate");
+  line.add("--platform FILE", arguments.platform,
+           "With --roofline: what calibrate measured on that device (default: the data sheet of a "
+           "known card)")
+      .needs("--roofline");
   line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
   add_map_option(line, arguments.op_maps);
   line.add_quiet(arguments.quiet, "the result is printed");
@@ -258,6 +269,9 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
     return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
+  if (arguments.roofline) {
+    return roofline_page(arguments.paths, arguments.platform);
+  }
   if (arguments.certificate) {
     return inspect_certificate(arguments);
   }
@@ -284,8 +298,8 @@ int inspect(const Arguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const bool is_view =
-      arguments.check || arguments.device_time || arguments.kernels || arguments.certificate;
+  const bool is_view = arguments.check || arguments.device_time || arguments.kernels ||
+                       arguments.certificate || arguments.roofline;
   if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     print_output(inspect_report(arguments));
     return kStatusOk;

@@ -108,6 +108,14 @@ enum class Draw : std::uint8_t {
   kInterval,      ///< a value with its interval in each row: columns are value, low, high
   kBar,           ///< bars from zero, one for each column
   kSeries,  ///< a line for each column over the first column; mouse and keyboard read single values
+  kScatter  ///< a point for each row on logarithmic axes, under `limits`: columns are x, y, area
+};
+
+/// A limit in a scatter: y = at, or if it rises, y = at times x.
+struct Limit {
+  std::string name;
+  double at = 0;
+  bool rises = false;
 };
 
 /// A plot above a table. Columns are given by their index; the first column names the rows.
@@ -116,12 +124,14 @@ struct Plot {
   std::string caption = {};
   std::vector<std::size_t> columns = {};
   std::string unit = {};
-  std::vector<std::size_t> bounds = {};   ///< of a series: columns that are drawn as thin lines
-  std::optional<std::size_t> words = {};  ///< column with an interval's verdict, or a series' marks
-  std::optional<double> reference = {};   ///< of intervals: a dashed line, 1 for ratios
+  std::vector<std::size_t> bounds = {};  ///< of a series: columns that are drawn as thin lines
+  std::optional<std::size_t> words =
+      {};  ///< column with an interval's verdict, a series' marks, or the colours of points
+  std::optional<double> reference = {};  ///< of intervals: a dashed line, 1 for ratios
   /// of a distribution: low and high end of a band
   std::optional<std::array<double, 2>> band = {};
   bool from_zero = true;  ///< the axis of a series starts at 0
+  std::vector<Limit> limits = {};
 };
 
 /// A table whose first column names the rows. A click or a key on a column's title sorts by it.

@@ -30,8 +30,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "understudy-platform";
 constexpr const char* kHint = "make the file again with `calibrate`";
-constexpr std::array<std::string_view, 5> kSections = {"collectives", "embeddings", "host",
-                                                       "overheads", "overlap"};
+constexpr std::array<std::string_view, 6> kSections = {"ceilings", "collectives", "embeddings",
+                                                       "host",     "overheads",   "overlap"};
 
 [[noreturn]] void refuse(const std::string& file, const char* expected, const char* got) {
   throw et_schema::bad_input("the platform cannot be read",

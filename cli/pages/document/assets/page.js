@@ -561,6 +561,60 @@ const understudy = (() => {
     return isKnown ? new Series(plot, table).node : null;
   }
 
+  // ---- Scatter: points on two logarithmic axes, below limits
+
+  function decades(low, high, from, to) {
+    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+    const step = Math.ceil(((last - first) * 45) / Math.abs(to - from));
+    return {
+      ticks: Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => 10 ** (first + i * step)),
+      at: (value) => from + ((Math.log10(value) - first) / (last - first)) * (to - from),
+      text: (tick) => (tick >= 1e-3 && tick < 1e6 ? String(Number(tick.toPrecision(1))) : tick.toExponential(0)),
+    };
+  }
+
+  function scatter(plot, table) {
+    const [xs, ys, areas] = plot.columns;
+    const rows = table.rows.filter((row) => row[xs] > 0 && row[ys] > 0).sort((a, b) => b[areas] - a[areas]);
+    if (rows.length === 0) return null;
+    const kinds = [...new Set(rows.map((row) => row[plot.words]))];
+    const toldOf = (row, column) => textOf({ unit: table.columns[column].title }, table, row, column);
+    const told = (row) => `${nameOf(table, row)}: ${plot.columns.map((column) => toldOf(row, column)).join(", ")}`;
+    const [rising, flat] = [true, false].map((rises) => plot.limits.filter((limit) => limit.rises === rises));
+    const corners = rising.flatMap((slope) => flat.map((limit) => limit.at / slope.at));
+    const [allX, allY] = [rows.map((row) => row[xs]).concat(corners), rows.map((row) => row[ys])];
+    const highest = Math.max(...flat.map((limit) => limit.at), ...allY);
+    const [LEFT, TOP, BOTTOM] = [70, 24, 400];
+    const draw = (width) => {
+      const x = decades(Math.min(...allX) / 1.5, Math.max(...allX) * 3, LEFT, width - 12);
+      const y = decades(Math.min(...allY) / 1.5, highest * 1.5, BOTTOM, TOP);
+      const [lowX, highX, lowY] = [x.ticks[0], 10 ** Math.ceil(Math.log10(Math.max(...allX) * 3)), y.ticks[0]];
+      const steepest = Math.max(...rising.map((limit) => limit.at));
+      const limits = [...flat, ...rising].map(({ name, at, rises }, i) => {
+        const y1 = (place) => y.at(rises ? at * place : at);
+        const [from, to] = rises ? [Math.max(lowX, lowY / at), highest / at] : [Math.max(lowX, at / steepest), highX];
+        // Names of rising limits, which can be close together, are side by side.
+        const end = rises ? Math.min(to, from * (highX / lowX) ** (0.13 * (i - flat.length + 1))) : to;
+        return [line(x.at(from), y1(from), x.at(to), y1(to), "whisker sneutral"), label(x.at(end), y1(end) - 4, "soft end", name)];
+      });
+      const taken = [];
+      const points = rows.map((row) => {
+        const [cx, cy, r] = [x.at(row[xs]), y.at(row[ys]), 3 + 22 * Math.sqrt(row[areas] / rows[0][areas])];
+        const point = shape("circle", { cx, cy, r, class: `f${kinds.indexOf(row[plot.words]) % 10} see` });
+        const isFree = r > 5 && taken.every(([left, top]) => Math.abs(cx - left) > 120 || Math.abs(cy - top) > 13);
+        if (isFree) taken.push([cx, cy]);
+        return [titled(told(row), point), isFree ? label(cx, cy + 4, "mid", cut(nameOf(table, row), 22)) : []];
+      });
+      const axisLeft = y.ticks.map((tick) => [
+        line(LEFT, y.at(tick), width - 12, y.at(tick), "axis"),
+        label(LEFT - 6, y.at(tick) + 4, "soft end", y.text(tick)),
+      ]);
+      const names = [label(4, TOP - 12, "soft", table.columns[ys].title), label(width / 2, BOTTOM + 34, "soft mid", table.columns[xs].title)];
+      return [BOTTOM + 42, axisLeft, axisBelow(x, TOP, BOTTOM, ""), names, limits, points];
+    };
+    return picture(draw, kinds, plot.caption, rows.map((row) => told(row) + "."));
+  }
+
   // ---- Lanes of events on a canvas: however many there are, a frame draws at most one rectangle a pixel and lane
 
   const start = (lane, i) => lane.events[4 * i];
@@ -858,7 +912,7 @@ const understudy = (() => {
 
   // ---- The page
 
-  const plots = { distribution, interval, bar, series };
+  const plots = { distribution, interval, bar, series, scatter };
 
   function tableNodes(table) {
     const pictures = table.plots.map((plot) => (Object.hasOwn(plots, plot.hint) ? plots[plot.hint](plot, table) : null));

@@ -15,8 +15,8 @@ constexpr et_schema::EnumNames<CellKind::kBytes> kKindNames("text", "verdict", "
                                                             "ratio", "share", "percent", "count",
                                                             "id", "bytes");
 constexpr et_schema::EnumNames<Tone::kNeutral> kToneNames("good", "attention", "bad", "neutral");
-constexpr et_schema::EnumNames<Draw::kSeries> kDrawNames("distribution", "interval", "bar",
-                                                         "series");
+constexpr et_schema::EnumNames<Draw::kScatter> kDrawNames("distribution", "interval", "bar",
+                                                          "series", "scatter");
 
 /// Whole numbers are written without ".0", which halves their length.
 Json json_of(double value) {
@@ -61,11 +61,15 @@ Json known(const std::optional<Value>& value) {
 }
 
 Json json_of(const Plot& plot) {
+  Json limits = Json::array();
+  for (const Limit& limit : plot.limits) {
+    limits.push_back({{"name", limit.name}, {"at", limit.at}, {"rises", limit.rises}});
+  }
   return {{"hint", kDrawNames[plot.draw]}, {"caption", plot.caption},
           {"columns", plot.columns},       {"unit", plot.unit},
           {"bounds", plot.bounds},         {"from_zero", plot.from_zero},
           {"words", known(plot.words)},    {"reference", known(plot.reference)},
-          {"band", known(plot.band)}};
+          {"band", known(plot.band)},      {"limits", std::move(limits)}};
 }
 
 Json json_of(const Table& table) {

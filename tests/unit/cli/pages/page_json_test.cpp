@@ -92,7 +92,7 @@ TEST(PageJson, TablesHaveAllRowsAndTheirPlots) {
             Json::parse(R"({"key": "time_ms", "title": "ms", "hint": "figure", "meaning": ""})"));
   EXPECT_EQ(block.at("plots").at(0),
             Json::parse(R"({"hint": "interval", "caption": "Plot", "columns": [1], "unit": "",
-                            "bounds": [], "from_zero": true, "words": 0, "reference": 1.0, "band": null})"));
+                            "bounds": [], "from_zero": true, "words": 0, "reference": 1.0, "band": null, "limits": []})"));
   EXPECT_EQ(block.at("at"), "/rows");
   EXPECT_EQ(blocks_of({drawn(table, {})}).at(0).at("table").at("shown"), 0);
 }

@@ -1,0 +1,57 @@
+#include "predictor/platform/ceilings.h"
+
+#include <map>
+#include <utility>
+
+#include "et_schema/base/json_record.h"
+#include "et_schema/base/map_values.h"
+#include "predictor/calls/known_cards.h"
+
+namespace understudy::predictor {
+
+using et_schema::SameAs;
+
+void members(auto& json, SameAs<Ceiling> auto& ceiling) {
+  json("device", ceiling.device);
+  json("threads", ceiling.threads);
+  json.either("kind", ceiling.is_bandwidth, "flops", "bandwidth");
+  json("name", ceiling.name);
+  json("per_s", ceiling.per_s, et_schema::kPositive);
+}
+
+std::string to_json(const std::vector<Ceiling>& ceilings) {
+  return et_schema::json_of(ceilings).dump();
+}
+
+std::vector<Ceiling> ceilings_of(const Platform& platform, const DeviceKey& key) {
+  std::vector<Ceiling> ceilings;
+  if (const auto section = platform.sections.find(kCeilingsSection);
+      section != platform.sections.end()) {
+    const et_schema::JsonSource source{"sections.ceilings", "the platform cannot be read",
+                                       "make the file again with `calibrate`"};
+    const nlohmann::json document = et_schema::parse_json(section->second, source);
+    et_schema::read_json(et_schema::JsonField(document, source), ceilings);
+  }
+  const Card* const described = platform.operators.find_card(key.device);
+  const Card* const card = described != nullptr ? described : find_known_card(key.device);
+  if (ceilings.empty() && card != nullptr) {
+    ceilings = {{card->name, 0, true, "DRAM", card->bandwidth_bytes_per_s},
+                {card->name, 0, false, "float32", card->flops}};
+    for (const auto& [dtype, flops] : card->flops_by_dtype) {
+      ceilings.push_back({card->name, 0, false, std::string(to_string(dtype)), flops});
+    }
+  }
+  std::map<std::string, Ceiling> fastest;
+  for (const Ceiling& one : ceilings) {
+    // `calibrate` knows a card by its place only.
+    const bool is_of_device = (one.device == "cpu") == (key.device == "cpu") &&
+                              (key.threads == 0 || one.threads <= key.threads);
+    if (is_of_device) {
+      Ceiling& known = fastest[one.name];
+      known = one.per_s > known.per_s ? one : known;
+    }
+  }
+  return et_schema::largest_first(std::move(fastest), &Ceiling::per_s);
+}
+
+}  // namespace understudy::predictor
