@@ -53,6 +53,10 @@ double flop_ceiling(const std::vector<Ceiling>& ceilings, std::string_view type)
   return rate;
 }
 
+std::string_view type_of(const MeasuredCall& call) {
+  return to_string(predictor::compute_dtype(call.call));
+}
+
 void add(const MeasuredCall& call, const std::vector<Ceiling>& ceilings, Calls& calls) {
   const Work work = predictor::measured_work(call.call, call.counters);
   calls.op_class = et_schema::op_class(call.call.name);
@@ -60,8 +64,7 @@ void add(const MeasuredCall& call, const std::vector<Ceiling>& ceilings, Calls& 
   calls.ns += call.time().median_ns;
   calls.flops += work.flops;
   calls.bytes += bytes_of(work);
-  calls.arithmetic_ns +=
-      work.flops / flop_ceiling(ceilings, to_string(predictor::compute_dtype(call.call))) * kGiga;
+  calls.arithmetic_ns += work.flops / flop_ceiling(ceilings, type_of(call)) * kGiga;
   calls.counted_flops += work.counted_flops ? 1 : 0;
   calls.counted_bytes += work.counted_bytes ? 1 : 0;
 }
@@ -151,7 +154,7 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
     std::erase_if(calls, on_host);  // they ran beside the device's
   }
   const predictor::DeviceKey device = predictor::key_of(calls.front());
-  const std::vector<Ceiling> ceilings = predictor::ceilings_of(
+  std::vector<Ceiling> ceilings = predictor::ceilings_of(
       platform ? predictor::read_platform(*platform) : predictor::Platform(), device);
   if (ceilings.empty()) {
     throw et_schema::usage_error(
@@ -162,6 +165,10 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
          .got = to_string(device),
          .hint = "calibrate -o here.platform.json"});
   }
+  std::erase_if(ceilings, [&](const Ceiling& one) {
+    return !one.is_bandwidth && one.name != "float32" &&
+           std::ranges::find(calls, one.name, type_of) == calls.end();
+  });
   const Json document = {
       {"device", to_string(device)},
       {"ceilings", Json::parse(to_json(ceilings))},

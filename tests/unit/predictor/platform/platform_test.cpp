@@ -118,7 +118,8 @@ TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
   text.replace(text.find(name), name.size(), "\"sections\":{\n\"overlaps\"");
   EXPECT_EQ(refusal(text),
             told("the platform cannot be read", "file: p.platform.json", "field: sections.overlaps",
-                 "expected: one of the sections ceilings, collectives, embeddings, host, overheads, overlap",
+                 "expected: one of the sections ceilings, collectives, embeddings, host, "
+                 "overheads, overlap",
                  "got: overlaps", "hint: make the file again with `calibrate`"));
 }
 
