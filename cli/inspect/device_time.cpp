@@ -15,6 +15,7 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/counted_kernels/counted_kernels.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
 
@@ -74,7 +75,7 @@ Json lost_document(const et_schema::Profile& profile, const DeviceTimeline& time
 /// Returns the counters of kernels that are not 0, the largest shares first: {launcher, kernel,
 /// count, counter, per_launch, share}. Only sums have a share of all kernels' sum.
 Json counters_of(const et_schema::Profile& profile, const DeviceTimeline& timeline) {
-  std::map<std::string_view, double> all;
+  et_schema::Counters all;
   const std::vector<generator::KernelCounters> kernels =
       generator::kernel_counters(profile, timeline);
   for (const generator::KernelCounters& kernel : kernels) {
@@ -86,12 +87,14 @@ Json counters_of(const et_schema::Profile& profile, const DeviceTimeline& timeli
   for (const generator::KernelCounters& kernel : kernels) {
     for (const auto& [counter, sum] : kernel.sums) {
       if (sum != 0) {
-        rows.push_back({{"launcher", kernel.launcher},
-                        {"kernel", kernel.kernel},
-                        {"count", kernel.count},
-                        {"counter", counter},
-                        {"per_launch", sum / static_cast<double>(kernel.count)},
-                        {"share", counter.ends_with(".sum") ? Json(sum / all[counter]) : Json()}});
+        rows.push_back(
+            {{"launcher", kernel.launcher},
+             {"kernel", kernel.kernel},
+             {"count", kernel.count},
+             {"counter", counter},
+             {"per_launch", sum / static_cast<double>(kernel.count)},
+             {"share", et_schema::counter_fact(counter).weight.empty() ? Json(sum / all[counter])
+                                                                       : Json()}});
       }
     }
   }
@@ -261,6 +264,14 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
             const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));
             add_findings(profile, profiles.back(), page.verdict.findings);
+          } else if (et_schema::has_counted_kernels(file.data)) {
+            et_schema::Profile counted;
+            counted.file = file.name;
+            counted.ranges = et_schema::parse_counted_kernels(file.data, file.name);
+            profiles.push_back(profile_document(counted, et_schema::device_timeline(counted)));
+            page.verdict.findings.push_back(fmt::format(
+                "{} has counters of kernels alone: generate --counters joins them to operators.",
+                file.name));
           }
         });
   }
@@ -269,7 +280,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
         "no profile among the inputs",
         {.file = paths.front(),
          .field = "--device-time",
-         .expected = "Kineto (chrome) traces, or benchmarks",
+         .expected = "Kineto (chrome) traces, counters of ncu or rocprofv3, or benchmarks",
          .got = "none",
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }

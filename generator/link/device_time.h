@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct KernelCounters {
   std::string_view kernel;
   std::string_view launcher;  ///< innermost operator or label; empty if none was open or is known
   std::uint64_t count = 0;    ///< kernels
-  std::map<std::string_view, double> sums = {};  ///< over these kernels, by the counter's name
+  et_schema::Counters sums = {};  ///< over these kernels, by the counter's name
 };
 
 /// An operator's call, and the device events that it launched. Of nested operators of one class
@@ -46,8 +45,13 @@ struct DeviceCall {
 [[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
 
-/// Returns the counters of all kernels that the range profiler measured. Ranges name no launch, but
-/// have the order of the launches: if there are as many of both, the launchers are known.
+/// Returns the launches of the kernels that the range profiler measured, in the order of
+/// Profile::ranges, which name no launch; empty if there are not as many of both.
+[[nodiscard]] std::vector<et_schema::LostLaunch> ranged_launches(
+    const et_schema::Profile& profile, const et_schema::DeviceTimeline& device);
+
+/// Returns the counters of all kernels that the range profiler measured. Their launchers are known
+/// if ranged_launches() are.
 [[nodiscard]] std::vector<KernelCounters> kernel_counters(const et_schema::Profile& profile,
                                                           const et_schema::DeviceTimeline& device);
 

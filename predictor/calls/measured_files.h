@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/csv.h"
 #include "et_schema/formats/operator_times/operator_times.h"
 #include "predictor/calls/call.h"
-#include "predictor/calls/csv.h"
 
 namespace understudy::predictor {
 
@@ -43,7 +43,7 @@ enum class Times : std::uint8_t { kRequired, kOptional };
 /// ("add", "linear", "conv" …) with its shape columns. Times are in milliseconds unless the title
 /// has another unit; without them times are 0. Throws Error (bad input) with file, line and
 /// column if a column is missing, an operator unknown, a size below 1, or a time not above 0.
-[[nodiscard]] std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times);
+[[nodiscard]] std::vector<MeasuredCall> calls_of(const et_schema::CsvTable& table, Times times);
 
 /// Writes a table in the general form, which calls_of() can read.
 [[nodiscard]] std::string to_csv(const std::vector<MeasuredCall>& calls);

@@ -1,5 +1,7 @@
 #include "properties.h"
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -7,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/control_characters.h"
 #include "et_schema/base/error.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/formats/capture/capture.h"
 #include "et_schema/formats/capture/index_uses.h"
 #include "et_schema/formats/chakra/check.h"
+#include "et_schema/formats/counted_kernels/counted_kernels.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/pytorch_et/chakra_trace.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
@@ -160,6 +164,18 @@ void check_kineto(std::string_view input) {
       // A byte that is a control character becomes the six of \u001b.
       require(event.name.size() <= 6 * input.size(), "a name longer than the input can hold");
       require(event.shape.size() <= 8 * input.size(), "a shape longer than the input can hold");
+    }
+  });
+}
+
+void check_counters(std::string_view input) {
+  expect_result_or_bad_input([input] {
+    for (const et_schema::CountedKernel& kernel :
+         et_schema::parse_counted_kernels(input, "fuzz.csv")) {
+      require(!et_schema::has_control_characters(kernel.kernel), "a name that cannot be shown");
+      require(std::ranges::all_of(kernel.metrics,
+                                  [](const auto& row) { return std::isfinite(row.second); }),
+              "a value that is not finite");
     }
   });
 }

@@ -14,6 +14,8 @@ void check_input_files(std::string_view input);
 void check_kineto(std::string_view input);
 /// Profiles as traces: what is made of one is a whole tree, and joins the profile again.
 void check_profile_import(std::string_view input);
+/// What other profilers counted in kernels: names can be shown, values are finite.
+void check_counters(std::string_view input);
 void check_capture(std::string_view input);
 void check_chakra(std::string_view input);
 void check_indices(std::string_view input);

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     Readers, PropertyTest,
     testing::Values(
         Target{"trace", &check_trace, 3000}, Target{"input_files", &check_input_files, 3000},
-        Target{"kineto", &check_kineto, 3000},
+        Target{"kineto", &check_kineto, 3000}, Target{"counters", &check_counters, 3000},
         Target{"profile_import", &check_profile_import, 2000, nullptr, 2},
         Target{"capture", &check_capture, 3000}, Target{"chakra", &check_chakra, 3000},
         Target{"indices", &check_indices, 3000}, Target{"plan", &check_plan, 20'000},

@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kOfPercent = 0.01;
 constexpr double kSectorBytes = 32;
+constexpr double kKib = 1024;
+constexpr double kMops = 512;
 
 /// A share of the tensor cores' peak, from cycles of one of their pipes.
 CounterFormula of_tensor_pipe(std::string counter, std::string_view pipe) {
@@ -92,6 +94,17 @@ std::span<const CounterFormula> counter_formulas() {
       tensor_flop({"fp16_bf16_tf32_dst_fp32", "fp16_dst_fp16"}),                          // TU10x
       {"nvlink_bytes", {{"nvlrx__bytes.sum"}, {"nvltx__bytes.sum"}}},
       {"pcie_bytes", {{"pcie__read_bytes.sum"}, {"pcie__write_bytes.sum"}}},
+      // AMD, as rocprofv3 names them: sizes in KiB, matrix operations (MOPS) of 512 FLOP.
+      {"device_ns", {{"device_ns"}}},
+      {"occupancy", {{"OccupancyPercent", kOfPercent}}},
+      {"dram_bytes", {{"FETCH_SIZE", kKib}, {"WRITE_SIZE", kKib}}},
+      {"dram_read_bytes", {{"FETCH_SIZE", kKib}}},
+      {"dram_write_bytes", {{"WRITE_SIZE", kKib}}},
+      {"tensor_flop",
+       {{"SQ_INSTS_VALU_MFMA_MOPS_F16", kMops},
+        {"SQ_INSTS_VALU_MFMA_MOPS_BF16", kMops},
+        {"SQ_INSTS_VALU_MFMA_MOPS_F32", kMops},
+        {"SQ_INSTS_VALU_MFMA_MOPS_F64", kMops}}},
   };
   return kFormulas;
 }

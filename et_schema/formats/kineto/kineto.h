@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/model/counted_kernel.h"
 #include "et_schema/model/losses.h"
 #include "et_schema/model/trace.h"
 
@@ -107,12 +108,7 @@ struct KinetoMemory {
                                       ///< recorded
 };
 
-/// What the range profiler counted while a kernel ran.
-struct KinetoRange {
-  std::string_view kernel;
-  std::vector<std::pair<std::string_view, double>> counters;  ///< "dram__bytes_read.sum": value
-};
-/// Category of such events.
+/// Category of events that say what the range profiler counted while a kernel ran.
 inline constexpr std::string_view kProfilerRange = "cuda_profiler_range";
 
 struct KinetoDevice {
@@ -143,7 +139,7 @@ struct Profile {
   std::vector<KinetoComm> comms;       ///< of kernels, in the file's order
   std::vector<KinetoComm> host_comms;  ///< of operators, if KinetoDetail includes them
   std::vector<KinetoMemory> memory;    ///< in the file's order
-  std::vector<KinetoRange> ranges;     ///< in the file's order, which is that of the kernels
+  std::vector<CountedKernel> ranges;   ///< in the file's order, which is that of the launches
   Losses losses;
 
   /// Returns the name of the device that has this pid in events; empty if unknown. ROCm's profiles

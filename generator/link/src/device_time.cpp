@@ -86,7 +86,8 @@ std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimelin
   return et_schema::largest_first(std::move(rows), &KernelTime::device_ns);
 }
 
-std::vector<KernelCounters> kernel_counters(const Profile& profile, const DeviceTimeline& device) {
+std::vector<et_schema::LostLaunch> ranged_launches(const Profile& profile,
+                                                   const DeviceTimeline& device) {
   std::vector<et_schema::LostLaunch> launches;
   std::ranges::copy_if(device.lost, std::back_inserter(launches), [&](const auto& lost) {
     const std::string_view call = profile.events[lost.call].name;
@@ -95,16 +96,20 @@ std::vector<KernelCounters> kernel_counters(const Profile& profile, const Device
            call.find("Kernel") != std::string_view::npos;
   });
   std::ranges::stable_sort(launches, {}, &et_schema::LostLaunch::launch_ns);
-  const bool are_known = launches.size() == profile.ranges.size();
+  return launches.size() == profile.ranges.size() ? launches : std::vector<et_schema::LostLaunch>();
+}
+
+std::vector<KernelCounters> kernel_counters(const Profile& profile, const DeviceTimeline& device) {
+  const std::vector<et_schema::LostLaunch> launches = ranged_launches(profile, device);
   std::map<std::pair<std::string_view, std::string_view>, KernelCounters> rows;
   for (std::size_t i = 0; i < profile.ranges.size(); ++i) {
-    const et_schema::KinetoRange& range = profile.ranges[i];
-    const std::string_view launcher = are_known ? launcher_name(profile, launches[i]) : "";
+    const et_schema::CountedKernel& range = profile.ranges[i];
+    const std::string_view launcher = launches.empty() ? "" : launcher_name(profile, launches[i]);
     KernelCounters& row =
         rows.try_emplace({launcher, range.kernel}, KernelCounters{range.kernel, launcher})
             .first->second;
     ++row.count;
-    for (const auto& [counter, value] : range.counters) {
+    for (const auto& [counter, value] : range.metrics) {
       row.sums[counter] += value;
     }
   }

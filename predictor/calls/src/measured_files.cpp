@@ -10,7 +10,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
-#include "predictor/calls/csv.h"
 
 namespace understudy::predictor {
 namespace {
@@ -86,7 +85,7 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
     refuse_file(file.name, "another JSON file", kInputsHint);
   } else {
     refuse_text_without_columns(file);
-    calls = calls_of(parse_csv(file.data, file.name), Times::kRequired);
+    calls = calls_of(et_schema::parse_csv(file.data, file.name), Times::kRequired);
   }
   std::ranges::move(calls, std::back_inserter(rows.calls));
 }

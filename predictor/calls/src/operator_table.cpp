@@ -18,6 +18,9 @@
 namespace understudy::predictor {
 namespace {
 
+using et_schema::CsvRecord;
+using et_schema::CsvTable;
+
 constexpr double kNsPerMs = 1e6;
 
 /// The unit of times in a title: "Latency (us)", "latency_us". Titles without a unit are in

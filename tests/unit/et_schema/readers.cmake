@@ -6,6 +6,7 @@ understudy_test(readers_test
     formats/capture/capture_origin_test.cpp
     formats/capture/capture_test.cpp
     formats/capture/index_uses_test.cpp
+    formats/counted_kernels/counted_kernels_test.cpp
     formats/json_trace/json_pull_test.cpp
     formats/kineto/device_timeline_test.cpp
     formats/kineto/kineto_test.cpp
@@ -30,6 +31,7 @@ understudy_test(readers_test
     model/public_operators_test.cpp
     reader_texts.cpp
     base/control_characters_test.cpp
+    base/csv_test.cpp
     base/digest_test.cpp
     base/error_test.cpp
     base/input_limit_test.cpp

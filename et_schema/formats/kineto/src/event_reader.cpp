@@ -303,12 +303,12 @@ void EventReader::add_memory(JsonPull event) {
 }
 
 void EventReader::add_range(std::string_view kernel, std::optional<JsonPull> arguments) {
-  KinetoRange& range = profile_.ranges.emplace_back(KinetoRange{kernel, {}});
+  CountedKernel& range = profile_.ranges.emplace_back(CountedKernel{std::string(kernel)});
   std::string_view key;
   for (bool first = true; arguments && arguments->next_member(first, key);) {
     double value = 0;
     if (arguments->take(value)) {
-      range.counters.emplace_back(names_(key), value);
+      range.metrics.emplace(names_(key), value);
     } else {
       arguments->skip();
     }

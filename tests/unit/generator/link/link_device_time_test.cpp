@@ -468,7 +468,7 @@ TEST(KernelCounters, RangesAreOfTheLaunchesInTheirOrder) {
   const Profile profile = counted_profile(two);
   const auto rows = kernel_counters(profile, et_schema::device_timeline(profile));
   ASSERT_EQ(rows.size(), 2U);
-  using Sums = std::map<std::string_view, double>;
+  using Sums = et_schema::Counters;
   EXPECT_EQ(rows[0].launcher, "aten::add");
   EXPECT_EQ(rows[0].kernel, "add");
   EXPECT_EQ(rows[0].sums, (Sums{{"a.sum", 7}}));

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kHeader = "OPName,Latency,Device,";
 
 std::vector<MeasuredCall> read(const std::string& text, Times times = Times::kRequired) {
-  return calls_of(parse_csv(text, "t.csv"), times);
+  return calls_of(et_schema::parse_csv(text, "t.csv"), times);
 }
 
 std::string refusal(const std::string& text) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace understudy::predictor {
+namespace understudy::et_schema {
 
 /// One record of a CSV file.
 struct CsvRecord {
@@ -29,4 +29,4 @@ struct CsvTable {
 /// twice, a record has another number of cells, or a quote is not closed or followed by text.
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& file);
 
-}  // namespace understudy::predictor
+}  // namespace understudy::et_schema

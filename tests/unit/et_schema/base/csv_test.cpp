@@ -1,11 +1,11 @@
-#include "predictor/calls/csv.h"
+#include "et_schema/base/csv.h"
 
 #include <gtest/gtest.h>
 
 #include "et_schema/base/quote.h"
 #include "testing/error_text.h"
 
-namespace understudy::predictor {
+namespace understudy::et_schema {
 namespace {
 
 std::string csv_refusal(std::string_view text) {
@@ -28,7 +28,7 @@ TEST(Csv, CellsInQuotesHoldCommasQuotesAndLineBreaks) {
 
 TEST(Csv, ACellReadsBackAsItWas) {
   for (const std::string text : {"plain", "a,b", "say \"so\"", "two\nlines", ""}) {
-    const CsvTable table = parse_csv("h,i\n" + et_schema::csv_cell(text) + ",x\n", "t.csv");
+    const CsvTable table = parse_csv("h,i\n" + csv_cell(text) + ",x\n", "t.csv");
     EXPECT_EQ(table.records.at(0).cells.at(0), text);
   }
 }
@@ -43,7 +43,7 @@ TEST(Csv, NoCellIsAFormula) {
       {"-inf", "-inf"},          {"a=b", "a=b"},
       {"aten::add", "aten::add"}};
   for (const auto& [text, cell] : cells) {
-    EXPECT_EQ(et_schema::csv_cell(text), cell);
+    EXPECT_EQ(csv_cell(text), cell);
   }
 }
 
@@ -78,4 +78,4 @@ TEST(Csv, OtherSeparatorsAreNamed) {
 }
 
 }  // namespace
-}  // namespace understudy::predictor
+}  // namespace understudy::et_schema

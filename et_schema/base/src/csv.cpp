@@ -1,4 +1,4 @@
-#include "predictor/calls/csv.h"
+#include "et_schema/base/csv.h"
 
 #include <fmt/format.h>
 
@@ -8,20 +8,19 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/quote.h"
 
-namespace understudy::predictor {
+namespace understudy::et_schema {
 namespace {
 
 [[noreturn]] void refuse(const std::string& file, std::size_t line, std::string expected,
                          std::string got) {
-  throw et_schema::bad_input("the table cannot be read",
-                             {.file = fmt::format("{}, line {}", file, line),
-                              .expected = std::move(expected),
-                              .got = std::move(got)});
+  throw bad_input("the table cannot be read", {.file = fmt::format("{}, line {}", file, line),
+                                               .expected = std::move(expected),
+                                               .got = std::move(got)});
 }
 
-class Reader {
+class CsvReader {
  public:
-  Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  CsvReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   /// Reads the next record. Returns false at the end of the text.
   bool next(CsvRecord& record) {
@@ -75,7 +74,7 @@ class Reader {
     }
     if (at_ < text_.size() && text_[at_] != ',' && text_[at_] != '\n') {
       refuse(file_, line_, "a comma or the end of the line behind a quoted cell",
-             et_schema::quote(text_.substr(at_, text_.find('\n', at_) - at_)));
+             quote(text_.substr(at_, text_.find('\n', at_) - at_)));
     }
     if (text_.substr(at_, 1) != ",") {
       return false;
@@ -101,7 +100,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   if (text.starts_with(kByteOrderMark)) {
     text.remove_prefix(kByteOrderMark.size());
   }
-  Reader reader(text, file);
+  CsvReader reader(text, file);
   CsvRecord record;
   if (!reader.next(record)) {
     refuse(file, 1, "a line of column titles", "an empty file");
@@ -115,7 +114,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   }
   for (const std::string& title : table.columns) {
     if (std::ranges::count(table.columns, title) > 1) {
-      refuse(file, 1, "each column once", fmt::format("{} twice", et_schema::quote(title)));
+      refuse(file, 1, "each column once", fmt::format("{} twice", quote(title)));
     }
   }
   while (reader.next(record)) {
@@ -128,4 +127,4 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
   return table;
 }
 
-}  // namespace understudy::predictor
+}  // namespace understudy::et_schema
