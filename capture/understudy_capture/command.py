@@ -76,6 +76,9 @@ def parse_arguments():
     parser.add_argument("--shapes", action="store_true",
                         help="the profile of the traced step has the sizes, strides, types and "
                         "numbers of operators' arguments too: two fifths larger")
+    parser.add_argument("--counters", action="store_true",
+                        help="count the work of each kernel (bytes, operations, occupancy) with the counters of an "
+                        "NVIDIA GPU, in one more step")
     parser.add_argument("--count-allocations", metavar="LIB",
                         help="count the bytes of live tensors with this library, "
                         "build/release/lib/understudy/libunderstudy_allocations.so")
@@ -120,7 +123,7 @@ def make_capture(arguments):
         tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, say=say, free=arguments.free,
         most_events=arguments.max_events,
         compiled_sources=not arguments.no_compiled_sources, shapes=arguments.shapes,
-        allocations=allocations,
+        allocations=allocations, counters=arguments.counters,
         speed_probe=(native.load_speed_probe(arguments.speed_probe)
                    if arguments.speed_probe else None),
         stop_when_done=arguments.stop)

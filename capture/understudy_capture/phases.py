@@ -4,8 +4,9 @@
 for a replay (measurements.py); `free` steps that do not wait for the device between them; one step that warms up the profiler and is thrown
 away; `profiled` steps under the Kineto profiler alone, in one profile (`passed`: steps beyond its limit of events); one step whose index
 values are counted (indices.py); one step under the execution trace observer and Kineto together; FAULT_STEPS under a profiler that counts
-page faults, if there is no GPU. If the loop ends before the faults' steps, there is no capture. A step ends at the next call of step(), so
-it includes loading the next batch. docs/capture.md says what is written and what to watch for.
+page faults, if there is no GPU; one step whose kernels are counted, if asked for. If the loop ends before the faults' steps, there is no
+capture. A step ends at the next call of step(), so it includes loading the next batch. docs/capture.md says what is written and what to
+watch for.
 """
 
 import torch
@@ -15,7 +16,7 @@ FREE_STEPS = 10  # default with a GPU; on a CPU the host is never ahead of the d
 FAULT_STEPS = 4  # at the end; the first only lets the heap settle and is not marked
 
 
-def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults):
+def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults, counts_kernels=False):
     """Returns the phase of each step. `free` None means FREE_STEPS with a GPU, else 0."""
     if free is None:
         free = FREE_STEPS if torch.cuda.is_available() and timed else 0
@@ -24,4 +25,5 @@ def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults):
         phases += ["profiler_warmup"] + ["kineto_only"] * profiled
     if trace:
         phases += (["indices"] if indices else []) + ["et"]
-    return phases + (["faults"] * FAULT_STEPS if counts_faults else [])
+    phases += ["faults"] * FAULT_STEPS if counts_faults else []
+    return phases + (["counters"] if counts_kernels else [])

@@ -20,13 +20,15 @@ from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .notices import of_groups, of_regions, of_steps
 from .phases import FAULT_STEPS, UNWATCHED, plan
-from .records import Records, kineto, synchronize
+from .records import METRICS, Records, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
 CAPTURE_VERSION = 1
+PROFILED = ("kineto_only", "faults", "counters", "et")
+NOT_COUNTED = "hardware counters were not recorded"
 MOST_TIMED = 1000  # newest timed steps that are kept after the wait for steady steps
 MOST_EVENTS = 1_000_000  # default for a profile's events: some 400 MB of JSON
 
@@ -49,6 +51,7 @@ class Capture:
     def __init__(self, out_dir, *, warmup=3, timed=10, profiled=5, trace=True, indices=True,
                  count_faults=True, tensor_range=True, step_marker=True, compiled_sources=True,
                  shapes=False, steady_s=0, say=None, free=None, most_events=MOST_EVENTS, stop_when_done=False,
+                 counters=False,
                  allocations=None, speed_probe=None):
         """
         out_dir       folder that is written when the capture is complete: new, empty, or an earlier
@@ -73,6 +76,7 @@ class Capture:
                       operators' arguments: enough to make a trace from
         allocations   the counting allocator (libunderstudy_allocations.so), see count_allocations()
         speed_probe   measures the machine before timed and profiled steps, see load_speed_probe()
+        counters      count the work of each kernel of one more step with the counters of an NVIDIA GPU
         stop_when_done  raise CaptureDone out of the step() that ends the last step
         """
         if min(warmup, timed, profiled) < 0:
@@ -96,8 +100,12 @@ class Capture:
         if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
             self.notices.append("page faults were not counted: the system or this torch does not "
                                 "let a process count its own")
+        has_counters = torch.cuda.is_available() and torch.version.cuda is not None
+        if counters and not has_counters:
+            self.notices.append(f"{NOT_COUNTED}: torch sees no NVIDIA GPU")
         self._phases = plan(warmup=warmup, timed=timed, free=free, profiled=profiled, trace=trace,
-                            indices=indices, counts_faults=bool(self._counting))
+                            indices=indices, counts_faults=bool(self._counting),
+                            counts_kernels=counters and has_counters)
         self.steps_needed = sum(phase != "faults" for phase in self._phases)
         self._least_timed = timed
         self._settling = Settling(steady_s, say)
@@ -221,6 +229,8 @@ class Capture:
             self._records.begin_profile("kineto_only", steps=self._phases.count(phase))
         elif phase == "faults" and is_first:
             self._records.begin_profile("faults", counts_faults=True)
+        elif phase == "counters":
+            self._begin_counters()
         elif phase == "indices":
             if graph_modules() and not IndexRecorder.spares_compiled_code():
                 self.notices.append("no index values are recorded: with this torch, looking at them "
@@ -234,14 +244,21 @@ class Capture:
         if phase != "free":
             self._kernel_settings = kernel_settings()
         self._measured.probe(phase)
-        if phase in ("kineto_only", "faults", "et"):
+        if phase in PROFILED:
             self._open.enter_context(KernelLabels(describes=phase == "et"))
             self._open.enter_context(ReduceOpLabels())
         settles = phase == "faults" and is_first
-        if phase in ("kineto_only", "faults", "et") and self.step_marker and not settles:
+        if phase in PROFILED and self.step_marker and not settles:
             self._open.callback(synchronize)  # the step's marker includes its device work
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         self._measured.begin(phase)
+
+    def _begin_counters(self):
+        try:
+            self._records.begin_profile("counters", metrics=METRICS)
+        except Exception as problem:
+            self._records.abandon_profile()
+            self.notices.append(f"{NOT_COUNTED}: {problem}")
 
     def _enter_index_recorder(self):
         """Enters the recorder. At the end of the step, writes how the step's index values repeat, if there are any."""
@@ -336,6 +353,10 @@ class Capture:
         report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
+            if "counters" in self._phases and not self._records.counted_kernels \
+                    and not any(notice.startswith(NOT_COUNTED) for notice in self.notices):
+                self.notices.append(f"{NOT_COUNTED}: the profiler wrote none; if it says INSUFFICIENT_PRIVILEGES above, "
+                                    "an administrator allows them (NVreg_RestrictProfilingToAdminUsers=0)")
             if graph_modules() or LAUNCHES.kernels or LAUNCHES.left_out:
                 self._finish_compiled()
             self.notices += of_steps(self._records.operators, self._phases.count("kineto_only"))

@@ -25,6 +25,12 @@ OPERATOR = re.compile(r'"cat": "cpu_op", "name": "(\w+::\w+)"')
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 
+# Metrics of CUPTI's range profiler; docs/metrics.md, "Counters", names what follows from them.
+METRICS = ("gpu__time_duration.sum", "dram__bytes_read.sum", "dram__bytes_write.sum",
+           "sm__cycles_active.avg.pct_of_peak_sustained_elapsed", "sm__warps_active.avg.pct_of_peak_sustained_active",
+           "kineto__cuda_core_flops", "kineto__tensor_core_insts")
+
+
 class Records:
     """The files of one rank: a trace, and a profile for each phase with one."""
 
@@ -35,6 +41,7 @@ class Records:
         self.regions = {}  # "kineto_only", "et" → compiled regions a step
         self.operators = {}  # "kineto_only", "kineto" → number of calls by operator
         self.nodes = 0  # number of nodes in the trace
+        self.counted_kernels = 0  # kernels with hardware counters
         self.all_threads = False  # profiles show all threads, not only the loop's
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
         self._exports = []  # exports of ended profiles; writing one changes later steps' heap
@@ -77,11 +84,11 @@ class Records:
         self._profile.callback(observer.unregister_callback)
         self.begin_profile("kineto", observer=observer, shapes=shapes)
 
-    def begin_profile(self, kind, steps=1, observer=None, counts_faults=False, shapes=False):
+    def begin_profile(self, kind, steps=1, observer=None, counts_faults=False, shapes=False, metrics=()):
         """Profiles until end(); write_profiles() writes the profile."""
         target = self.path(kind)
         raw = beside(target, ".raw")
-        profiler = kineto(settings(counts_faults, self.all_threads), observer, shapes)
+        profiler = kineto(settings(counts_faults, self.all_threads, metrics), observer, shapes)
 
         def write():
             profiler.export_chrome_trace(str(raw))
@@ -94,12 +101,17 @@ class Records:
 
             def take(line):
                 counts["observed"] += line.count('"Record function id"')
+                counts["counted"] += line.count('"cuda_profiler_range"')
                 counts["regions"] += line.count(f'"name": "{REGION}')
                 operators.update(OPERATOR.findall(line))
                 # The profiler writes its output path, a path of this machine.
                 return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', line)
 
             self.keep(raw, target, take)
+            if metrics:
+                self.counted_kernels = counts["counted"]
+                if not self.counted_kernels:
+                    self.targets.pop().unlink()
             if observer is not None:
                 self.check_observed(counts["observed"])
             if kind == "kineto_only":
@@ -115,6 +127,10 @@ class Records:
     def end(self):
         """Ends the profile and the trace of the phase, if any."""
         self._profile.close()
+
+    def abandon_profile(self):
+        """Forgets a profile whose profiler did not start."""
+        self._profile = contextlib.ExitStack()
 
     def forget_last_profile(self):
         self._exports.pop()

@@ -8,7 +8,7 @@ WIDE_SPREAD = 1.25  # p90 ÷ p10
 HEAVY_PROFILER = 1.25  # profiled ÷ timed
 KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
          ("kineto_only", "profile of {profiled} steps"), ("faults", "page faults by operator"),
-         ("indices", "index values"))
+         ("indices", "index values"), ("counters", "hardware counters of kernels"))
 
 
 def summarize(folder, ranks):
@@ -59,7 +59,7 @@ def _recorded(described, present, wanted):
     if not wanted and described[0].get("untouched_tensor_bytes") is not None:
         present = present | {"indices"}  # the capture looked for indices, and the step has none
     return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
-                     if (kind in present) == wanted).replace("of 0 steps", "of other steps")
+                     if (kind in present) == wanted and (wanted or kind != "counters")).replace("of 0 steps", "of other steps")
 
 
 def _warnings(described, ranks):

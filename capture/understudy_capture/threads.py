@@ -11,7 +11,7 @@ HERE = "understudy: the thread of the loop"
 ENGINE = "autograd::engine::evaluate_function"
 
 
-def settings(counts_faults=False, all_threads=False):
+def settings(counts_faults=False, all_threads=False, metrics=()):
     """Returns the profiler's experimental settings; None if none is requested.
 
     Raises TypeError if this torch lacks one of them.
@@ -21,6 +21,9 @@ def settings(counts_faults=False, all_threads=False):
         chosen["performance_events"] = ["pagefaults"]
     if all_threads:
         chosen["profile_all_threads"] = True
+    if metrics:
+        chosen["profiler_metrics"] = list(metrics)
+        chosen["profiler_measure_per_kernel"] = True
     if torch.cuda.is_available() and _can_show_syncs():
         chosen["enable_cuda_sync_events"] = True  # records the stream or event of a wait
     if not chosen:

@@ -23,6 +23,7 @@ from wrapper import Wrapper  # noqa: E402
 ALWAYS = {"capture.json", "rank-0.et.json.gz", "rank-0.kineto.json.gz",
           "rank-0.kineto_only.json.gz"}
 FAULTS = "rank-0.faults.json.gz"
+COUNTERS = "rank-0.counters.json.gz"
 NEEDED = 6  # warm-up, timed, the profiler's warm-up, profiled, indices, trace
 
 
@@ -85,6 +86,55 @@ class CaptureTest(unittest.TestCase):
     def test_they_can_be_left_out(self):
         names, _ = record(self.folder, NEEDED + capture.FAULT_STEPS, count_faults=False)
         self.assertEqual(names, ALWAYS)
+
+    def counted(self, step, refuses=None):
+        """The notices and files of a capture with counters; the GPU is played, and the profiler writes what it writes
+        on a CPU and `step`, or refuses."""
+        def settings(counts_faults=False, all_threads=False, metrics=()):
+            if metrics and refuses:
+                raise RuntimeError(refuses)
+            self.metrics = self.metrics or metrics
+
+        self.metrics = ()
+        notices = []
+        with mock.patch.object(torch.version, "cuda", "13.0"), \
+                mock.patch.object(records, "settings", settings), \
+                mock.patch.object(capture, "plan", lambda **options: [
+                    "warmup", "timed", "profiler_warmup", "kineto_only", "indices", "et"]
+                    + ["counters"] * options["counts_kernels"]), \
+                mock.patch.object(torch.cuda, "is_available", lambda: True):
+            recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=1, counters=True)
+        recorder.notices = notices
+        model = torch.nn.Linear(16, 16)
+        with mock.patch.object(records, "settings", settings), recorder:
+            for _ in range(NEEDED + 1):
+                with torch.profiler.record_function(step):
+                    model(torch.ones(4, 16)).sum()
+                recorder.step()
+        return notices, {path.name for path in Path(self.folder).iterdir()}
+
+    def test_counters_are_in_a_profile_of_their_own(self):
+        notices, names = self.counted("cuda_profiler_range")
+        self.assertEqual(names, ALWAYS | {COUNTERS})
+        self.assertIn("dram__bytes_read.sum", self.metrics)
+        self.assertEqual([notice for notice in notices if "counters" in notice], [])
+
+    def test_without_counters_the_capture_says_why(self):
+        told = "hardware counters were not recorded: "
+        notices, names = self.counted("step")
+        self.assertEqual(names, ALWAYS)
+        self.assertIn(told + "the profiler wrote none; if it says INSUFFICIENT_PRIVILEGES above, an administrator "
+                      "allows them (NVreg_RestrictProfilingToAdminUsers=0)", notices)
+        notices, names = self.counted("step", refuses="no such metric")
+        self.assertEqual(names, ALWAYS)
+        self.assertIn(told + "no such metric", notices)
+        self.assertEqual(sum(notice.startswith(told) for notice in notices), 1)
+
+    @unittest.skipIf(torch.cuda.is_available(), "there is a GPU")
+    def test_on_a_cpu_there_are_no_counters(self):
+        with capture.Capture(self.folder, warmup=0, timed=1, profiled=0, trace=False, counters=True) as recorder:
+            recorder.step()
+        self.assertIn("hardware counters were not recorded: torch sees no NVIDIA GPU", recorder.notices)
 
     def test_arguments_are_in_the_profile_of_the_traced_step_where_they_are_asked_for(self):
         def arguments_of(name):
