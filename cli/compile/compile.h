@@ -22,6 +22,8 @@ struct ProfileChoice {
   bool none = false;               ///< --no-profile
   /// --graph-profile: profiles of the same steps launched as graphs, for their device times.
   std::vector<std::string> graph_runs = {};
+  /// --counters: files of one rank, or one for each rank in their order.
+  std::vector<std::string> counters = {};
   bool is_as_profiled = false;  ///< LinkOptions::is_as_profiled; only without traces
 };
 
@@ -47,6 +49,13 @@ struct JobTraces {
                                                          const ProfileChoice& choice,
                                                          const std::optional<std::string>& step,
                                                          Progress& progress);
+
+/// Joins the counters in `files` (--counters) to the links of their ranks. Throws Error: usage if
+/// there is no link, or not a file for each of several; bad input as the readers do, and if no
+/// kernel of the step has counters.
+void add_counters(const std::vector<std::string>& files,
+                  const std::vector<et_schema::Trace>& traces,
+                  const std::optional<std::string>& step, std::vector<generator::Link>& links);
 
 /// Returns a function that runs `replay --verb=operator_results`, which has LibTorch, once for each
 /// different call. Throws Error (usage) if this build has no such program. The returned function

@@ -64,6 +64,10 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
            "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: device "
            "times are theirs, joined by the names of kernels in order")
       .excludes({"--no-profile"});
+  line.add(
+      "--counters FILE", arguments.profiles.counters,
+      "What ncu, rocprofv3 or Kineto's range profiler counted in the profiled program's kernels: "
+      "one a rank, in their order; of a single rank also several passes");
   line.add_flag(
       "--repair", arguments.repair_messages,
       "Put peers of sends and receives right that old PyTorch recorded as another kind of "
@@ -131,9 +135,10 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       .needs("--obfuscate");
   add_allow_option(line, arguments.options.allowed_operators);
   line.parse(argc, argv);
-  arguments.compiled_by = line.first_given(
-      {"--step", "--subgraph", "--only", "--include", "--exclude", "--indices", "--reduce-op",
-       "--repair", "--allow-partial", "--profile", "--no-profile", "--graph-profile", "--kernels"});
+  arguments.compiled_by =
+      line.first_given({"--step", "--subgraph", "--only", "--include", "--exclude", "--indices",
+                        "--reduce-op", "--repair", "--allow-partial", "--profile", "--no-profile",
+                        "--graph-profile", "--counters", "--kernels"});
   arguments.changed_by =
       line.first_given({"--obfuscate", "--batch", "--size", "--world-size", "--ranks-per-program"});
   arguments.batch = batch.parsed();

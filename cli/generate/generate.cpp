@@ -94,6 +94,8 @@ std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
   inputs.insert(inputs.end(), arguments.profiles.files.begin(), arguments.profiles.files.end());
   inputs.insert(inputs.end(), arguments.profiles.graph_runs.begin(),
                 arguments.profiles.graph_runs.end());
+  inputs.insert(inputs.end(), arguments.profiles.counters.begin(),
+                arguments.profiles.counters.end());
   return inputs;
 }
 

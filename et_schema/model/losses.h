@@ -51,6 +51,7 @@ enum class Loss : std::size_t {
   kDissimilarSteps,       ///< profiled steps with other operators than the trace's: times unused
   kUnlinkedDeviceEvents,  ///< device events whose launching operator is unknown
   kLinkedByExternalId,    ///< device events whose operator only "External id" shows
+  kUnjoinedCounters,      ///< kernels with hardware counters that match no launch of the step
   kUnlinkedFaultCounts,   ///< profiles with page-fault counts whose steps differ from the trace's
   kOtherRegions,         ///< compiled regions or graphs that only the trace or only the profile has
   kUnknownSparse,        ///< sparse tensors made before the step without recorded content

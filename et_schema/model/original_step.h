@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
@@ -19,5 +20,8 @@ namespace understudy::et_schema {
 /// the instructions whose host times add up to operators_ms.
 [[nodiscard]] OriginalStep original_step(const Program& program,
                                          const std::function<bool(const Instruction&)>& is_counted);
+
+/// Sets the operators' counters in the original from the linked profile.
+void add_recorded_counters(const Program& program, std::vector<OperatorTime>& operators);
 
 }  // namespace understudy::et_schema

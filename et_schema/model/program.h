@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/facts/counters.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/dtype.h"
@@ -372,6 +373,10 @@ struct RecordedProfile {
   /// not record them (docs/formats.md, "capture.json").
   std::map<std::string, std::string> kernel_settings = {};
   std::map<std::string, std::string> variables = {};
+  /// Hardware counters of a step's kernels by the name of their instructions; kernels of none have
+  /// the name "". Empty counters: only some of these kernels were counted.
+  std::map<std::string, Counters> operator_counters = {};
+  Counters counters = {};                     ///< of a step's process, by the capture
   std::vector<DeviceWait> device_waits = {};  ///< of the step in device_work, by start
   /// By start; empty if the profile does not show events.
   std::vector<StreamWait> stream_waits = {};

@@ -38,11 +38,20 @@ struct LaunchedWork {
   et_schema::NodeIndex node = et_schema::kNoNode;  ///< the node that launched it
 };
 
+/// A kernel's launch in a step.
+struct LaunchedKernel {
+  et_schema::NodeIndex node = et_schema::kNoNode;  ///< the node that launched it
+  std::string name;                                ///< kernel_base_name()
+  et_schema::Counters counters = {};  ///< by our names, for one step; empty: not counted
+};
+
 /// The data of a profile, joined to the nodes of a trace.
 struct Link {
   et_schema::RecordedProfile profile;
   std::vector<std::optional<NodeTimes>> nodes;  ///< by node; unset outside of the step
   std::vector<LaunchedWork> work;  ///< of the step of median length, in order of launch
+  /// Kernels of that step, in order of launch; if the range profiler measured them, of all steps.
+  std::vector<LaunchedKernel> kernels;
   et_schema::Losses losses;
   ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
   /// As et_schema::CapturedRank::untouched_tensor_bytes.

@@ -69,8 +69,8 @@ Compiled compile_traces(const std::vector<std::string>& paths,
   et_schema::TraceSet& set = job.set;
   options.step = job.step ? job.step : options.step;
   name_rank_alone(set.traces);
-  const std::vector<generator::Link> links =
-      link_profiles(paths, job, profiles, options.step, progress);
+  std::vector<generator::Link> links = link_profiles(paths, job, profiles, options.step, progress);
+  add_counters(profiles.counters, set.traces, options.step, links);
   progress.show(
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;

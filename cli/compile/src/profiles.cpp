@@ -89,6 +89,21 @@ void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
   }
 }
 
+/// Adds hardware counters if the capture counted kernels. Steps that ran differently are ignored.
+void add_captured_counters(const std::vector<std::string>& paths, const Trace& trace,
+                           const RankCapture& capture, const std::optional<std::string>& step,
+                           Link& link) {
+  if (capture.counters.empty()) {
+    return;
+  }
+  const Profile counted = et_schema::read_profile(paths, capture.counters);
+  try {
+    link.kernels = generator::link(trace, counted, {step}).kernels;
+  } catch (const et_schema::Error&) {
+    link.losses.add(et_schema::Loss::kUnjoinedCounters, counted.ranges.size());
+  }
+}
+
 /// Throws if ranks do not count from 0: profiles are matched by rank.
 void refuse_gaps(const std::vector<Trace>& traces) {
   for (std::size_t i = 0; traces.size() > 1 && i < traces.size(); ++i) {
@@ -205,6 +220,8 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     links.push_back(
         link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    links.back().profile.counters = (*captures)[rank].facts.counters;
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;

@@ -34,6 +34,7 @@ struct CapturedRank {
   std::vector<std::int64_t> step_minor_faults;
   /// Page faults of the steps profiled without the trace.
   std::vector<std::int64_t> profiled_minor_faults;
+  Counters counters;  ///< of an unprofiled step's process
   std::optional<ObserverCost> observer;
   /// Device → bytes of the tensors that outlive a step and that its operators do not use. Empty if
   /// not recorded.

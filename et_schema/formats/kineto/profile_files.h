@@ -16,6 +16,7 @@ struct RankCapture {
   CapturedRank facts;
   std::string alone;       ///< profile recorded without the trace's observer; empty: none
   std::string with_trace;  ///< profile of the traced step; empty: none
+  std::string counters;    ///< profile with hardware counters of its kernels; empty: none
   std::string faults;      ///< profile that counted operators' page faults; empty: none
 };
 

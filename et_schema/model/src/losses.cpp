@@ -97,6 +97,8 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"linked_by_external_id", Severity::kInfo,
      "Device events whose launch the profile lacks, given to the operator that \"External id\" "
      "names."},
+    {"unjoined_counters", Severity::kLoss,
+     "Kernels with hardware counters that no launch of the step matches; these are unused."},
     {"unlinked_fault_counts", Severity::kLoss,
      "Profiles that counted page faults in steps that took another way; their counts are unused."},
     {"other_regions", Severity::kLoss,

@@ -1,6 +1,11 @@
 #include "et_schema/model/original_step.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <string>
+
+#include "et_schema/base/map_values.h"
 
 namespace understudy::et_schema {
 
@@ -20,7 +25,20 @@ OriginalStep original_step(const Program& program,
   if (program.profile->unprofiled_step_ns) {
     original.unprofiled_ms = static_cast<double>(*program.profile->unprofiled_step_ns) * kMsPerNs;
   }
+  const std::map<std::string, Counters>& by_operator = program.profile->operator_counters;
+  original.counters = program.profile->counters;
+  if (std::ranges::none_of(by_operator, [](const auto& row) { return row.second.empty(); })) {
+    original.counters.merge(combined(values_of(by_operator)));
+  }
   return original;
+}
+
+void add_recorded_counters(const Program& program, std::vector<OperatorTime>& operators) {
+  for (OperatorTime& row : operators) {
+    if (program.profile && program.profile->operator_counters.contains(row.name)) {
+      row.recorded_counters = program.profile->operator_counters.at(row.name);
+    }
+  }
 }
 
 }  // namespace understudy::et_schema

@@ -48,6 +48,11 @@ struct LaunchInputs {
   const std::vector<bool>& is_in_operator;  ///< by node: an operator or below one
 };
 
+/// Returns the kernels of all joined steps that the range profiler measured, with counters of one
+/// step; empty if their launches are not known.
+[[nodiscard]] std::vector<LaunchedKernel> ranged_kernels(const et_schema::Profile& profile,
+                                                         const LaunchInputs& inputs);
+
 /// Assigns each device event to the innermost joined event around its launch. An event without one
 /// is counted by the reason.
 [[nodiscard]] LaunchSums sum_launches(const LaunchInputs& inputs);

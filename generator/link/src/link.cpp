@@ -70,12 +70,16 @@ class Linker {
     }
     sum_children();
     find_kinds();
-    LaunchSums sums = sum_launches({host_, nodes_, join_, device, graph_, is_in_operator_});
+    const LaunchInputs inputs{host_, nodes_, join_, device, graph_, is_in_operator_};
+    LaunchSums sums = sum_launches(inputs);
     launched_ = std::move(sums.launched);
     result_.profile.outside = std::move(sums.outside);
     result_.nodes.resize(trace_.nodes.size());
     const Layout layout = take_medians(event_waits);
     show_step({trace_, nodes_, join_, as_profiled, device, sums.owners, layout});
+    if (!profile_.ranges.empty()) {
+      result_.kernels = ranged_kernels(profile_, inputs);
+    }
     note_kinds();
     add_up_launches(trace_, result_.nodes);
     describe(device, cost);
@@ -240,6 +244,7 @@ class Linker {
     result_.profile.host_runs_ahead = shown.host_runs_ahead;
     result_.profile.device_waits = std::move(shown.waits);
     result_.work = std::move(shown.work);
+    result_.kernels = std::move(shown.kernels);
   }
 
   struct Samples {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "generator/link/launch_counters.h"
 #include "statistics.h"
 #include "waits.h"
 
@@ -258,6 +259,10 @@ class Shower {
       added.work.start_ns = start_ns - begin_ns;
       added.work.device_ns = std::min(in_.owners[i].ns, kLatestNs);
       added.work.stream = in_.device.streams[event.stream].number;
+      const KinetoEvent& source = in_.host.sources[event.source];
+      if (source.category == KinetoCategory::kKernel) {
+        result_.kernels.push_back({added.node, kernel_base_name(source.name)});
+      }
     }
     for (std::size_t i = 0; i < calls_.size(); ++i) {
       if (const auto place = place_of.find(calls_[i].awaited); place != place_of.end()) {

@@ -28,6 +28,7 @@ struct ShownStep {
   std::int64_t length_ns = 0;  ///< median over the steps; 0 if the profile has no device events
   bool host_runs_ahead = false;
   std::vector<LaunchedWork> work;            ///< in order of launches
+  std::vector<LaunchedKernel> kernels;       ///< of `work`
   std::vector<et_schema::DeviceWait> waits;  ///< in order of start
 };
 

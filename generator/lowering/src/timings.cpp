@@ -20,6 +20,7 @@
 namespace understudy::generator {
 namespace {
 
+using et_schema::Counters;
 using et_schema::Loss;
 using et_schema::Outside;
 using et_schema::Timing;
@@ -243,6 +244,7 @@ class TimingSetter {
     profile.outside.clear();
     std::ranges::transform(rows, std::back_inserter(profile.outside),
                            [](auto& row) { return std::move(row.second); });
+    add_counters(holders, is_filtered, profile);
     add_work(holders, reasons);
   }
 
@@ -351,6 +353,32 @@ class TimingSetter {
     }
     for (const et_schema::OutsideTime& row : profile.outside) {
       add(row.host_ns, row.device_ns);
+    }
+  }
+
+  /// Adds up the counters of kernels by the name of the instruction that launched them. Profilers
+  /// leave out communication, since its kernels wait for each other.
+  void add_counters(const std::vector<std::optional<std::uint32_t>>& holders,
+                    const std::vector<bool>& is_filtered,
+                    et_schema::RecordedProfile& profile) const {
+    std::map<std::string, std::vector<Counters>> launches;
+    for (const LaunchedKernel& kernel : link_.kernels) {
+      const bool is_known = kernel.node != kNoNode;
+      const bool is_left_out = is_known && (is_filtered[kernel.node] ||
+                                            (kernel.counters.empty() && link_.nodes[kernel.node] &&
+                                             link_.nodes[kernel.node]->communicates));
+      const auto holder = is_known ? holders[kernel.node] : std::nullopt;
+      if (!is_left_out) {
+        launches[holder ? program_.instructions[*holder].name : ""].push_back(kernel.counters);
+      }
+    }
+    for (const auto& [name, counters] : launches) {
+      profile.operator_counters[name] = std::ranges::all_of(counters, &Counters::size)
+                                            ? et_schema::combined(counters)
+                                            : Counters();
+    }
+    if (std::ranges::none_of(link_.kernels, &Counters::size, &LaunchedKernel::counters)) {
+      profile.operator_counters.clear();
     }
   }
 

@@ -107,6 +107,7 @@ class Obfuscator {
       result_.hidden_operators += is_hidden ? 1U : 0U;
       result_.without_body += is_hidden && instruction.body.empty() ? 1U : 0U;
     }
+    std::map<std::string, et_schema::Counters> counters;  // by hidden names
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       instruction.node_id = nodes.of(instruction.node_id);
       instruction.thread = threads.of(instruction.thread);
@@ -117,7 +118,13 @@ class Obfuscator {
           hide_sentence(time.kernel_class);
         }
       }
+      auto row = program.profile ? program.profile->operator_counters.extract(instruction.name)
+                                 : decltype(counters)::node_type();
       hide_instruction(program, instruction);
+      if (row) {
+        row.key() = instruction.name;
+        counters.insert(std::move(row));
+      }
     });
     for (et_schema::CompiledKernel& kernel : program.kernels) {
       kernel.name = hide("kernel", kernel.name);
@@ -128,6 +135,12 @@ class Obfuscator {
     hide_values(program);
     hide_selection(program.selection);
     if (program.profile) {
+      counters.insert(program.profile->operator_counters.extract(""));
+      program.profile->operator_counters = std::move(counters);
+      keep_known(program.profile->counters);
+      for (auto& [name, of_operator] : program.profile->operator_counters) {
+        keep_known(of_operator);
+      }
       hide_profile(*program.profile);
     }
   }
@@ -347,6 +360,14 @@ class Obfuscator {
       hide_sentence(opened.reason);
       opened.name = hide_operator(opened.name);
     }
+  }
+
+  /// Removes counters whose names are not this project's.
+  static void keep_known(et_schema::Counters& counters) {
+    std::erase_if(counters, [](const auto& row) {
+      return std::ranges::find(et_schema::counter_facts(), row.first,
+                               &et_schema::CounterFact::name) == et_schema::counter_facts().end();
+    });
   }
 
   void hide_profile(et_schema::RecordedProfile& profile) {

@@ -230,6 +230,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   Measurement measurement(program, first.program, machine, externals, backend,
                           measure_options(program, options, device));
   measurement.run(run.report);
+  et_schema::add_recorded_counters(program, run.report.operators);
   if (!options.trace.empty()) {
     run.trace = measurement.profiled_step(run.report.rank);
   }

@@ -170,6 +170,10 @@ class RandomBench {
           {static_cast<et_schema::Outside>(below(kOutsideCount)), text(), duration(), duration()});
     }
     for (std::uint64_t i = below(3); i > 0; --i) {
+      profile.operator_counters[text()] = {{"flop", static_cast<double>(below(1000))}};
+    }
+    profile.counters["cpu_ms"] = 0.5 * static_cast<double>(below(1000));
+    for (std::uint64_t i = below(3); i > 0; --i) {
       profile.device_waits.push_back({static_cast<std::int64_t>(below(1000)), duration(),
                                       static_cast<DeviceWait::For>(below(3))});
     }

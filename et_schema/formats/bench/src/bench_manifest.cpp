@@ -207,6 +207,8 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json.if_any("outside", profile.outside);
   json.if_any("kernel_settings", profile.kernel_settings, kFreeText);
   json.if_any("variables", profile.variables, kFreeText);
+  json.if_any("operator_counters", profile.operator_counters, kNullIsNan);
+  json.if_any("counters", profile.counters, kNullIsNan);
   json.if_any("device_waits", profile.device_waits);
   json.if_any("stream_waits", profile.stream_waits);
 }

@@ -24,6 +24,15 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   read_json(field.at("step_ns"), rank.step_ns);
   read_json(field.at("step_minor_faults"), rank.step_minor_faults);
   read_json(field.at("kineto_only_minor_faults"), rank.profiled_minor_faults);
+  const auto cpu_ns = field.find("cpu_ns_in_timed_steps");
+  if (cpu_ns && !rank.step_ns.empty()) {
+    constexpr double kNsPerMs = 1e6;
+    rank.counters["cpu_ms"] =
+        cpu_ns->as_double() / kNsPerMs / static_cast<double>(rank.step_ns.size());
+  }
+  if (const auto faults = rank.median_minor_faults()) {
+    rank.counters["minor_faults"] = static_cast<double>(*faults);
+  }
   if (const JsonField untouched = field.at("untouched_tensor_bytes"); !untouched.is_null()) {
     for (const auto& [device, bytes] : untouched.members()) {
       const std::uint64_t count = bytes.as_uint();

@@ -14,6 +14,7 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::string_view kAlone = ".kineto_only.json";
+constexpr std::string_view kCounters = ".counters.json";
 constexpr std::string_view kFaults = ".faults.json";
 constexpr std::string_view kWithTrace = ".kineto.json";
 
@@ -59,6 +60,7 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
     if (std::ranges::find(rank.files, file) != rank.files.end()) {
       RankCapture found{rank, find_profile(rank, folder, kAlone, set),
                         find_profile(rank, folder, kWithTrace, set),
+                        find_profile(rank, folder, kCounters, set),
                         find_profile(rank, folder, kFaults, set)};
       if (!found.alone.empty() || !found.with_trace.empty()) {
         return found;

@@ -84,6 +84,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
     coverage.time = 1 - *coverage.dropped_time;
   }
   report.operators = et_schema::values_of(std::move(operators));
+  et_schema::add_recorded_counters(program, report.operators);
   report.original = et_schema::original_step(program, is_selected);
   return report;
 }

@@ -230,6 +230,16 @@ const std::vector<Plant>& plants() {
          profile.outside = {{et_schema::Outside::kLabel, "acme_function", 0, 10},
                             {et_schema::Outside::kWrapped, "acme::rank", 10, 0}};
        }},
+      {"counters of operators",
+       {"acme"},
+       [](Bench& bench) {
+         timed(bench);
+         call(bench, "acme::fused(Tensor x) -> Tensor", {kTensor});
+         et_schema::RecordedProfile& profile = *bench.programs.edit(0).profile;
+         profile.operator_counters = {{"acme::fused", {{"flop", 5}, {"acme__flop.sum", 5}}},
+                                      {"acme::of_no_instruction", {{"flop", 7}}}};
+         profile.counters = {{"acme_ms", 5}};
+       }},
       {"the trace's file and hash",
        {"acme", "1234567812345678"},
        [](Bench& bench) {

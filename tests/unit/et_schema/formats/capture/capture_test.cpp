@@ -10,7 +10,7 @@ namespace {
 const std::string kWhole =
     R"({"format":"understudy-capture","version":1,"id":"ab","world_size":2,"ranks":[)"
     R"({"rank":0,"files":["rank-0.et.json.gz"],"trace":{"pid":7,"start_ts":3},)"
-    R"("step_ns":[40,10,20,30],"step_minor_faults":[5,1,3],"kineto_only_minor_faults":[4],)"
+    R"("step_ns":[40,10,20,30],"cpu_ns_in_timed_steps":10000000,"step_minor_faults":[5,1,3],"kineto_only_minor_faults":[4],)"
     R"("observer_ns":{"kineto_event":250.5,"kineto_launch":null,"et_node":5000},)"
     R"("untouched_tensor_bytes":null,"kernel_settings":{},"environment":{"variables":{}}},)"
     R"({"rank":1,"files":[],"trace":null,"step_ns":[7,9,8],"step_minor_faults":[],)"
@@ -36,6 +36,8 @@ TEST(Capture, IsRead) {
   EXPECT_EQ(capture.ranks[0].median_step_ns(), 25);
   EXPECT_EQ(capture.ranks[0].median_minor_faults(), 3);
   EXPECT_EQ(capture.ranks[0].median_profiled_minor_faults(), 4);
+  EXPECT_EQ(capture.ranks[0].counters, (Counters{{"cpu_ms", 2.5}, {"minor_faults", 3}}));
+  EXPECT_TRUE(capture.ranks[1].counters.empty());
   ASSERT_TRUE(capture.ranks[0].observer);
   EXPECT_EQ(capture.ranks[0].observer->kineto_event_ns, 250.5);
   EXPECT_EQ(capture.ranks[0].observer->et_node_ns, 5000.0);
