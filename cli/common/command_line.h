@@ -156,9 +156,4 @@ void refuse_if(bool is_wrong, const char* summary, const char* field, const char
 /// Returns 5 for "5%" and "5". Empty unless the number is above 0 and at most `most`.
 [[nodiscard]] std::optional<double> parse_percent(const std::string& text, double most);
 
-/// Returns the word of `known` that `word` was probably meant to be: fewest inserted, deleted or
-/// changed characters, at most a third of `word`. Empty if none is that near.
-[[nodiscard]] std::string nearest_word(const std::string& word,
-                                       const std::vector<std::string>& known);
-
 }  // namespace understudy::cli

@@ -102,8 +102,8 @@ void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
   const bool sweeps = !arguments.sweep_names.empty();
   refuse_if(sweeps && !arguments.input.empty(), "a sweep takes no benchmark", "BENCH",
             "nothing with --sweep", arguments.input.c_str());
-  refuse_if(!sweeps && arguments.input.empty(), "BENCH is required", "", "", "",
-            "replay --help has examples; --sweep measures without a benchmark");
+  refuse_if(!sweeps && !arguments.lists_counters && arguments.input.empty(), "BENCH is required",
+            "", "", "", "replay --help has examples; --sweep measures without a benchmark");
   std::ranges::transform(arguments.sweep_names, std::back_inserter(arguments.sweep.kinds),
                          swept_kind);
   if (!sizes.empty()) {
@@ -162,6 +162,10 @@ void add_measurement_options(CommandLine& line, replayer::ReplayOptions& options
                   "Timing passes after the measured iterations, in which each operator is timed by "
                   "itself (default: as many as iterations, for no longer than they took; from 20 "
                   "iterations on up to 200 passes, for 2 s or as long as the iterations took)");
+  line.add("--counters SET", options.counters,
+           "Count what processors and devices do, in passes after all that is timed: names at "
+           "commas, default (a few of each source), or list (prints the sources and their names)")
+      .splits_at_commas();
   line.add_number("--timeout S", options.timeout_s, kLeastTimeoutSeconds, kMostSeconds,
                   "End the job when a rank that others wait for has made no progress for this many "
                   "seconds (default: 300 until the first iteration is done, then 20 times the "
@@ -239,6 +243,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "no text on standard output where --report takes the result");
   add_trust_options(line, arguments);
   line.parse(argc, argv);
+  arguments.lists_counters = arguments.options.counters == std::vector<std::string>{"list"};
   take_sweep(arguments, sizes);
   if (only != replayer::Only::kAll) {
     arguments.filters.emplace_back(only == replayer::Only::kCompute ? "--only compute"

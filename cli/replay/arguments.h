@@ -29,6 +29,7 @@ struct ReplayArguments {
   Format format = Format::kText;
   bool quiet = false;
   Sandboxing sandbox = Sandboxing::kAuto;
+  bool lists_counters = false;  ///< in place of a replay
   replayer::ReplayOptions options;
   std::vector<std::string> filters;      ///< with the report's names
   calibrator::SweepOptions sweep;        ///< if it has no kinds, a benchmark is replayed

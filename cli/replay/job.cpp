@@ -53,7 +53,7 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   } catch (const Error& error) {
     refused = error;
   }
-  if (!refused && arguments_.sweep.kinds.empty()) {
+  if (!refused && !arguments_.input.empty()) {
     confine();
   }
   StopSignals::at("joining the other ranks");
@@ -68,6 +68,11 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
   check_alike();
   if (arguments_.quiet || (!is_alone() && !is_first())) {
     progress_.silence();
+  }
+  if (arguments_.lists_counters) {
+    list_counters();
+    has_ended_ = true;
+    return kStatusOk;
   }
   if (!arguments_.sweep.kinds.empty()) {
     const int status = sweep();

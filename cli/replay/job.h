@@ -59,6 +59,7 @@ class ReplayJob {
   void check_partial() const;
   [[nodiscard]] int run_ranks();
   [[nodiscard]] int sweep();
+  void list_counters() const;
   void match_ranks();
   [[nodiscard]] replayer::RankRun measure();
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);

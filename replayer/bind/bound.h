@@ -68,6 +68,11 @@ struct Step {
   const et_schema::Instruction* source = nullptr;
   /// The step's tensors are checked at every call (replayer/dispatch/extent.h). Set by the trial.
   bool is_watched = false;
+
+  /// Returns true for operators, their substitutes, and starts of communications.
+  [[nodiscard]] bool does_work() const {
+    return kind == StepKind::kCall || kind == StepKind::kSubstitute || kind == StepKind::kStart;
+  }
 };
 
 /// A communication in flight. Its tensors stay alive until it is joined. If an exception prevents

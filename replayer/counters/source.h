@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,23 +59,26 @@ class CounterSource {
   [[nodiscard]] virtual std::vector<et_schema::Counters> take() = 0;
 };
 
-/// What `replay --counters default` counts. GPUs since Ampere need one pass for these names; "flop"
-/// takes another one, and "tensor_flop" four to nine.
-inline constexpr std::array<std::string_view, 11> kDefaultCounters = {
-    "instructions", "cycles",        "ipc",         "cache_misses", "device_ns", "sm_active",
-    "occupancy",    "tensor_active", "dram_active", "dram_bytes",   "l2_bytes"};
-
-/// Divides what adds up in the combined() counters of runs by their number.
-[[nodiscard]] et_schema::Counters mean_of_runs(et_schema::Counters sums, double runs);
-
 /// A source of the list, opened if it is there.
 struct OpenedSource {
-  std::string name;  ///< "perf", "gpm", "cupti"
+  std::string name;  ///< "perf", "cupti", "gpm"
   std::unique_ptr<CounterSource> source;
   /// Why `source` is null, or lacks counters, and what to do about it: a line.
   std::string why_not;
 };
 /// Returns all sources for a replay on this device.
 [[nodiscard]] std::vector<OpenedSource> open_counter_sources(c10::Device device);
+
+/// The counters that the name "default" selects; each source counts those that it has.
+inline constexpr std::array<std::string_view, 17> kDefaultCounters = {
+    "instructions", "cycles",       "ipc",           "cache_misses", "host_dram_bytes", "device_ns",
+    "sm_active",    "occupancy",    "tensor_active", "dram_active",  "dram_bytes",      "flop",
+    "tensor_flop",  "nvlink_bytes", "pcie_bytes",    "power_w",      "energy_j"};
+
+/// Returns the names of the counters to count: "default" is replaced, and the weights of means are
+/// added. Throws Error (usage) for a name that is neither ours nor a source's. A name that looks
+/// like a maker's is accepted as long as no source knows such names.
+[[nodiscard]] std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,
+                                                       std::span<const OpenedSource> sources);
 
 }  // namespace understudy::replayer

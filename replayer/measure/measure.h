@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "replayer/backends/interface/job.h"
 #include "replayer/bind/bound.h"
 #include "replayer/bind/externals.h"
+#include "replayer/counters/source.h"
 #include "replayer/memory/heap.h"
 #include "replayer/options/monitor.h"
 #include "replayer/options/options.h"
@@ -36,7 +38,8 @@ class StreamHook;
 struct MeasureOptions {
   ReplayOptions asked;
   c10::Device device{c10::kCPU};
-  std::optional<std::uint64_t> page_faults;  ///< per iteration; unset: not controlled
+  std::optional<std::uint64_t> page_faults;      ///< per iteration; unset: not controlled
+  std::span<OpenedSource> counter_sources = {};  ///< must outlive the measurement
 };
 
 /// Measures iterations of a program after its trial: samples, value health, memory, time by
@@ -72,12 +75,20 @@ class Measurement {
   double timed(Run&& run);
   double iterate();
   void run_iteration();
+  void begin_row();
   std::size_t run_in_a_row(std::size_t iterations);
   void watch_restores(GpuObservation& gpu);
   void watch_gpu(GpuObservation& gpu, const std::vector<double>& samples_ms);
   [[nodiscard]] std::vector<std::vector<double>> time_on_device(et_schema::RankReport& report);
-  /// By step: counters of the system and the processor for one call.
-  [[nodiscard]] std::vector<et_schema::Counters> count_calls();
+  /// Counts in passes of its own. Returns the counters of a call by step; empty: not counted.
+  [[nodiscard]] std::vector<et_schema::Counters> count(et_schema::RankReport& report);
+  bool count_iteration(OpenedSource& opened, et_schema::RankReport& report);
+  bool count_calls(OpenedSource& opened, const std::vector<std::string>& asked,
+                   std::vector<et_schema::Counters>& calls);
+  using Rounds = std::vector<std::vector<et_schema::Counters>>;
+  [[nodiscard]] Rounds count_rounds(OpenedSource& opened, const std::vector<std::string>& names,
+                                    std::size_t ranges,
+                                    const std::function<void(OpenedSource&)>& work);
   void find_zeros();
   void find_restore_interval();
   void prepare_issue();

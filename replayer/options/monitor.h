@@ -16,6 +16,7 @@ enum class Phase : std::uint8_t {
   kWarmUp,        ///< unmeasured iterations
   kIterations,    ///< measured iterations
   kTimingPasses,  ///< passes that time each operator
+  kCounterPasses  ///< passes that count what processors and devices do
 };
 /// Returns "trial", "warm-up", ….
 [[nodiscard]] const char* to_string(Phase phase);

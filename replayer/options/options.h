@@ -109,6 +109,8 @@ struct ReplayOptions {
   bool continue_on_error = false;
   bool restores = true;         ///< restores the initial content between iterations
   bool operator_times = false;  ///< keeps the times of single instructions
+  /// Counters to count after the timing passes, see chosen_counters(); empty: none.
+  std::vector<std::string> counters;
   /// Operators that may be called although they have effects beyond computing.
   et_schema::AllowedOperators allowed_operators;
   et_schema::AllowedOperators library_operators;  ///< of libraries that the user loaded

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -18,26 +17,11 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
 #include "et_schema/base/machine_memory.h"
+#include "et_schema/base/nearest_word.h"
 #include "et_schema/base/version.h"
 
 namespace understudy::cli {
 namespace {
-
-/// Returns the number of inserted, deleted and changed characters between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 /// Returns the flag that was probably meant; empty if none is near.
 std::string nearest_flag(const CLI::App& app, const std::string& flag) {
@@ -47,7 +31,7 @@ std::string nearest_flag(const CLI::App& app, const std::string& flag) {
       flags.push_back("--" + name);
     }
   }
-  return nearest_word(flag, flags);
+  return et_schema::nearest_word(flag, flags);
 }
 
 et_schema::Error usage(const CLI::App& app, std::string summary, std::string got,
@@ -163,20 +147,6 @@ Option named(CLI::Option* option, const std::string& type) {
 }
 
 }  // namespace
-
-std::string nearest_word(const std::string& word, const std::vector<std::string>& known) {
-  constexpr std::size_t kAlwaysNear = 2;
-  std::string nearest;
-  std::size_t least = std::max(word.size() / 3, kAlwaysNear) + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 Option& Option::required() {
   option_.required();

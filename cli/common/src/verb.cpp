@@ -8,10 +8,10 @@
 #include <iterator>
 #include <utility>
 
-#include "cli/common/command_line.h"
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/nearest_word.h"
 #include "et_schema/base/version.h"
 
 namespace understudy::cli {
@@ -37,7 +37,7 @@ std::string help_of(const VerbGroup& group) {
   for (const Verb* verb : verbs_of(group.prefix)) {
     names.emplace_back(verb->name().substr(group.prefix.size()));
   }
-  const std::string meant = nearest_word(name, names);
+  const std::string meant = et_schema::nearest_word(name, names);
   throw et_schema::usage_error(
       fmt::format("unknown {} {}", group.noun, name),
       {.expected = fmt::format("{}", fmt::join(names, ", ")),

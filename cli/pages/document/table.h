@@ -21,7 +21,7 @@ enum class CellKind : std::uint8_t {
   kRatio,    ///< "1.025"
   kShare,    ///< a share of 1, as "84.2 %"
   kPercent,  ///< a share of 1, as "99.69 %"; "100.00 %" means all
-  kCount,    ///< "1,234"
+  kCount,    ///< "1,234"; a fraction below 1,000 as a figure
   kId,       ///< "1234", a number that is a name: of a rank, a node, a night
   kBytes,    ///< "1.5 KiB"
 };
@@ -56,7 +56,8 @@ struct Column {
   std::string key = {};
   std::string hint = {};  ///< meaning in a few words; a fact's unit
   double scale = 1;       ///< factor from the data's figure to the shown one: 1e-6 shows ns as ms
-  std::size_t most_in_text = std::numeric_limits<std::size_t>::max();  ///< maximum bytes of a cell
+  std::size_t most_in_text =
+      std::numeric_limits<std::size_t>::max();  ///< maximum bytes of a cell; 0: not in a terminal
   bool is_sum = false;  ///< summed over rows that several lists have in common (from_json.h)
 };
 // Columns, and facts, by their kind. If `key` is empty, the title is the key.

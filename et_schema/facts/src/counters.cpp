@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kDeviceNs = "device_ns";
 
 constexpr std::array<CounterFact, 27> kFacts = {{
-    {"cpu_ms", "CPU time of all threads"},
+    {"cpu_ms", "CPU time of all threads, ms"},
     {"minor_faults", "minor page faults"},
     {"major_faults", "major page faults"},
     {"involuntary_switches", "involuntary context switches"},

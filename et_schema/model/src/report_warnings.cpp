@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "et_schema/base/figures.h"
@@ -92,6 +93,7 @@ class Warnings {
     find_threads();
     find_other_threads();
     find_passes();
+    find_not_counted();
     return std::move(warnings_);
   }
 
@@ -172,6 +174,26 @@ class Warnings {
     const std::uint64_t passes = report_.total.measurement.timing_passes;
     if (passes > 0 && passes < kFewPasses) {
       add("operators", "of " + counted(passes, "timing pass") + " only: --passes makes more");
+    }
+  }
+
+  /// Names the counters that the user asked for by name and that no source counted.
+  void find_not_counted() {
+    const auto setting = report_.environment.settings.find("counters");
+    std::istringstream names(setting == report_.environment.settings.end() ? "" : setting->second);
+    std::string missing;
+    for (std::string name; std::getline(names, name, ',');) {
+      if (name != "default" && !report_.total.counters.contains(name)) {
+        missing += (missing.empty() ? "" : ", ") + name;
+      }
+    }
+    std::string reasons;
+    for (const auto& [source, state] : report_.total.counter_sources) {
+      reasons += state == kCounted ? "" : fmt::format("; {}: {}", source, state);
+    }
+    if (!missing.empty()) {
+      add("counters", fmt::format("not counted: {}{}", missing,
+                                  reasons.empty() ? "; no source here has them" : reasons));
     }
   }
 

@@ -22,13 +22,14 @@ constexpr const char* kNone = "–";
 constexpr std::array<std::string_view, 11> kOther = {
     "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
     "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
-constexpr std::array<std::string_view, 8> kIncidents = {"benchmark",
+constexpr std::array<std::string_view, 9> kIncidents = {"benchmark",
                                                         "hosts",
                                                         "settings.iterations",
                                                         "settings.seconds",
                                                         "settings.warmup",
                                                         "settings.sandbox",
                                                         "settings.continue_on_error",
+                                                        "settings.counters",
                                                         "settings.until_percent"};
 
 Weight weight_of(const std::string& field) {

@@ -23,9 +23,18 @@ namespace {
 using et_schema::CounterFormula;
 using et_schema::Counters;
 
+/// Links carry what a whole GPU sends and receives, beside the work of a range, and cannot be
+/// counted together with its other counters. GPM counts them.
+bool is_of_links(std::string_view counter) {
+  return counter == "nvlink_bytes" || counter == "pcie_bytes";
+}
+
 /// Returns a counter's formulas; a metric of NVIDIA's is its own.
 std::vector<CounterFormula> cupti_formulas(const std::string& counter) {
   std::vector<CounterFormula> formulas;
+  if (is_of_links(counter)) {
+    return formulas;
+  }
   std::ranges::copy_if(et_schema::counter_formulas(), std::back_inserter(formulas),
                        [&](const CounterFormula& formula) { return formula.counter == counter; });
   formulas.push_back({counter, {{counter}}});

@@ -67,6 +67,14 @@ std::vector<int> numbers_of(const std::string& list) {
   return numbers;
 }
 
+/// Divides what adds up in the combined() counters of runs by their number.
+Counters mean_of_runs(Counters sums, double runs) {
+  for (auto& [name, value] : sums) {
+    value /= et_schema::counter_fact(name).weight.empty() ? runs : 1;
+  }
+  return sums;
+}
+
 }  // namespace
 
 PerfSystem PerfSystem::of_kernel() {

@@ -34,13 +34,6 @@ std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device)
 
 }  // namespace
 
-et_schema::Counters mean_of_runs(et_schema::Counters sums, double runs) {
-  for (auto& [name, value] : sums) {
-    value /= et_schema::counter_fact(name).weight.empty() ? runs : 1;
-  }
-  return sums;
-}
-
 std::vector<OpenedSource> open_counter_sources(c10::Device device) {
   std::vector<OpenedSource> sources;
   auto perf = std::make_unique<PerfSource>();
@@ -48,15 +41,15 @@ std::vector<OpenedSource> open_counter_sources(c10::Device device) {
   sources.push_back({"perf", std::move(perf), std::move(lacks)});
   const std::string no_gpu = "no GPU: the replay runs on " + device.str();
   if (!device.is_cuda()) {
-    sources.push_back({"gpm", nullptr, no_gpu});
     sources.push_back({"cupti", nullptr, no_gpu});
+    sources.push_back({"gpm", nullptr, no_gpu});
     return sources;
   }
+  sources.push_back(open_source("cupti", [device] { return cupti_source(device); }));
   sources.push_back(open_source("gpm", [device] {
     return std::make_unique<GpmSource>(nvml_library(), device_pci_bus_id(device),
                                        device_uuid(device));
   }));
-  sources.push_back(open_source("cupti", [device] { return cupti_source(device); }));
   return sources;
 }
 

@@ -22,6 +22,7 @@
 #include "replayer/bind/bind.h"
 #include "replayer/bind/decisions.h"
 #include "replayer/bind/externals.h"
+#include "replayer/counters/source.h"
 #include "replayer/device/device.h"
 #include "replayer/device/kernel_settings.h"
 #include "replayer/device/placement.h"
@@ -140,6 +141,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (device.is_cuda()) {
     refuse_shared_gpu(backend, options.device, device);
   }
+  std::vector<OpenedSource> sources;
+  if (!options.counters.empty() || options.operator_times) {
+    sources = open_counter_sources(device);
+  }
+  const std::vector<std::string> counters = chosen_counters(options.counters, sources);
   run.device = device_text(device);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   at::set_num_threads(run.threads);
@@ -227,8 +233,10 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     run.checksums =
         take_checksums(program, first.program, machine, externals, device, options.seed);
   }
-  Measurement measurement(program, first.program, machine, externals, backend,
-                          measure_options(program, options, device));
+  MeasureOptions measure = measure_options(program, options, device);
+  measure.asked.counters = counters;
+  measure.counter_sources = sources;
+  Measurement measurement(program, first.program, machine, externals, backend, measure);
   measurement.run(run.report);
   et_schema::add_recorded_counters(program, run.report.operators);
   if (!options.trace.empty()) {

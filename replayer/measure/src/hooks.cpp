@@ -160,28 +160,6 @@ LoopOverhead ProfileHook::overhead() const {
   return loop_overhead(around_.empty() ? 0 : sum / static_cast<double>(around_.size()), clock);
 }
 
-CountHook::CountHook(const BoundProgram& bound, CounterSource& source)
-    : first_(bound.steps.data()), source_(source), sums_(bound.steps.size()) {
-  static_cast<void>(source.prepare(source.call_names(), sums_.size()));
-}
-
-void CountHook::end_pass() {
-  source_.end_pass();
-  ++passes_;
-  std::vector<et_schema::Counters> counted = source_.take();
-  for (std::size_t i = 0; i < sums_.size(); ++i) {
-    sums_[i] = et_schema::combined({{std::move(sums_[i]), std::move(counted[i])}});
-  }
-}
-
-std::vector<et_schema::Counters> CountHook::means() const {
-  std::vector<et_schema::Counters> means = sums_;
-  for (et_schema::Counters& counts : means) {
-    counts = mean_of_runs(std::move(counts), static_cast<double>(passes_));
-  }
-  return means;
-}
-
 void ScanHook::called(const Step& step, const torch::jit::Stack& stack) {
   if (step.kind != StepKind::kCall && step.kind != StepKind::kSubstitute) {
     return;

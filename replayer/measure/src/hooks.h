@@ -12,7 +12,6 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
-#include "replayer/counters/source.h"
 #include "replayer/run/pace.h"
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
@@ -162,28 +161,6 @@ class ProfileHook {
   std::vector<std::vector<double>> bare_copies_;  ///< by step, the bare loop's, in ns
   std::vector<torch::jit::Stack> ready_;          ///< by step: the stack of a bare loop
   torch::jit::Stack stack_;
-};
-
-/// Counts each call's work in separate passes, since reading the counters takes a microsecond.
-class CountHook {
- public:
-  /// Both arguments must outlive this object.
-  CountHook(const BoundProgram& bound, CounterSource& source);
-
-  void built(const Step& step) { source_.begin_range(static_cast<std::size_t>(&step - first_)); }
-  void called(const Step&, const torch::jit::Stack&) { source_.end_range(); }
-  void stored(const Step&) {}
-  void dropped(const Step&) {}
-  void begin_pass() { source_.begin_pass(); }
-  void end_pass();
-  /// Returns by step the counters of a call: means over the passes.
-  [[nodiscard]] std::vector<et_schema::Counters> means() const;
-
- private:
-  const Step* first_;
-  CounterSource& source_;
-  std::vector<et_schema::Counters> sums_;
-  std::size_t passes_ = 0;
 };
 
 /// Searches for NaN, Inf and subnormals in the floating results of operators that write their

@@ -56,8 +56,7 @@ std::vector<MeasuredCall> instruction_times(const et_schema::Program& program,
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const Step& step = bound.steps[i];
     const bool communicates = step.kind == StepKind::kStart;
-    if (step.source == nullptr ||
-        !(communicates || step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute)) {
+    if (step.source == nullptr || !step.does_work()) {
       continue;
     }
     const auto host =

@@ -268,6 +268,14 @@ void Measurement::measure_iterations(RankReport& report) {
   report.memory.external_bytes = externals_.touched_bytes();
 }
 
+void Measurement::begin_row() {
+  externals_.restore();
+  since_restore_ = 0;
+  synchronize(options_.device);
+  job_.note_progress();
+  job_.barrier();
+}
+
 /// Runs consecutive iterations from the externals' initial content, without scans or barriers.
 /// Returns the number of restores.
 std::size_t Measurement::run_in_a_row(std::size_t iterations) {
@@ -310,12 +318,6 @@ void Measurement::watch_gpu(GpuObservation& gpu, const std::vector<double>& samp
     return;
   }
   constexpr std::size_t kShorter = 10;
-  const auto begin_row = [this] {
-    externals_.restore();
-    since_restore_ = 0;
-    synchronize(options_.device);
-    job_.barrier();
-  };
   const std::size_t one_by_one =
       most_of_ranks(window_iterations(et_schema::median(samples_ms).value_or(0)));
   const std::size_t rehearsed = std::max<std::size_t>(1, one_by_one / kShorter);

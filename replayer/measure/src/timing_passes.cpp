@@ -27,8 +27,6 @@ using et_schema::RankReport;
 constexpr std::size_t kBarePasses = 3;
 /// Passes in which communications overlap with operators.
 constexpr int kOverlapPasses = 3;
-/// Passes that count calls, whose work hardly varies.
-constexpr int kCountPasses = 3;
 
 }  // namespace
 
@@ -69,9 +67,9 @@ std::size_t Measurement::profile(RankReport& report) {
   if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
     device_ms = time_on_device(report);
   }
+  const std::vector<et_schema::Counters> counters = count(report);
   if (options_.asked.operator_times) {
-    instruction_times_ =
-        instruction_times(program_, bound_, {hook.calls(), device_ms, count_calls()});
+    instruction_times_ = instruction_times(program_, bound_, {hook.calls(), device_ms, counters});
   }
   if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
@@ -126,26 +124,6 @@ std::string Measurement::profiled_step(int rank) {
     return {};
   }
   return profiler.end(hook, rank, job_.world_size(), options_.asked.trace);
-}
-
-/// Returns nothing for devices, which the host's counters do not cover, or after a signal.
-std::vector<et_schema::Counters> Measurement::count_calls() {
-  if (!options_.device.is_cpu() || stop_->is_interrupted()) {
-    return {};
-  }
-  CountHook hook(bound_, *counting_);
-  try {
-    for (int pass = 0; pass < kCountPasses; ++pass) {
-      advance();
-      hook.begin_pass();
-      guarded([&] { machine_.run(bound_, hook); });
-      hook.end_pass();
-    }
-  } catch (const Interrupted&) {
-    stop_->interrupt();
-    return {};
-  }
-  return hook.means();
 }
 
 void Measurement::run_passes(ProfileHook& hook, RankReport& report,

@@ -73,6 +73,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (!options.allowed_operators.empty()) {
     settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));
   }
+  if (!options.counters.empty()) {
+    settings["counters"] = fmt::format("{}", fmt::join(options.counters, ","));
+  }
   if (options.slow) {
     settings["slow"] = fmt::format("{}:{}", options.slow->op_class, options.slow->percent);
   }
@@ -80,8 +83,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
 }
 
 const char* to_string(Phase phase) {
-  return et_schema::EnumNames<Phase::kTimingPasses>("making tensors", "trial", "looking at values",
-                                                    "warm-up", "iterations", "timing passes")[phase]
+  return et_schema::EnumNames<Phase::kCounterPasses>("making tensors", "trial", "looking at values",
+                                                     "warm-up", "iterations", "timing passes",
+                                                     "counters")[phase]
       .data();
 }
 

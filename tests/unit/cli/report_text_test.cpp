@@ -150,6 +150,41 @@ TEST(ReportText, SaysAboveAllFiguresThatThereIsNan) {
   EXPECT_EQ(report_to_text(report).find("hold NaN"), std::string::npos);
 }
 
+TEST(ReportText, ShowsCountersWhereTheyWereCounted) {
+  et_schema::Report report = et_schema::sample_report(1);
+  report.total.counters = {{"sm_active", 0.84}, {"dram_bytes", 3e9}, {"a__b/c.sum", 123456.75}};
+  report.total.counter_spreads = {{"dram_bytes", 3e7}};
+  report.total.counter_sources = {{"cupti", et_schema::kCounted}};
+  report.total.operators = {{"aten::mm", "matmul", 12, 6.25}, {"aten::relu", "elementwise", 2, 1}};
+  report.total.operators[0].counters = {{"device_ns", 300}, {"dram_bytes", 768}, {"ipc", 1.5}};
+  report.total.operators[1].counters = {{"device_ns", 100}, {"dram_bytes", 256}};
+  const std::string text = report_to_text(report);
+  for (const char* const line :
+       {"   84.0 %  share of SMs at work\n", "  2.8 GiB  bytes of device memory (spread 1.0 %)\n",
+        "  123,457  a__b/c.sum\n", "  counters of cupti: counted\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  EXPECT_NE(text.find("\nCounters by class of operator, an iteration\n"
+                      "    ipc  dram_bytes   share  class\n"
+                      "      –       256 B  25.0 %  elementwise\n"
+                      "  1.500       768 B  75.0 %  matmul\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("device_ns"), std::string::npos);
+  EXPECT_NE(to_html(report_page(report)).find("device_ns"), std::string::npos);
+}
+
+TEST(ReportText, SaysWhichCountersWereAskedForInVain) {
+  et_schema::Environment environment = et_schema::sample_report(1).environment;
+  environment.settings["counters"] = "default,minor_faults,sm_active,dram_bytes";
+  const std::string text =
+      report_to_text(et_schema::merge({et_schema::sample_rank_report(0)}, {}, environment));
+  EXPECT_NE(text.find("  WARNING: not counted: sm_active, dram_bytes; perf: this machine has no "
+                      "hardware counters (ENOENT)\n"),
+            std::string::npos)
+      << text;
+}
+
 using Json = nlohmann::ordered_json;
 
 /// Each number and text of a report gets one of its own, by which it is found again.
@@ -315,7 +350,8 @@ TEST(ReportFields, EachRowIsInTheTextAndTheCsv) {
     // A count has a comma, bytes are shown in KiB: there the line is enough.
     const std::string counted = figures[i].substr(0, 2) + "," + figures[i].substr(2);
     EXPECT_TRUE(text.find(figures[i]) != std::string::npos ||
-                text.find(counted) != std::string::npos || part == "memory")
+                text.find(counted) != std::string::npos || part == "memory" ||
+                key.ends_with("_bytes"))
         << key;
     EXPECT_NE(text.find(line), std::string::npos) << line;
     EXPECT_NE(csv.find("all," + part + ",,," + key + "," + figures[i]), std::string::npos) << key;

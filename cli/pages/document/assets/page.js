@@ -63,7 +63,7 @@ const understudy = (() => {
     ratio: (value) => fixed(value, Math.abs(value) < 10 ? 3 : Math.abs(value) < 100 ? 1 : 0),
     share: (value) => fixed(value * 100, 1) + " %",
     percent: (value) => fixed(Math.floor(value * 10000 + 1e-9) / 100, 2) + " %",
-    count: (value) => (Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+$)/g, ",") : figure(value)),
+    count: (value) => (Number.isInteger(value) || value >= 1000 ? fixed(value, 0).replace(/\B(?=(\d{3})+$)/g, ",") : figure(value)),
     bytes,
   };
 

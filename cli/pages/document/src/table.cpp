@@ -14,6 +14,7 @@ constexpr const char* kUnknown = "–";
 std::string number_text(double value, CellKind kind) {
   // A number this large is an artefact of its formula; its digits mean nothing.
   constexpr double kHuge = 1e15;
+  constexpr double kLarge = 1e3;  // from here on figures have no digits after the point
   if (std::abs(value) >= kHuge) {
     return fmt::format("{:.3e}", value);
   }
@@ -33,8 +34,8 @@ std::string number_text(double value, CellKind kind) {
       return value >= 0 ? et_schema::with_bytes(static_cast<std::uint64_t>(value))
                         : et_schema::figure_text(value);
     case CellKind::kCount:
-      return value >= 0 && value == std::floor(value)
-                 ? et_schema::with_commas(static_cast<std::uint64_t>(value))
+      return value >= kLarge || (value >= 0 && value == std::floor(value))
+                 ? et_schema::with_commas(static_cast<std::uint64_t>(std::nearbyint(value)))
                  : et_schema::figure_text(value);
     default:
       return et_schema::figure_text(value);

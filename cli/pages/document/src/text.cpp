@@ -111,6 +111,7 @@ std::string shortened(std::string text, std::size_t most) {
 std::string text_of(const Table& table) {
   std::vector<std::size_t> order(table.columns.size());
   std::iota(order.begin(), order.end(), 0);
+  std::erase_if(order, [&table](std::size_t i) { return table.columns[i].most_in_text == 0; });
   std::stable_partition(order.begin(), order.end(),
                         [&table](std::size_t i) { return is_number(table.columns[i].kind); });
   std::vector<std::vector<std::string>> rows(1);

@@ -48,6 +48,13 @@ void add_rows(Facts& facts, const Json& json, const std::string& part, const Row
   }
 }
 
+/// Returns the counters of an iteration, and the states of their sources.
+[[nodiscard]] Facts iteration_counters(const ReportData& data);
+/// Returns a column for each counter of operators. A text shows only the most telling ones.
+[[nodiscard]] std::vector<Column> operator_counters(const ReportData& data);
+/// Returns the operators' counters by class. Without counters it has no rows.
+[[nodiscard]] Table class_counters(const ReportData& data);
+
 /// Returns the warnings about one of the report's figures.
 [[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
 

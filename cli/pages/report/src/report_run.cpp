@@ -210,14 +210,7 @@ Section pace_section(const ReportData& data) {
 
 Section system_section(const ReportData& data) {
   const RunFigures& total = data.report.total;
-  Facts facts;
-  for (const std::string& name : et_schema::counter_names({{total.counters}})) {
-    facts.push_back(fact_at(data.json, "/counters/" + name,
-                            std::string(et_schema::counter_fact(name).text), CellKind::kFigure));
-  }
-  for (const auto& [source, state] : total.counter_sources) {
-    facts.push_back({"counters of " + source, state});
-  }
+  Facts facts = iteration_counters(data);
   if (!total.counters.empty()) {
     facts.push_back(fact_at(data.json, "/measurement/foreign_cpus", "CPUs used by others meanwhile",
                             CellKind::kFigure));
@@ -225,7 +218,7 @@ Section system_section(const ReportData& data) {
   if (total.host_overhead_ns_per_operator || total.host_overhead_resolution_ns) {
     add_rows(facts, data.json, "", et_schema::kOverheadFigures, CellKind::kFigure);
   }
-  return {"system", "System, an iteration", {facts}};
+  return {"system", "System, an iteration", {facts, warnings_of(data.report, "counters")}};
 }
 
 Section environment_section(const ReportData& data) {

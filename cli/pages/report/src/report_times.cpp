@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -130,7 +131,8 @@ Section classes_section(const ReportData& data) {
                           cell_of(Figure(row.ms / all_ms)), cell_of(row.recorded_ms),
                           ratio_of(row.here_ms, row.recorded_ms)});
   }
-  return {"classes", "Time by class", {class_bars(classes, has_recorded), table}};
+  return {
+      "classes", "Time by class", {class_bars(classes, has_recorded), table, class_counters(data)}};
 }
 
 Section operators_section(const ReportData& data) {
@@ -152,6 +154,7 @@ Section operators_section(const ReportData& data) {
           operators, [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); })) {
     columns.push_back(figures("recorded device ms", "recorded_device_ms"));
   }
+  std::ranges::move(operator_counters(data), std::back_inserter(columns));
   Table table = table_at(data.json, "/operators", "Operators, ms " + of_iteration(data.report),
                          std::move(columns), kShownInText);
   for (std::size_t i = 0; i < operators.size(); ++i) {

@@ -16,6 +16,8 @@ TEST(CellText, IsReadByItsKind) {
   EXPECT_EQ(cell_text(0.99999, CellKind::kPercent), "99.99 %");
   EXPECT_EQ(cell_text(std::uint64_t{1234567}, CellKind::kCount), "1,234,567");
   EXPECT_EQ(cell_text(1234.0, CellKind::kCount), "1,234");
+  EXPECT_EQ(cell_text(1234.75, CellKind::kCount), "1,235");
+  EXPECT_EQ(cell_text(12.75, CellKind::kCount), "12.75");
   EXPECT_EQ(cell_text(std::uint64_t{1536}, CellKind::kBytes), "1.5 KiB");
   EXPECT_EQ(cell_text(std::string("aten::mm"), CellKind::kText), "aten::mm");
   EXPECT_EQ(cell_text(1e20, CellKind::kRatio), "1.000e+20");

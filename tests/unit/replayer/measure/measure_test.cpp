@@ -100,21 +100,6 @@ TEST(PassBudget, IsWhatAPersonWaitsFor) {
             (PassBudget{7, std::numeric_limits<double>::infinity()}));
 }
 
-TEST_F(MeasureTest, TimesOfInstructionsCarryWhatTheMachineCounts) {
-  options_.asked.operator_times = true;
-  multiply(1);
-  et_schema::RankReport report;
-  Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
-                          options_);
-  measurement.run(report);
-  const std::vector<et_schema::MeasuredCall> rows = measurement.take_instruction_times();
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_TRUE(rows[0].counters.contains("minor_faults"));
-  for (const char* name : {"instructions", "cycles", "cache_misses"}) {
-    EXPECT_EQ(rows[0].counters.contains(name), report.counters.contains("instructions")) << name;
-  }
-}
-
 TEST_F(MeasureTest, ASignalEndsTheIterationsAndKeepsThoseThatWereMade) {
   multiply(1);
   stop_at(Phase::kIterations, 5);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <barrier>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
@@ -15,28 +14,13 @@
 #include <vector>
 
 #include "host_load.h"
+#include "meeting.h"
 #include "replayer/backends/interface/job.h"
 
 namespace understudy::replayer {
 namespace {
 
-/// Lets threads play ranks: their texts meet at a barrier.
-class Meeting {
- public:
-  explicit Meeting(int ranks) : texts_(static_cast<std::size_t>(ranks)), barrier_(ranks) {}
-  std::vector<std::string> exchange(int rank, const std::string& text) {
-    texts_[static_cast<std::size_t>(rank)] = text;
-    barrier_.arrive_and_wait();
-    std::vector<std::string> all = texts_;
-    barrier_.arrive_and_wait();
-    return all;
-  }
-  [[nodiscard]] int ranks() const { return static_cast<int>(texts_.size()); }
-
- private:
-  std::vector<std::string> texts_;
-  std::barrier<> barrier_;
-};
+using testing::Meeting;
 
 class RankJob : public backends::Job {
  public:
