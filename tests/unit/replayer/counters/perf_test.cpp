@@ -37,8 +37,8 @@ class PerfTest : public ::testing::Test {
   };
 
   void SetUp() override {
-    devices_ = std::filesystem::path(testing::TempDir()) /
-               testing::UnitTest::GetInstance()->current_test_info()->name();
+    devices_ = std::filesystem::path(::testing::TempDir()) /
+               ::testing::UnitTest::GetInstance()->current_test_info()->name();
     std::filesystem::remove_all(devices_);
   }
 
@@ -204,7 +204,7 @@ TEST_F(PerfTest, BytesOfMemoryAreThoseOfAllControllers) {
     std::uint64_t factor = 1;
     for (const auto& [file, event] : events_) {
       counts_[event].value += lines * factor;  // 1, 2, 4, …
-      factor *= event.find('@') == std::string::npos ? 1 : 2;
+      factor *= event.find('@') == std::string::npos ? 1U : 2U;
     }
   };
   const Names names = {"host_dram_bytes"};
