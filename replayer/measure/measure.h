@@ -38,8 +38,10 @@ class StreamHook;
 struct MeasureOptions {
   ReplayOptions asked;
   c10::Device device{c10::kCPU};
-  std::optional<std::uint64_t> page_faults;      ///< per iteration; unset: not controlled
-  std::span<OpenedSource> counter_sources = {};  ///< must outlive the measurement
+  std::optional<std::uint64_t> page_faults;  ///< per iteration; unset: not controlled
+  /// Opens the sources of counters, which must outlive the measurement. Called after all that is
+  /// timed, since an open one may slow the device's calls.
+  std::function<std::span<OpenedSource>()> open_sources = {};
 };
 
 /// Measures iterations of a program after its trial: samples, value health, memory, time by

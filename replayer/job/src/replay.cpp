@@ -141,11 +141,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (device.is_cuda()) {
     refuse_shared_gpu(backend, options.device, device);
   }
-  std::vector<OpenedSource> sources;
-  if (!options.counters.empty() || options.operator_times) {
-    sources = open_counter_sources(device);
-  }
-  const std::vector<std::string> counters = chosen_counters(options.counters, sources);
+  const std::vector<std::string> counters =
+      options.counters.empty() ? options.counters
+                               : chosen_counters(options.counters, open_counter_sources(device));
   run.device = device_text(device);
   run.threads = options.threads > 0 ? options.threads : share_of_cores(backend);
   at::set_num_threads(run.threads);
@@ -235,9 +233,14 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   MeasureOptions measure = measure_options(program, options, device);
   measure.asked.counters = counters;
-  measure.counter_sources = sources;
+  std::vector<OpenedSource> sources;
+  measure.open_sources = [&] {
+    sources = open_counter_sources(device);
+    return std::span(sources);
+  };
   Measurement measurement(program, first.program, machine, externals, backend, measure);
   measurement.run(run.report);
+  sources.clear();  // CUPTI's would be in the way of a profile
   et_schema::add_recorded_counters(program, run.report.operators);
   if (!options.trace.empty()) {
     run.trace = measurement.profiled_step(run.report.rank);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,11 +72,13 @@ std::vector<Counters> Measurement::count(et_schema::RankReport& report) {
   }
   std::vector<Counters> calls(bound_.steps.size());
   try {
-    const std::size_t sources = most_of_ranks(options_.counter_sources.size());
-    for (std::size_t i = 0; i < sources; ++i) {
+    const std::span<OpenedSource> sources =
+        options_.open_sources ? options_.open_sources() : std::span<OpenedSource>();
+    const std::size_t most = most_of_ranks(sources.size());
+    for (std::size_t i = 0; i < most; ++i) {
       OpenedSource none;
-      const bool is_here = i < options_.counter_sources.size();
-      OpenedSource& opened = is_here ? options_.counter_sources[i] : none;
+      const bool is_here = i < sources.size();
+      OpenedSource& opened = is_here ? sources[i] : none;
       const bool of_iteration = count_iteration(opened, report);
       const bool has_counted = count_calls(opened, of_calls, calls) || of_iteration;
       if (!opened.why_not.empty()) {

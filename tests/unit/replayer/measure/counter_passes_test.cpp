@@ -117,7 +117,7 @@ class CounterPassesTest : public ReplayerTest {
     builder_.add_op(kScaleInPlace, {ref(y), ref(one)}, {ref(y)});
     builder_.add_op(kIncreaseInPlace, {ref(x_), ref(one), number(1)}, {ref(x_)});
     try_out();
-    options_.counter_sources = sources_;
+    options_.open_sources = [this] { return std::span(sources_); };
     et_schema::RankReport report;
     report.rank = backend_->rank();
     Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
