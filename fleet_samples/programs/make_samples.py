@@ -2,10 +2,7 @@
 """Capture the samples of fleet_samples again and write their manifests.
 
     make_samples.py [NAME...]          capture (all, or those named) and describe them
-    make_samples.py --describe         write the manifests again from the files that are there
     make_samples.py --list             names and descriptions
-
-Samples that come from elsewhere are described, never captured.
 """
 
 import argparse
@@ -26,7 +23,6 @@ OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
 PYTHON = str(OWN_PYTHON) if OWN_PYTHON.exists() else sys.executable
 CAPTURE = "scripts/capture -o fleet_samples/{name} --warmup 5 --timed 40 --threads 1 --stop"
 OWN_LICENCE = "Apache-2.0"
-PARAM = "https://github.com/facebookresearch/param/tree/main/et_replay/tests/inputs"
 
 OWN = {
     "mlp": "Perceptron with three hidden layers of 2048, batch 128, SGD with momentum",
@@ -45,34 +41,6 @@ OWN = {
 }
 SEVERAL_RANKS = {"gpt_ddp": (2, "nccl-form"), "gpt_ddp_gloo": (2, "gloo")}
 PROGRAM = {"gpt_ddp_gloo": "gpt_ddp"}
-
-TABLE_BEGIN, TABLE_END = "<!-- table: made by make_samples.py -->", "<!-- end of table -->"
-TABLE_HEAD = """\
-| sample | what it is | ranks | schema | nodes | operators | collectives | step, ms | licence |
-|---|---|---|---|---|---|---|---|---|"""
-
-THIRD_PARTY = {
-    "dlrm_8gpu": {
-        "description": "One step of a torchrec DLRM on 8 GPUs (V100), with the Kineto profile of "
-                       "the same run",
-        "origin": "facebookresearch/param, et_replay/tests/inputs, 2023-09-07",
-        "ets": ["dlrm_pytorch_et.tar.gz"],
-        "captured_on": "8 x Tesla V100-SXM2-32GB",
-    },
-    "resnet_ddp": {
-        "description": "Three steps of ResNet-50 with DistributedDataParallel on 1 GPU, once in "
-                       "schema 1.0.3 and once in 1.1.1",
-        "origin": "facebookresearch/param, et_replay/tests/inputs, 2024-04-17 and 2024-08-07",
-        "ets": ["resnet_1gpu_et_1.0.3.json.gz", "resnet_1gpu_et_1.1.1.json.tar.gz"],
-        "captured_on": None,
-    },
-    "linear": {
-        "description": "One training iteration of 20 x (Linear + ReLU) and a head, SGD over lists",
-        "origin": "facebookresearch/param, et_replay/tests/inputs/linear_et.json.gz",
-        "ets": ["linear_et.json.gz"],
-        "captured_on": "NVIDIA GeForce RTX 2080 Ti",
-    },
-}
 
 
 def command_for(name):
@@ -141,32 +109,8 @@ def describe_own(name):
     }
 
 
-def describe_third_party(name):
-    folder = SAMPLES / name
-    facts = THIRD_PARTY[name]
-    counts = []
-    for et in facts["ets"]:
-        counts += trace_counts.count_archive(folder / et)
-    schemas = sorted({count["schema"] for count in counts})
-    return {
-        "name": name,
-        "description": facts["description"],
-        "origin": facts["origin"],
-        "source_url_or_script": PARAM,
-        "how_to_capture": None,
-        "licence": "MIT",
-        "schema": schemas[0] if len(schemas) == 1 else schemas,
-        "world_size": max(count["rank"] for count in counts) + 1,
-        "torch_version": None,
-        "captured_on": facts["captured_on"],
-        "files": describe_files(folder),
-        "counts": counts,
-        "ground_truth": None,
-    }
-
-
 def describe(name):
-    manifest = describe_third_party(name) if name in THIRD_PARTY else describe_own(name)
+    manifest = describe_own(name)
     path = SAMPLES / name / "manifest.json"
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
@@ -177,55 +121,21 @@ def describe(name):
               f"operators, {collectives} collectives")
 
 
-def write_table():
-    """Puts a line for each sample into the README, from the manifests."""
-    rows = []
-    for path in sorted(SAMPLES.glob("*/manifest.json")):
-        manifest = json.loads(path.read_text())
-        counts = manifest["counts"]
-        collectives = sorted({sum(count["collectives"].values()) for count in counts})
-        truth = manifest["ground_truth"]
-        schemas = manifest["schema"]
-        cells = [
-            f"[{manifest['name']}]({manifest['name']})",
-            manifest["description"],
-            str(manifest["world_size"]),
-            schemas if isinstance(schemas, str) else ", ".join(schemas),
-            ", ".join(f"{n:,}" for n in sorted({count["nodes"] for count in counts})),
-            ", ".join(f"{n:,}" for n in sorted({count["operators"] for count in counts})),
-            ", ".join(str(n) for n in collectives),
-            f"{truth[0]['median_ms']:.1f} ({truth[0]['p10_ms']:.1f} to {truth[0]['p90_ms']:.1f})"
-            if truth else "",
-            manifest["licence"],
-        ]
-        rows.append("| " + " | ".join(cells) + " |")
-    readme = SAMPLES / "README.md"
-    head, rest = readme.read_text(encoding="utf-8").split(TABLE_BEGIN)
-    tail = rest.split(TABLE_END)[1]
-    table = "\n".join([TABLE_HEAD, *rows])
-    readme.write_text(f"{head}{TABLE_BEGIN}\n{table}\n{TABLE_END}{tail}", encoding="utf-8")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--describe", action="store_true")
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    every = {**OWN, **{name: facts["description"] for name, facts in THIRD_PARTY.items()}}
-    unknown = set(arguments.names) - set(every)
+    unknown = set(arguments.names) - set(OWN)
     if unknown:
         parser.error(f"no such sample: {', '.join(sorted(unknown))}; --list shows them")
-    for name in arguments.names or every:
+    for name in arguments.names or OWN:
         if arguments.list:
-            print(f"{name:18} {every[name]}")
+            print(f"{name:18} {OWN[name]}")
             continue
-        if name in OWN and not arguments.describe:
-            run_capture(name)
+        run_capture(name)
         describe(name)
-    if not arguments.list:
-        write_table()
 
 
 if __name__ == "__main__":

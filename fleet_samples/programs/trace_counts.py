@@ -1,10 +1,8 @@
-"""Counts nodes, operators and collectives of an execution trace of any schema."""
+"""Counts nodes, operators and collectives of an execution trace of schema 1.1.1."""
 
 import collections
 import gzip
 import json
-import re
-import tarfile
 
 # What c10d calls a collective, in the vocabulary of record_param_comms: for traces without it.
 C10D_NAMES = {
@@ -20,13 +18,11 @@ C10D_NAMES = {
 
 
 def _attributes(node):
-    if "attrs" in node:
-        return {attribute["name"]: attribute["value"] for attribute in node["attrs"]}
-    return node  # up to schema 1.0.1 the attributes stand in the node itself
+    return {attribute["name"]: attribute["value"] for attribute in node["attrs"]}
 
 
 def _inputs(node):
-    return node["inputs"]["values"] if isinstance(node["inputs"], dict) else node["inputs"]
+    return node["inputs"]["values"]
 
 
 def _c10d_collective(node):
@@ -63,18 +59,3 @@ def count(trace):
 def count_file(path):
     with gzip.open(path) as stream:
         return count(json.load(stream))
-
-
-def count_archive(path):
-    """One entry per trace in a .json.gz, or in a .tar.gz whose file names end in the rank."""
-    if not path.name.endswith(".tar.gz"):
-        return [{"file": path.name, "rank": 0, **count_file(path)}]
-    counts = []
-    with tarfile.open(path) as archive:
-        for member in archive.getmembers():
-            if not member.isfile():
-                continue
-            ending = re.search(r"_(\d+)\.json$", member.name)
-            counts.append({"file": member.name, "rank": int(ending[1]) if ending else 0,
-                           **count(json.load(archive.extractfile(member)))})
-    return sorted(counts, key=lambda entry: entry["rank"])
