@@ -9,22 +9,8 @@ constexpr const char* kExamples =
     "  shard tables.json --ranks 8                          with published figures of a V100\n"
     "  shard tables.json --ranks 8 --platform here.platform.json -o plan.json\n"
     "  shard tables.json --ranks 16 --memory 32 --batch 4096   32 GiB and 4,096 samples a rank\n"
-    "  shard tables.json --ranks 8 --cut-any                   large tables in parts, for balance\n"
-    "  shard --draw --ranks 4 --heavy --seed 3 -o tables.json  tables to try it on\n";
-
-void refuse_misfits(const ShardArguments& arguments) {
-  constexpr const char* kHint = "shard --help shows examples";
-  refuse_if(arguments.draw && !arguments.tables.empty(), "shard either draws tables or places them",
-            "--draw", "no TABLES beside it", "both", kHint);
-  refuse_if(!arguments.draw && arguments.tables.empty(), "no tables to place", "TABLES",
-            "a file of tables, or --draw", "neither", kHint);
-  refuse_if(arguments.draw && arguments.output.empty(), "--draw needs a file to write to",
-            "--output", "the file to write", "none", kHint);
-  refuse_if(arguments.heavy && !arguments.draw, "--heavy needs --draw", "--heavy",
-            "--draw beside it", "none", kHint);
-  refuse_if(arguments.nodes > arguments.ranks, "more nodes than ranks", "--nodes",
-            "at most as many as --ranks", "more", kHint);
-}
+    "  shard tables.json --ranks 8 --cut-any                   large tables in parts, for "
+    "balance\n";
 
 }  // namespace
 
@@ -37,7 +23,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
                     .examples = kExamples,
                     .success = "a plan was found",
                     .failure = "the result could not be written"});
-  line.add("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")");
+  line.add("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")").required();
   line.add_number("--ranks N", arguments.ranks, 1, kMostRanks, "Ranks that hold the tables")
       .required();
   line.add_number("--nodes N", arguments.nodes, 1, kMostRanks, "Nodes that the ranks are on");
@@ -51,16 +37,14 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
   line.begin(FlagGroup::kRuns);
   line.add_flag("--cut-any", arguments.cuts_any,
                 "Also shard tables column-wise that fit, where they hold up the slowest rank");
-  line.add_flag("--draw", arguments.draw, "Generate a random table file (--output)");
-  line.add_flag("--heavy", arguments.heavy,
-                "With --draw: tables with a pooling factor (lookups per sample) of 20 or more");
-  line.add("--seed N", arguments.seed, "Seed of the random heuristic and of --draw (default: 0)");
+  line.add("--seed N", arguments.seed, "Seed of the random heuristic (default: 0)");
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the plan to this file, as JSON");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the plan is still printed");
   line.parse(argc, argv);
-  refuse_misfits(arguments);
+  refuse_if(arguments.nodes > arguments.ranks, "more nodes than ranks", "--nodes",
+            "at most as many as --ranks", "more", "shard --help shows examples");
   return arguments;
 }
 

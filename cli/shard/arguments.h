@@ -10,16 +10,14 @@ namespace understudy::cli {
 
 /// Arguments of `shard`.
 struct ShardArguments {
-  std::string tables;    ///< file of the tables; empty if tables are drawn
+  std::string tables;    ///< file of the tables
   std::string platform;  ///< empty: published figures
   int ranks = 0;
   int nodes = 1;
   std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's
   std::optional<double> memory_gib;   ///< memory of a rank
-  std::uint64_t seed = 0;             ///< seeds the random heuristic and drawn tables
+  std::uint64_t seed = 0;             ///< seeds the random heuristic
   bool cuts_any = false;
-  bool draw = false;
-  bool heavy = false;
   std::string output;
   Format format = Format::kText;
   bool quiet = false;

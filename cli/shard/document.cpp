@@ -193,11 +193,6 @@ std::vector<std::string> caveats_of(const Plan& plan) {
 
 }  // namespace
 
-std::string drawn_text(const predictor::ShardTask& task, const std::string& path) {
-  return fmt::format("{}: {} tables, {}\n", path, et_schema::with_commas(task.tables.size()),
-                     et_schema::with_bytes(static_cast<std::uint64_t>(bytes_of(task))));
-}
-
 pages::Page sharding_page(const Sharding& sharding) {
   const Json document = document_of(sharding);
   pages::Page page;

@@ -19,8 +19,6 @@ struct Sharding {
   std::vector<predictor::Plan> plans;  ///< the search's plan first, then the heuristics'
 };
 
-/// Returns "tables.json: 47 tables, 52.5 GiB" for drawn tables.
-[[nodiscard]] std::string drawn_text(const predictor::ShardTask& task, const std::string& path);
 /// Shows the plans by time, the ranks of the chosen plan, and the tables that were cut. Its data:
 /// docs/formats.md, "Sharding plan".
 [[nodiscard]] pages::Page sharding_page(const Sharding& sharding);

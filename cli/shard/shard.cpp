@@ -16,20 +16,6 @@
 namespace understudy::cli {
 namespace {
 
-int draw(const ShardArguments& arguments) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
-  const predictor::ShardTask task =
-      predictor::draw_task({.ranks = arguments.ranks,
-                            .is_heavy = arguments.heavy,
-                            .seed = arguments.seed,
-                            .memory_bytes = arguments.memory_gib.value_or(0) * kGiB});
-  et_schema::write_file_atomically(arguments.output, predictor::to_json(task));
-  if (!arguments.quiet) {
-    print_output(drawn_text(task, arguments.output));
-  }
-  return kStatusOk;
-}
-
 predictor::ShardTask read_task(const ShardArguments& arguments) {
   predictor::ShardTask task = predictor::parse_tables(
       et_schema::read_file(arguments.tables, et_schema::process_limits()), arguments.tables);
@@ -62,9 +48,6 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
 int shard(const ShardArguments& arguments) {
   if (!arguments.output.empty()) {
     refuse_output(arguments.output, {arguments.tables, arguments.platform}, "--output");
-  }
-  if (arguments.draw) {
-    return draw(arguments);
   }
   Progress progress(arguments.quiet);
   progress.tick();

@@ -1,6 +1,7 @@
 """What studies share: the samples, programs that must succeed, a folder to work in, and how a study ends."""
 import argparse
 import contextlib
+import math
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,14 @@ def call(*command, good=(0,), **options):
     if done.returncode not in good:
         raise Failed(f"{' '.join(map(str, command))}\nended with status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+def drawn_tables(generator, count, is_heavy):
+    """Draws embedding tables as Lin et al. do (arXiv 2404.12674): uniform in ln; heavy ones with 20 to 200 lookups a bag."""
+    def draw(low, high):
+        return math.exp(generator.uniform(math.log(low), math.log(high)))
+    return [{"rows": round(draw(100, 2e7)), "dim": generator.choice([32, 64, 128, 256]),
+             "pooling": round(draw(1, 20) * (10 if is_heavy else 1), 1)} for _ in range(count)]
 
 
 def parser_of(text):

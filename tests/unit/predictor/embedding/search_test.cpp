@@ -37,8 +37,7 @@ double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
 }
 
 ShardTask few_tables(std::uint64_t seed, std::size_t count) {
-  ShardTask task = draw_task({.ranks = 2, .is_heavy = false, .seed = seed});
-  task.tables.resize(count);
+  ShardTask task = drawn_task(count, false, seed);
   task.batch = 32;
   return task;
 }
@@ -60,7 +59,7 @@ TEST_P(Search, IsNearTheBestOfAllPlacements) {
 TEST_P(Search, IsNeverLongerThanAHeuristic) {
   const int ranks = GetParam();
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    const ShardTask task = draw_task({.ranks = ranks, .is_heavy = seed % 2 == 0, .seed = seed});
+    const ShardTask task = drawn_task(static_cast<std::size_t>(13 * ranks), seed % 2 == 0, seed);
     const auto heuristics = heuristic_plans({task, ranks, kAnyMemory, plain_costs()}, seed);
     const Plan plan = search_plan({task, ranks, kAnyMemory, plain_costs()}, heuristics);
     for (const Plan& heuristic : heuristics) {
@@ -74,7 +73,7 @@ TEST_P(Search, IsNeverLongerThanAHeuristic) {
 
 TEST_P(Search, KeepsToTheMemory) {
   const int ranks = GetParam();
-  const ShardTask task = draw_task({.ranks = ranks, .is_heavy = true, .seed = 1});
+  const ShardTask task = drawn_task(static_cast<std::size_t>(13 * ranks), true, 1);
   double sum = 0;
   for (const NamedTable& table : task.tables) {
     sum += table_bytes(table.table);
@@ -90,7 +89,7 @@ TEST_P(Search, KeepsToTheMemory) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Search, testing::Values(1, 2, 3, 4, 8));
 
 TEST(Balance, KnowsTheStepItLeaves) {
-  const ShardTask task = draw_task({.ranks = 4, .is_heavy = true, .seed = 5});
+  const ShardTask task = drawn_task(52, true, 5);
   const ShardCosts costs = plain_costs();
   std::vector<ShardLoad> loads;
   std::vector<int> rank_of;
