@@ -2,7 +2,6 @@
 """Capture the samples of fleet_samples again and write their manifests.
 
     make_samples.py [NAME...]          capture (all, or those named) and describe them
-    make_samples.py --list             names and descriptions
 """
 
 import argparse
@@ -125,15 +124,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(OWN)
     if unknown:
-        parser.error(f"no such sample: {', '.join(sorted(unknown))}; --list shows them")
+        parser.error(f"no such sample: {', '.join(sorted(unknown))}; there are {', '.join(OWN)}")
     for name in arguments.names or OWN:
-        if arguments.list:
-            print(f"{name:18} {OWN[name]}")
-            continue
         run_capture(name)
         describe(name)
 
