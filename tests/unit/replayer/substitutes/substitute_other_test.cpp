@@ -18,9 +18,7 @@ TEST(Substitutes, NoneForAnOperatorThatIsNotInTheTable) {
 }
 
 TEST(Substitutes, NoneForASchemaThatLacksAnArgument) {
-  const std::vector<std::string> names{"self", "p", "generator"};
-  EXPECT_TRUE(find_substitute("aten::_fused_dropout", names, c10::DeviceType::CPU));
-  EXPECT_FALSE(find_substitute("aten::_fused_dropout", std::vector<std::string>{"self"},
+  EXPECT_FALSE(find_substitute("aten::cudnn_grid_sampler", std::vector<std::string>{"self"},
                                c10::DeviceType::CPU));
 }
 
@@ -60,23 +58,7 @@ TEST(Substitutes, StubsAreToldApart) {
   EXPECT_EQ(rung("symm_mem::multimem_all_reduce_", names), Rung::kStubbed);
   EXPECT_EQ(rung("aten::_cudnn_init_dropout_state", {"dropout", "train", "dropout_seed"}),
             Rung::kStubbed);
-  EXPECT_EQ(rung("aten::_cat", {"tensors", "dim"}), Rung::kSubstituted);
-}
-
-TEST(SubstituteOther, FusedDropoutTakesTheProbabilityOfKeeping) {
-  const at::Tensor input = at::rand({100000}) + 1;
-  const Stack result = call_substitute(
-      "aten::_fused_dropout(Tensor self, float p, Generator? generator=None) -> (Tensor, Tensor)",
-      {input, 0.8, c10::IValue()});
-  const at::Tensor mask = result.at(1).toTensor();
-  EXPECT_EQ(mask.scalar_type(), at::kByte);
-  EXPECT_NEAR(mask.to(at::kFloat).mean().item<double>(), 0.8, 0.01);
-  expect_close(result.at(0), input * mask.to(at::kFloat) / 0.8);
-  expect_close(
-      call_substitute("aten::_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor",
-                      {input, mask, 1.25})
-          .at(0),
-      result.at(0).toTensor());
+  EXPECT_EQ(rung("aten::cudnn_grid_sampler", {"self", "grid"}), Rung::kSubstituted);
 }
 
 TEST(SubstituteOther, StatesHaveTheRecordedLayoutAndDrawnBytes) {
@@ -94,61 +76,9 @@ TEST(SubstituteOther, StatesHaveTheRecordedLayoutAndDrawnBytes) {
   EXPECT_NEAR(state.to(at::kFloat).std().item<double>(), 256 / std::sqrt(12.0), 5);
 }
 
-TEST(SubstituteOther, OlderSoftmaxBackwards) {
-  const at::Tensor input = at::randn({3, 5});
-  const at::Tensor grad_output = at::randn({3, 5});
-  const auto check = [&](const std::string& name, const auto& forward) {
-    const std::vector<at::Tensor> expected = autograd_gradients(
-        [&](const std::vector<at::Tensor>& in) { return forward(in[0]); }, {input}, grad_output);
-    expect_close(call_substitute("aten::" + name +
-                                     "(Tensor grad_output, Tensor output, int dim, Tensor self) -> "
-                                     "Tensor",
-                                 {grad_output, forward(input), 1, input})
-                     .at(0),
-                 expected[0]);
-  };
-  check("_softmax_backward_data", [](const at::Tensor& in) { return at::softmax(in, 1); });
-  check("_log_softmax_backward_data", [](const at::Tensor& in) { return at::log_softmax(in, 1); });
-  // Today's form needs no substitute.
-  EXPECT_FALSE(
-      find_substitute("aten::_softmax_backward_data",
-                      std::vector<std::string>{"grad_output", "output", "dim", "input_dtype"},
-                      c10::DeviceType::CPU));
-}
-
-TEST(SubstituteOther, OlderCatAndWhere) {
-  const at::Tensor first = at::randn({2, 3});
-  const at::Tensor second = at::randn({2, 3});
-  expect_close(call_substitute("aten::_cat(Tensor[] tensors, int dim=0) -> Tensor",
-                               {c10::List<at::Tensor>({first, second}), 1})
-                   .at(0),
-               at::cat({first, second}, 1));
-  const at::Tensor condition = first > 0;
-  expect_close(
-      call_substitute("aten::_s_where(Tensor condition, Tensor self, Tensor other) -> Tensor",
-                      {condition, first, second})
-          .at(0),
-      at::where(condition, first, second));
-}
-
 TEST(SubstituteOther, SpatialTransformer) {
   const at::Tensor theta = at::randn({2, 2, 3});
-  const auto grid_of = [](const std::vector<at::Tensor>& in) {
-    return at::affine_grid_generator(in[0], {2, 3, 4, 5}, true);
-  };
-  const at::Tensor grid = grid_of({theta});
-  expect_close(call_substitute("aten::cudnn_affine_grid_generator(Tensor theta, int N, int C, int "
-                               "H, int W) -> Tensor grid",
-                               {theta, 2, 3, 4, 5})
-                   .at(0),
-               grid);
-  const at::Tensor grad_grid = at::randn_like(grid);
-  expect_close(call_substitute("aten::cudnn_affine_grid_generator_backward(Tensor grad, int N, int "
-                               "C, int H, int W) -> Tensor grad_theta",
-                               {grad_grid, 2, 3, 4, 5})
-                   .at(0),
-               autograd_gradients(grid_of, {theta}, grad_grid)[0], 1e-4);
-
+  const at::Tensor grid = at::affine_grid_generator(theta, {2, 3, 4, 5}, true);
   const at::Tensor input = at::randn({2, 3, 6, 6});
   const auto sample = [](const std::vector<at::Tensor>& in) {
     return at::grid_sampler(in[0], in[1], 0, 0, true);
