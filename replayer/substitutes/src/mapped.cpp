@@ -56,7 +56,7 @@ std::variant<Substitute, std::string> find_mapped(std::string_view recorded_sche
   const MappedCall& call = *match.call;
   std::shared_ptr<const RowFunction> function;
   try {
-    function = std::make_shared<const RowFunction>(*compile_row(*call.row), device);
+    function = std::make_shared<const RowFunction>(compile_row(*call.row), device);
   } catch (const c10::Error& error) {
     return call.row->place() + ": " + first_line(error.what_without_backtrace());
   }

@@ -7,15 +7,17 @@
 #include <torch/csrc/jit/frontend/lexer.h>
 #include <torch/csrc/jit/frontend/parser.h>
 #include <torch/csrc/jit/frontend/resolver.h>
-#include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/runtime/jit_exception.h>
 #include <torch/csrc/jit/runtime/operator.h>
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "et_schema/base/error.h"
@@ -31,7 +33,6 @@ namespace {
 using torch::jit::Graph;
 using torch::jit::Node;
 using torch::jit::Stack;
-using torch::jit::Value;
 namespace prim = c10::prim;
 
 [[noreturn]] void refuse(const et_schema::MapRow& row, const std::string& expected,
@@ -99,11 +100,15 @@ void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
   }
 }
 
-/// Returns the substitute of an ATen operator on the device; null if the device has a kernel.
-std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::Device device) {
+/// The failure of an operator in a row. LibTorch's interpreter throws another error for it.
+thread_local std::exception_ptr failure;
+
+/// Returns an operator's call on the device: a substitute's if the device has no kernel.
+torch::jit::Operation call_of(const Node& node, c10::Device device) {
+  const c10::FunctionSchema& schema = node.schema();
   const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
   if (!handle || device.is_meta() || has_kernel(*handle, device.type())) {
-    return nullptr;
+    return node.getOperation();
   }
   std::optional<Substitute> substitute =
       find_substitute(c10::toString(schema.operator_name()), argument_names(schema), device.type());
@@ -111,32 +116,51 @@ std::function<void(Stack&)> aten_call(const c10::FunctionSchema& schema, c10::De
   return std::move(substitute->call);
 }
 
-/// Returns the call of a node that LibTorch's interpreter runs without an operator; null for other
-/// nodes.
-std::function<void(Stack&)> built_in_call(const Node& node) {
-  if (node.kind() == prim::ListConstruct) {
-    return [element =
-                node.output()->type()->expectRef<c10::ListType>().getElementType()](Stack& stack) {
-      c10::impl::GenericList list(element);
-      for (c10::IValue& item : stack) {
-        list.push_back(std::move(item));
+/// Replaces an operator by one that checks its arguments and results.
+void guard(Node& node, c10::Device device) {
+  const c10::FunctionSchema& schema = node.schema();
+  const auto guarded = c10::Symbol::fromQualString(
+      fmt::format("understudy_{}::{}_{}", c10::DeviceTypeName(device.type(), /*lower_case=*/true),
+                  node.kind().toUnqualString(), schema.overload_name()));
+  if (torch::jit::getAllOperatorsFor(guarded).empty()) {
+    const auto run = [op = std::string(node.kind().toQualString()), call = call_of(node, device),
+                      takes = takes_layout(schema),
+                      count = schema.arguments().size()](Stack& stack) mutable {
+      Stack own = torch::jit::pop(stack, count);
+      const auto check = [&] {
+        TORCH_CHECK(!has_nested(own), op, ": nested tensors are not replayed");
+        if (takes || has_described(own)) {
+          refuse_outside(own, op, std::nullopt);
+        }
+      };
+      try {
+        check();
+        call(own);
+        check();
+      } catch (...) {
+        failure = std::current_exception();
+        throw;
       }
-      stack = {std::move(list)};
+      std::ranges::move(own, std::back_inserter(stack));
     };
+    torch::jit::registerOperator({guarded.toQualString(), "", schema.arguments(), schema.returns(),
+                                  run, c10::AliasAnalysisKind::FROM_SCHEMA});
   }
-  if (node.kind() == prim::TupleConstruct) {
-    return [](Stack& stack) { stack = {c10::ivalue::Tuple::create(std::move(stack))}; };
+  node.replaceAllUsesWith(node.replaceWithNewSymbol(guarded));
+}
+
+void guard(torch::jit::Block& block, c10::Device device) {
+  for (auto node = block.nodes().begin(); node != block.nodes().end();) {
+    for (torch::jit::Block* inner : node->blocks()) {
+      guard(*inner, device);
+    }
+    if (node->kind().is_aten() && !node->schema().is_vararg()) {
+      guard(**node, device);
+      node.destroyCurrent();
+    } else {
+      ++node;
+    }
   }
-  if (node.kind() == prim::TupleUnpack) {
-    return [](Stack& stack) { stack = Stack(stack.front().toTupleRef().elements().vec()); };
-  }
-  if (node.kind() == prim::ListUnpack) {
-    return [](Stack& stack) { stack = Stack(stack.front().toListRef().vec()); };
-  }
-  if (node.kind() == prim::Uninitialized) {
-    return [](Stack& stack) { stack.emplace_back(); };
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -165,182 +189,29 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
   return graph;
 }
 
-/// Numbers the values of a graph and resolves the calls of its nodes.
-class RowFunction::Maker {
- public:
-  explicit Maker(c10::Device device) : device_(device) {}
+RowFunction::RowFunction(const std::shared_ptr<Graph>& graph, c10::Device device)
+    : code_([&] {
+        guard(*graph->block(), device);
+        return torch::jit::Code(graph, "row");
+      }()) {}
 
-  Block block(const torch::jit::Block& from) {
-    Block made;
-    made.inputs = numbers(from.inputs());
-    std::unordered_map<const Node*, std::size_t> places;
-    for (const Node* node : from.nodes()) {
-      places.emplace(node, made.actions.size());
-      made.actions.push_back(action(*node));
+std::vector<c10::IValue> RowFunction::operator()(Stack values) const {
+  failure = nullptr;
+  try {
+    torch::jit::InterpreterState(code_).run(values);
+  } catch (const torch::jit::JITException& error) {  // raised by the function itself
+    TORCH_CHECK(false, error.getOriginalMsg().value_or(error.what()));
+  } catch (const std::exception&) {
+    if (failure) {
+      std::rethrow_exception(std::exchange(failure, nullptr));
     }
-    made.outputs = numbers(from.outputs());
-    for (const Node* node : from.nodes()) {
-      note_last_reads(node->outputs(), from, places, made);
-    }
-    note_last_reads(from.inputs(), from, places, made);
-    return made;
+    throw;
   }
-  [[nodiscard]] std::size_t count() const { return numbers_.size(); }
-
- private:
-  Register number(const Value* value) {
-    return numbers_.try_emplace(value, static_cast<Register>(numbers_.size())).first->second;
-  }
-  std::vector<Register> numbers(at::ArrayRef<const Value*> values) {
-    std::vector<Register> made;
-    for (const Value* value : values) {
-      made.push_back(number(value));
-    }
-    return made;
-  }
-
-  Action action(const Node& node) {
-    Action made;
-    made.inputs = numbers(node.inputs());
-    made.outputs = numbers(node.outputs());
-    if (node.kind() == prim::Constant) {
-      made.kind = Action::Kind::kConstant;
-      made.constant = torch::jit::toIValue(node.output()).value_or(c10::IValue());
-    } else if (node.kind() == prim::If || node.kind() == prim::Loop) {
-      made.kind = node.kind() == prim::If ? Action::Kind::kIf : Action::Kind::kLoop;
-      for (const torch::jit::Block* inner : node.blocks()) {
-        made.blocks.push_back(block(*inner));
-      }
-    } else {
-      const c10::FunctionSchema* const schema = node.maybeSchema();
-      made.op = node.kind().toQualString();
-      made.takes_layout = schema != nullptr && takes_layout(*schema);
-      made.call = schema != nullptr && node.kind().is_aten() ? aten_call(*schema, device_)
-                                                             : built_in_call(node);
-      if (!made.call) {
-        made.call = node.getOperation();
-      }
-    }
-    return made;
-  }
-
-  /// Records the last reader of each value. A read in a nested block counts as a read by the node
-  /// that contains the block.
-  void note_last_reads(at::ArrayRef<const Value*> values, const torch::jit::Block& from,
-                       const std::unordered_map<const Node*, std::size_t>& places, Block& made) {
-    for (const Value* value : values) {
-      std::size_t last = 0;
-      bool is_returned = false;
-      for (const torch::jit::Use& use : value->uses()) {
-        const Node* reader = use.user;
-        while (reader->owningBlock() != &from) {
-          reader = reader->owningBlock()->owningNode();
-        }
-        const auto place = places.find(reader);
-        is_returned |= place == places.end();
-        last = is_returned ? last : std::max(last, place->second);
-      }
-      if (!is_returned && !value->uses().empty()) {
-        made.actions[last].last_read.push_back(number(value));
-      }
-    }
-  }
-
-  c10::Device device_;
-  std::unordered_map<const Value*, Register> numbers_;
-};
-
-RowFunction::RowFunction(const Graph& graph, c10::Device device) {
-  Maker maker(device);
-  main_ = maker.block(*graph.block());
-  registers_ = maker.count();
-}
-
-std::vector<c10::IValue> RowFunction::operator()(std::vector<c10::IValue> parameters) const {
-  std::vector<c10::IValue> values(registers_);
-  TORCH_CHECK(parameters.size() == main_.inputs.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    values[main_.inputs[i]] = std::move(parameters[i]);
-  }
-  run(main_, values);
-  const c10::IValue result = values[main_.outputs.front()];
+  const c10::IValue result = values.back();
   if (result.isNone()) {
     return {};
   }
   return result.isTuple() ? result.toTupleRef().elements().vec() : std::vector{result};
-}
-
-void RowFunction::run(const Block& block, std::vector<c10::IValue>& values) const {
-  for (const Action& action : block.actions) {
-    run(action, values);
-    for (const Register value : action.last_read) {
-      values[value] = {};
-    }
-  }
-}
-
-void RowFunction::run(const Action& action, std::vector<c10::IValue>& values) const {
-  switch (action.kind) {
-    case Action::Kind::kConstant:
-      values[action.outputs.front()] = action.constant;
-      return;
-    case Action::Kind::kIf: {
-      const Block& taken = action.blocks[values[action.inputs.front()].toBool() ? 0 : 1];
-      run(taken, values);
-      for (std::size_t i = 0; i < action.outputs.size(); ++i) {
-        values[action.outputs[i]] = values[taken.outputs[i]];
-      }
-      return;
-    }
-    case Action::Kind::kLoop:
-      loop(action, values);
-      return;
-    case Action::Kind::kCall:
-      break;
-  }
-  Stack stack;
-  for (const Register input : action.inputs) {
-    stack.push_back(values[input]);
-  }
-  const auto check = [&] {
-    TORCH_CHECK(!has_nested(stack), action.op, ": nested tensors are not replayed");
-    if (action.takes_layout || has_described(stack)) {
-      refuse_outside(stack, action.op, std::nullopt);
-    }
-  };
-  check();
-  action.call(stack);
-  check();
-  TORCH_CHECK(stack.size() == action.outputs.size());
-  for (std::size_t i = 0; i < stack.size(); ++i) {
-    values[action.outputs[i]] = std::move(stack[i]);
-  }
-}
-
-/// The inputs are the maximum number of rounds, the condition, and the loop's variables. The body
-/// receives the round's number and the variables; it returns the condition and the variables.
-void RowFunction::loop(const Action& action, std::vector<c10::IValue>& values) const {
-  const Block& body = action.blocks.front();
-  const std::int64_t most = values[action.inputs[0]].toInt();
-  bool goes_on = values[action.inputs[1]].toBool();
-  std::vector<c10::IValue> handed_on;
-  for (std::size_t i = 2; i < action.inputs.size(); ++i) {
-    handed_on.push_back(values[action.inputs[i]]);
-  }
-  for (std::int64_t round = 0; round < most && goes_on; ++round) {
-    values[body.inputs[0]] = round;
-    for (std::size_t i = 0; i < handed_on.size(); ++i) {
-      values[body.inputs[i + 1]] = std::move(handed_on[i]);
-    }
-    run(body, values);
-    goes_on = values[body.outputs[0]].toBool();
-    for (std::size_t i = 0; i < handed_on.size(); ++i) {
-      handed_on[i] = values[body.outputs[i + 1]];
-    }
-  }
-  for (std::size_t i = 0; i < handed_on.size(); ++i) {
-    values[action.outputs[i]] = std::move(handed_on[i]);
-  }
 }
 
 }  // namespace understudy::replayer
