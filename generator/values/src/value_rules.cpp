@@ -70,44 +70,13 @@ std::optional<ValueRule> make_rule(const ArgumentFact& row, const Program& progr
       const std::optional<std::int64_t> bound = call.bound(row);
       return bound ? std::optional(constant(static_cast<double>(*bound))) : std::nullopt;
     }
-    case Meaning::kMonotone:
-    case Meaning::kOffsets:
-    case Meaning::kEnds:
-    case Meaning::kLengths:
-    case Meaning::kLengthsOfResult:
-    case Meaning::kSortedLengths:
-    case Meaning::kBatchSizes:
-    case Meaning::kPermutation:
-    case Meaning::kTableOffsets:
-    case Meaning::kTableRows:
-    case Meaning::kTableColumns:
-      return make_jagged_rule(row, call);
-    case Meaning::kSelectsResult:
-    case Meaning::kSelectsAll:
-    case Meaning::kCondition:
-    case Meaning::kHides:
-    case Meaning::kShows:
-    case Meaning::kKeepMask:
-      return make_mask_rule(row, call);
-    case Meaning::kProbability:
-    case Meaning::kUnit:
-    case Meaning::kAboveOne:
-    case Meaning::kPositive:
-    case Meaning::kDivisor:
-    case Meaning::kPowerBase:
-    case Meaning::kSecondMoment:
-    case Meaning::kSmall:
-    case Meaning::kMovingAverage:
-    case Meaning::kScale:
-    case Meaning::kQuantumScale:
-    case Meaning::kAscending:
-    case Meaning::kMatrix:
-    case Meaning::kZero:
-    case Meaning::kStepCount:
-      return make_number_rule(row, call);
-    case Meaning::kData:
-    case Meaning::kTemplate:
-      return std::nullopt;
+    default:
+      break;
+  }
+  for (const auto make : {make_jagged_rule, make_mask_rule, make_number_rule}) {
+    if (std::optional<ValueRule> rule = make(row, call)) {
+      return rule;
+    }
   }
   return std::nullopt;
 }
