@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ namespace understudy::et_schema {
 /// Returns the length in bytes of the UTF-8 character at the start of `text`; 0 if `text` does not
 /// start with one (RFC 3629). `text` must not be empty.
 [[nodiscard]] std::size_t utf8_length(std::string_view text);
+
+/// Returns the code point of a whole UTF-8 character.
+[[nodiscard]] std::uint32_t code_point(std::string_view character);
 
 /// Returns true if a whole UTF-8 character is a control character.
 [[nodiscard]] bool is_control_character(std::string_view character);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <cstring>
 #include <iterator>
 
@@ -20,7 +19,8 @@ bool is_printable_ascii(const char* bytes) {
   return ((word | below_space | delete_or_above) & kHigh) == 0;
 }
 
-/// Returns the code point of a whole UTF-8 character.
+}  // namespace
+
 std::uint32_t code_point(std::string_view character) {
   const auto byte = [&character](std::size_t i) {
     return static_cast<unsigned char>(character[i]);
@@ -33,8 +33,6 @@ std::uint32_t code_point(std::string_view character) {
   }
   return code;
 }
-
-}  // namespace
 
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };

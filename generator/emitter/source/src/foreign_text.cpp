@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "et_schema/base/control_characters.h"
 #include "et_schema/base/words.h"
 
 namespace understudy::emitter {
@@ -37,47 +37,18 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Removes the UTF-8 sequence that the text begins with. Returns its code point; empty if invalid.
-std::optional<std::uint32_t> take_code_point(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  const std::size_t length = lead < 0x80   ? 1
-                             : lead < 0xC2 ? 0
-                             : lead < 0xE0 ? 2
-                             : lead < 0xF0 ? 3
-                             : lead < 0xF5 ? 4
-                                           : 0;
-  if (length == 0 || length > text.size()) {
-    return std::nullopt;
-  }
-  std::uint32_t code = length == 1 ? lead : lead & (0x7FU >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) {
-      return std::nullopt;
-    }
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  const std::uint32_t least = length == 3 ? 0x800 : length == 4 ? 0x10000 : 0;
-  if (code < least || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
-    return std::nullopt;
-  }
-  text.remove_prefix(length);
-  return code;
-}
-
 }  // namespace
 
 std::string text_literal(std::string_view text) {
   std::string literal = "\"";
   while (!text.empty()) {
     const char c = text.front();
-    const std::optional<std::uint32_t> code = take_code_point(text);
-    if (!code) {
+    const std::size_t length = et_schema::utf8_length(text);
+    if (length == 0) {
       literal += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-      text.remove_prefix(1);
-    } else if (*code >= 0x80) {
-      literal +=
-          *code < 0x10000 ? fmt::format("\\u{:04x}", *code) : fmt::format("\\U{:08x}", *code);
+    } else if (length > 1) {
+      const std::uint32_t code = et_schema::code_point(text.substr(0, length));
+      literal += code < 0x10000 ? fmt::format("\\u{:04x}", code) : fmt::format("\\U{:08x}", code);
     } else if (c == '"' || c == '\\') {
       literal += {'\\', c};
     } else if (c == '\n') {
@@ -87,6 +58,7 @@ std::string text_literal(std::string_view text) {
     } else {
       literal += c;
     }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return literal + "\"";
 }
