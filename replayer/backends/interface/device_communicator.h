@@ -38,15 +38,10 @@ class DeviceCommunicator : public Communicator {
 using MakeDeviceCommunicatorFn = DeviceCommunicator* (*)(Backend&, const DeviceOptions&);
 inline constexpr const char* kMakeDeviceCommunicatorSymbol = "understudy_make_device_communicator";
 
-/// Loads module `name` ("nccl") from `directory`; the module stays loaded until the process ends.
-/// The device must be open, and current on this thread. `host` must outlive the result: the ranks
-/// set up their connections through it. Throws Error (usage) as load_backend() does, and if the
-/// device's libraries are missing.
-[[nodiscard]] std::unique_ptr<DeviceCommunicator> load_device_communicator(
-    const std::string& name, const std::string& directory, Backend& host,
-    const DeviceOptions& options);
-
-/// Loads this version's device communicator from module_directory().
+/// Loads this version's device communicator from module_directory(); it stays loaded until the
+/// process ends. The device must be open, and current on this thread. `host` must outlive the
+/// result: the ranks set up their connections through it. Throws Error (usage) as load_backend()
+/// does, and if the device's libraries are missing.
 [[nodiscard]] std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host,
                                                                   const DeviceOptions& options);
 
