@@ -15,6 +15,7 @@
 #include "cli/compile/profiled_device.h"
 #include "cli/pages/document/page.h"
 #include "costs.h"
+#include "et_schema/base/csv.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
@@ -27,7 +28,7 @@
 namespace understudy::cli {
 namespace {
 
-using predictor::CsvTable;
+using et_schema::CsvTable;
 using predictor::MeasuredCall;
 
 constexpr double kNsPerMs = 1e6;
@@ -50,9 +51,9 @@ Asked read_asked(const std::string& path) {
                              .calls
                        : predictor::calls_of(et_schema::parse_operator_times(file.data, file.name),
                                              file.name);
-      read.table = predictor::parse_csv(predictor::to_csv(read.calls), file.name);
+      read.table = et_schema::parse_csv(predictor::to_csv(read.calls), file.name);
     } else {
-      read.table = predictor::parse_csv(file.data, file.name);
+      read.table = et_schema::parse_csv(file.data, file.name);
       read.calls = predictor::calls_of(read.table, predictor::Times::kOptional);
     }
   });

@@ -45,13 +45,13 @@ MeasuredCall call(const std::string& device, std::int64_t rows, std::int64_t len
 void check_operator_table(std::string_view input) {
   std::vector<MeasuredCall> calls;
   try {
-    calls = predictor::calls_of(predictor::parse_csv(input, "t.csv"), predictor::Times::kRequired);
+    calls = predictor::calls_of(et_schema::parse_csv(input, "t.csv"), predictor::Times::kRequired);
   } catch (const et_schema::Error&) {
     return;  // refused: as right an outcome as reading it
   }
   const std::string written = predictor::to_csv(calls);
   const std::vector<MeasuredCall> again =
-      predictor::calls_of(predictor::parse_csv(written, "t.csv"), predictor::Times::kRequired);
+      predictor::calls_of(et_schema::parse_csv(written, "t.csv"), predictor::Times::kRequired);
   require(predictor::to_csv(again) == written, "a table reads back as another");
 }
 
