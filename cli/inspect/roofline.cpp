@@ -63,7 +63,7 @@ void add(const MeasuredCall& call, const std::vector<Ceiling>& ceilings, Calls& 
   ++calls.count;
   calls.ns += call.time().median_ns;
   calls.flops += work.flops;
-  calls.bytes += bytes_of(work);
+  calls.bytes += predictor::bytes_of(work);
   calls.arithmetic_ns += work.flops / flop_ceiling(ceilings, type_of(call)) * kGiga;
   calls.counted_flops += work.counted_flops ? 1 : 0;
   calls.counted_bytes += work.counted_bytes ? 1 : 0;
