@@ -85,7 +85,7 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
           {"spent_s", summary.spent_s},
           {"complete", summary.signal == 0},
           {"host", {{"page_fault_ns", summary.page_fault_ns}}},
-          {"ceilings", Json::parse(to_json(summary.ceilings))},
+          {"ceilings", to_json(summary.ceilings)},
           {"embedding_tables", tables},
           {"benchmarks", counts_json(summary.of_benches)},
           {"neighbours", counts_json(summary.neighbours)},

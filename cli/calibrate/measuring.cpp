@@ -32,7 +32,7 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
   }
   fit.sections["host"] = nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump();
   if (!summary.ceilings.empty()) {
-    fit.sections[predictor::kCeilingsSection] = to_json(summary.ceilings);
+    fit.sections[predictor::kCeilingsSection] = to_json(summary.ceilings).dump();
   }
   if (fit.format != Format::kText) {
     fit.format = Format::kText;

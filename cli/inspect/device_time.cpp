@@ -93,8 +93,8 @@ Json counters_of(const et_schema::Profile& profile, const DeviceTimeline& timeli
              {"count", kernel.count},
              {"counter", counter},
              {"per_launch", sum / static_cast<double>(kernel.count)},
-             {"share", et_schema::counter_fact(counter).weight.empty() ? Json(sum / all[counter])
-                                                                       : Json()}});
+             {"share",
+              et_schema::counter_fact(counter).adds_up() ? Json(sum / all[counter]) : Json()}});
       }
     }
   }

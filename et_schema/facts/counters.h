@@ -19,6 +19,7 @@ struct CounterFact {
   /// Empty for what adds up. The values of other counters, such as shares, are means: weighted by
   /// this counter of the same row, or equally if it was not counted.
   std::string_view weight = {};
+  [[nodiscard]] bool adds_up() const { return weight.empty(); }
 };
 /// Returns the counters in the order of texts and pages.
 [[nodiscard]] std::span<const CounterFact> counter_facts();
@@ -31,5 +32,7 @@ struct CounterFact {
 /// Combines the counters of calls, operators or ranks. Skips rows that counted nothing. A counter
 /// that another row lacks is left out, because its sum would be too small.
 [[nodiscard]] Counters combined(std::span<const Counters> rows);
+/// Returns the counters of one run from the combined ones of `runs` runs.
+[[nodiscard]] Counters of_one_run(Counters combined, double runs);
 
 }  // namespace understudy::et_schema

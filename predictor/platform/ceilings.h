@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct Ceiling {
   double per_s = 0;  ///< bytes, or floating-point operations
 };
 
-/// Returns the text of the section "ceilings".
-[[nodiscard]] std::string to_json(const std::vector<Ceiling>& ceilings);
+/// Returns the section "ceilings".
+[[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Ceiling>& ceilings);
 
 /// Returns a device's ceilings, the highest first: what `calibrate` measured there with up to
 /// `key.threads` threads, or without a measurement the peaks of the card's data sheet. Returns

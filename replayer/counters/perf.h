@@ -37,7 +37,6 @@ class PerfSource : public OnePassSource {
   ~PerfSource() override { close_from(0); }
 
   [[nodiscard]] std::vector<std::string> names() const override;
-  [[nodiscard]] bool counts_calls() const override { return true; }
   [[nodiscard]] std::vector<std::string> call_names() const override;
   /// Returns kCounted, or why the processor's counters are not there.
   [[nodiscard]] const std::string& state() const { return state_; }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/error.h"
 #include "et_schema/facts/counters.h"
 
 namespace understudy::replayer {
@@ -35,12 +36,8 @@ class CounterSource {
 
   /// Returns all names that it can count: those of counter_facts() first, then the maker's own.
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
-  /// Returns false if it counts whole iterations only, not single calls.
-  [[nodiscard]] virtual bool counts_calls() const = 0;
   /// Returns the names that it can count in single calls: all, unless some are too coarse.
-  [[nodiscard]] virtual std::vector<std::string> call_names() const {
-    return counts_calls() ? names() : std::vector<std::string>();
-  }
+  [[nodiscard]] virtual std::vector<std::string> call_names() const { return names(); }
   /// Returns the shortest range in ms that it can count; shorter iterations are repeated in one
   /// range.
   [[nodiscard]] virtual double least_ms() const { return 0; }
@@ -65,6 +62,9 @@ struct OpenedSource {
   std::unique_ptr<CounterSource> source;
   /// Why `source` is null, or lacks counters, and what to do about it: a line.
   std::string why_not;
+
+  /// Closes the source because of this error, which becomes the line why it is not there.
+  void close(const et_schema::Error& error);
 };
 /// Returns all sources for a replay on this device.
 [[nodiscard]] std::vector<OpenedSource> open_counter_sources(c10::Device device);

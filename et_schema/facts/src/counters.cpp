@@ -101,7 +101,7 @@ Counters combined(std::span<const Counters> rows) {
       continue;
     }
     const CounterFact fact = counter_fact(name);
-    if (fact.weight.empty()) {
+    if (fact.adds_up()) {
       double sum = 0;
       for (const Counters* const row : counted) {
         sum += row->at(name);
@@ -112,6 +112,13 @@ Counters combined(std::span<const Counters> rows) {
     }
   }
   return sums;
+}
+
+Counters of_one_run(Counters combined, double runs) {
+  for (auto& [name, value] : combined) {
+    value /= counter_fact(name).adds_up() ? runs : 1;
+  }
+  return combined;
 }
 
 }  // namespace understudy::et_schema

@@ -13,21 +13,8 @@
 #include "launch_sums.h"
 
 namespace understudy::generator {
-namespace {
-
 using et_schema::CountedKernel;
 using et_schema::Counters;
-
-/// Combines the counters of the same launch in `steps` steps; sums become those of one step.
-Counters of_one_step(const std::vector<Counters>& launches, std::size_t steps) {
-  Counters sums = et_schema::combined(launches);
-  for (auto& [name, value] : sums) {
-    value /= et_schema::counter_fact(name).weight.empty() ? static_cast<double>(steps) : 1;
-  }
-  return sums;
-}
-
-}  // namespace
 
 std::string kernel_base_name(std::string_view name) {
   constexpr std::string_view kUnnamed = "(anonymous namespace)::";
@@ -81,7 +68,8 @@ void add_counters(std::span<const CountedKernel> kernels, const std::string& fil
       for (std::size_t k = i; k < of_name.size(); k += launches.size()) {
         of_launch.push_back(of_name[k]);
       }
-      launches[i]->counters.merge(of_one_step(of_launch, steps));
+      launches[i]->counters.merge(
+          et_schema::of_one_run(et_schema::combined(of_launch), static_cast<double>(steps)));
     }
   }
 }
@@ -100,7 +88,8 @@ std::vector<LaunchedKernel> ranged_kernels(const et_schema::Profile& profile,
       const CountedKernel& range = profile.ranges[i];
       kernels.push_back({owner == kNoEvent ? et_schema::kNoNode : node_of[owner],
                          kernel_base_name(range.kernel),
-                         of_one_step({et_schema::known_counters(range.metrics)}, spans.size())});
+                         et_schema::of_one_run(et_schema::known_counters(range.metrics),
+                                               static_cast<double>(spans.size()))});
     }
   }
   return kernels;

@@ -19,8 +19,8 @@ void members(auto& json, SameAs<Ceiling> auto& ceiling) {
   json("per_s", ceiling.per_s, et_schema::kPositive);
 }
 
-std::string to_json(const std::vector<Ceiling>& ceilings) {
-  return et_schema::json_of(ceilings).dump();
+nlohmann::ordered_json to_json(const std::vector<Ceiling>& ceilings) {
+  return et_schema::json_of(ceilings);
 }
 
 std::vector<Ceiling> ceilings_of(const Platform& platform, const DeviceKey& key) {

@@ -16,6 +16,7 @@
 #include "cupti_host.h"
 #include "et_schema/base/error.h"
 #include "et_schema/facts/counter_formulas.h"
+#include "replayer/cuda/driver.h"
 
 namespace understudy::replayer {
 namespace {
@@ -57,10 +58,7 @@ class CuptiSource : public CounterSource {
   explicit CuptiSource(c10::Device device) : device_(device), gpu_(device.type()) {
     gpu_.setDevice(device_);
     wait();  // makes the device's context current on this thread
-    const et_schema::SharedLibrary driver("libcuda.so.1", RTLD_LOCAL);
-    if (auto* const current = driver.function<int(CUcontext*)>("cuCtxGetCurrent")) {
-      current(&context_);
-    }
+    context_ = cuda_driver().current_context();
     library_.call("cuptiProfilerInitialize", CUPTI_BLOCK(CUpti_Profiler_Initialize_Params));
     refuse_unsupported();
     auto chip = CUPTI_BLOCK(CUpti_Device_GetChipName_Params);
@@ -86,8 +84,6 @@ class CuptiSource : public CounterSource {
     std::ranges::move(host_->metrics(), std::back_inserter(names));
     return names;
   }
-
-  [[nodiscard]] bool counts_calls() const override { return true; }
 
   [[nodiscard]] std::size_t prepare(const std::vector<std::string>& names,
                                     std::size_t ranges) override {

@@ -19,7 +19,7 @@ class GpmSource : public OnePassSource {
   GpmSource(const std::string& library, const std::string& pci_bus_id, const std::string& uuid);
 
   [[nodiscard]] std::vector<std::string> names() const override;
-  [[nodiscard]] bool counts_calls() const override { return false; }
+  [[nodiscard]] std::vector<std::string> call_names() const override { return {}; }
   /// The driver refreshes its counters every 100 ms: 5 % of a range.
   [[nodiscard]] double least_ms() const override { return 2000; }
 

@@ -67,14 +67,6 @@ std::vector<int> numbers_of(const std::string& list) {
   return numbers;
 }
 
-/// Divides what adds up in the combined() counters of runs by their number.
-Counters mean_of_runs(Counters sums, double runs) {
-  for (auto& [name, value] : sums) {
-    value /= et_schema::counter_fact(name).weight.empty() ? runs : 1;
-  }
-  return sums;
-}
-
 }  // namespace
 
 PerfSystem PerfSystem::of_kernel() {
@@ -230,7 +222,7 @@ void PerfSource::end() {
 }
 
 void PerfSource::report(et_schema::RunFigures& figures) const {
-  figures.counters.merge(mean_of_runs(sums_, static_cast<double>(iterations_)));
+  figures.counters.merge(et_schema::of_one_run(sums_, static_cast<double>(iterations_)));
   figures.counter_sources["perf"] = state_;
 }
 

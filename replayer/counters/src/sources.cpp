@@ -1,4 +1,3 @@
-#include "et_schema/base/error.h"
 #include "gpm.h"
 #include "replayer/counters/perf.h"
 #include "replayer/counters/source.h"
@@ -17,8 +16,7 @@ OpenedSource open_source(std::string name, Make&& make) {
   try {
     opened.source = make();
   } catch (const et_schema::Error& error) {
-    const std::string& got = error.context().got;
-    opened.why_not = error.summary() + (got.empty() ? "" : ": " + got);
+    opened.close(error);
   }
   return opened;
 }
@@ -33,6 +31,12 @@ std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device)
 }
 
 }  // namespace
+
+void OpenedSource::close(const et_schema::Error& error) {
+  source.reset();
+  const std::string& got = error.context().got;
+  why_not = error.summary() + (got.empty() ? "" : ": " + got);
+}
 
 std::vector<OpenedSource> open_counter_sources(c10::Device device) {
   std::vector<OpenedSource> sources;

@@ -121,13 +121,17 @@ bool Measurement::count_iteration(OpenedSource& opened, et_schema::RankReport& r
       heap_->end();
     }
   });
+  Counters medians;
+  Counters spreads;
   for (const auto& [name, values] : values_of(rounds, 0)) {
-    const bool adds_up = et_schema::counter_fact(name).weight.empty();
-    const double each = adds_up ? 1 / static_cast<double>(iterations) : 1;
-    report.counters[name] = each * *et_schema::percentile(values, 0.5);
-    report.counter_spreads[name] =
-        each * (*et_schema::percentile(values, 0.9) - *et_schema::percentile(values, 0.1));
+    medians[name] = *et_schema::percentile(values, 0.5);
+    spreads[name] = *et_schema::percentile(values, 0.9) - *et_schema::percentile(values, 0.1);
   }
+  const auto runs = static_cast<double>(iterations);
+  medians = et_schema::of_one_run(std::move(medians), runs);
+  medians.merge(report.counters);
+  report.counters = std::move(medians);
+  report.counter_spreads.merge(et_schema::of_one_run(std::move(spreads), runs));
   return !rounds.empty();
 }
 

@@ -22,9 +22,7 @@ void use_source(OpenedSource& opened, const Use& use) {
       use(*opened.source);
     }
   } catch (const et_schema::Error& error) {
-    opened.source.reset();
-    const std::string& got = error.context().got;
-    opened.why_not = error.summary() + (got.empty() ? "" : ": " + got);
+    opened.close(error);
   }
 }
 

@@ -19,14 +19,10 @@ using et_schema::Counters;
 constexpr std::array<std::string_view, 5> kTelling = {"sm_active", "tensor_active", "dram_bytes",
                                                       "ipc", "cache_misses"};
 
-bool adds_up(std::string_view name) {
-  return et_schema::counter_fact(name).weight.empty();
-}
-
 CellKind kind_of(std::string_view name) {
   return name.ends_with("_bytes")                           ? CellKind::kBytes
          : name.ends_with("_active") || name == "occupancy" ? CellKind::kShare
-         : adds_up(name)                                    ? CellKind::kCount
+         : et_schema::counter_fact(name).adds_up()          ? CellKind::kCount
                                                             : CellKind::kFigure;
 }
 
@@ -88,7 +84,8 @@ Table class_counters(const ReportData& data) {
   for (const Column& column : operator_counters(data)) {
     const std::string& name = column.title;
     const auto sum = all.find(name);
-    const bool has_shares = adds_up(name) && sum != all.end() && sum->second > 0;
+    const bool has_shares =
+        et_schema::counter_fact(name).adds_up() && sum != all.end() && sum->second > 0;
     table.columns.push_back(column);
     if (has_shares) {
       table.columns.push_back(shares("share", name + " share", "of all operators' " + name));

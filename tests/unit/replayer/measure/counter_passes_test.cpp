@@ -51,7 +51,9 @@ class PlantedSource : public CounterSource {
   std::map<std::string, int> uses;
 
   std::vector<std::string> names() const override { return has; }
-  bool counts_calls() const override { return counts_single_calls; }
+  std::vector<std::string> call_names() const override {
+    return counts_single_calls ? has : std::vector<std::string>();
+  }
   double least_ms() const override { return least; }
   std::size_t prepare(const std::vector<std::string>& names, std::size_t ranges) override {
     use("prepare");
