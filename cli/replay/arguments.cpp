@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 
 #include "cli/compile/compile.h"
 #include "et_schema/base/input_limit.h"
-#include "sweep.h"
 
 namespace understudy::cli {
 namespace {
@@ -23,9 +21,7 @@ constexpr const char* kExamples =
     "  replay bench.et --report out.json          the report as a file, beside the text\n"
     "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
     "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
-    "  replay bench.et --op-library LIB.so        with custom operators\n"
-    "  mpirun -np 8 replay --sweep all_reduce,all_to_all --sizes 1K:1G:2\n"
-    "                                             communication alone, as nccl-tests measure it\n";
+    "  replay bench.et --op-library LIB.so        with custom operators\n";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement, and the report holds\n"
@@ -84,33 +80,6 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
                 "(decomposed; less portable)");
   line.add_flag("--continue-on-error", options.continue_on_error,
                 "Count an operator that fails as dropped, and continue");
-}
-
-void add_sweep_options(CommandLine& line, ReplayArguments& arguments, std::string& sizes) {
-  line.add("--sweep KINDS", arguments.sweep_names,
-           "In place of a benchmark: measure and check these communications of all ranks, with "
-           "nccl-tests' conventions (float32, sums, in place and out of place); --warmup, "
-           "--iterations and --device apply, and --report writes nccl-tests' JSON, for calibrate")
-      .splits_at_commas();
-  line.add("--sizes LEAST:MOST:FACTOR", sizes,
-           "With --sweep: least and most size and the factor between them, 1K:1G:2 (default: 32M)")
-      .needs("--sweep");
-}
-
-/// Reads the values of --sweep and --sizes.
-void take_sweep(ReplayArguments& arguments, const std::string& sizes) {
-  const bool sweeps = !arguments.sweep_names.empty();
-  refuse_if(sweeps && !arguments.input.empty(), "a sweep takes no benchmark", "BENCH",
-            "nothing with --sweep", arguments.input.c_str());
-  refuse_if(!sweeps && !arguments.lists_counters && arguments.input.empty(), "BENCH is required",
-            "", "", "", "replay --help has examples; --sweep measures without a benchmark");
-  std::ranges::transform(arguments.sweep_names, std::back_inserter(arguments.sweep.kinds),
-                         swept_kind);
-  if (!sizes.empty()) {
-    read_sweep_sizes(sizes, arguments.sweep);
-  }
-  arguments.sweep.warmup = arguments.options.warmup;
-  arguments.sweep.iterations = arguments.options.iterations.value_or(arguments.sweep.iterations);
 }
 
 void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
@@ -211,8 +180,7 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
        .common = {"--op-library", "--rank", "--only", "--device", "--iterations", "--until",
                   "--report", "--trace", "--format", "--min-coverage"}});
   line.add("BENCH", arguments.input,
-           "A bench.et, a trace (plain or gzipped), an archive or a folder of traces; none with "
-           "--sweep");
+           "A bench.et, a trace (plain or gzipped), an archive or a folder of traces");
   line.add("--op-library LIB", arguments.op_libraries,
            "Custom operators: a library, or a folder of them; can be repeated")
       .repeats();
@@ -226,8 +194,6 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                   "Replay only this part: compute or comms");
   add_run_options(line, arguments);
   add_pace_options(line, arguments.options);
-  std::string sizes;
-  add_sweep_options(line, arguments, sizes);
   add_measurement_options(line, arguments.options);
   line.begin(FlagGroup::kOutput);
   line.add("--report FILE", arguments.report_path, "Write the report to this file, as JSON");
@@ -244,7 +210,8 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_trust_options(line, arguments);
   line.parse(argc, argv);
   arguments.lists_counters = arguments.options.counters == std::vector<std::string>{"list"};
-  take_sweep(arguments, sizes);
+  refuse_if(!arguments.lists_counters && arguments.input.empty(), "BENCH is required", "", "", "",
+            "replay --help has examples");
   if (only != replayer::Only::kAll) {
     arguments.filters.emplace_back(only == replayer::Only::kCompute ? "--only compute"
                                                                     : "--only comms");
@@ -258,11 +225,6 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   std::map<std::string, std::string> settings = replayer::settings_of(arguments.options);
   if (arguments.rank) {
     settings["rank"] = std::to_string(*arguments.rank);
-  }
-  if (!arguments.sweep_names.empty()) {
-    settings["sweep"] = fmt::format("{} {}:{}:{}", fmt::join(arguments.sweep_names, ","),
-                                    arguments.sweep.least_bytes, arguments.sweep.most_bytes,
-                                    arguments.sweep.factor);
   }
   if (!arguments.op_maps.empty()) {
     settings["op_map"] = fmt::format("{}", fmt::join(arguments.op_maps, ","));

@@ -7,7 +7,6 @@
 
 #include "cli/common/command_line.h"
 #include "cli/sandbox/sandbox.h"
-#include "replayer/calibrator/measure/collective_sweep.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::cli {
@@ -31,9 +30,7 @@ struct ReplayArguments {
   Sandboxing sandbox = Sandboxing::kAuto;
   bool lists_counters = false;  ///< in place of a replay
   replayer::ReplayOptions options;
-  std::vector<std::string> filters;      ///< with the report's names
-  calibrator::SweepOptions sweep;        ///< if it has no kinds, a benchmark is replayed
-  std::vector<std::string> sweep_names;  ///< names of the kinds, as typed
+  std::vector<std::string> filters;  ///< with the report's names
 };
 
 /// Returns the settings by their name in the report.

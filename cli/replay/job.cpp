@@ -74,11 +74,6 @@ int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
     has_ended_ = true;
     return kStatusOk;
   }
-  if (!arguments_.sweep.kinds.empty()) {
-    const int status = sweep();
-    has_ended_ = true;
-    return status;
-  }
   StopSignals::at("reading the benchmark");
   together([&] { load(); });
   if (!is_alone()) {

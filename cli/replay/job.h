@@ -58,7 +58,6 @@ class ReplayJob {
   /// communication.
   void check_partial() const;
   [[nodiscard]] int run_ranks();
-  [[nodiscard]] int sweep();
   void list_counters() const;
   void match_ranks();
   [[nodiscard]] replayer::RankRun measure();

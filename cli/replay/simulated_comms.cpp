@@ -56,13 +56,12 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
   const predictor::Platform platform = predictor::read_platform(source);
   const predictor::CostParts parts = predictor::cost_parts(platform);
   if (!parts.communication) {
-    throw et_schema::usage_error(
-        "the platform does not say what communication takes",
-        {.file = source,
-         .field = "--comms",
-         .expected = "a platform with collectives",
-         .got = "none",
-         .hint = "calibrate fits them to what replay --sweep or nccl-tests measured"});
+    throw et_schema::usage_error("the platform does not say what communication takes",
+                                 {.file = source,
+                                  .field = "--comms",
+                                  .expected = "a platform with collectives",
+                                  .got = "none",
+                                  .hint = "calibrate fits them to what it or nccl-tests measured"});
   }
   return simulated(CommCosts(parts.communication));
 }

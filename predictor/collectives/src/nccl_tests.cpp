@@ -125,13 +125,12 @@ ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& 
     refuse_rows(file, "args", "a program of nccl-tests: all_reduce_perf", "none");
   }
   const Group group = group_of(root.at("config"));
-  const auto on_device = root.find("on_device");  // `replay --sweep`, also on CPUs
   ReadCollectives read;
   for (const JsonField& result : root.at("results").items()) {
     if (auto row = row_of(result, read)) {
       row->kind = *kind;
       row->ranks = group.ranks;
-      row->on_device = !on_device || on_device->as_bool();
+      row->on_device = true;
       row->nodes = static_cast<int>(group.hosts.size());
       row->source = file;
       check_row(*row, file, fmt::format("results, size {}", row->bytes));

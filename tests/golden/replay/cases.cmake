@@ -7,7 +7,7 @@ understudy_golden(replay
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json
   slow_no_such_class streams_of_a_cpu substituted_by_time unknown_flag
-  sweep_bad_kind sweep_bad_sizes sweep_with_benchmark sweep_without_ranks world_size world_size_json)
+  world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay
     mpirun_on_path rank_under_mpirun ranks_bad_library ranks_call_missing ranks_damaged_bench
@@ -15,6 +15,6 @@ if(TARGET understudy_backend_mpi)
     ranks_newer_bench ranks_no_gpu_on_one ranks_no_library_on_one ranks_operator_throws ranks_parallel ranks_scaled
     ranks_operator_throws_json ranks_operator_times ranks_other_arguments ranks_other_benchmarks ranks_out_of_memory
     ranks_report_elsewhere ranks_sandbox_probe
-    sweep ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one
+    ranks_unknown_flag ranks_unknown_flag_on_one ranks_world_size ranks_zeros_on_one
     under_mpirun)
 endif()

@@ -141,11 +141,8 @@ class CollectiveTimer {
                          takes_part(call), times);
   }
 
-  /// Returns this rank's call. Kinds with pairs of input and output are in place, as in training.
   backends::Call made(const CollectiveCall& call) {
-    const bool is_pair = et_schema::traits(call.kind).sizes == CommSizes::kPairs;
-    return maker_.make(call, groups_.at(call.ranks), job_.rank(),
-                       is_pair ? CallPlace::kInPlace : CallPlace::kOutOfPlace);
+    return maker_.make(call, groups_.at(call.ranks), job_.rank());
   }
 
   Agreed agree(std::vector<double> times_ns) {
