@@ -30,7 +30,6 @@ class Machine:
     def __init__(self, python, binaries, device, facts=None):
         """`facts`: facts of another Machine with the same Python, to avoid a second query."""
         self.bin = Path(binaries).resolve()
-        self.libraries = self.bin.parent / "lib" / "understudy"
         self.python = python
         self.device = device
         self.facts = facts or self._ask()

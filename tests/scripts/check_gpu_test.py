@@ -1,5 +1,4 @@
-"""Tests scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts;
-and on the fake GPU of tests/unit, whose fault it must find."""
+"""Tests scripts/check_gpu without a GPU: what it writes, what it calls a failure, what it starts."""
 
 import importlib.util
 import io
@@ -19,11 +18,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "capture")]
 from understudy_capture.endings import Refused  # noqa: E402
 from understudy_gpu import command, pack, profiles, run, samples  # noqa: E402
 from understudy_gpu.checks import CHECKS  # noqa: E402
-from understudy_gpu.layout import CHECK_S, HERE, OWN_BIN  # noqa: E402
+from understudy_gpu.layout import CHECK_S, OWN_BIN  # noqa: E402
 from understudy_gpu.machine import Failed, Findings, Machine  # noqa: E402
-
-PLAYED = OWN_BIN.parent / "tests" / "played_cuda"
-NVML = OWN_BIN.parent / "tests" / "libunderstudy_fake_nvml.so"
 
 
 def row(name, mismatches=0):
@@ -63,14 +59,14 @@ class CheckGpuTest(unittest.TestCase):
             seen.append(len(json.loads(written.read_text())["checks"]) if written.exists() else None)
             return passed(depth=1022) if name.startswith("check") else row(name.split(" ")[1])
 
-        document = self.check(examine, ["facts", "loading", "mlp", "resnet_ddp"])
+        document = self.check(examine, ["facts", "times", "mlp", "resnet_ddp"])
         self.assertEqual(seen, [None, 1, 2, 2, 2])
         self.assertEqual([row["name"] for row in document["moved"]], ["mlp"])
         self.assertEqual([row["name"] for row in document["recorded"]], ["resnet_ddp"])
         self.assertEqual(document["failures"], {})
         text = next(self.out.glob("gpu-a-gpu-*.md")).read_text()
         self.assertIn("| mlp | 2.000 | 1.000 (-50.0 %) | 2.100 (+5.0 %) | 1,010 (+1.0 %) |", text)
-        self.assertRegex(text, r"\| loading \| passed \| 0\.0 \| depth 1,022 \|  \|")
+        self.assertRegex(text, r"\| times \| passed \| 0\.0 \| depth 1,022 \|  \|")
 
     def test_all_is_in_three_files(self):
         def examine(_name):
@@ -292,53 +288,6 @@ class ProfilesTest(unittest.TestCase):
         nested = [event("aten::linear", 0, 10), event("aten::t", 1, 2), event("aten::addmm", 4, 5),
                   event("AddBackward0", 11, 1), event("aten::mm", 12, 1)]
         self.assertEqual(profiles.named(nested, False), [("addmm",), ("mm",)])
-
-
-# Examines what each line of its input asks for, in a process of its own that need not load torch again.
-FORKING = """
-import json, os, sys
-import torch
-import one
-for line in sys.stdin:
-    words, variables = json.loads(line)
-    if os.fork() == 0:
-        os.environ.update(variables)
-        sys.argv[1:] = words
-        one.main()
-        os._exit(0)
-    print(os.wait()[1], flush=True)
-"""
-
-
-@unittest.skipUnless(PLAYED.is_dir() and NVML.exists(), "the played GPU is not built")
-class PlayedGpuTest(unittest.TestCase):
-    """A fault is reported by its check; without the fault it is not."""
-
-    @classmethod
-    def setUpClass(cls):
-        played = ":".join(str(PLAYED / library) for library in (
-            "libcudart.so.13", "libcuda.so.1", "libunderstudy_played_blas.so"))
-        cls.examiner = subprocess.Popen(
-            [sys.executable, "-c", FORKING], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(HERE), "LD_PRELOAD": played, "UNDERSTUDY_NVML": str(NVML)})
-        cls.addClassCleanup(cls.examiner.__exit__, None, None, None)
-
-    def found(self, name, fault=""):
-        with tempfile.TemporaryDirectory() as work:
-            target = Path(work) / "row.json"
-            facts = {"gpu": "A played H100", "gpus": 1,
-                     "root": str(Path(importlib.util.find_spec("torch").origin).parent)}
-            words = [f"check {name}", "cuda", str(OWN_BIN), sys.executable, json.dumps(facts), work, str(target)]
-            print(json.dumps([words, {"PLAYED_FAULT": fault}]),
-                  file=self.examiner.stdin, flush=True)
-            self.assertEqual(self.examiner.stdout.readline(), "0\n")
-            found = json.loads(target.read_text())
-            return [f"{test['what']}: {test['got']}" for test in found["tests"] if not test["passed"]]
-
-    def test_errors_that_stay(self):
-        self.assertEqual(self.found("exhaustion"), [])
-        self.assertEqual(self.found("exhaustion", "sticky_errors"),
-                         ["an operator after it: the error stays: CUDA error: out of memory"])
 
 
 if __name__ == "__main__":

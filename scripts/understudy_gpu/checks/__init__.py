@@ -19,7 +19,6 @@ class Check:
 
 CHECKS = {
     "facts": Check("versions, what the driver answers, permissions", "facts.run"),
-    "loading": Check("each program starts, and a small replay runs", "device.loading"),
     "times": Check("the replay's device_ms against its kernels in a profile", "device.times"),
     "counters": Check("operations of a product and bytes of a copy, as CUPTI counts them", "counters.known",
                       not_on_cpu="CUPTI counts on GPUs"),
@@ -36,8 +35,6 @@ CHECKS = {
     "memory": Check("the allocator's figures of original and replay", "gpt.memory", needs=("gpt",)),
     "pinned": Check("page-locked memory is copied from in both", "device.pinned",
                     not_on_cpu="page-locked memory is of GPUs"),
-    "index": Check("an index out of range is told, and ends nothing else", "errors.index"),
-    "exhaustion": Check("out of memory is told, and what follows runs", "errors.exhaustion"),
     "compiled": Check("a step compiled by torch.compile, its kernels kept", "operators.compiled"),
     "launches": Check("kernels of Triton, launched from their machine code, give what operators give", "operators.launches",
                       not_on_cpu="they are launched on GPUs"),

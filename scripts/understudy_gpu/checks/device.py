@@ -1,29 +1,13 @@
-"""Checks whether programs start on the device, the times of operators, and page-locked memory."""
+"""Checks the times of operators, and page-locked memory."""
 
 import statistics
-import time
 
-from ..layout import PROGRAMS, SAMPLES
+from ..layout import PROGRAMS
 from ..profiles import in_order, last_step
 
 SHARE, CPU_SHARE = 0.05, 0.5  # allowed difference of times
 PINNED = "Memcpy HtoD (Pinned -> Device)"
 COPIES = "gpu_memcpy"
-
-
-def loading(machine, findings, work):
-    bench = work / "loading.et"
-    commands = {"inspect": ["--version"], "compare": ["--version"],
-                "generate": [SAMPLES / "mlp", "-o", bench],
-                "replay": [bench, "--device", machine.device, "--warmup", 0, "--iterations", 2,
-                           "--passes", 1]}
-    for name, words in commands.items():
-        begin = time.monotonic()
-        machine.run(machine.bin / name, *words)
-        findings.figures[f"{name}_s"] = time.monotonic() - begin
-    modules = sorted(path.name for path in machine.libraries.glob("*.so"))
-    findings.expect("modules lie beside the programs", "libunderstudy_allocations.so" in modules,
-                    "libunderstudy_allocations.so among them", ", ".join(modules))
 
 
 def times(machine, findings, work):

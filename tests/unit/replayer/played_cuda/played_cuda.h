@@ -11,8 +11,7 @@
 /// copies and launches as it does on one, and no kernel computes anything. Each stream has a clock:
 /// a kernel begins 2 µs after its launch at the earliest, or when the one before it has ended, and
 /// takes 3 µs; LibTorch's spinning kernel takes the clocks that it is asked for, at 2 GHz; copies
-/// take their bytes' time. Waits and events go by these clocks. With the variable
-/// PLAYED_FAULT=sticky_errors what follows out of memory fails, too.
+/// take their bytes' time. Waits and events go by these clocks.
 namespace played_cuda {
 
 inline constexpr double kKernelMs = 0.003;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -28,12 +27,6 @@ constexpr double kDeviceBytesPerNs = 2000;
 constexpr double kBusBytesPerNs = 25;
 constexpr double kSpinClocksPerNs = 2;
 constexpr std::size_t kPage = 4096;
-
-/// What is planted for scripts/check_gpu to find, by the variable PLAYED_FAULT.
-bool has_fault(const char* name) {
-  static const char* const planted = std::getenv("PLAYED_FAULT");
-  return planted != nullptr && std::strcmp(planted, name) == 0;
-}
 
 struct Block {
   std::size_t bytes = 0;
@@ -58,7 +51,6 @@ struct Gpu {
   std::atomic<double> event_cost_ns = 0;
   played_cuda::Waits waits;
   std::uintptr_t handles = 0x1000;
-  cudaError_t stuck = cudaSuccess;  ///< with sticky errors: the first one
   unsigned long long energy_mj = 0;
   std::int64_t energy_step = 0;  ///< of the clock, at which it was counted
   int old_driver = 0;            ///< its version; 0: it is none
@@ -85,9 +77,6 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t fail(cudaError_t error) {
   last_error = error;
-  if (error == cudaErrorMemoryAllocation && has_fault("sticky_errors")) {
-    gpu().stuck = error;
-  }
   return error;
 }
 
@@ -194,9 +183,6 @@ cudaError_t is_over(Clock::time_point time) {
 
 cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
   Gpu& it = gpu();
-  if (it.stuck != cudaSuccess) {
-    return fail(it.stuck);
-  }
   double ns = played_cuda::kKernelMs * kNanoOfMilli;
   if (const cudaError_t state = state_of_gpu(); state != cudaSuccess) {
     return state;
