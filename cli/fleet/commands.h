@@ -84,7 +84,11 @@ void run_on_slurm(const std::vector<std::vector<std::string>>& commands);
 /// "1 BROKEN, 2 drifted".
 [[nodiscard]] std::string counts_of_night(const nlohmann::ordered_json& night);
 
-/// Returns the summary as a document. Its tone is bad if something broke or got slower.
-[[nodiscard]] pages::Page night_summary_page(const std::string& summary);
+/// Returns true if something broke or got slower that no earlier night reported.
+[[nodiscard]] bool has_alarm(const nlohmann::ordered_json& night);
+
+/// Returns the summary as a document. A site adds `work` to the summary: the night's work, item by
+/// item.
+[[nodiscard]] pages::Page night_page(const nlohmann::ordered_json& night);
 
 }  // namespace understudy::cli

@@ -11,7 +11,7 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::ids, pages::table_at, pages::texts;
+using pages::counts, pages::figures, pages::ids, pages::table_at, pages::texts, pages::verdicts;
 
 /// A list of the summary: its title, and its words in a sentence.
 struct NightList {
@@ -47,12 +47,13 @@ Json list_of(const Json& night, const std::string& key) {
   return list;
 }
 
-bool is_bad(const Json& night) {
-  // A change point lies in an earlier night. It counts only if that night did not report it.
-  return !night.at("broken").empty() || !night.at("slower").empty() ||
-         std::ranges::any_of(list_of(night, "change_points"), [](const Json& point) {
-           return point.value("is_slower", false) && point.value("told_in_night", Json()).is_null();
-         });
+pages::Tone tone_of(const Json& night) {
+  const auto has = [&night](const char* key) { return !list_of(night, key).empty(); };
+  if (has_alarm(night) || has("still_broken")) {
+    return pages::Tone::kBad;
+  }
+  return has("drifted") || has("change_points") || has("unjudged") ? pages::Tone::kAttention
+                                                                   : pages::Tone::kGood;
 }
 
 /// Returns the table of a list, without columns that are empty in all rows.
@@ -84,13 +85,20 @@ std::string counts_of_night(const Json& night) {
   return text.empty() ? "no alarms" : text;
 }
 
-pages::Page night_summary_page(const std::string& summary) {
-  const Json night = Json::parse(summary);
+bool has_alarm(const Json& night) {
+  // A change point lies in an earlier night. It counts only if that night did not report it.
+  return !night.at("broken").empty() || !night.at("slower").empty() ||
+         std::ranges::any_of(list_of(night, "change_points"), [](const Json& point) {
+           return point.value("is_slower", false) && point.value("told_in_night", Json()).is_null();
+         });
+}
+
+pages::Page night_page(const Json& night) {
   const Json& unchanged = night.at("unchanged");
   pages::Page page;
   page.title =
       fmt::format("Night {}: {}", night.at("night").get<std::int64_t>(), counts_of_night(night));
-  page.verdict.tone = is_bad(night) ? pages::Tone::kBad : pages::Tone::kGood;
+  page.verdict.tone = tone_of(night);
   page.verdict.sentence = fmt::format(
       "{}: {} unchanged by their files' times, {} by content, {} rebuilt; {} replayed.",
       et_schema::counted(night.at("jobs").get<std::int64_t>(), "job"),
@@ -109,6 +117,10 @@ pages::Page night_summary_page(const std::string& summary) {
   section.blocks.emplace_back(
       table_at(night, "/skipped", "Not replayed on this node", {texts("what", "value")}));
   section.blocks.emplace_back(table_at(night, "/not_run", "Not run", {texts("what", "value")}));
+  section.blocks.emplace_back(
+      table_at(night, "/work", "Work",
+               {texts("job"), texts("what", "kind"), verdicts("state"), texts("platform"),
+                figures("seconds", "duration_s"), counts("attempts"), texts("more", "text")}));
   page.sections = {std::move(section)};
   return made_by("fleet", std::move(page), night, "night.json", 1);
 }

@@ -214,15 +214,14 @@ int fleet_nightly(int argc, char** argv) {
     summary = fleet::run_night(arguments.night, shown_by(progress));
   }
   progress.clear();
-  const pages::Page page = night_summary_page(summary);
-  const std::string text = pages::written(page, arguments.format);
+  const auto night = nlohmann::ordered_json::parse(summary);
+  const std::string text = pages::written(night_page(night), arguments.format);
   if (!arguments.output.empty()) {
     et_schema::write_file_atomically(arguments.output, text);
   } else if (!arguments.quiet) {
     print_output(text);
   }
-  return page.verdict.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
-                                                : kStatusOk;
+  return has_alarm(night) ? static_cast<int>(et_schema::ErrorKind::kFailed) : kStatusOk;
 }
 
 const Verb kNightly("fleet nightly", "Rebuilds what changed, replays, compares, sums up",

@@ -1,6 +1,11 @@
 #include "site.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "cli/pages/report/report_page.h"
+#include "commands.h"
 #include "et_schema/base/error.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/worker.h"
@@ -25,6 +30,23 @@ pages::Page replay_page(const std::string& folder, const std::string& fleet,
   return page;
 }
 
+/// Returns what the newest night found that has ended.
+et_schema::Assessment newest_verdict(const SiteData& data) {
+  const auto ended = std::ranges::find_if(
+      data.nights, [](const fleet::Night& night) { return !night.summary.empty(); });
+  et_schema::Assessment verdict;
+  verdict.sentence = fmt::format("{} jobs; no night has ended yet.", data.jobs.size());
+  if (ended != data.nights.end()) {
+    const pages::Page night = night_page(nlohmann::ordered_json::parse(ended->summary));
+    verdict = night.verdict;
+    verdict.sentence = fmt::format("{}. {}", night.title, night.verdict.sentence);
+  }
+  if (ended != data.nights.begin()) {
+    verdict.sentence += fmt::format(" Night {} is going on.", data.nights.front().id);
+  }
+  return verdict;
+}
+
 }  // namespace
 
 std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
@@ -33,14 +55,15 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
   data.platforms = compared_platforms(connection, options);
   const std::size_t platforms = data.platforms.platforms.size();
   std::size_t total =
-      1 + data.jobs.size() + data.nights.size() + (platforms == 0 ? 0 : 1 + platforms);
+      1 + data.jobs.size() + data.frame.nights.size() + (platforms == 0 ? 0 : 1 + platforms);
   std::size_t done = 0;
   const auto add = [&](const std::string& name, const pages::Page& page) {
     on_page(name, page);
     ++done;
     on_progress(done, std::max(done, total));
   };
-  add("index.html", pages::fleet_page(fleet_document(connection, data), data.frame));
+  add("index.html",
+      pages::fleet_page(fleet_document(connection, data), data.frame, newest_verdict(data)));
   for (const fleet::Job& job : data.jobs) {
     add(pages::job_file(job.name),
         pages::benchmark_page(benchmark_document(connection, data, job), data.frame));
@@ -53,8 +76,12 @@ std::size_t make_site(fleet::Connection& connection, const SiteOptions& options,
     }
   }
   for (const fleet::Night& night : data.nights) {
-    add(pages::night_file(night.id),
-        pages::night_page(night_document(connection, data, night), data.frame));
+    if (data.frame.nights.contains(night.id)) {
+      pages::Page page =
+          pages::within_site(night_page(night_document(connection, data, night)), data.frame);
+      page.subtitle = night.opened_utc;
+      add(pages::night_file(night.id), page);
+    }
   }
   if (!options.store.empty()) {
     const std::string fleet = fleet::setting(connection, "id");

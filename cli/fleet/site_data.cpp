@@ -164,7 +164,9 @@ SiteData read_site_data(fleet::Connection& connection, const SiteOptions& option
     data.frame.jobs.insert(job.name);
   }
   for (const fleet::Night& night : data.nights) {
-    data.frame.nights.insert(night.id);
+    if (!night.summary.empty()) {
+      data.frame.nights.insert(night.id);
+    }
   }
   if (!data.nights.empty()) {
     data.frame.date = data.nights.front().opened_utc;

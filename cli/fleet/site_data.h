@@ -71,6 +71,7 @@ struct SiteData {
 [[nodiscard]] nlohmann::ordered_json benchmark_document(fleet::Connection& connection,
                                                         const SiteData& data,
                                                         const fleet::Job& job);
+/// Returns the summary of a night that has ended, and its `work`, item by item.
 [[nodiscard]] nlohmann::ordered_json night_document(fleet::Connection& connection,
                                                     const SiteData& data,
                                                     const fleet::Night& night);

@@ -358,21 +358,17 @@ Json benchmark_document(fleet::Connection& connection, const SiteData& data,
 
 Json night_document(fleet::Connection& connection, const SiteData& data,
                     const fleet::Night& night) {
-  Json platforms = Json::array();
-  for (const fleet::NightPlatform& platform : fleet::platforms_of_night(connection, night.id)) {
-    platforms.push_back(platform.platform);
-  }
   std::map<std::int64_t, const fleet::Job*> by_id;
   std::map<std::int64_t, const fleet::Job*> by_benchmark;
   for (const fleet::Job& job : data.jobs) {
     by_id.emplace(job.id, &job);
     by_benchmark.emplace(job.benchmark, &job);
   }
-  Json items = Json::array();
+  Json document = Json::parse(night.summary);
   for (const fleet::FinishedWork& work : fleet::finished_work(connection, night.id)) {
     const auto& jobs = work.kind == fleet::kGenerateWork ? by_id : by_benchmark;
     const auto job = jobs.find(work.subject);
-    items.push_back(
+    document["work"].push_back(
         {{"job", job == jobs.end() ? name_of_former(connection, data, work) : job->second->name},
          {"kind", work.kind},
          {"platform", work.platform},
@@ -381,12 +377,7 @@ Json night_document(fleet::Connection& connection, const SiteData& data,
          {"attempts", work.attempts},
          {"text", work.detail}});
   }
-  return {{"page", "night"},
-          {"night", night_json(data, night)},
-          {"closed", night.closed_utc},
-          {"platforms", std::move(platforms)},
-          {"events", events_json(data.events_of(night), false)},
-          {"items", std::move(items)}};
+  return document;
 }
 
 std::string replay_file(const fleet::Result& result) {

@@ -12,7 +12,7 @@ from browser import Browser
 
 BIN = Path(sys.argv.pop(1)) if len(sys.argv) > 1 else Path("build/release/bin")
 OPERATORS = 10_000
-PAGES = ["report", "comparison", "timeline", "prediction", "fleet", "benchmark", "platforms", "platform", "night"]
+PAGES = ["report", "comparison", "timeline", "prediction", "fleet", "benchmark", "platforms", "platform"]
 
 PAGE = "JSON.parse(document.getElementById('page').textContent)"
 
@@ -94,7 +94,7 @@ class Pages(unittest.TestCase):
                     self.assertEqual(value, there, pointer)
 
     def test_tables_equal_the_data(self):
-        for name in ("report", "comparison", "fleet", "platforms", "platform", "night"):
+        for name in ("report", "comparison", "fleet", "platforms", "platform"):
             tables = self.open(name).value(TABLES)
             with self.subTest(name=name):
                 self.assertGreater(len(tables), 0)
@@ -116,7 +116,7 @@ class Pages(unittest.TestCase):
 
     def test_the_script_writes_figures_as_the_program_does(self):
         cells = Path(self.folder.name, "cells.json").read_text(encoding="utf-8")
-        written = self.open("night").value(f"{cells}.map(([value, hint]) => understudy.format(value, hint))")
+        written = self.open("platform").value(f"{cells}.map(([value, hint]) => understudy.format(value, hint))")
         self.assertEqual(written, [text for _, _, text in json.loads(cells)])
 
     def test_unknown_hints_are_read(self):

@@ -13,7 +13,7 @@ namespace understudy::pages {
 
 // The pages of a fleet's site, a folder of files:
 //
-//     const Page page = fleet_page(document, frame);
+//     const Page page = fleet_page(document, frame, verdict);
 //     et_schema::write_file_atomically(folder + "/index.html", to_html(page));
 //
 // A page shows its document, which is also its data; cli/fleet/site_documents.h makes the
@@ -36,12 +36,13 @@ struct SiteFrame {
   std::set<std::int64_t> nights = {};
 };
 
-/// Returns index.html: the whole fleet.
-[[nodiscard]] Page fleet_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
+/// Returns index.html: the whole fleet. `verdict`: the newest night's.
+[[nodiscard]] Page fleet_page(const nlohmann::ordered_json& document, const SiteFrame& frame,
+                              et_schema::Assessment verdict);
 /// Returns the page of a benchmark: its job, its work, its history.
 [[nodiscard]] Page benchmark_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
-/// Returns the page of a night.
-[[nodiscard]] Page night_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
+/// Returns the page as one of a site: with the link up, and links to the pages of jobs.
+[[nodiscard]] Page within_site(Page page, const SiteFrame& frame);
 
 /// Returns platforms.html: platforms compared with one of them, fastest first. Outside of a site (a
 /// frame without a name) also each platform's benchmarks. Its data: docs/formats.md, "fleet

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/pages/document/table.h"
 #include "et_schema/base/figures.h"
@@ -11,54 +11,6 @@ namespace understudy::pages {
 namespace {
 
 using et_schema::with_commas;
-
-std::string fleet_verdict(const Json& document) {
-  const Json& nights = document.at("nights");
-  if (nights.empty()) {
-    return fmt::format("{} jobs; no night has run yet.", with_commas(document.at("jobs").size()));
-  }
-  const Json& night = nights.front();
-  std::vector<std::string> parts;
-  for (const auto& [key, what] : {std::pair("broken", "broken"),
-                                  {"still_broken", "still broken"},
-                                  {"slower", "slower"},
-                                  {"drifted", "no longer what the benchmark stood for"},
-                                  {"faster", "faster"},
-                                  {"recovered", "as fast again as before it became slower"},
-                                  {"turned", "turned in a night before"},
-                                  {"unjudged", "not judged: the machine was not as before"}}) {
-    if (const std::uint64_t count = count_in(night, key); count > 0) {
-      const bool is_series = std::string_view(key) == "turned";
-      parts.push_back(fmt::format("{} {} {}", with_commas(count),
-                                  is_series    ? "series"
-                                  : count == 1 ? "job is"
-                                               : "jobs are",
-                                  what));
-    }
-  }
-  if (night.at("state") == "open") {
-    parts.emplace_back("it is still going on");
-  }
-  // A job can be replayed on several platforms, and several jobs can have one
-  // benchmark.
-  return fmt::format("Night {}, {}: {}, {}; {}.", text_in(night, "name"), text_in(night, "date"),
-                     et_schema::counted(count_in(night, "jobs"), "job"),
-                     et_schema::counted(count_in(night, "replayed"), "replay"),
-                     parts.empty() ? "nothing got slower, broke or drifted"
-                                   : fmt::format("{}", fmt::join(parts, ", ")));
-}
-
-Tone fleet_tone(const Json& nights) {
-  if (nights.empty()) {
-    return Tone::kNeutral;
-  }
-  const Json& night = nights.front();
-  const auto has = [&night](const char* key) { return count_in(night, key) > 0; };
-  if (has("broken") || has("still_broken") || has("slower")) {
-    return Tone::kBad;
-  }
-  return has("drifted") || has("turned") || has("unjudged") ? Tone::kAttention : Tone::kGood;
-}
 
 Section jobs_section(const Json& document, const SiteFrame& frame) {
   Table table = table_at(document, "/jobs", "Jobs, with the newest result of each",
@@ -120,14 +72,13 @@ Section platforms_section(const Json& document) {
 
 }  // namespace
 
-Page fleet_page(const Json& document, const SiteFrame& frame) {
+Page fleet_page(const Json& document, const SiteFrame& frame, et_schema::Assessment verdict) {
   const Json& jobs = document.at("jobs");
   const auto with_result = std::ranges::count_if(
       jobs, [](const Json& job) { return !text_in(job, "platform").empty(); });
   Page page = framed(frame, true);
   page.title = "Fleet " + frame.fleet_name;
-  page.verdict.tone = fleet_tone(document.at("nights"));
-  page.verdict.sentence = fleet_verdict(document);
+  page.verdict = std::move(verdict);
   page.figures = {
       {{"Jobs", jobs.size(), CellKind::kCount},
        fmt::format("{} with a result", with_commas(static_cast<std::uint64_t>(with_result)))},

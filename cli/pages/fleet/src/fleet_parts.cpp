@@ -18,9 +18,13 @@ namespace {
 /// Turns the texts of a column into links if they have a page.
 void link_column(Table& table, const std::string& key,
                  const std::function<std::string(const std::string&)>& href_of) {
-  const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+  const auto found = std::ranges::find(table.columns, key, &Column::key);
+  if (found == table.columns.end()) {
+    return;
+  }
+  const auto column = static_cast<std::size_t>(found - table.columns.begin());
   for (std::vector<Cell>& row : table.rows) {
-    Cell& cell = row[static_cast<std::size_t>(column)];
+    Cell& cell = row[column];
     if (const auto* const text = std::get_if<std::string>(&cell)) {
       cell = link_cell(*text, href_of(*text));
     }
@@ -78,6 +82,18 @@ Page framed(const SiteFrame& frame, bool is_index) {
     page.above = {{"Fleet " + frame.fleet_name, "index.html"}};
   }
   page.footer = "Understudy " + frame.tool_version;
+  return page;
+}
+
+Page within_site(Page page, const SiteFrame& frame) {
+  page.above = framed(frame).above;
+  for (Section& section : page.sections) {
+    for (Block& block : section.blocks) {
+      if (Table* const table = std::get_if<Table>(&block)) {
+        link_jobs(*table, frame, "job");
+      }
+    }
+  }
   return page;
 }
 

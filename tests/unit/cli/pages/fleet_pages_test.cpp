@@ -31,40 +31,19 @@ TEST(PageName, TellsNamesApart) {
   EXPECT_EQ(page_name("job", "a b"), page_name("job", "a b"));
 }
 
-TEST(FleetPage, SaysWhatTheNewestNightFound) {
-  Json data = sample_fleet({}, 40);
-  Page page = fleet_page(data, {});
-  EXPECT_EQ(page.verdict.tone, Tone::kBad);
-  EXPECT_EQ(page.verdict.sentence,
-            "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 job is broken, 2 jobs are slower.");
-  data["nights"][0]["broken"] = 0;
-  data["nights"][0]["slower"] = 0;
-  page = fleet_page(data, {});
-  EXPECT_EQ(page.verdict.tone, Tone::kGood);
-  EXPECT_EQ(page.verdict.sentence,
-            "Night 12, 2026-01-31: 40 jobs, 39 replays; nothing got slower, broke or drifted.");
-  data["nights"].clear();
-  page = fleet_page(data, {});
-  EXPECT_EQ(page.verdict.tone, Tone::kNeutral);
-  EXPECT_EQ(page.verdict.sentence, "40 jobs; no night has run yet.");
-}
-
-TEST(FleetPage, NamesSeriesThatTurnedAndWhatWasNotJudged) {
-  Json data = sample_fleet({}, 40);
-  Json& night = data["nights"][0];
-  night["broken"] = 0;
-  night["slower"] = 0;
-  night["turned"] = 1;
-  night["unjudged"] = 3;
-  const Page page = fleet_page(data, {});
-  EXPECT_EQ(page.verdict.tone, Tone::kAttention);
-  EXPECT_EQ(page.verdict.sentence,
-            "Night 12, 2026-01-31: 40 jobs, 39 replays; 1 series turned in a night before, 3 jobs "
-            "are not judged: the machine was not as before.");
+TEST(WithinSite, JobsThatHaveAPageAreLinks) {
+  Page page;
+  page.sections = {
+      {"night", "", {Table{.id = "x", .columns = {texts("job")}, .rows = {{"ads"}, {"gone"}}}}}};
+  page = within_site(page, {.fleet_name = "fleet.db", .jobs = {"ads"}});
+  const Table& table = std::get<Table>(page.sections[0].blocks[0]);
+  EXPECT_EQ(std::get<Link>(table.rows[0][0]).href, job_file("ads"));
+  EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "gone");
+  EXPECT_EQ(page.above.front().href, "index.html");
 }
 
 TEST(FleetPage, DataHasEveryJob) {
-  const auto data = nlohmann::json::parse(fleet_page(sample_fleet({}, 40), {}).data);
+  const auto data = nlohmann::json::parse(fleet_page(sample_fleet({}, 40), {}, {}).data);
   EXPECT_EQ(data["jobs"].size(), 40);
   EXPECT_EQ(data["jobs"][2]["ms"], 33.25);
   EXPECT_TRUE(data["jobs"][1]["ms"].is_null());  // broken: never replayed
@@ -165,20 +144,6 @@ TEST(PlatformPage, ShowsAllOfItsBenchmarks) {
             "0.610 times a100's time (0.590 … 0.630), weighted over 3 benchmarks.");
   EXPECT_EQ(page.verdict.tone, Tone::kGood);
   EXPECT_EQ(nlohmann::json::parse(page.data)["benchmark_ratios"].size(), 3);
-}
-
-TEST(NightPage, CountsWhatFailed) {
-  Json data = sample_night({});
-  EXPECT_EQ(night_page(data, {}).verdict.sentence,
-            "Night 12 is done: of 40 jobs 35 unchanged, 4 made anew, 39 replayed; 1 failed, "
-            "1 broken, 2 slower.");
-  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kBad);
-  data["items"].clear();
-  data["night"]["broken"] = 0;
-  data["night"]["slower"] = 0;
-  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kGood);
-  data["night"]["state"] = "open";
-  EXPECT_EQ(night_page(data, {}).verdict.tone, Tone::kNeutral);
 }
 
 }  // namespace

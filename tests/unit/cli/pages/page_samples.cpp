@@ -379,26 +379,6 @@ fleet::PlatformComparison sample_platforms(const Words& words) {
   return data;
 }
 
-Json sample_night(const Words& words) {
-  const auto item = [&words](const char* kind, const char* platform, const char* state,
-                             const char* text) {
-    return Json{{"job", words.of("ads")},
-                {"kind", words.of(kind)},
-                {"platform", platform},
-                {"state", words.of(state)},
-                {"duration_s", 1.5},
-                {"attempts", 3},
-                {"text", text}};
-  };
-  return {{"page", "night"},
-          {"night", night_sample(words, 12, 40)},
-          {"closed", words.of("2026-02-01")},
-          {"platforms", {words.of("a100")}},
-          {"events", sample_fleet(words, 40)["events"]},
-          {"items",
-           {item("generate", "", "done", ""), item("replay", "a100", "failed", "the run failed")}}};
-}
-
 et_schema::Prediction sample_prediction(const Words& words) {
   et_schema::Prediction prediction;
   prediction.tool_version = words.of("0.1.0");
@@ -424,16 +404,17 @@ et_schema::Prediction sample_prediction(const Words& words) {
 }
 
 std::vector<NamedPage> sample_pages(const Words& words) {
-  return {{"report.html", report_page(sample_job(words))},
-          {"comparison.html", comparison_sample(words)},
-          {"timeline.html", timeline_sample(words)},
-          {"anchored.html", anchored_sample(words)},
-          {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
-          {"fleet.html", fleet_page(sample_fleet(words, 40), sample_frame(words))},
-          {"benchmark.html", benchmark_page(sample_benchmark(words), sample_frame(words))},
-          {"platforms.html", platforms_page(sample_platforms(words), sample_frame(words))},
-          {"platform.html", platform_page(sample_platforms(words), 0, sample_frame(words))},
-          {"night.html", night_page(sample_night(words), sample_frame(words))}};
+  return {
+      {"report.html", report_page(sample_job(words))},
+      {"comparison.html", comparison_sample(words)},
+      {"timeline.html", timeline_sample(words)},
+      {"anchored.html", anchored_sample(words)},
+      {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
+      {"fleet.html", fleet_page(sample_fleet(words, 40), sample_frame(words),
+                                {Tone::kBad, words.of("Night 12: 2 SLOWER."), {words.of("busy")}})},
+      {"benchmark.html", benchmark_page(sample_benchmark(words), sample_frame(words))},
+      {"platforms.html", platforms_page(sample_platforms(words), sample_frame(words))},
+      {"platform.html", platform_page(sample_platforms(words), 0, sample_frame(words))}};
 }
 
 Page large_page(std::size_t operators) {

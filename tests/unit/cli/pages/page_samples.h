@@ -41,7 +41,6 @@ struct NamedPage {
 [[nodiscard]] nlohmann::ordered_json sample_fleet(const Words& words, std::size_t jobs);
 [[nodiscard]] nlohmann::ordered_json sample_benchmark(const Words& words);
 [[nodiscard]] fleet::PlatformComparison sample_platforms(const Words& words);
-[[nodiscard]] nlohmann::ordered_json sample_night(const Words& words);
 [[nodiscard]] et_schema::Prediction sample_prediction(const Words& words);
 
 }  // namespace understudy::pages
