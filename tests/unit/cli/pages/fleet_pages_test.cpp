@@ -35,7 +35,8 @@ TEST(WithinSite, JobsThatHaveAPageAreLinks) {
   Page page;
   page.sections = {
       {"night", "", {Table{.id = "x", .columns = {texts("job")}, .rows = {{"ads"}, {"gone"}}}}}};
-  page = within_site(page, {.fleet_name = "fleet.db", .jobs = {"ads"}});
+  page = within_site(page,
+                     {.fleet_name = "fleet.db", .date = {}, .tool_version = {}, .jobs = {"ads"}});
   const Table& table = std::get<Table>(page.sections[0].blocks[0]);
   EXPECT_EQ(std::get<Link>(table.rows[0][0]).href, job_file("ads"));
   EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "gone");
