@@ -100,16 +100,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       },
       "",
       "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant");
-  line.add_list(
-      "--reduce-op KIND=OP",
-      [&arguments](const std::vector<std::string>& texts) {
-        for (const std::string& text : texts) {
-          generator::add_reduce_op(text, arguments.options.reduce_ops);
-        }
-        return std::string();
-      },
-      "Operator of reductions whose own was not recorded: allreduce=avg, reduce_scatter=max, … "
-      "(default: sum)");
   BatchTexts batch;
   add_batch_options(line, batch);
   add_world_options(line, arguments.world);
@@ -137,7 +127,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.compiled_by =
       line.first_given({"--step", "--subgraph", "--only", "--include", "--exclude", "--indices",
-                        "--reduce-op", "--repair", "--allow-partial", "--profile", "--no-profile",
+                        "--repair", "--allow-partial", "--profile", "--no-profile",
                         "--graph-profile", "--counters", "--kernels"});
   arguments.changed_by =
       line.first_given({"--obfuscate", "--batch", "--size", "--world-size", "--ranks-per-program"});

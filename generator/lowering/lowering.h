@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,10 @@ namespace understudy::generator {
 
 /// Converts the selected operators of one rank to instructions over numbered slots (docs/design.md,
 /// "Identity"). Value rules are added later: see value_rules.h. Adds the losses of lowering to
-/// Program::losses. `reduce_ops`: GenerateOptions::reduce_ops.
-[[nodiscard]] et_schema::Program lower(
-    const et_schema::Trace& trace, const CommCalls& calls, const Flow& flow,
-    const Selected& selected, const std::vector<WorkingLabel>& labels, Groups& groups,
-    const std::map<et_schema::CommKind, std::string>& reduce_ops);
+/// Program::losses.
+[[nodiscard]] et_schema::Program lower(const et_schema::Trace& trace, const CommCalls& calls,
+                                       const Flow& flow, const Selected& selected,
+                                       const std::vector<WorkingLabel>& labels, Groups& groups);
 
 /// Makes communications asynchronous that their trace records as synchronous although only their
 /// own stream waited for them. These are device communications whose kernel ran on another stream

@@ -1,13 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
 
 namespace understudy::generator {
@@ -28,10 +26,6 @@ struct IndexSpread {
 /// Parses "uniform", "zipf:1.05" or "constant". Throws Error (usage) for anything else.
 [[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
-/// Parses "allreduce=avg", a reduction by record_param_comms' name and its operator, and adds it to
-/// `reduce_ops`. Throws Error (usage) for anything else.
-void add_reduce_op(std::string_view text, std::map<et_schema::CommKind, std::string>& reduce_ops);
-
 /// Whether a benchmark may hold only some of a job's ranks, or ranks of several jobs. Each rank
 /// then replays alone.
 enum class PartialRanks : std::uint8_t {
@@ -50,8 +44,6 @@ struct GenerateOptions {
   std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
-  /// Operators of reductions for which none is recorded, spelled as et_schema::CommInfo::reduce_op.
-  std::map<et_schema::CommKind, std::string> reduce_ops = {};
   PartialRanks partial = PartialRanks::kRefused;
   /// Operators to replay although they may do more than compute.
   et_schema::AllowedOperators allowed_operators = {};

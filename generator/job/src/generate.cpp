@@ -101,7 +101,7 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   std::vector<WorkingLabel>& labels = found.working;
   apply_filters(trace, calls, options, selected, labels);
 
-  Program program = lower(trace, calls, flow, selected, labels, groups, options.reduce_ops);
+  Program program = lower(trace, calls, flow, selected, labels, groups);
   set_asynchrony(trace, link, program);
   hold_storages(trace, link == nullptr ? ObservedMemory() : link->memory, program);
   make_masks(program);

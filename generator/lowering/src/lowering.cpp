@@ -86,13 +86,12 @@ class IssuedComms {
 class Lowering {
  public:
   Lowering(const Trace& trace, const CommCalls& calls, const Flow& flow, const Selected& selected,
-           Groups& groups, const std::map<CommKind, std::string>& reduce_ops)
+           Groups& groups)
       : trace_(trace),
         calls_(calls),
         flow_(flow),
         selected_(selected),
         groups_(groups),
-        reduce_ops_(reduce_ops),
         slots_(trace, program_) {
     for (LifetimeId id = 0; id < flow.lifetimes.size(); ++id) {
       const NodeIndex birth = flow.lifetimes[id].birth;
@@ -283,7 +282,9 @@ class Lowering {
     info.group = groups_.find(trace_, call, program_.losses);
     info.names_group = call.kind == CommKind::kWait && !call.pg_name.empty();
     if (info.reduce_op.empty()) {
-      assume_reduce_op(info);
+      info.reduce_op = "sum";
+      info.reduce_op_why = "assumed";
+      program_.losses.add(Loss::kAssumedReduceOps);
     }
     program_.losses.add(Loss::kAssumedCommunication, call.lacks_splits ? 1 : 0);
     LifetimeCursor reads(flow_.reads[index]);
@@ -297,14 +298,6 @@ class Lowering {
     instruction.comm = std::move(info);
     issued_.add(instruction, program_);
     into.push_back(std::move(instruction));
-  }
-
-  void assume_reduce_op(et_schema::CommInfo& info) {
-    const auto asked = reduce_ops_.find(info.kind);
-    const bool is_asked = asked != reduce_ops_.end();
-    info.reduce_op = is_asked ? asked->second : "sum";
-    info.reduce_op_why = is_asked ? "--reduce-op" : "assumed";
-    program_.losses.add(Loss::kAssumedReduceOps, is_asked ? 0 : 1);
   }
 
   Argument::List read_tensors(const std::vector<const Tensor*>& tensors, LifetimeCursor& reads,
@@ -415,7 +408,6 @@ class Lowering {
   const Flow& flow_;
   const Selected& selected_;
   Groups& groups_;
-  const std::map<CommKind, std::string>& reduce_ops_;
   et_schema::Program program_;
   SlotTable slots_;
   std::uint64_t aliases_ = 0;
@@ -430,8 +422,8 @@ class Lowering {
 
 et_schema::Program lower(const Trace& trace, const CommCalls& calls, const Flow& flow,
                          const Selected& selected, const std::vector<WorkingLabel>& labels,
-                         Groups& groups, const std::map<CommKind, std::string>& reduce_ops) {
-  return Lowering(trace, calls, flow, selected, groups, reduce_ops).lower(labels);
+                         Groups& groups) {
+  return Lowering(trace, calls, flow, selected, groups).lower(labels);
 }
 
 }  // namespace understudy::generator
