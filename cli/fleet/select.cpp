@@ -167,9 +167,7 @@ Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t lef
           {"version", 1},
           {"of_jobs", all},
           {"left_out", left_out},
-          {"method", selection.method},
           {"mix_distance", selection.mix_distance},
-          {"other_mix_distance", selection.other_mix_distance},
           {"random_mix_distance", selection.random_mix_distance},
           {"error", selection.error},
           {"met_max_error", selection.met_max_error},
@@ -182,9 +180,8 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
                            const std::string& time_on) {
   const Json document = json_of(selection, all, left_out);
   pages::Page page;
-  page.title =
-      fmt::format("{} of {} jobs, chosen by {}; about {:.0f} min of replays", selection.jobs.size(),
-                  all, selection.method, std::ceil(selection.cost_s / kSecondsPerMinute));
+  page.title = fmt::format("{} of {} jobs; about {:.0f} min of replays", selection.jobs.size(), all,
+                           std::ceil(selection.cost_s / kSecondsPerMinute));
   if (left_out > 0) {
     page.verdict.findings.push_back(
         fmt::format("{} more without a result on {} left out.", left_out, time_on));
@@ -203,7 +200,6 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
        "Time by class of operators, apart from the fleet's",
        {facts_at(document, "",
                  {shares("of the subset", "mix_distance"),
-                  shares("of the other method", "other_mix_distance"),
                   shares("of random subsets", "random_mix_distance")})}},
       {"checks",
        "Ratios of platforms",
@@ -221,9 +217,9 @@ std::string yaml_quoted(const std::string& text) {
 
 std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
   std::string text = fmt::format(
-      "format: understudy-fleet-subset\nversion: 1\nof_jobs: {}\nmethod: {}\nmix_distance: "
+      "format: understudy-fleet-subset\nversion: 1\nof_jobs: {}\nmix_distance: "
       "{:.6f}\nerror: {:.6f}\njobs:\n",
-      all, selection.method, selection.mix_distance, selection.error);
+      all, selection.mix_distance, selection.error);
   for (const fleet::SelectedJob& job : selection.jobs) {
     text += fmt::format(
         "  - name: {}\n    benchmark_hash: \"{}\"\n    weight: {:.6f}\n    low: {:.6f}\n    high: "

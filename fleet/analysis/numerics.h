@@ -36,13 +36,6 @@ using Columns = std::vector<std::vector<double>>;
 [[nodiscard]] double residual_of(const Columns& columns, const std::vector<double>& weights,
                                  const std::vector<double>& target);
 
-/// Returns the indices, ascending, of the `count` columns with the smallest weighted distance to
-/// the others: k-medoids, built one by one and then swapped while that helps (PAM; Kaufman,
-/// Rousseeuw 1987). O(count × n² × swaps).
-[[nodiscard]] std::vector<std::size_t> medoids_of(const Columns& columns,
-                                                  const std::vector<double>& weights,
-                                                  std::size_t count);
-
 /// SplitMix64 (Steele, Lea, Flood 2014). A seed gives the same numbers on every platform, which the
 /// standard library's distributions do not guarantee.
 class Random {

@@ -52,10 +52,8 @@ struct RatioCheck {
 };
 
 struct Selection {
-  std::string method;  ///< "greedy" or "k-medoids", whichever comes closer to the fleet's mix
   std::vector<SelectedJob> jobs;
   double mix_distance = 0;  ///< total variation distance of the time by class, subset against fleet
-  double other_mix_distance = 0;   ///< mix distance of the method that was not used
   double random_mix_distance = 0;  ///< median over random subsets
   double cost_s = 0;
   double error = 0;  ///< the largest of the errors on `choose_on` and twice the mix distance

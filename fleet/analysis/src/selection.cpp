@@ -51,7 +51,6 @@ class Fleet {
     }
   }
 
-  [[nodiscard]] const Columns& columns() const { return columns_; }
   [[nodiscard]] const std::vector<double>& weights() const { return weights_; }
   [[nodiscard]] std::size_t size() const { return candidates_.size(); }
 
@@ -165,16 +164,9 @@ class Selector {
         target_(fleet_.total(fleet_.weights())) {}
 
   Selection select() {
-    const Subset greedy = this->greedy();
-    const Subset medoids =
-        subset_of(medoids_of(fleet_.columns(), fleet_.weights(), greedy.places.size()));
-    const bool takes_greedy = greedy.residual <= medoids.residual || !is_affordable(medoids.places);
-    const Subset& best = takes_greedy ? greedy : medoids;
-    const Subset& other = takes_greedy ? medoids : greedy;
+    const Subset best = greedy();
     Selection selection;
-    selection.method = takes_greedy ? "greedy" : "k-medoids";
     selection.mix_distance = fleet_.mix_distance(best.places, best.weights);
-    selection.other_mix_distance = fleet_.mix_distance(other.places, other.weights);
     selection.cost_s = cost_of(best.places);
     selection.error = error_of(best);
     selection.met_max_error = options_.max_error <= 0 || selection.error <= options_.max_error;

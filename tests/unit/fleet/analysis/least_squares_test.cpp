@@ -20,19 +20,5 @@ TEST(LeastSquares, NoWeightIsNegative) {
   EXPECT_EQ(non_negative_least_squares({{0, 0}}, {1, 1}).front(), 0);
 }
 
-TEST(Medoids, AreTheMiddlesOfTheirClusters) {
-  const Columns columns = {{0.0}, {1.0}, {2.0}, {100.0}, {101.0}, {102.0}};
-  EXPECT_EQ(medoids_of(columns, std::vector<double>(6, 1.0), 2), (std::vector<std::size_t>{1, 4}));
-}
-
-TEST(Medoids, WeightPulls) {
-  const Columns columns = {{0.0}, {1.0}, {2.0}};
-  EXPECT_EQ(medoids_of(columns, {1, 1, 10}, 1), std::vector<std::size_t>{2});
-}
-
-TEST(Medoids, MoreThanThereAreAreAll) {
-  EXPECT_EQ(medoids_of({{0.0}, {1.0}}, {1, 1}, 5).size(), 2U);
-}
-
 }  // namespace
 }  // namespace understudy::fleet
