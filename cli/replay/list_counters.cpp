@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "cli/pages/document/from_json.h"
@@ -15,7 +16,7 @@ void ReplayJob::list_counters() const {
   const c10::Device device =
       replayer::open_device(arguments_.options.device, backends::launched_local_rank());
   nlohmann::ordered_json sources = nlohmann::ordered_json::array();
-  for (const replayer::OpenedSource& opened : replayer::open_counter_sources(device)) {
+  const auto add = [&sources](const replayer::OpenedSource& opened) {
     nlohmann::ordered_json& row = sources.emplace_back();
     row = {{"source", opened.name},
            {"state", opened.why_not.empty() ? "it counts" : opened.why_not},
@@ -24,7 +25,9 @@ void ReplayJob::list_counters() const {
          opened.source == nullptr ? std::vector<std::string>() : opened.source->names()) {
       row["counters"].push_back({{"name", name}, {"text", et_schema::counter_fact(name).text}});
     }
-  }
+  };
+  std::ranges::for_each(replayer::open_counter_sources(device), add);
+  add(replayer::open_timeline(device));
   const nlohmann::ordered_json document = {{"sources", std::move(sources)}};
   using pages::texts;
   pages::Page page;

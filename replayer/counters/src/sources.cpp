@@ -1,3 +1,6 @@
+#include <optional>
+
+#include "et_schema/base/error.h"
 #include "gpm.h"
 #include "replayer/counters/perf.h"
 #include "replayer/counters/source.h"
@@ -21,13 +24,20 @@ OpenedSource open_source(std::string name, Make&& make) {
   return opened;
 }
 
-std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device) {
+/// Opens CUPTI's counters of ranges, or with an interval its samples.
+std::unique_ptr<CounterSource> cupti_source(
+    [[maybe_unused]] c10::Device device,
+    [[maybe_unused]] std::optional<double> interval_ns = std::nullopt) {
 #ifdef UNDERSTUDY_CUPTI
-  return open_cupti(device);
+  return interval_ns ? open_cupti_samples(device, *interval_ns) : open_cupti(device);
 #else
   throw et_schema::run_failed(
       "built without CUPTI: build beside torch's wheel for CUDA or a CUDA toolkit", {});
 #endif
+}
+
+std::string no_gpu(c10::Device device) {
+  return "no GPU: the replay runs on " + device.str();
 }
 
 }  // namespace
@@ -43,10 +53,9 @@ std::vector<OpenedSource> open_counter_sources(c10::Device device) {
   auto perf = std::make_unique<PerfSource>();
   std::string lacks = perf->state() == et_schema::kCounted ? "" : perf->state();
   sources.push_back({"perf", std::move(perf), std::move(lacks)});
-  const std::string no_gpu = "no GPU: the replay runs on " + device.str();
   if (!device.is_cuda()) {
-    sources.push_back({"cupti", nullptr, no_gpu});
-    sources.push_back({"gpm", nullptr, no_gpu});
+    sources.push_back({"cupti", nullptr, no_gpu(device)});
+    sources.push_back({"gpm", nullptr, no_gpu(device)});
     return sources;
   }
   sources.push_back(open_source("cupti", [device] { return cupti_source(device); }));
@@ -55,6 +64,12 @@ std::vector<OpenedSource> open_counter_sources(c10::Device device) {
                                        device_uuid(device));
   }));
   return sources;
+}
+
+OpenedSource open_timeline(c10::Device device, double interval_ns) {
+  return device.is_cuda()
+             ? open_source(et_schema::kTimeline, [&] { return cupti_source(device, interval_ns); })
+             : OpenedSource{et_schema::kTimeline, nullptr, no_gpu(device)};
 }
 
 }  // namespace understudy::replayer

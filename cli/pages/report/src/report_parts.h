@@ -33,6 +33,8 @@ struct ReportData {
 [[nodiscard]] Section values_section(const ReportData& data);
 [[nodiscard]] Section losses_section(const ReportData& data);
 [[nodiscard]] Section pace_section(const ReportData& data);
+/// Of the first rank that has a timeline.
+[[nodiscard]] Section timeline_section(const ReportData& data);
 [[nodiscard]] Section system_section(const ReportData& data);
 [[nodiscard]] Section environment_section(const ReportData& data);
 

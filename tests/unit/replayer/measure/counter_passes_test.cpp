@@ -6,6 +6,7 @@
 #include <csignal>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -47,6 +48,7 @@ class PlantedSource : public CounterSource {
     return Counters{{"instructions", 600}, {"cycles", 300}, {"ipc", 2}};
   };
   std::function<void(const std::string& used)> on_use = [](const std::string&) {};
+  std::string lacking;
   std::vector<std::string> asked;
   std::map<std::string, int> uses;
 
@@ -78,6 +80,7 @@ class PlantedSource : public CounterSource {
     ++rounds_[counted_.size()];
     return counted_;
   }
+  std::string lacks() const override { return lacking; }
 
  private:
   void use(const std::string& what) {
@@ -266,6 +269,54 @@ TEST_F(CounterPassesTest, DoNotCountAnIterationTwice) {
   EXPECT_EQ(report.counter_sources.at("absent"), "no driver");
 }
 
+/// Lets the measurement open a source of a timeline, and returns what it is asked for.
+std::shared_ptr<std::map<std::string, int>> plant_timeline(
+    MeasureOptions& options, const std::function<void(PlantedSource&)>& prepare) {
+  auto uses = std::make_shared<std::map<std::string, int>>();
+  options.open_timeline = [uses, prepare](double interval_ns) {
+    EXPECT_EQ(interval_ns, kLeastIntervalNs);  // the iterations of these tests are short
+    auto planted = std::make_unique<PlantedSource>();
+    planted->values = [](const PlantedPlace&) {
+      return Counters{{"ms", 0.5}, {"interval_ns", 10'000}, {"instructions", 12}};
+    };
+    planted->on_use = [uses](const std::string& what) { ++(*uses)[what]; };
+    prepare(*planted);
+    return OpenedSource{et_schema::kTimeline, std::move(planted), ""};
+  };
+  return uses;
+}
+
+TEST_F(CounterPassesTest, EndWithATimelineOfOneMoreIteration) {
+  const auto uses = plant_timeline(
+      options_, [](PlantedSource& planted) { planted.lacking = "not sampled: cycles"; });
+  et_schema::RankReport report = measure();
+  EXPECT_EQ(report.timeline,
+            (std::vector<Counters>{{{"ms", 0.5}, {"interval_ns", 10'000}, {"instructions", 12}}}));
+  EXPECT_EQ(report.counters.at("instructions"), 600);
+  EXPECT_EQ(report.counter_sources.at("timeline"), "not sampled: cycles");
+  EXPECT_EQ(*uses, (std::map<std::string, int>{{"prepare", 1},
+                                               {"begin_pass", 1},
+                                               {"begin_range", 1},
+                                               {"end_range", 1},
+                                               {"end_pass", 1},
+                                               {"take", 1}}));
+}
+
+TEST_F(CounterPassesTest, GoOnWithoutATimelineThatVanishes) {
+  plant_timeline(options_, [](PlantedSource& planted) {
+    planted.on_use = [](const std::string& what) {
+      if (what == "end_range") {
+        throw et_schema::run_failed("the samples vanished", {});
+      }
+    };
+  });
+  const et_schema::RankReport report = measure();
+  EXPECT_TRUE(report.complete);
+  EXPECT_TRUE(report.timeline.empty());
+  EXPECT_EQ(report.counter_sources.at("planted"), et_schema::kCounted);
+  EXPECT_EQ(report.counter_sources.at("timeline"), "the samples vanished");
+}
+
 TEST_F(CounterPassesTest, OfSingleInstructionsNeedNoNames) {
   options_.asked.counters.clear();
   options_.asked.operator_times = true;
@@ -383,6 +434,8 @@ TEST(ChosenCounters, AddTheWeightsOfMeans) {
   EXPECT_EQ(chosen_counters({"sm_active", "dram_bytes", "sm_active"}, {}),
             (std::vector<std::string>{"device_ns", "sm_active", "dram_bytes"}));
   EXPECT_EQ(chosen_counters({"default"}, {}).size(), kDefaultCounters.size());
+  EXPECT_EQ(chosen_counters({"timeline"}, {}), chosen_counters({"default"}, {}));
+  EXPECT_EQ(chosen_counters({"flop", "timeline"}, {}), (std::vector<std::string>{"flop"}));
 }
 
 std::string refusal(const std::string& name, const std::vector<OpenedSource>& sources) {
@@ -399,7 +452,7 @@ TEST(ChosenCounters, RefuseAWrongNameWithTheNearest) {
   EXPECT_EQ(refusal("sm_activ", {}),
             "unknown counter sm_activ\n"
             "  field:    --counters\n"
-            "  expected: default, or names of replay --counters list\n"
+            "  expected: default, timeline, or names of replay --counters list\n"
             "  got:      sm_activ\n"
             "  hint:     did you mean sm_active?");
   const std::vector<OpenedSource> sources = sources_with({"dram__bytes.sum"});
