@@ -1,6 +1,6 @@
-# What `cmake --install` lays down: the programs in bin, the modules they load in lib/understudy, what is
-# Python in share/understudy, and the libraries that need no LibTorch, with their headers, for
-# find_package(understudy). The prefix can be moved, and names no path of the build.
+# What `cmake --install` lays down: the programs in bin, the modules they load in lib/understudy, and the libraries that need
+# no LibTorch, with their headers, for find_package(understudy). The prefix can be moved, and names no path of the build. The
+# wheel has the component "programs" in its package's folder.
 
 include(CMakePackageConfigHelpers)
 
@@ -25,16 +25,16 @@ install(FILES
   "${PROJECT_BINARY_DIR}/understudyConfigVersion.cmake"
   DESTINATION "${_package_dir}")
 
-# On the path are `understudy`, which has the verbs, and `replay`. Links that are named as verbs are beside the path: other
-# packages have an inspect, a generate and a compare, too.
-install(TARGETS understudy_cli_understudy RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+# On the path are `understudy`, which has the verbs, and `replay`. Programs that are named as verbs are beside the path:
+# other packages have an inspect, a generate and a compare, too. They are no links, which a wheel cannot hold.
+install(TARGETS understudy_cli_understudy RUNTIME DESTINATION bin COMPONENT programs)
 get_property(_verbs GLOBAL PROPERTY UNDERSTUDY_VERBS_OF_understudy)
-install(CODE "
-  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy\")
-  file(MAKE_DIRECTORY \"\${folder}\")
-  foreach(verb ${_verbs})
-    file(CREATE_LINK \"../../${CMAKE_INSTALL_BINDIR}/understudy\" \"\${folder}/\${verb}\" SYMBOLIC)
-  endforeach()")
+file(CONFIGURE OUTPUT verb.sh @ONLY CONTENT [[#!/bin/sh
+exec "${0%/*}/../../bin/understudy" "${0##*/}" "$@"
+]])
+foreach(_verb IN LISTS _verbs)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/verb.sh" DESTINATION libexec/understudy RENAME "${_verb}" COMPONENT programs)
+endforeach()
 set(_completion "${PROJECT_SOURCE_DIR}/cli/understudy/completion")
 install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME understudy)
 install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completions RENAME replay)
@@ -44,19 +44,22 @@ install(FILES "${_completion}.fish" DESTINATION share/fish/vendor_completions.d 
 # LibTorch is no part of the package. bin/replay looks for it and starts libexec/understudy-replay, which finds its modules
 # beside its own folder, in lib/understudy.
 if(TARGET understudy_cli_replay)
-  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay)
-  # Copied as a file, it keeps the run path of the build, which is taken away here.
-  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")")
+  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay
+    COMPONENT programs)
+  # Copied as a file, it keeps the run path of the build and what is stripped, which is taken away here.
+  install(CODE "
+    set(replay \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")
+    file(RPATH_REMOVE FILE \"\${replay}\")
+    if(CMAKE_INSTALL_DO_STRIP)
+      execute_process(COMMAND \"${CMAKE_STRIP}\" \"\${replay}\")
+    endif()" COMPONENT programs)
   configure_file("${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh.in" "${PROJECT_BINARY_DIR}/find_libtorch.sh" @ONLY)
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION "${CMAKE_INSTALL_BINDIR}" RENAME replay)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION bin RENAME replay COMPONENT programs)
 endif()
 
-# What is Python: the package to capture with, also for pip, and fidelity.
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/capture" "${PROJECT_SOURCE_DIR}/scripts/understudy_fidelity"
-  DESTINATION share/understudy PATTERN __pycache__ EXCLUDE)
-foreach(_script capture compile_kernels fidelity mpirun)
-  install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/${_script}" DESTINATION "${CMAKE_INSTALL_BINDIR}"
-    RENAME understudy-${_script})
+foreach(_script compile_kernels mpirun)
+  install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/${_script}" DESTINATION bin RENAME understudy-${_script}
+    COMPONENT programs)
 endforeach()
 
 foreach(_text README.md LICENSE CHANGELOG.md)

@@ -131,7 +131,7 @@ function(understudy_module name)
   endif()
   if(UNDERSTUDY_INSTALL)
     # Not CMAKE_INSTALL_LIBDIR: programs look for their modules beside their own folder.
-    install(TARGETS ${target} LIBRARY DESTINATION lib/understudy)
+    install(TARGETS ${target} LIBRARY DESTINATION lib/understudy COMPONENT programs)
   endif()
   set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_MODULES ${target})
 endfunction()

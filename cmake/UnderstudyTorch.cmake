@@ -3,7 +3,9 @@
 
 set(_torch_root "${UNDERSTUDY_TORCH_ROOT}")
 if(NOT _torch_root)
-  file(GLOB _torch_candidates "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
+  cmake_path(SET _of_pip NORMALIZE "${Python3_EXECUTABLE}/../..")  # set where pip builds
+  file(GLOB _torch_candidates "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch"
+    "${_of_pip}/lib/python3*/site-packages/torch")
   list(GET _torch_candidates 0 _torch_root)
 endif()
 if(NOT EXISTS "${_torch_root}/lib/libtorch_cpu.so")
@@ -27,10 +29,10 @@ target_link_libraries(understudy_torch INTERFACE
 target_compile_definitions(understudy_torch INTERFACE FMT_HEADER_ONLY=1)
 # What is built finds it by CMake's own run path, which installing takes away.
 
-# "2.11.0+cpu" is 2.11.0: the installed replay looks for that.
+# "2.11.0+cpu" is of 2.11: the installed replay looks for that.
 if(EXISTS "${_torch_root}/version.py")
   file(STRINGS "${_torch_root}/version.py" _torch_version REGEX "^__version__")
 else()
   file(STRINGS "${_torch_root}/build-version" _torch_version)
 endif()
-string(REGEX MATCH "[0-9]+[.][0-9]+[.][0-9]+" UNDERSTUDY_TORCH_VERSION "${_torch_version}")
+string(REGEX MATCH "[0-9]+[.][0-9]+" UNDERSTUDY_TORCH_VERSION "${_torch_version}")

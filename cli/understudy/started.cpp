@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string>
 
 #include "cli/common/own_program.h"
@@ -13,8 +12,6 @@
 
 namespace understudy::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 int start(const std::string& program, int argc, char** argv) {
   become_program(program, {argv + 1, argv + argc});
@@ -25,24 +22,20 @@ int start(const std::string& program, int argc, char** argv) {
                                .hint = "install the package again, with the replayer"});
 }
 
-/// Runs bin/understudy-NAME of an installed package, or scripts/NAME of a clone.
-int start_script(const std::string& name, int argc, char** argv) {
-  const fs::path folder = fs::path(own_program()).parent_path();
-  const std::string program = (folder / ("understudy-" + name)).string();
-  if (!fs::exists(program)) {
-    throw et_schema::usage_error("the installed package is needed",
-                                 {.expected = "an installed package",
-                                  .got = "a build tree: " + folder.string(),
-                                  .hint = fmt::format("run scripts/{} of the clone", name)});
-  }
-  return start(program, argc, argv);
+/// Refuses a verb that the Python package runs before it starts this program.
+int refuse_script(const std::string& name) {
+  throw et_schema::usage_error(
+      "this verb runs in Python",
+      {.expected = fmt::format("the package's console script, or scripts/{} of a clone", name),
+       .got = own_program(),
+       .hint = "pip install the wheel that scripts/wheel makes"});
 }
 
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
-                    [](int argc, char** argv) { return start_script("capture", argc, argv); });
+                    [](int, char**) { return refuse_script("capture"); });
 const Verb kFidelity("fidelity",
                      "Runs the original program and its replay in turn, and checks limits",
-                     [](int argc, char** argv) { return start_script("fidelity", argc, argv); });
+                     [](int, char**) { return refuse_script("fidelity"); });
 const Verb kReplay("replay", "Runs a benchmark, under mpirun on several ranks",
                    [](int argc, char** argv) { return start(sibling("replay"), argc, argv); });
 

@@ -10,6 +10,10 @@
 
 namespace understudy::et_schema {
 
+/// Returns the directory of the modules of an installed or built program: `../lib/understudy`
+/// beside the folder of the running program.
+[[nodiscard]] std::string module_directory();
+
 /// A third-party library that is found at run time and stays loaded. Its `Refusal` names the
 /// library and where to get it.
 class SharedLibrary {

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-import understudy_capture  # noqa: E402
+import understudy  # noqa: E402
 
 
 def parse_arguments(description):
@@ -40,7 +40,7 @@ def run(build, description):
             step = build()
     for _ in range(arguments.steps):
         step()
-        understudy_capture.step()
+        understudy.step()
 
 
 def training(optimizer, next_batch, loss_of):

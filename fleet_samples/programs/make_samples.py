@@ -135,6 +135,6 @@ def main():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-    from understudy_capture.endings import run_main
+    from understudy.endings import run_main
 
     run_main("make_samples.py", main)

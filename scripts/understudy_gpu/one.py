@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "capture")]
-from understudy_capture.whole_file import write_whole  # noqa: E402
+from understudy.whole_file import write_whole  # noqa: E402
 from understudy_gpu import samples  # noqa: E402
 from understudy_gpu.checks import CHECKS  # noqa: E402
 from understudy_gpu.machine import Failed, Findings, Machine, NotRun  # noqa: E402

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from understudy_capture.endings import Refused
+from understudy.endings import Refused
 
 from .layout import OWN_BIN, ROOT
 

@@ -12,7 +12,7 @@ SAMPLES = ROOT / "fleet_samples"
 BUILD = ROOT / "build" / "release"
 
 sys.path.insert(0, str(ROOT / "capture"))
-from understudy_capture.endings import Refused, run_main  # noqa: E402, F401
+from understudy.endings import Refused, run_main  # noqa: E402, F401
 
 
 class Failed(Refused):

@@ -17,7 +17,7 @@ from torch import nn
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in
                 ("capture", "fleet_samples/programs", "scripts/understudy_gpu/programs")]
-import understudy_capture  # noqa: E402
+import understudy  # noqa: E402
 from against_eager import described, shifted, tuned  # noqa: E402
 
 BUILDERS = {}
@@ -108,5 +108,5 @@ if __name__ == "__main__":
     torch.backends.cuda.enable_cudnn_sdp(False)
     with torch.device("cuda"):
         one_step = BUILDERS[name]()
-    understudy_capture.capture_step(one_step, folder, warmup=3, timed=1, profiled=1, steady_s=0, indices=False,
+    understudy.capture_step(one_step, folder, warmup=3, timed=1, profiled=1, steady_s=0, indices=False,
                                     tensor_range=False)

@@ -32,7 +32,7 @@ def record(name, rank, world, scratch):
     sys.path.insert(0, str(ROOT / "capture"))
     import torch
     import torch.distributed as dist
-    import understudy_capture
+    import understudy
 
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
@@ -41,7 +41,7 @@ def record(name, rank, world, scratch):
 
         nccl_form = name != "gloo_collectives"
         if nccl_form:
-            understudy_capture.use_nccl_form()
+            understudy.use_nccl_form()
         dist.init_process_group("gloo", init_method=f"file://{scratch}/rendezvous", rank=rank,
                                 world_size=world)
         if name in PARALLEL:
@@ -54,7 +54,7 @@ def record(name, rank, world, scratch):
         import models
 
         step = models.BUILDERS[name]()
-    understudy_capture.capture_step(step, f"{scratch}/capture", warmup=WARMUP, timed=0, profiled=0,
+    understudy.capture_step(step, f"{scratch}/capture", warmup=WARMUP, timed=0, profiled=0,
                                     step_marker=False, shapes=name in WITH_PROFILE)
     if world > 1:
         dist.destroy_process_group()
@@ -162,6 +162,6 @@ def main():
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-    from understudy_capture.endings import run_main
+    from understudy.endings import run_main
 
     run_main("make_captures.py", main)

@@ -266,7 +266,7 @@ def main():
     arguments = parser.parse_args()
     globals().update(WIDTH=arguments.width, TOKENS=arguments.tokens)
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-    import understudy_capture
+    import understudy
 
     dist.init_process_group("gloo")
     torch.manual_seed(20)
@@ -280,7 +280,7 @@ def main():
     else:
         for _ in range(arguments.steps):
             step()
-            understudy_capture.step()
+            understudy.step()
     dist.destroy_process_group()
 
 

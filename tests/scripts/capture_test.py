@@ -14,10 +14,10 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-import understudy_capture  # noqa: E402
-from understudy_capture import (kernels, machine, measurements, notices, recorder as capture,  # noqa: E402
+import understudy  # noqa: E402
+from understudy import (kernels, machine, measurements, notices, recorder as capture,  # noqa: E402
                                 records, settling, threads)
-from understudy_capture.observer import fault_counting  # noqa: E402
+from understudy.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
 ALWAYS = {"capture.json", "rank-0.et.json.gz", "rank-0.kineto.json.gz",
@@ -61,9 +61,9 @@ class CaptureTest(unittest.TestCase):
                          "got a Tensor")
         self.assertEqual(list(Path(self.folder).iterdir()), [])
         with self.assertRaises(TypeError) as caught:
-            understudy_capture.step(1)
+            understudy.step(1)
         self.assertEqual(str(caught.exception),
-                         "understudy_capture.step() takes nothing, got an int: it is called behind "
+                         "understudy.step() takes nothing, got an int: it is called behind "
                          "each step of a loop; capture_step(step_fn, out_dir) is what calls a "
                          "function once a step")
 
@@ -255,7 +255,7 @@ class CaptureTest(unittest.TestCase):
         self.assertAlmostEqual(differ([second] * 9 + [1.1 * second, 9 * second, 1.1 * second]), 0.1)
 
     def test_free_steps_do_not_wait_for_the_device(self):
-        with mock.patch("understudy_capture.measurements.synchronize") as waits:
+        with mock.patch("understudy.measurements.synchronize") as waits:
             _, rank = record(self.folder, NEEDED, count_faults=False)
             without = waits.call_count
             _, free = record(self.folder, NEEDED + 5, count_faults=False, free=5)

@@ -15,7 +15,7 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "capture")]
-from understudy_capture.endings import Refused  # noqa: E402
+from understudy.endings import Refused  # noqa: E402
 from understudy_gpu import command, pack, profiles, run, samples  # noqa: E402
 from understudy_gpu.checks import CHECKS  # noqa: E402
 from understudy_gpu.layout import CHECK_S, OWN_BIN  # noqa: E402

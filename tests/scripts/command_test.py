@@ -18,7 +18,7 @@ import torch  # noqa: F401: the forked commands need not load it again
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "capture"))
-from understudy_capture import command  # noqa: E402
+from understudy import command  # noqa: E402
 
 QUICK = ["--warmup", "0", "--timed", "2", "--profiled", "1", "--threads", "1", "--no-fault-counts",
          "--steady", "0"]
@@ -27,23 +27,23 @@ NEEDED = 7  # steps: the one that starts the count, 2 timed, 2 profiled, indices
 SCRIPT = """
 import sys
 import torch
-import understudy_capture
+import understudy
 model = torch.nn.Linear(4, 4)
 for number in range({steps}):
     {extra}
     model(torch.ones(2, 4)).sum().backward()
-    understudy_capture.step()
+    understudy.step()
 print("the end", *sys.argv[1:])
 """
 TWO_RANKS = """
 import torch
 import torch.distributed as dist
-import understudy_capture
+import understudy
 dist.init_process_group("gloo")
 for number in range({steps}):
     {extra}
     dist.all_reduce(torch.ones(4))
-    understudy_capture.step()
+    understudy.step()
 dist.destroy_process_group()
 """
 
@@ -177,7 +177,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn('train me.py", line 9', err)
         self.assertIn("RuntimeError: ", err)
-        self.assertNotIn("understudy_capture", err.split("capture:")[0])
+        self.assertNotIn("understudy", err.split("capture:")[0])
         self.assertNothingLeft()
 
     def test_one_that_fails_after_the_capture_says_that_it_is_whole(self):
@@ -197,7 +197,7 @@ class CommandTest(unittest.TestCase):
 
     def test_steps_are_waited_for_until_they_are_steady(self):
         """However busy the machine is: what counts as steady is tested elsewhere."""
-        lenient = ("\n    if number == 0:\n        from understudy_capture import settling"
+        lenient = ("\n    if number == 0:\n        from understudy import settling"
                    "\n        settling.LEAST_S, settling.AGREEMENT = 0, 1e9")
         status, out, err = self.capture("--steady", "60", steps=NEEDED + 6, extra=lenient)
         self.assertEqual((status, out), (0, "the end its own\n"), err)
@@ -224,7 +224,7 @@ class CommandTest(unittest.TestCase):
     def test_a_script_without_steps(self):
         status, _, err = self.capture(steps=0)
         self.assertEqual(status, 1)
-        self.assertIn("capture: does the script call understudy_capture.step() after each step?\n",
+        self.assertIn("capture: does the script call understudy.step() after each step?\n",
                       err)
         self.assertNothingLeft()
 
@@ -264,7 +264,7 @@ class CommandTest(unittest.TestCase):
         already."""
         middle = '\n    if number == 3 and dist.get_rank() == 1:\n        raise ValueError("no data")'
         at_end = ('\n    if number == 0 and dist.get_rank() == 1:\n'
-                  '        from understudy_capture import records\n'
+                  '        from understudy import records\n'
                   '        records.LEAST_OBSERVED = 1e9')
         for extra, text in ((middle, "ValueError: no data"), (at_end, "capture: rank 1: the "
                                                               "execution trace has")):

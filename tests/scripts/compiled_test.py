@@ -11,7 +11,7 @@ import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "capture"))
-from understudy_capture import compiled, recorder  # noqa: E402
+from understudy import compiled, recorder  # noqa: E402
 
 SIGNATURE = ('extern "C"  void  kernel(float* in_out_ptr0,\n  const float* in_ptr0,\n'
              '  float* out_ptr0,\n  const int64_t ks0)\n{')

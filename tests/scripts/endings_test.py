@@ -23,7 +23,7 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
 BROKEN = """
 import runpy, sys
 sys.path.insert(0, sys.argv[1])
-from understudy_capture import endings
+from understudy import endings
 run_main = endings.run_main
 def broken(name, main):
     def fail():

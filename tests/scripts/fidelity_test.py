@@ -14,9 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "scripts")]
-from understudy_capture import endings  # noqa: E402
-from understudy_fidelity import command, limits, rounds, tables  # noqa: E402
+sys.path.insert(0, str(ROOT / "capture"))
+from understudy import endings  # noqa: E402
+from understudy.fidelity import command, limits, rounds, tables  # noqa: E402
 
 ROUNDS = 6
 SETTINGS = argparse.Namespace(rounds=ROUNDS, threads=1, steps=20, profiled=7, limit=0.03, json=None,
@@ -376,7 +376,7 @@ class EndingsTest(unittest.TestCase):
 
     def test_a_reader_that_has_gone(self):
         script = ("import sys; sys.path.insert(0, sys.argv[1])\n"
-                  "from understudy_capture.endings import run_main\n"
+                  "from understudy.endings import run_main\n"
                   "run_main('tool', lambda: print('x' * 10_000_000))")
         started = subprocess.Popen([sys.executable, "-c", script, ROOT / "capture"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -8,7 +8,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy_capture.indices import IndexRecorder  # noqa: E402
+from understudy.indices import IndexRecorder  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy_capture.live_tensors import LiveTensors  # noqa: E402
-from understudy_capture.indices import IndexRecorder  # noqa: E402
+from understudy.live_tensors import LiveTensors  # noqa: E402
+from understudy.indices import IndexRecorder  # noqa: E402
 
 KIB = 1024
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 CAPTURE = Path(__file__).resolve().parents[2] / "capture"
 sys.path.insert(0, str(CAPTURE))
-from understudy_capture.output import BadOutput, OutputFolder  # noqa: E402
+from understudy.output import BadOutput, OutputFolder  # noqa: E402
 
 ENDED_BY_A_SIGNAL = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
-from understudy_capture.output import OutputFolder
+from understudy.output import OutputFolder
 output = OutputFolder(sys.argv[2])
 output.begin()
 output.file("rank-0.et.json.gz").write_text("half")

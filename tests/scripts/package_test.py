@@ -1,24 +1,32 @@
-"""Tests the package as users install it: with pip, without anything on the path, without torch."""
+"""Tests what users see of the package in Python; tests/package/wheel_test installs it."""
 
-import shutil
+import contextlib
+import io
+import json
+import re
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
+from unittest import mock
 
 CAPTURE = Path(__file__).resolve().parents[2] / "capture"
+sys.path.insert(0, str(CAPTURE))
+import understudy  # noqa: E402
+
 IDLE = """
 import sys, time
-import understudy_capture
+import understudy
 assert "torch" not in sys.modules, "the import loads torch"
-assert understudy_capture.__file__.startswith(sys.argv[1]), understudy_capture.__file__
-assert understudy_capture.step() is False
-assert set(dir(understudy_capture)) >= {"step", "set_command_capture"}
+assert understudy.__file__.startswith(sys.argv[1]), understudy.__file__
+assert understudy.step() is False
+assert set(dir(understudy)) >= {"step", "set_command_capture"}
 try:
-    understudy_capture.no_such_name
+    understudy.no_such_name
 except AttributeError as problem:
-    assert str(problem) == "module 'understudy_capture' has no attribute 'no_such_name'", problem
+    assert str(problem) == "module 'understudy' has no attribute 'no_such_name'", problem
 else:
     raise AssertionError("any name is there")
 print("idle")
@@ -37,31 +45,60 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def test_pip_installs_it_and_a_script_of_its_own_does_nothing(self):
-        environment = self.scratch / "env"
-        self.run_with(sys.executable, "-m", "venv", "--system-site-packages", "--without-pip",
-                      environment)
-        shutil.copytree(CAPTURE, self.scratch / "source",
-                        ignore=shutil.ignore_patterns("__pycache__"))
-        packages = next((environment / "lib").glob("python3*")) / "site-packages"
-        self.run_with(sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
-                      "--disable-pip-version-check", "--target", packages, self.scratch / "source")
-        python = environment / "bin" / "python"
-        self.assertEqual(self.run_with(python, "-c", IDLE, packages), "idle\n")
-        installed, sources = ({path.name for path in (folder / "understudy_capture").iterdir()
-                               if path.is_file()} for folder in (packages, CAPTURE))
-        self.assertEqual(installed, sources)
-        self.assertIn("capture_backend.cpp", installed)
-        self.assertIn("exit status: 0 the capture is complete",
-                      self.run_with(python, "-m", "understudy_capture", "--help"))
-        self.assertIn("exit status: 0 the capture is complete",
-                      self.run_with(python, packages / "bin" / "understudy-capture", "--help"))
+    def test_a_script_of_its_own_does_nothing(self):
+        self.assertEqual(self.run_with(sys.executable, "-c", f"import sys; sys.path.insert(0, sys.argv[1])\n{IDLE}", CAPTURE),
+                         "idle\n")
+
+    def test_each_verb_has_a_console_script(self):
+        text = (CAPTURE.parent / "pyproject.toml").read_text()
+        scripts = set(re.findall(r'^([\w-]+) = "understudy\.', text, re.MULTILINE))
+        sources = (path.read_text() for path in (CAPTURE.parent / "cli").glob("*/CMakeLists.txt"))
+        verbs = {name for text in sources for name in re.findall(r"^understudy_verb\(understudy (\w+)", text, re.MULTILINE)}
+        self.assertEqual(scripts - {"understudy", "understudy-capture", "understudy-mpirun", "replay"}, verbs)
+
+    def run_fake(self, printed, said="", status=0):
+        """Returns run() of a program that prints this."""
+        program = self.scratch / "inspect"
+        program.write_text(f"#!/bin/sh\necho '{printed}'\necho '{said}' >&2\nexit {status}\n")
+        program.chmod(0o755)
+        with mock.patch.dict("os.environ", {"UNDERSTUDY_BIN": str(self.scratch)}), contextlib.redirect_stderr(io.StringIO()):
+            return understudy.run("inspect", Path("a"))
+
+    def test_run_returns_what_a_program_prints(self):
+        self.assertEqual(self.run_fake('{"ranks": 2}'), {"ranks": 2})
+        self.assertEqual(self.run_fake('{"verdict": "slower"}', status=1), {"verdict": "slower"})
+        error = {"summary": "cannot read", "file": "a", "rank": None, "expected": "", "got": "no such file", "hint": ""}
+        with self.assertRaises(understudy.ProgramFailed) as caught:
+            self.run_fake("", 'progress\n' + json.dumps({"error": error}), status=65)
+        self.assertEqual(str(caught.exception), "inspect ended with status 65: cannot read; file: a; got: no such file")
+        self.assertEqual((caught.exception.status, caught.exception.error), (65, error))
+        with self.assertRaises(understudy.ProgramFailed) as caught:
+            self.run_fake("", "killed", status=137)
+        self.assertEqual(str(caught.exception), "inspect ended with status 137: killed")
+
+    def test_the_handler_of_a_profiler_wants_what_a_benchmark_needs(self):
+        class Profiler:
+            record_shapes, profile_memory, activities = True, True, [types.SimpleNamespace(name="CPU")]
+
+            def export_chrome_trace(self, path):
+                Path(path).write_text("a profile")
+
+        handler = understudy.profile_handler(self.scratch / "new")
+        handler(Profiler())
+        handler(Profiler())
+        self.assertEqual([path.name for path in (self.scratch / "new").iterdir()], ["rank-0.json.gz"])
+        poor = Profiler()
+        poor.record_shapes, poor.activities = False, [types.SimpleNamespace(name="CUDA")]
+        with self.assertRaises(ValueError) as caught:
+            handler(poor)
+        self.assertEqual(str(caught.exception), "a benchmark needs a profile with more: give torch.profiler.profile "
+                         "record_shapes=True, ProfilerActivity.CPU among its activities")
 
     def test_without_torch_the_command_says_what_to_do(self):
         bare = subprocess.run(
             ["/usr/bin/python3", "-I", "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
              "sys.argv[0] = 'capture'; from importlib import util; util.find_spec = lambda _: None; "
-             "from understudy_capture.command import main; main()", CAPTURE, "-o", "out", __file__],
+             "from understudy.command import main; main()", CAPTURE, "-o", "out", __file__],
             capture_output=True, text=True, cwd=self.scratch)
         self.assertEqual((bare.returncode, bare.stderr), (
             2, "capture: /usr/bin/python3 has no torch; run this with the Python of your training "

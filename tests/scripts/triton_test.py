@@ -29,7 +29,7 @@ try:
 except ImportError:
     print("[  SKIPPED ] scripts.triton (no Triton)")
     sys.exit(0)
-from understudy_capture import triton_kernels  # noqa: E402
+from understudy import triton_kernels  # noqa: E402
 
 FACTOR: tl.constexpr = tl.constexpr(2.0)
 TABLE = [1, 2]
@@ -187,7 +187,7 @@ def compiled_model():
 
 def capture_into(folder):
     """Run under the interpreter: a step with a kernel of inductor's and hand-written ones."""
-    from understudy_capture import recorder
+    from understudy import recorder
     compiled, model = compiled_model()
     x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
     library = torch.library.Library("_C", "FRAGMENT")
@@ -208,7 +208,7 @@ def capture_into(folder):
 
 def capture_hand_written_into(folder):
     """Likewise, a step without a compiled graph."""
-    from understudy_capture import recorder
+    from understudy import recorder
     x, y = torch.randn(ELEMENTS), torch.zeros(ELEMENTS)
     recorder.capture_step(lambda: launch_scale(x, y), folder, warmup=1, timed=1, profiled=1, count_faults=False, steady_s=0)
 

@@ -10,8 +10,8 @@ from unittest import mock
 
 CAPTURE = Path(__file__).resolve().parents[2] / "capture"
 sys.path.insert(0, str(CAPTURE))
-from understudy_capture.endings import Refused  # noqa: E402
-from understudy_capture.whole_file import write_whole  # noqa: E402
+from understudy.endings import Refused  # noqa: E402
+from understudy.whole_file import write_whole  # noqa: E402
 
 
 class WholeFileTest(unittest.TestCase):
@@ -65,7 +65,7 @@ class WholeFileTest(unittest.TestCase):
 
     def test_a_pipe_is_written_to(self):
         done = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1])\n"
-                               "from understudy_capture.whole_file import write_whole\n"
+                               "from understudy.whole_file import write_whole\n"
                                "write_whole('/dev/stdout', 'text')", CAPTURE], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "text")
 

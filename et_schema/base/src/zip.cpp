@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,6 +11,17 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
 #include "et_schema/base/quote.h"
+
+// libarchive's zip writer refers to the writers of all formats, and links them. Nothing here calls
+// xar's, which needs libxml2, and ICU with it (31 MB): this takes its place. The other function
+// salts encrypted members, which nothing here writes either; the C library has it only since
+// glibc 2.36.
+extern "C" int archive_write_set_format_xar(archive* /*handle*/) {
+  return ARCHIVE_FATAL;
+}
+extern "C" void arc4random_buf(void* buffer, std::size_t size) noexcept {
+  static_cast<void>(getrandom(buffer, size, 0));
+}
 
 namespace understudy::et_schema {
 namespace {

@@ -204,7 +204,7 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
 constexpr EnumNames<ReduceOp::kBxor> kReduceOpNames("sum", "avg", "product", "min", "max", "band",
                                                     "bor", "bxor");
 
-// Tuning variables of NCCL 2.28 without "NCCL_". capture/understudy_capture/kernels.py has the same
+// Tuning variables of NCCL 2.28 without "NCCL_". capture/understudy/kernels.py has the same
 // list.
 constexpr std::string_view kNcclTuning =
     "ALGO PROTO NTHREADS MIN_NCHANNELS MAX_NCHANNELS MIN_NRINGS MAX_NRINGS MIN_CTAS MAX_CTAS "

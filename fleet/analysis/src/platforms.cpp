@@ -9,6 +9,7 @@
 #include <set>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/interval.h"
 #include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {
@@ -42,7 +43,7 @@ struct Pair {
   const Result* there;
   [[nodiscard]] double ratio() const { return here->median_ms / there->median_ms; }
   [[nodiscard]] double log_spread() const {
-    return std::hypot(log_error(*here), log_error(*there));
+    return et_schema::root_sum_square(log_error(*here), log_error(*there));
   }
 };
 

@@ -161,9 +161,9 @@ class Postgres : public Connection {
 };
 
 }  // namespace
-
-std::unique_ptr<Connection> connect_postgres(const std::string& url, double patience_s) {
-  return std::make_unique<Postgres>(url, patience_s);
-}
-
 }  // namespace understudy::fleet
+
+extern "C" understudy::fleet::Connection* understudy_connect_postgres(const std::string& url,
+                                                                      double patience_s) {
+  return new understudy::fleet::Postgres(url, patience_s);
+}

@@ -8,6 +8,7 @@
 
 #include "drivers.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/shared_library.h"
 
 namespace understudy::fleet {
 namespace {
@@ -95,6 +96,20 @@ std::string without_password(const std::string& url) {
     shown.replace(colon + 1, host - colon - 1, kHidden);
   }
   return shown;
+}
+
+std::unique_ptr<Connection> connect_postgres(const std::string& url, double patience_s) {
+  const std::string file = et_schema::module_directory() + "/understudy_postgres.so";
+  const et_schema::SharedLibrary module(file, RTLD_LOCAL, [&](std::string, std::string got) {
+    return et_schema::usage_error("PostgreSQL cannot be used here",
+                                  {.file = without_password(url),
+                                   .expected = file + " and the libraries that it needs",
+                                   .got = std::move(got),
+                                   .hint = "install libpq5; a build needs libpqxx-dev"});
+  });
+  Connection* (*make)(const std::string&, double) = nullptr;
+  module.find(make, "understudy_connect_postgres");
+  return std::unique_ptr<Connection>(make(url, patience_s));
 }
 
 std::unique_ptr<Connection> connect(const std::string& url, Opening opening, double patience_s) {

@@ -12,7 +12,8 @@ namespace understudy::fleet {
 
 [[nodiscard]] std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening opening,
                                                          double patience_s);
-/// Throws Error (usage) in builds without libpqxx.
+/// Loads the module `postgres`, so that only fleets on such a server need PostgreSQL's library.
+/// Throws Error (usage) without either.
 [[nodiscard]] std::unique_ptr<Connection> connect_postgres(const std::string& url,
                                                            double patience_s);
 

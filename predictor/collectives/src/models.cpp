@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/interval.h"
 #include "et_schema/model/comm_traits.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/least_squares.h"
@@ -33,8 +34,8 @@ void widen(Estimate& estimate, double width) {
   }
   const double low = std::log(estimate.ns / estimate.low_ns);
   const double high = std::log(estimate.high_ns / estimate.ns);
-  estimate.low_ns = estimate.ns * std::exp(-std::hypot(low, width));
-  estimate.high_ns = estimate.ns * std::exp(std::hypot(high, width));
+  estimate.low_ns = estimate.ns * std::exp(-et_schema::root_sum_square(low, width));
+  estimate.high_ns = estimate.ns * std::exp(et_schema::root_sum_square(high, width));
 }
 
 /// Marks an estimate that no rows of the kind support.
@@ -240,7 +241,7 @@ Estimate across_nodes(const CollectiveModels& models, const SeriesKey& key, doub
     return inside;
   }
   Estimate slower = known(between_ns(*network, key.kind, bytes, ranks, key.nodes), "");
-  widen(slower, std::hypot(network->width, kOtherNodes));
+  widen(slower, et_schema::root_sum_square(network->width, kOtherNodes));
   // Both levels transfer at once. The model of one node is queried for the ranks of a node.
   const NodeLevel level = node_level(key.kind, bytes, ranks, key.nodes);
   if (level.ranks > 1) {

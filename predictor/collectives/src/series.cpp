@@ -6,6 +6,7 @@
 #include <map>
 
 #include "et_schema/base/assert.h"
+#include "et_schema/base/interval.h"
 #include "et_schema/model/comm_traits.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
@@ -215,7 +216,7 @@ Estimate estimate(const Series& series, double bytes, int ranks) {
   }
   const double rank_width =
       (place.outside > 0 ? kBeyond : 1) * series.rank_step * walk_deviation(place);
-  const double width = std::hypot(at.width, rank_width);
+  const double width = et_schema::root_sum_square(at.width, rank_width);
   const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
   const double ns = time_ns(base, series.key.kind, bytes, ranks) / at.efficiency;
   return {.ns = ns,

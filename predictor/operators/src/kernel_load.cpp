@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "et_schema/base/interval.h"
+
 namespace understudy::predictor {
 namespace {
 
@@ -87,7 +89,8 @@ KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flo
   const KernelLoad apart{compute_ns, moved_ns(in * out + squares * (in + out))};
   const KernelLoad fused{kFusedSlower * compute_ns, moved_ns(in * out)};
   return std::min({least, apart, fused}, [](const KernelLoad& a, const KernelLoad& b) {
-    return std::hypot(a.compute_ns, a.memory_ns) < std::hypot(b.compute_ns, b.memory_ns);
+    return et_schema::root_sum_square(a.compute_ns, a.memory_ns) <
+           et_schema::root_sum_square(b.compute_ns, b.memory_ns);
   });
 }
 

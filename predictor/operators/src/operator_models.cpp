@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/interval.h"
 #include "et_schema/facts/schema_text.h"
 
 namespace understudy::predictor {
@@ -83,7 +84,7 @@ Prediction clipped(Prediction prediction, double least) {
 /// `least_ns` is the specification's bound, which is lowered if the model has faster rows.
 Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, double least_ns) {
   const double width = fitted.width_at(point);
-  const Width used{is_known ? width : std::hypot(width, kOtherOperatorWidth),
+  const Width used{is_known ? width : et_schema::root_sum_square(width, kOtherOperatorWidth),
                    fitted.range.excludes(point) || !is_known};
   Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model.host_base(), point, used,
                                         std::string(to_string(fitted.model.kind)));
@@ -210,7 +211,7 @@ std::optional<Prediction> OperatorModels::transferred(const Point& point, Family
       const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
                             std::ranges::binary_search(fit.operators, name);
       const double own = fit.width_at(point);
-      const double width = is_known ? own : std::hypot(own, kOtherOperatorWidth);
+      const double width = is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth);
       Prediction prediction = prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point),
                                             point, {width, true}, "other cards");
       prediction.modelled = is_known || is_of_torch(point);

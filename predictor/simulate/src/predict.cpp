@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/interval.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
@@ -164,8 +165,9 @@ Prediction prediction_of(const Job& job, const Simulation& simulation, const Hal
       half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
   const double ms = simulation.iteration_ns * kMsPerNs;
   prediction.iteration_ms = {
-      ms, std::max(ms - std::hypot(widths.below_ns, beside.below_ns) * kMsPerNs, 0.0),
-      ms + std::hypot(widths.above_ns, beside.above_ns) * kMsPerNs};
+      ms,
+      std::max(ms - et_schema::root_sum_square(widths.below_ns, beside.below_ns) * kMsPerNs, 0.0),
+      ms + et_schema::root_sum_square(widths.above_ns, beside.above_ns) * kMsPerNs};
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
       prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});
@@ -225,7 +227,7 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
     return;
   }
   Interval& iteration = prediction.iteration_ms;
-  const double below = std::hypot(iteration.value - iteration.low, share * host_ms);
+  const double below = et_schema::root_sum_square(iteration.value - iteration.low, share * host_ms);
   iteration.low = std::max(iteration.value - below, 0.0);
   prediction.assumptions.push_back(fmt::format(
       "nobody measured what recording an event cost: {:.1f} us, the profile's cheapest, are taken "
@@ -254,8 +256,8 @@ void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played
                     rank.rank, step.recorded_ms, step.predicted_ms, change < 0 ? "down" : "up"));
   }
   const double ms = iteration.value;
-  iteration.low = std::max(ms - std::hypot(ms - iteration.low, below * ms), 0.0);
-  iteration.high = ms + std::hypot(iteration.high - ms, above * ms);
+  iteration.low = std::max(ms - et_schema::root_sum_square(ms - iteration.low, below * ms), 0.0);
+  iteration.high = ms + et_schema::root_sum_square(iteration.high - ms, above * ms);
 }
 
 namespace {

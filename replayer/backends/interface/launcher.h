@@ -34,8 +34,4 @@ struct Launch {
 /// job and step. Returns nothing if the launcher reports neither.
 [[nodiscard]] std::optional<std::string> launched_job();
 
-/// Returns the directory of the modules of an installed or built program: `../lib/understudy`
-/// beside the folder of the running program.
-[[nodiscard]] std::string module_directory();
-
 }  // namespace understudy::backends

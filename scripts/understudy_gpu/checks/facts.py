@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import torch
-from understudy_capture.nvml import Nvml
+from understudy.nvml import Nvml
 
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "capture")]
-import understudy_capture  # noqa: E402
+import understudy  # noqa: E402
 from embedding_calls import draw_indices  # noqa: E402
 
 STEPS = 60
@@ -50,7 +50,7 @@ def main():
                 for bag in bags:
                     bag.weight.add_(bag.weight.grad, alpha=-1e-6)
                     bag.weight.grad = None
-        understudy_capture.step()
+        understudy.step()
     dist.destroy_process_group()
 
 

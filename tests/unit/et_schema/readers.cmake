@@ -42,7 +42,7 @@ understudy_test(readers_test
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE
-  UNDERSTUDY_RECORDED_ARGUMENTS="${PROJECT_SOURCE_DIR}/capture/understudy_capture/recorded_arguments.py"
+  UNDERSTUDY_RECORDED_ARGUMENTS="${PROJECT_SOURCE_DIR}/capture/understudy/recorded_arguments.py"
   UNDERSTUDY_CASES="${PROJECT_SOURCE_DIR}/tests/cases"
   UNDERSTUDY_DOCS="${PROJECT_SOURCE_DIR}/docs"
   UNDERSTUDY_CAPTURES="${PROJECT_SOURCE_DIR}/tests/captures")

@@ -80,7 +80,7 @@ std::string_view first_text(const Node& node) {
 
 /// Returns the reduce operator that the functional operator or a capture's label names.
 std::string recorded_reduce_op(const Trace& trace, const Node& node) {
-  // As capture/understudy_capture/comms.py writes it.
+  // As capture/understudy/comms.py writes it.
   constexpr std::string_view kLabel = "understudy:reduce_op=";
   // The child label of capture_backend.cpp has the reduce operator after the tensors.
   for (const NodeIndex child : node.children) {

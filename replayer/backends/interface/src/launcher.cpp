@@ -3,10 +3,8 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 #include <string_view>
-#include <system_error>
 
 namespace understudy::backends {
 
@@ -142,12 +140,6 @@ std::optional<std::string> launched_job() {
   const char* const step = std::getenv("SLURM_STEP_ID");
   return job != nullptr && step != nullptr ? std::optional(std::string(job) + "." + step)
                                            : std::nullopt;
-}
-
-std::string module_directory() {
-  std::error_code ignored;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return (program.parent_path().parent_path() / "lib" / "understudy").string();
 }
 
 }  // namespace understudy::backends

@@ -78,12 +78,12 @@ std::unique_ptr<Backend> load_backend(const std::string& name, const std::string
 std::unique_ptr<Backend> join_job(const BackendOptions& options) {
   const std::optional<Launch> launch = launched();
   const bool by_store = launch && launch->meeting == Launch::Meeting::kStore;
-  return load_backend(by_store ? "tcp" : std::string(kMpi), module_directory(), options);
+  return load_backend(by_store ? "tcp" : std::string(kMpi), et_schema::module_directory(), options);
 }
 
 std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const DeviceOptions& options) {
   const auto make =
-      maker_of<MakeDeviceCommunicatorFn>("nccl", module_directory(), kMakeDeviceCommunicatorSymbol);
+      maker_of<MakeDeviceCommunicatorFn>("nccl", et_schema::module_directory(), kMakeDeviceCommunicatorSymbol);
   return std::unique_ptr<DeviceCommunicator>(make(host, options));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "et_schema/base/shared_library.h"
 #include "replayer/backends/interface/roll_call.h"
 
 namespace understudy::backends {
@@ -177,7 +178,7 @@ TEST_F(Launched, NumberOnTheHost) {
 
 TEST(ModuleDirectory, IsBesideTheProgramsFolder) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
-  EXPECT_EQ(module_directory(),
+  EXPECT_EQ(et_schema::module_directory(),
             (program.parent_path().parent_path() / "lib" / "understudy").string());
 }
 

@@ -9,11 +9,13 @@ both sides.
 
 import argparse
 import json
+import sys
 import tempfile
 from pathlib import Path
 
-from understudy_capture.endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
-from understudy_capture.whole_file import write_whole
+from ..endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
+from ..programs import command
+from ..whole_file import write_whole
 
 from . import layout, limits, rounds, tables
 
@@ -91,8 +93,8 @@ def folder_of(name):
 
 
 def check_programs():
-    for program in map(layout.program, ("generate", "replay")):
-        if not program.exists():
+    for program, *_ in map(command, ("generate", "replay")):
+        if not Path(program).exists():
             raise Refused(f"{program} is not there; {layout.INSTEAD}", USAGE)
 
 
@@ -149,8 +151,8 @@ def make_document(arguments, results, failures, incomplete):
             + [f"{miss['sample'] or 'all samples'}: {miss['reason']}" for miss in found]}
 
 
-def run(words):
-    arguments = parse_arguments(words)
+def run():
+    arguments = parse_arguments(sys.argv[1:])
     try:
         samples = find_samples(arguments)
     except rounds.BadCapture as problem:
@@ -168,5 +170,5 @@ def run(words):
     return FAILED if document["misses"] else 0
 
 
-def main(words):
-    run_main("fidelity", lambda: run(words))
+def main():
+    run_main("fidelity", run)

@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..programs import command
+from ..programs import environment as environment_of_programs
 from . import layout, limits
 from .paired import paired_ratio
 
@@ -113,18 +115,18 @@ class Disturbance:
 
 
 def environment(threads):
-    return {**layout.torch_of_python(), **os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "1",
+    return {**environment_of_programs(), "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "1",
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
-def run(command, threads, ranks):
+def run(words, threads, ranks):
     cores = sorted(os.sched_getaffinity(0))[:threads * ranks]
-    done = subprocess.run([str(word) for word in command], env=environment(threads),
+    done = subprocess.run([str(word) for word in words], env=environment(threads),
                           preexec_fn=lambda: os.sched_setaffinity(0, cores),
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        raise Failed(f"{shlex.join(str(word) for word in command)}\n"
+        raise Failed(f"{shlex.join(str(word) for word in words)}\n"
                      f"ended with status {done.returncode}\n{done.stderr.rstrip()}")
 
 
@@ -137,7 +139,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
     script = list(sample.script)
     if sample.folder.resolve().parent == layout.SAMPLES and "--steps" not in script:
         script += ["--steps", needed]
-    run([*launcher, layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
+    run([*launcher, *layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
          "--steady", 0, "--stop", "--speed-probe",
          layout.LIBRARIES / "libunderstudy_speed_probe.so", *extra, *script], threads, sample.ranks)
@@ -158,13 +160,13 @@ def link(sample, folder):
                 rank["files"].append(path.name)
     description.write_text(json.dumps(capture))
     bench = folder / "bench.et"
-    run([layout.program("generate"), folder, "-o", bench], 1, 1)
+    run([*command("generate"), folder, "-o", bench], 1, 1)
     return bench
 
 
 def run_replay(sample, bench, report, pace, threads, steps, extra=()):
     launcher = ["mpirun", "-np", sample.ranks] if sample.ranks > 1 else []
-    run([*launcher, layout.program("replay"), bench, "--pace", pace, "--threads", threads, "--warmup",
+    run([*launcher, *command("replay"), bench, "--pace", pace, "--threads", threads, "--warmup",
          WARMUP, "--iterations", steps, "--passes", steps, "--report", report, *extra], threads, sample.ranks)
     return json.loads(report.read_text())
 

