@@ -129,8 +129,8 @@ class CuptiSource : public CounterSource {
           formulas, [this](const CounterFormula& formula) { return can_add(formula); });
       if (chosen != formulas.end()) {
         chosen_.push_back(*chosen);
-      } else if (formulas.size() > 1 || et_schema::counter_fact(name).text == name) {
-        left_out_.push_back(name + " (not in one pass)");
+      } else if (formulas.size() > 1 || name.find("__") != std::string::npos) {
+        left_out_.push_back(name);
       }
     }
     std::size_t passes = 0;
@@ -212,7 +212,7 @@ class CuptiSource : public CounterSource {
   std::string chip_;
   std::optional<CuptiHost> host_;
   std::vector<CounterFormula> chosen_;
-  std::vector<std::string> left_out_;  ///< what of a GPU's counters was not sampled, and why
+  std::vector<std::string> left_out_;  ///< counters of GPUs that cannot be counted so
   std::vector<CuptiConfiguration> configurations_;
   std::size_t counted_ = 0;         ///< configurations of which all passes have run
   std::vector<std::uint8_t> data_;  ///< CUPTI's image of counter data
@@ -372,21 +372,24 @@ class CuptiSamples : public CuptiSource {
     auto decoded =
         CUPTI_BLOCK(CUpti_PmSampling_DecodeData_Params, object_.get(), data_.data(), data_.size());
     const CUptiResult status = library_.status_of("cuptiPmSamplingDecodeData", decoded);
-    const bool has_overflowed =
+    // The samples before an overflow are there.
+    has_overflowed_ =
         status == CUPTI_ERROR_OUT_OF_MEMORY || decoded.overflow != 0 ||
         decoded.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-    if (has_overflowed) {  // the samples before are there
-      left_out_.emplace_back("the iteration's end (the buffer overflowed)");
-    } else {
-      library_.check("cuptiPmSamplingDecodeData", status);
-    }
+    library_.check("cuptiPmSamplingDecodeData", has_overflowed_ ? CUPTI_SUCCESS : status);
     read(configurations_.front());
     object_.reset();
     ++counted_;
   }
 
   [[nodiscard]] std::string lacks() const override {
-    return left_out_.empty() ? "" : fmt::format("not sampled: {}", fmt::join(left_out_, ", "));
+    std::string line =
+        has_overflowed_ ? "the buffer overflowed: the iteration's end is missing" : "";
+    if (!left_out_.empty()) {
+      line += fmt::format("{}not counted in one pass: {}", line.empty() ? "" : "; ",
+                          fmt::join(left_out_, ", "));
+    }
+    return line;
   }
 
  private:
@@ -408,6 +411,7 @@ class CuptiSamples : public CuptiSource {
   }
 
   std::uint64_t interval_;
+  bool has_overflowed_ = false;
   std::unique_ptr<CUpti_PmSampling_Object, std::function<void(CUpti_PmSampling_Object*)>> object_;
 };
 

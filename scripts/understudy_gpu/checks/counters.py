@@ -18,7 +18,7 @@ NOT_ALIKE = ("pcie_bytes", "cpu_ms", "minor_faults", "major_faults", "involuntar
 
 
 def _counted(report, findings):
-    """Keeps what each source says, what was counted and what was sampled. Raises NotRun with CUPTI's line if it counted nothing."""
+    """Keeps what the sources say, counted and sampled. Raises NotRun with CUPTI's line if it counted nothing."""
     sources = report["counter_sources"]
     findings.figures.update({**{f"source {name}": state for name, state in sources.items()}, **report["counters"]})
     samples = report["ranks"][0].get("timeline", [])

@@ -159,8 +159,7 @@ TEST_F(Cupti, SamplesWhatOnePassCountsOverTime) {
                                                       {"sm_active", 1},
                                                       {"dram_bytes", 4000},
                                                       {"pcie_bytes", 8}}}));
-    EXPECT_EQ(source->lacks(), "not sampled: l2_bytes (not in one pass), " + std::string(kWarps) +
-                                   " (not in one pass)");
+    EXPECT_EQ(source->lacks(), "not counted in one pass: l2_bytes, " + std::string(kWarps));
   }
   EXPECT_EQ(fake_.sampling.samplingInterval, 10'000U);
   EXPECT_EQ(fake_.sampling.triggerMode, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
@@ -176,7 +175,7 @@ TEST_F(Cupti, SamplesByClocksWhereTheGpuHasNoTimer) {
 }
 
 TEST_F(Cupti, SaysThatSamplesAreMissing) {
-  const std::string lost = "not sampled: the iteration's end (the buffer overflowed)";
+  const std::string lost = "the buffer overflowed: the iteration's end is missing";
   const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
   fake_.samples.assign(3, {0, 1});
   fake_.overflows = true;
@@ -189,8 +188,8 @@ TEST_F(Cupti, SaysThatSamplesAreMissing) {
   EXPECT_EQ(count(*source, {"dram_bytes"}, {0}).size(), 4095U);
   EXPECT_EQ(source->lacks(), lost);
   fake_.failures["cuptiPmSamplingDecodeData"] = {CUPTI_ERROR_OUT_OF_MEMORY};
-  EXPECT_TRUE(count(*source, {"dram_bytes"}, {0}).empty());
-  EXPECT_EQ(source->lacks(), lost);
+  EXPECT_TRUE(count(*source, {"dram_bytes", "flop"}, {0}).empty());
+  EXPECT_EQ(source->lacks(), lost + "; not counted in one pass: flop");
 }
 
 TEST_F(Cupti, SamplesHaveNoEntryForValuesThatAreNone) {

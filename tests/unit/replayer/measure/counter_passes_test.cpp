@@ -287,13 +287,14 @@ std::shared_ptr<std::map<std::string, int>> plant_timeline(
 }
 
 TEST_F(CounterPassesTest, EndWithATimelineOfOneMoreIteration) {
-  const auto uses = plant_timeline(
-      options_, [](PlantedSource& planted) { planted.lacking = "not sampled: cycles"; });
+  const auto uses = plant_timeline(options_, [](PlantedSource& planted) {
+    planted.lacking = "not counted in one pass: cycles";
+  });
   et_schema::RankReport report = measure();
   EXPECT_EQ(report.timeline,
             (std::vector<Counters>{{{"ms", 0.5}, {"interval_ns", 10'000}, {"instructions", 12}}}));
   EXPECT_EQ(report.counters.at("instructions"), 600);
-  EXPECT_EQ(report.counter_sources.at("timeline"), "not sampled: cycles");
+  EXPECT_EQ(report.counter_sources.at("timeline"), "not counted in one pass: cycles");
   EXPECT_EQ(*uses, (std::map<std::string, int>{{"prepare", 1},
                                                {"begin_pass", 1},
                                                {"begin_range", 1},
@@ -371,6 +372,7 @@ class RankOfTwo : public CounterPassesTest {
   }
   void TestBody() override {}
   using CounterPassesTest::measure;
+  using CounterPassesTest::options_;
   using CounterPassesTest::planted;
   using CounterPassesTest::sources_;
 };
@@ -421,6 +423,20 @@ TEST(CounterPassesOfRanks, AreAsManyOnEachRank) {
   EXPECT_EQ(report.total.counter_sources.at("planted"), "rank 1: gone");
   EXPECT_EQ(report.total.counters.at("instructions"), 1200);
   EXPECT_EQ(report.total.counters.at("ipc"), 2);
+}
+
+TEST(CounterPassesOfRanks, HaveATimelineWhereItIsPermitted) {
+  const et_schema::Report report = measure_two([](int rank, RankOfTwo& test) {
+    plant_timeline(test.options_, [](PlantedSource&) {});
+    if (rank == 1) {
+      test.options_.open_timeline = [](double) {
+        return OpenedSource{et_schema::kTimeline, nullptr, "not permitted"};
+      };
+    }
+  });
+  EXPECT_EQ(report.ranks[0].timeline.size(), 1U);
+  EXPECT_TRUE(report.ranks[1].timeline.empty());
+  EXPECT_EQ(report.total.counter_sources.at("timeline"), "rank 1: not permitted");
 }
 
 std::vector<OpenedSource> sources_with(const std::vector<std::string>& names) {
