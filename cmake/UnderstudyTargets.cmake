@@ -15,17 +15,6 @@ endif()
 # No path of the build in what is built: neither in debug information nor in messages.
 target_compile_options(understudy_options INTERFACE
   "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=build")
-if(UNDERSTUDY_TORCH_ROOT)
-  target_compile_options(understudy_options INTERFACE "-ffile-prefix-map=${UNDERSTUDY_TORCH_ROOT}=torch")
-endif()
-# g++ names system headers by their real path where a link leads to them and that is shorter.
-file(GLOB _torch_links "${UNDERSTUDY_TORCH_ROOT}" "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch")
-foreach(_link IN LISTS _torch_links)
-  file(REAL_PATH "${_link}" _real)
-  if(NOT _real STREQUAL _link)
-    target_compile_options(understudy_options INTERFACE "-ffile-prefix-map=${_real}=torch")
-  endif()
-endforeach()
 if(CMAKE_UNITY_BUILD)
   # A dozen sources of a target are compiled together, and share their headers, which are most of the work. Of those
   # -Wshadow tells what one hides of another's; g++ 12 inlines more, where it sees reads of variants' empty members that

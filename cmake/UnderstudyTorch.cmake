@@ -18,6 +18,13 @@ message(STATUS "LibTorch: ${_torch_root}")
 
 add_library(understudy_torch INTERFACE)
 add_library(understudy::torch ALIAS understudy_torch)
+# No path of it in what is built. g++ names system headers by their real path where a link leads to them and that is shorter.
+file(REAL_PATH "${_torch_root}" _real)
+foreach(_path IN LISTS UNDERSTUDY_TORCH_ROOT _real)
+  if(NOT _path MATCHES "^${PROJECT_SOURCE_DIR}/")
+    target_compile_options(understudy_torch INTERFACE "-ffile-prefix-map=${_path}=torch")
+  endif()
+endforeach()
 target_include_directories(understudy_torch SYSTEM INTERFACE
   "${_torch_root}/include" "${_torch_root}/include/torch/csrc/api/include")
 # LibTorch also exports parts of std::filesystem, built by another compiler, that crash when they meet

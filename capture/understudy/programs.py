@@ -10,7 +10,10 @@ from pathlib import Path
 from .endings import USAGE
 
 HERE = Path(__file__).resolve().parent
-IN_PYTHON = {"capture": "understudy.command", "fidelity": "understudy.fidelity.command"}
+IN_PYTHON = {"capture": "understudy.command", "check-gpu": "understudy.gpu.command", "fidelity": "understudy.fidelity.command"}
+# What a Python runs to capture: of a clone, or of the installed package.
+_SCRIPT = HERE.parents[1] / "scripts" / "capture"
+CAPTURE = [str(_SCRIPT)] if _SCRIPT.is_file() else ["-m", "understudy", "capture"]
 
 
 class ProgramFailed(Exception):

@@ -123,6 +123,12 @@ class BareRootTest(unittest.TestCase):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")
 
+    def test_the_check_of_a_gpu(self):
+        run("understudy", "check-gpu", "--device", "cpu", "--out", "results", "facts", "loading")
+        checks = json.loads((WORK / "results" / "check_gpu.json").read_text())["checks"]
+        self.assertEqual([(check["name"], check["status"]) for check in checks],
+                         [("facts", "passed"), ("loading", "passed")], checks)
+
     def test_nothing_of_another_machine_is_loaded(self):
         for library in (ENV / "lib/python3.11/site-packages/understudy/lib/understudy").glob("*.so"):
             self.assertNotIn(b"/usr/lib/x86_64", library.read_bytes())

@@ -14,12 +14,11 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "capture")]
-from understudy.endings import Refused  # noqa: E402
-from understudy_gpu import command, pack, profiles, run, samples  # noqa: E402
-from understudy_gpu.checks import CHECKS  # noqa: E402
-from understudy_gpu.layout import CHECK_S, OWN_BIN  # noqa: E402
-from understudy_gpu.machine import Failed, Findings, Machine  # noqa: E402
+sys.path.insert(0, str(ROOT / "capture"))
+from understudy.gpu import command, profiles, run, samples  # noqa: E402
+from understudy.gpu.checks import CHECKS  # noqa: E402
+from understudy.gpu.layout import CHECK_S, OWN_BIN, START_RANKS  # noqa: E402
+from understudy.gpu.machine import Failed, Findings, Machine  # noqa: E402
 
 
 def row(name, mismatches=0):
@@ -116,7 +115,7 @@ class CheckGpuTest(unittest.TestCase):
     def test_each_check_is_there_and_says_why_a_cpu_has_none(self):
         for name, each in CHECKS.items():
             module, _, function = each.place.partition(".")
-            spec = importlib.util.find_spec(f"understudy_gpu.checks.{module}")
+            spec = importlib.util.find_spec(f"understudy.gpu.checks.{module}")
             self.assertIn(f"\ndef {function}(", Path(spec.origin).read_text(), name)
             self.assertTrue(all(list(CHECKS).index(need) < list(CHECKS).index(name)
                                 for need in each.needs), name)
@@ -186,8 +185,8 @@ class CheckGpuTest(unittest.TestCase):
 
         found = check(4, "cuda")
         self.assertEqual(captured[0][:7], ["python3", "-m", "torch.distributed.run", "--standalone",
-                                           "--nproc-per-node", "4", "scripts/capture"])
-        launcher = ["tests/mpi/start_ranks", 4]
+                                           "--nproc-per-node", "4", str(ROOT / "scripts" / "capture")])
+        launcher = [START_RANKS, 4]
         self.assertEqual(replayed, [(launcher, ["--pace", "asap", "--comms", "nccl"]),
                                     (launcher, ["--pace", "recorded", "--comms", "nccl"])])
         self.assertEqual((found["name"], found["original_ms"], found["communication_ms"], found["comms"]),
@@ -195,7 +194,7 @@ class CheckGpuTest(unittest.TestCase):
         self.assertEqual(check(1, "cuda")["name"], "gpt_ddp, 1 rank")
         self.assertEqual(replayed[0], ([], ["--pace", "asap", "--comms", "nccl"]))
         check(2, "cpu")
-        self.assertEqual(replayed[0], (["tests/mpi/start_ranks", 2], ["--pace", "asap"]))
+        self.assertEqual(replayed[0], ([START_RANKS, 2], ["--pace", "asap"]))
 
     def test_what_it_builds_has_the_modules_that_its_programs_load(self):
         build = ROOT / "build" / "release"
@@ -222,23 +221,6 @@ class CheckGpuTest(unittest.TestCase):
                                   capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_carried_libraries_are_for_the_programs_and_not_for_python(self):
-        environments = []
-        folder = self.out / "mlp"
-
-        def start(words, env, **_):
-            environments.append((words[0], env.get("LD_LIBRARY_PATH")))
-            folder.mkdir(exist_ok=True)
-            (folder / "capture.json").write_text('{"ranks": [{}]}')
-            return subprocess.CompletedProcess(words, 0, "", "")
-
-        self.machine.environment = {**os.environ, "LD_LIBRARY_PATH": "carry/lib"}
-        with mock.patch.object(subprocess, "run", start):
-            self.machine.capture("mlp.py", folder)
-            self.machine.run("carry/bin/generate")
-        own = os.environ.get("LD_LIBRARY_PATH")
-        self.assertEqual(environments, [("python3", own), ("carry/bin/generate", "carry/lib")])
-
     def test_a_command_that_fails_says_why(self):
         with self.assertRaises(Failed) as caught:
             self.machine.run("sh", "-c", "echo one >&2; echo two >&2; exit 1")
@@ -246,30 +228,6 @@ class CheckGpuTest(unittest.TestCase):
         with self.assertRaises(Failed) as caught:
             self.machine.run("sh", "-c", "echo 'a warning' >&2; python3 -c 'raise ValueError(1)'")
         self.assertEqual(str(caught.exception), "sh: ValueError: 1")
-
-    @unittest.skipUnless((OWN_BIN / "replay").exists(), "nothing is built")
-    def test_what_is_packed_runs_with_what_the_system_and_libtorch_have(self):
-        with mock.patch("sys.stderr", io.StringIO()) as said:
-            pack.pack(self.out)
-        self.assertRegex(said.getvalue(), r"holds \d+\.\d MiB, \d+\.\d MiB with the tree; over there")
-        self.assertEqual({path.name for path in (self.out / "bin").iterdir()}, {*pack.PROGRAMS, *pack.LINKS})
-        packed = sorted(path.name for path in (self.out / "lib" / "understudy").iterdir())
-        built = (OWN_BIN.parent / "lib" / "understudy").glob("*.so")
-        self.assertEqual(packed, sorted(path.name for path in built if path.name != pack.LEFT_OUT))
-        listed = subprocess.run(["ldd", self.out / "bin" / "inspect"], capture_output=True, text=True, check=True,
-                                env={"LD_LIBRARY_PATH": str(self.out / "lib")}).stdout
-        for line in listed.splitlines():
-            if "=> /" in line and not pack.SYSTEM.search(line):
-                self.assertIn(str(self.out / "lib"), line)
-        done = subprocess.run([self.out / "bin" / "inspect", "--version"], capture_output=True, text=True, check=True,
-                              env={"LD_LIBRARY_PATH": str(self.out / "lib")})
-        self.assertRegex(done.stdout, r"^inspect \d")
-
-    @unittest.skipUnless((OWN_BIN / "replay").exists(), "nothing is built")
-    def test_more_than_can_be_carried_is_refused(self):
-        with mock.patch.object(pack, "MOST_BYTES", 1 << 20), self.assertRaises(Refused) as caught:
-            pack.pack(self.out)
-        self.assertRegex(str(caught.exception), r"MiB with the tree: more than 1 MiB, which machines take$")
 
 
 class ProfilesTest(unittest.TestCase):

@@ -10,7 +10,6 @@ CLONE = Path(__file__).resolve().parents[3]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()
 SAMPLES = CLONE / "fleet_samples"  # only in a clone
 LIBRARIES = folder().parent / "lib" / "understudy"
-CAPTURE = [CLONE / "scripts" / "capture"] if IS_CLONE else ["-m", "understudy", "capture"]
 INSTEAD = "run scripts/build" if IS_CLONE else "install the package again"
 
 

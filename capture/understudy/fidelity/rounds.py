@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..programs import command
+from ..programs import CAPTURE, command
 from ..programs import environment as environment_of_programs
 from . import layout, limits
 from .paired import paired_ratio
@@ -139,7 +139,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
     script = list(sample.script)
     if sample.folder.resolve().parent == layout.SAMPLES and "--steps" not in script:
         script += ["--steps", needed]
-    run([*launcher, *layout.CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
+    run([*launcher, *CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
          "--steady", 0, "--stop", "--speed-probe",
          layout.LIBRARIES / "libunderstudy_speed_probe.so", *extra, *script], threads, sample.ranks)

@@ -18,7 +18,7 @@ def one(machine, findings, work):
 
 def two(machine, findings, work):
     bench = machine.generate(SAMPLES / "gpt_ddp", work / "two_ranks.et")
-    ranks = [START_RANKS, 2, machine.bin / "replay", bench]
+    ranks = [START_RANKS, 2, machine.program("replay"), bench]
     target = work / "two_ranks.json"
     if machine.device == "cpu":
         report = machine.replay(bench, target, *ITERATIONS, launcher=ranks[:2])

@@ -11,7 +11,7 @@ import tarfile
 import time
 import zlib
 
-from understudy.whole_file import write_whole
+from ..whole_file import write_whole
 
 from . import samples
 from .checks import CHECKS

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import torch
-from understudy.nvml import Nvml
+from ...nvml import Nvml
 
 NEEDED = ["nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage", "nvmlDeviceGetClockInfo",
           "nvmlDeviceGetEnforcedPowerLimit", "nvmlDeviceGetMaxClockInfo"]

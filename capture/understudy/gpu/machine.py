@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .layout import ROOT
+from ..programs import CAPTURE
 
 ASK = ("import json, torch, pathlib; print(json.dumps({"
        "'torch': torch.__version__, 'root': str(pathlib.Path(torch.__file__).parent), "
@@ -33,13 +33,8 @@ class Machine:
         self.python = python
         self.device = device
         self.facts = facts or self._ask()
-        # The packed libraries are for the project's programs, not for Python.
         self.environment = dict(os.environ)
         if self.facts:
-            libraries = [self.bin.parent / "lib", Path(self.facts["root"]) / "lib"]
-            own = self.environment.get("LD_LIBRARY_PATH")
-            self.environment["LD_LIBRARY_PATH"] = ":".join(
-                [*map(str, libraries), *([own] if own else [])])
             self.environment["UNDERSTUDY_TORCH_ROOT"] = self.facts["root"]
             self.environment["UNDERSTUDY_PYTHON"] = self.python
 
@@ -48,10 +43,15 @@ class Machine:
         asked = subprocess.run([self.python, "-c", ASK], capture_output=True, text=True)
         return json.loads(asked.stdout.splitlines()[-1]) if asked.returncode == 0 else None
 
+    def program(self, name):
+        """Returns the path of a program; an installed package has those of `understudy` beside the path."""
+        own = self.bin / name
+        return own if own.exists() else self.bin.parent / "libexec" / "understudy" / name
+
     def start(self, *words, environment=None):
         """Runs a command and returns its result, whatever its status."""
-        return subprocess.run([str(word) for word in words], cwd=ROOT,
-                              env=environment or self.environment, capture_output=True, text=True)
+        return subprocess.run([str(word) for word in words], env=environment or self.environment, capture_output=True,
+                              text=True)
 
     def run(self, *words, environment=None):
         done = self.start(*words, environment=environment)
@@ -63,18 +63,18 @@ class Machine:
         """Captures a program on this machine's device. Returns rank 0's part of capture.json."""
         shutil.rmtree(folder, ignore_errors=True)
         steady = ["--threads", 1] if self.device == "cpu" else []
-        self.run(self.python, *launcher, "scripts/capture", "-o", folder, "--stop", "--steady", 0, *steady, *options,
+        self.run(self.python, *launcher, *CAPTURE, "-o", folder, "--stop", "--steady", 0, *steady, *options,
                  program, "--device", self.device, "--steps", MOST_STEPS, environment={**os.environ, **(environment or {})})
         summary = json.loads((folder / "capture.json").read_text(encoding="utf-8"))
         return summary["ranks"][0]
 
     def generate(self, traces, bench, *more):
-        self.run(self.bin / "generate", traces, "-o", bench, *more)
+        self.run(self.program("generate"), traces, "-o", bench, *more)
         return bench
 
     def replay(self, bench, target, *more, launcher=(), environment=None):
         steady = ["--threads", 1] if self.device == "cpu" else []
-        self.run(*launcher, self.bin / "replay", bench, "--device", self.device, *steady, "--report", target,
+        self.run(*launcher, self.program("replay"), bench, "--device", self.device, *steady, "--report", target,
                  *more, environment={**self.environment, **(environment or {})})
         return self.report(target)
 

@@ -114,7 +114,7 @@ def planted(machine, findings, work):
 
 def _compare(machine, findings, base, new, what, verdict):
     """Returns the verdict on products. compare ends with 1 if something is slower, so its status is ignored."""
-    done = machine.start(machine.bin / "compare", base, new, "--format", "json")
+    done = machine.start(machine.program("compare"), base, new, "--format", "json")
     try:
         rows = json.loads(done.stdout)["rows"]
     except (ValueError, KeyError):

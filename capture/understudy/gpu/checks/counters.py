@@ -39,7 +39,7 @@ def known(machine, findings, work):
     findings.within("bytes that a copy reads and writes", copied, 2 * COPIED_BYTES, SHARE)
     if shutil.which("ncu"):
         said = machine.run("ncu", "--csv", "--page", "raw", "--print-units", "base", "--target-processes", "all", "--metrics", DRAM,
-                           machine.bin / "replay", bench, "--device", "cuda", "--warmup", 0, "--iterations", 1, "--passes", 1).stdout
+                           machine.program("replay"), bench, "--device", "cuda", "--warmup", 0, "--iterations", 1, "--passes", 1).stdout
         lines = said.splitlines()
         table = csv.DictReader(lines[next(i for i, line in enumerate(lines) if line.startswith('"ID"')):])
         next(table)  # units

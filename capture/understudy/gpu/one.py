@@ -4,11 +4,11 @@ import json
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parents[2] / "capture")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from understudy.gpu import samples  # noqa: E402
+from understudy.gpu.checks import CHECKS  # noqa: E402
+from understudy.gpu.machine import Failed, Findings, Machine, NotRun  # noqa: E402
 from understudy.whole_file import write_whole  # noqa: E402
-from understudy_gpu import samples  # noqa: E402
-from understudy_gpu.checks import CHECKS  # noqa: E402
-from understudy_gpu.machine import Failed, Findings, Machine, NotRun  # noqa: E402
 
 
 def examine(name, machine, work):
