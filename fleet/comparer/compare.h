@@ -31,6 +31,8 @@ struct Row {
   std::optional<double> a_ms, b_ms;          ///< time per iteration; unset if a side lacks the row
   std::optional<double> change_ms;           ///< b_ms − a_ms
   std::optional<et_schema::Interval> ratio;  ///< B ÷ A, of times by the clock; 95 %
+  /// `ratio` with an interval that also covers the machines' state, which may differ in each run.
+  std::optional<et_schema::Interval> ratio_of_machines;
   /// Part of `ratio` that neither clock nor classes explain.
   std::optional<et_schema::Interval> beside_rest;
   std::optional<double> p;  ///< adjusted for the number of rows

@@ -142,7 +142,7 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
                          "  expected: calibrate, capture, check-gpu, compare, completion, compose, fidelity, fleet, "
-                         "generate, inspect, predict, replay, shard\n"
+                         "generate, inspect, predict, replay, shard, suite\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")
 

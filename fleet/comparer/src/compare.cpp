@@ -213,6 +213,7 @@ class Comparer {
     row.b_ms = each.estimate->b_ms;
     row.change_ms = *row.b_ms - *row.a_ms;
     row.ratio = ratio_of(*evidence.clock);
+    row.ratio_of_machines = ratio_of(*evidence.machine);
     if (evidence.rest) {
       row.beside_rest = ratio_of(*evidence.rest);
     }

@@ -1,0 +1,96 @@
+#include "arguments.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "cli/common/own_program.h"
+
+namespace understudy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kLeastSeconds = 1;
+constexpr double kMostSeconds = 1e6;
+constexpr int kMostRounds = 100;
+
+constexpr const char* kExamples =
+    "  suite                                  the package's gallery, on this machine's CPU\n"
+    "  suite --device cuda                    on its GPU\n"
+    "  suite --device cuda --save H200        and keep the result as a reference\n"
+    "  suite --replay-flags '--counters default --threads 1'\n"
+    "                                         with counters, on one thread\n"
+    "  suite gallery --format html > s.html   as a page\n"
+    "  suite my_steps/ --slow matmul:20       what it says if a class is slower\n";
+
+/// Returns the installed package's gallery, or the clone's.
+std::string default_gallery() {
+  const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
+  const fs::path installed = prefix / "share" / "understudy" / "gallery";
+  return fs::exists(installed) ? installed.string() : "gallery";
+}
+
+/// A platform's name is the start of its files' names, up to a dot.
+bool is_platform(const std::string& name) {
+  return !name.empty() && name != "bench" && std::ranges::all_of(name, [](unsigned char letter) {
+    return std::isalnum(letter) != 0 || letter == '-' || letter == '_';
+  });
+}
+
+}  // namespace
+
+SuiteArguments read_suite_arguments(int argc, char** argv) {
+  SuiteArguments arguments;
+  CommandLine line({.name = "suite",
+                    .description =
+                        "Replays the steps of a gallery one after the other, and compares this "
+                        "machine with each platform that ran them: speed by step and by class of "
+                        "operators, with 95 % intervals, and over all steps.",
+                    .examples = kExamples,
+                    .success = "all steps were replayed",
+                    .failure = "a step was not, or the result could not be written"});
+  line.add("FOLDER", arguments.folder,
+           "Folders of steps, a bench.et and references in each (default: the package's gallery)");
+  line.begin(FlagGroup::kRuns);
+  line.add("--device DEVICE", arguments.device,
+           "Where to run: cpu, cuda or cuda:N. Steps recorded on a GPU run on a GPU, others on a "
+           "CPU");
+  line.add("--slow CLASS:PERCENT", arguments.slow,
+           "Slow down the operators of a class, to try the comparison");
+  line.add_text(
+      "--replay-flags TEXT",
+      [&](const std::string& text) {
+        std::istringstream words(text);
+        arguments.replay_flags.assign(std::istream_iterator<std::string>(words), {});
+        return true;
+      },
+      "", "More flags for replay");
+  line.begin(FlagGroup::kMeasurement);
+  line.add_number("--seconds S", arguments.seconds, kLeastSeconds, kMostSeconds,
+                  "Seconds for all replays together, at most");
+  line.add_number("--rounds N", arguments.rounds, 1, kMostRounds,
+                  "Replays of each step, as far as the time allows: more of them, narrower "
+                  "intervals");
+  line.begin(FlagGroup::kOutput);
+  line.add_text(
+      "--save NAME",
+      [&](const std::string& name) {
+        arguments.save = name;
+        return is_platform(name);
+      },
+      "not a name of letters, digits, - and _",
+      "Write this machine's reports beside the steps, as references of the platform NAME");
+  line.add("-o,--output FILE", arguments.output, "Write the result to this file");
+  line.add_format(arguments.format);
+  line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
+  line.parse(argc, argv);
+  if (arguments.folder.empty()) {
+    arguments.folder = default_gallery();
+  }
+  return arguments;
+}
+
+}  // namespace understudy::cli

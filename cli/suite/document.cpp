@@ -1,0 +1,167 @@
+#include "document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/pages/document/from_json.h"
+#include "et_schema/base/statistics.h"
+#include "et_schema/base/version.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using fleet::SuitePlatform;
+using fleet::SuiteReplays;
+using fleet::SuiteRow;
+using pages::Column;
+
+constexpr int kSuiteVersion = 1;
+
+Json json_of(const std::optional<double>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json speed_json(const et_schema::Interval& speed) {
+  return {{"value", speed.value}, {"low", speed.low}, {"high", speed.high}};
+}
+
+template <typename Row, typename JsonOf>
+Json list_of(const std::vector<Row>& rows, const JsonOf& json_of_row) {
+  Json list = Json::array();
+  std::ranges::transform(rows, std::back_inserter(list), json_of_row);
+  return list;
+}
+
+Json class_json(const SuiteRow& row) {
+  return {{"class", row.name},
+          {"speed", speed_json(row.speed)},
+          {"share", row.share},
+          {"finding", row.finding}};
+}
+
+Json step_json(const SuiteRow& step) {
+  return {{"step", step.name},
+          {"speed", speed_json(step.speed)},
+          {"here_ms", step.here_ms},
+          {"there_ms", step.there_ms},
+          {"of", step.by_iteration ? "iteration" : "operators"},
+          {"clock", json_of(step.clock)},
+          {"classes", list_of(step.classes, class_json)}};
+}
+
+Json platform_json(const SuitePlatform& platform) {
+  return {{"platform", platform.name},
+          {"times", platform.is_recorded ? "recorded" : "replayed"},
+          {"speed", speed_json(platform.speed)},
+          {"sentence", fleet::sentence_of(platform)},
+          {"steps", list_of(platform.steps, step_json)},
+          {"classes", list_of(platform.classes, class_json)}};
+}
+
+Json replays_json(const SuiteReplays& each) {
+  Json row = {
+      {"step", each.step.name}, {"replays", each.reports.size()}, {"failure", each.failure}};
+  std::vector<double> medians_ms;
+  for (const et_schema::Report& report : each.reports) {
+    medians_ms.push_back(report.total.iteration_ms.median.value_or(0));
+    row["coverage"] = json_of(report.total.coverage.count);
+    row["operators"] = report.total.coverage.selected;
+    row["exact"] = report.total.coverage.exact;
+  }
+  row["median_ms"] = json_of(et_schema::median(medians_ms));
+  row["clock_mhz"] = json_of(fleet::gpu_clock_mhz(each.reports));
+  return row;
+}
+
+/// Returns a table with the speeds in columns 1 to 3, drawn as intervals, and `more` columns.
+pages::Table speeds_at(const Json& document, const std::string& at, std::string caption,
+                       const char* first, const std::vector<Column>& more,
+                       std::optional<std::size_t> findings = std::nullopt) {
+  std::vector<Column> columns = {pages::texts(first),
+                                 pages::ratios("speed", "speed/value", "here ÷ there"),
+                                 pages::ratios("from", "speed/low", "95 % interval"),
+                                 pages::ratios("to", "speed/high", "95 % interval")};
+  columns.insert(columns.end(), more.begin(), more.end());
+  pages::Table table = pages::table_at(document, at, std::move(caption), std::move(columns));
+  table.plots = {{.draw = pages::Draw::kInterval,
+                  .caption = "Speed here ÷ there, with 95 % intervals; left of the line this "
+                             "machine takes longer.",
+                  .columns = {1, 2, 3},
+                  .words = findings,
+                  .reference = 1}};
+  return table;
+}
+
+pages::Section platform_section(const Json& document, std::size_t index) {
+  const Json& platform = document["platforms"][index];
+  const std::string at = fmt::format("/platforms/{}", index);
+  const std::string name =
+      platform["platform"].get<std::string>() + ", " + platform["times"].get<std::string>();
+  const Column share = pages::shares("share", "share", "of the time there");
+  std::vector<pages::Block> blocks = {
+      speeds_at(document, at + "/steps", "Steps against " + name, "step",
+                {pages::figures("here ms", "here_ms"), pages::figures("there ms", "there_ms"),
+                 pages::ratios("clock", "clock", "here ÷ there"), pages::texts("time of", "of")}),
+      speeds_at(document, at + "/classes", "Classes of operators against " + name, "class",
+                {share, pages::verdicts("finding")}, 5)};
+  for (std::size_t i = 0; i < platform["steps"].size(); ++i) {
+    pages::Table table = speeds_at(document, fmt::format("{}/steps/{}/classes", at, i),
+                                   "Classes of " + platform["steps"][i]["step"].get<std::string>(),
+                                   "class", {share});
+    table.shown_in_text = 0;
+    blocks.push_back(std::move(table));
+  }
+  return {fmt::format("platform-{}", index), name, std::move(blocks)};
+}
+
+pages::Section replays_section(const Json& document) {
+  return {"replays",
+          "What was replayed here",
+          {pages::table_at(document, "/replays", "Steps, each replay a process",
+                           {pages::texts("step"), pages::counts("replays"),
+                            pages::figures("iteration ms", "median_ms"),
+                            pages::percents("replayed", "coverage", "share of the operators"),
+                            pages::counts("operators"), pages::counts("as recorded", "exact"),
+                            pages::figures("clock MHz", "clock_mhz"), pages::texts("failure")})}};
+}
+
+}  // namespace
+
+pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays>& replays,
+                       Format format) {
+  const std::vector<SuitePlatform> platforms = fleet::compare_suite(replays);
+  Json document = {{"format", "understudy-suite"},
+                   {"version", kSuiteVersion},
+                   {"tool_version", et_schema::kToolVersion},
+                   {"folder", folder},
+                   {"platforms", list_of(platforms, platform_json)},
+                   {"replays", list_of(replays, replays_json)}};
+  pages::Page page;
+  page.title = "Suite of " + folder;
+  for (const SuiteReplays& each : replays) {
+    if (!each.reports.empty()) {
+      const et_schema::Environment& here = each.reports.back().environment;
+      page.subtitle = here.device == "cpu" ? here.cpu_model : here.device;
+    }
+  }
+  document["device"] = page.subtitle;
+  document["sentence"] = platforms.empty() ? "" : fleet::sentence_of(platforms.back());
+  page.verdict.findings = fleet::findings_of(replays);
+  std::string lines;
+  for (std::size_t i = 0; i < platforms.size(); ++i) {
+    page.sections.push_back(platform_section(document, i));
+    lines += fleet::sentence_of(platforms[i]) + "\n";
+  }
+  page.sections.push_back(replays_section(document));
+  if (format == Format::kText && !platforms.empty()) {
+    page.sections.push_back({"sentence", "This machine", {pages::InText{lines}}});
+  } else {
+    page.verdict.sentence = document["sentence"].get<std::string>();
+  }
+  return made_by("suite", std::move(page), document, "suite.json", 1);
+}
+
+}  // namespace understudy::cli

@@ -1,0 +1,279 @@
+#include "fleet/gallery/suite.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "et_schema/base/figures.h"
+#include "et_schema/base/map_values.h"
+#include "et_schema/base/statistics.h"
+#include "et_schema/model/report_verdict.h"
+#include "fleet/comparer/compare.h"
+
+namespace understudy::fleet {
+namespace {
+
+using comparer::RowKind;
+using comparer::Series;
+using et_schema::Interval;
+using et_schema::Report;
+
+/// Spread of all times from one session of a machine to another, beyond that of its replays in one:
+/// clocks, temperature, other users. An assumed bound, as those in fleet/comparer/src/noise.h.
+constexpr double kSessionSpread = 0.01;
+
+/// Returns a ratio of two sessions: the interval also covers their spread.
+Interval of_sessions(const Interval& ratio) {
+  const double assumed = 1.96 * std::sqrt(2.0) * kSessionSpread;
+  return {ratio.value,
+          ratio.value * std::exp(-std::hypot(std::log(ratio.value / ratio.low), assumed)),
+          ratio.value * std::exp(std::hypot(std::log(ratio.high / ratio.value), assumed))};
+}
+
+/// Returns the geometric mean of speeds, weighted by their shares. The ends of its interval are the
+/// means of the ends: errors of steps that ran one after the other may have one cause, so they are
+/// not assumed to cancel.
+Interval mean_speed(const std::vector<SuiteRow>& rows) {
+  Interval logs;
+  double shares = 0;
+  for (const SuiteRow& row : rows) {
+    logs.value += row.share * std::log(row.speed.value);
+    logs.low += row.share * std::log(row.speed.low);
+    logs.high += row.share * std::log(row.speed.high);
+    shares += row.share;
+  }
+  return {std::exp(logs.value / shares), std::exp(logs.low / shares), std::exp(logs.high / shares)};
+}
+
+void add_samples(const Series& row, Series& sum) {
+  const bool is_first = sum.samples_ms.empty();
+  sum.samples_ms.resize(is_first ? row.samples_ms.size()
+                                 : std::min(sum.samples_ms.size(), row.samples_ms.size()));
+  for (std::size_t i = 0; i < sum.samples_ms.size(); ++i) {
+    sum.samples_ms[i] += row.samples_ms[i];
+  }
+}
+
+/// How a step is compared with a reference.
+class StepComparison {
+ public:
+  StepComparison(const std::vector<Report>& here, const GalleryReference& there)
+      : is_recorded_(there.is_recorded) {
+    add_not_replayed(here);
+    add_not_replayed(there.reports);
+    comparison_ = comparer::compare(runs_of(here), runs_of(there.reports));
+  }
+
+  /// Returns the row of the step, with those of its classes; no row if a side has no time.
+  [[nodiscard]] std::optional<SuiteRow> row(const std::string& name) const {
+    std::optional<SuiteRow> step;
+    std::vector<SuiteRow> classes;
+    for (const comparer::Row& row : comparison_.rows) {
+      if (row.ratio_of_machines) {
+        SuiteRow figures{row.name, of_sessions(*row.ratio_of_machines), *row.a_ms, *row.b_ms};
+        if (row.kind == RowKind::kIteration) {
+          step = std::move(figures);
+        } else if (row.kind == RowKind::kClass) {
+          figures.share = *row.b_ms;
+          classes.push_back(std::move(figures));
+        }
+      }
+    }
+    if (step) {
+      step->name = name;
+      step->by_iteration = by_iteration();
+      step->classes = std::move(classes);
+      if (comparison_.speed_probe) {
+        step->clock = comparison_.speed_probe->value;
+      }
+    }
+    return step;
+  }
+
+ private:
+  void add_not_replayed(const std::vector<Report>& reports) {
+    for (const Report& report : reports) {
+      for (const auto* rows : {&report.total.coverage.stubbed, &report.total.coverage.dropped}) {
+        for (const et_schema::NamedCount& row : *rows) {
+          not_replayed_.insert(row.name);
+        }
+      }
+    }
+  }
+
+  /// A recorded step has its host's gaps, which a replay lacks. A stub takes the recorded time.
+  [[nodiscard]] bool by_iteration() const { return !is_recorded_ && not_replayed_.empty(); }
+
+  [[nodiscard]] bool is_compared(const Series& row) const {
+    // The recorded time of a communication is that of its issue.
+    return !not_replayed_.contains(row.name) && !(is_recorded_ && row.detail == "communication");
+  }
+
+  /// Returns the rows of a report that are compared: the step, classes and the speed probe.
+  /// Operators on a device count by its time.
+  [[nodiscard]] comparer::Run run_of(const Report& report) const {
+    comparer::Run run = comparer::run_of(report, "");
+    const bool by_device =
+        std::ranges::find(run.rows, RowKind::kOnDevice, &Series::kind) != run.rows.end();
+    std::map<std::string, Series> classes;
+    Series operators{.kind = RowKind::kIteration, .name = "", .detail = "", .samples_ms = {}};
+    std::vector<Series> rows;
+    for (const Series& row : run.rows) {
+      const bool is_operator = row.kind == (by_device ? RowKind::kOnDevice : RowKind::kOperator);
+      if (is_operator && is_compared(row)) {
+        Series& sum = classes[row.detail];
+        sum.kind = RowKind::kClass;
+        sum.name = row.detail;
+        add_samples(row, sum);
+        add_samples(row, operators);
+      } else if (row.kind == RowKind::kSpeedProbe ||
+                 (row.kind == RowKind::kIteration && by_iteration())) {
+        rows.push_back(row);
+      }
+    }
+    if (!by_iteration()) {
+      rows.push_back(std::move(operators));
+    }
+    std::ranges::move(et_schema::values_of(std::move(classes)), std::back_inserter(rows));
+    run.rows = std::move(rows);
+    return run;
+  }
+
+  [[nodiscard]] std::vector<comparer::Run> runs_of(const std::vector<Report>& reports) const {
+    std::vector<comparer::Run> runs;
+    for (const Report& report : reports) {
+      runs.push_back(run_of(report));
+    }
+    return runs;
+  }
+
+  bool is_recorded_;
+  std::set<std::string> not_replayed_;  ///< operators that a side dropped or stubbed
+  comparer::Comparison comparison_;
+};
+
+/// Sets shares of the sum, and the order by share.
+void set_shares(std::vector<SuiteRow>& rows) {
+  double sum = 0;
+  for (const SuiteRow& row : rows) {
+    sum += row.share;
+  }
+  for (SuiteRow& row : rows) {
+    row.share /= sum;
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(), &SuiteRow::share);
+}
+
+/// Sets the platform's speed and classes from its steps.
+void sum_up(SuitePlatform& platform) {
+  std::map<std::string, std::vector<SuiteRow>> by_class;
+  for (SuiteRow& step : platform.steps) {
+    set_shares(step.classes);
+    for (const SuiteRow& row : step.classes) {
+      by_class[row.name].push_back(row);
+    }
+  }
+  platform.speed = mean_speed(platform.steps);
+  for (const auto& [name, rows] : by_class) {
+    SuiteRow& sum = platform.classes.emplace_back();
+    sum.name = name;
+    sum.share = 0;
+    for (const SuiteRow& row : rows) {
+      sum.share += row.share;
+    }
+    sum.speed = mean_speed(rows);
+    sum.finding = sum.speed.high < platform.speed.low   ? "behind"
+                  : sum.speed.low > platform.speed.high ? "ahead"
+                                                        : "";
+  }
+  set_shares(platform.classes);
+}
+
+/// Returns "ahead in a, b"; an empty text if no class has the finding.
+std::string classes_text(const SuitePlatform& platform, const char* finding) {
+  constexpr double kLeastNamedShare = 0.01;
+  std::vector<std::string> names;
+  for (const SuiteRow& row : platform.classes) {
+    if (row.finding == finding && row.share >= kLeastNamedShare) {
+      names.push_back(row.name);
+    }
+  }
+  return names.empty() ? "" : fmt::format("{} in {}", finding, fmt::join(names, ", "));
+}
+
+}  // namespace
+
+std::optional<double> gpu_clock_mhz(const std::vector<Report>& reports) {
+  std::vector<double> clocks;
+  for (const Report& report : reports) {
+    for (const et_schema::RankReport& rank : report.ranks) {
+      if (rank.gpu && rank.gpu->health && rank.gpu->health->samples.sm_clock_mean_mhz) {
+        clocks.push_back(*rank.gpu->health->samples.sm_clock_mean_mhz);
+      }
+    }
+  }
+  return et_schema::median(clocks);
+}
+
+std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replays) {
+  std::map<std::pair<bool, std::string>, SuitePlatform> platforms;
+  for (const SuiteReplays& here : replays) {
+    for (const GalleryReference& there : here.step.references) {
+      std::optional<SuiteRow> step;
+      if (!here.reports.empty()) {
+        step = StepComparison(here.reports, there).row(here.step.name);
+      }
+      if (step) {
+        const std::optional<double> clock_here = gpu_clock_mhz(here.reports);
+        const std::optional<double> clock_there = gpu_clock_mhz(there.reports);
+        if (clock_here && clock_there) {
+          step->clock = *clock_here / *clock_there;
+        }
+        SuitePlatform& platform = platforms[{!there.is_recorded, there.platform}];
+        platform.name = there.platform;
+        platform.is_recorded = there.is_recorded;
+        platform.steps.push_back(std::move(*step));
+      }
+    }
+  }
+  std::vector<SuitePlatform> list = et_schema::values_of(std::move(platforms));
+  std::ranges::for_each(list, sum_up);
+  std::ranges::stable_sort(list, {}, [](const SuitePlatform& each) { return each.steps.size(); });
+  return list;
+}
+
+std::string sentence_of(const SuitePlatform& platform) {
+  std::string classes = classes_text(platform, "behind");
+  const std::string ahead = classes_text(platform, "ahead");
+  classes += (classes.empty() || ahead.empty() ? "" : ", ") + ahead;
+  return fmt::format("{:.2f} × the {}{} ({:.2f} … {:.2f}) over {}; {}.", platform.speed.value,
+                     platform.name, platform.is_recorded ? ", as recorded there" : "",
+                     platform.speed.low, platform.speed.high,
+                     et_schema::counted(platform.steps.size(), "step"),
+                     classes.empty() ? "no class differs from the whole" : classes);
+}
+
+std::vector<std::string> findings_of(const std::vector<SuiteReplays>& replays) {
+  std::vector<std::string> findings;
+  for (const SuiteReplays& each : replays) {
+    if (!each.failure.empty()) {
+      findings.push_back(fmt::format("{} failed: {}.", each.step.name, each.failure));
+    }
+    if (each.step.references.empty()) {
+      findings.push_back(fmt::format("{} has no reference.", each.step.name));
+    }
+    if (!each.reports.empty()) {
+      for (const std::string& finding : et_schema::verdict_of(each.reports.back()).findings) {
+        findings.push_back(fmt::format("{}: {}", each.step.name, finding));
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace understudy::fleet
