@@ -10,6 +10,7 @@ import gzip
 import os
 import re
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gallery" / "programs"))
 MODELS = {}
 
 
@@ -114,27 +116,9 @@ def dlrm_train():
     return training(loss, torch.optim.SGD([*tables.parameters(), *bottom.parameters(), *top.parameters()], lr=0.1))
 
 
-class Unet(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.down = nn.ModuleList([nn.Conv2d(3, 64, 3, padding=1), nn.Conv2d(64, 128, 3, padding=1, stride=2),
-                                   nn.Conv2d(128, 256, 3, padding=1, stride=2)])
-        self.norm = nn.ModuleList(nn.GroupNorm(8, width) for width in (64, 128, 256))
-        self.up = nn.ModuleList([nn.ConvTranspose2d(256, 128, 2, stride=2), nn.ConvTranspose2d(256, 64, 2, stride=2)])
-        self.out = nn.Conv2d(128, 3, 1)
-
-    def forward(self, x):
-        levels = []
-        for down, norm in zip(self.down, self.norm):
-            x = F.silu(norm(down(x)))
-            levels.append(x)
-        for up, level in zip(self.up, reversed(levels[:-1])):
-            x = torch.cat([up(x), level], 1)
-        return self.out(x)
-
-
 @model
 def unet_autocast():
+    from unet import Unet
     unet, images = Unet().train(), torch.randn(16, 3, 128, 128)
     return training(lambda: F.mse_loss(unet(images), images), torch.optim.AdamW(unet.parameters(), lr=1e-4), torch.bfloat16)
 
