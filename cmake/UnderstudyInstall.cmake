@@ -57,6 +57,9 @@ if(TARGET understudy_cli_replay)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION bin RENAME replay COMPONENT programs)
 endif()
 
+# Steps with references, for `understudy suite`.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT programs
+  PATTERN programs EXCLUDE PATTERN make EXCLUDE)
 foreach(_script scripts/compile_kernels scripts/mpirun tests/mpi/start_ranks)
   cmake_path(GET _script FILENAME _name)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)

@@ -29,7 +29,7 @@ constexpr const char* kExamples =
 /// Returns the installed package's gallery, or the clone's.
 std::string default_gallery() {
   const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
-  const fs::path installed = prefix / "share" / "understudy" / "gallery";
+  const fs::path installed = prefix / "share" / "gallery";
   return fs::exists(installed) ? installed.string() : "gallery";
 }
 
