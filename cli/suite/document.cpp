@@ -28,6 +28,11 @@ Json speed_json(const et_schema::Interval& speed) {
   return {{"value", speed.value}, {"low", speed.low}, {"high", speed.high}};
 }
 
+/// Returns what the whole interval shows.
+const char* verdict_on(const et_schema::Interval& speed) {
+  return speed.high < 1 ? "slower" : speed.low > 1 ? "faster" : "";
+}
+
 template <typename Row, typename JsonOf>
 Json list_of(const std::vector<Row>& rows, const JsonOf& json_of_row) {
   Json list = Json::array();
@@ -38,6 +43,7 @@ Json list_of(const std::vector<Row>& rows, const JsonOf& json_of_row) {
 Json class_json(const SuiteRow& row) {
   return {{"class", row.name},
           {"speed", speed_json(row.speed)},
+          {"verdict", verdict_on(row.speed)},
           {"share", row.share},
           {"finding", row.finding}};
 }
@@ -45,6 +51,7 @@ Json class_json(const SuiteRow& row) {
 Json step_json(const SuiteRow& step) {
   return {{"step", step.name},
           {"speed", speed_json(step.speed)},
+          {"verdict", verdict_on(step.speed)},
           {"here_ms", step.here_ms},
           {"there_ms", step.there_ms},
           {"of", step.by_iteration ? "iteration" : "operators"},
@@ -76,21 +83,21 @@ Json replays_json(const SuiteReplays& each) {
   return row;
 }
 
-/// Returns a table with the speeds in columns 1 to 3, drawn as intervals, and `more` columns.
+/// Returns a table of speeds, drawn as intervals, with `more` columns.
 pages::Table speeds_at(const Json& document, const std::string& at, std::string caption,
-                       const char* first, const std::vector<Column>& more,
-                       std::optional<std::size_t> findings = std::nullopt) {
-  std::vector<Column> columns = {pages::texts(first),
-                                 pages::ratios("speed", "speed/value", "here ÷ there"),
-                                 pages::ratios("from", "speed/low", "95 % interval"),
-                                 pages::ratios("to", "speed/high", "95 % interval")};
+                       const char* first, const std::vector<Column>& more) {
+  std::vector<Column> columns = {
+      pages::texts(first), pages::ratios("speed", "speed/value", "here ÷ there"),
+      pages::ratios("from", "speed/low", "95 % interval"),
+      pages::ratios("to", "speed/high", "95 % interval"), pages::verdicts("verdict")};
   columns.insert(columns.end(), more.begin(), more.end());
   pages::Table table = pages::table_at(document, at, std::move(caption), std::move(columns));
+  // Indexes of the columns above.
   table.plots = {{.draw = pages::Draw::kInterval,
                   .caption = "Speed here ÷ there, with 95 % intervals; left of the line this "
                              "machine takes longer.",
                   .columns = {1, 2, 3},
-                  .words = findings,
+                  .words = 4,
                   .reference = 1}};
   return table;
 }
@@ -106,7 +113,7 @@ pages::Section platform_section(const Json& document, std::size_t index) {
                 {pages::figures("here ms", "here_ms"), pages::figures("there ms", "there_ms"),
                  pages::ratios("clock", "clock", "here ÷ there"), pages::texts("time of", "of")}),
       speeds_at(document, at + "/classes", "Classes of operators against " + name, "class",
-                {share, pages::verdicts("finding")}, 5)};
+                {share, pages::texts("finding", "finding", "beside the whole")})};
   for (std::size_t i = 0; i < platform["steps"].size(); ++i) {
     pages::Table table = speeds_at(document, fmt::format("{}/steps/{}/classes", at, i),
                                    "Classes of " + platform["steps"][i]["step"].get<std::string>(),
