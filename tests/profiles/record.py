@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gallery" / "programs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gallery"))
 MODELS = {}
 
 
@@ -118,7 +118,7 @@ def dlrm_train():
 
 @model
 def unet_autocast():
-    from unet import Unet
+    from programs import Unet
     unet, images = Unet().train(), torch.randn(16, 3, 128, 128)
     return training(lambda: F.mse_loss(unet(images), images), torch.optim.AdamW(unet.parameters(), lr=1e-4), torch.bfloat16)
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -50,13 +51,8 @@ Interval mean_speed(const std::vector<SuiteRow>& rows) {
   return {std::exp(logs.value / shares), std::exp(logs.low / shares), std::exp(logs.high / shares)};
 }
 
-void add_samples(const Series& row, Series& sum) {
-  const bool is_first = sum.samples_ms.empty();
-  sum.samples_ms.resize(is_first ? row.samples_ms.size()
-                                 : std::min(sum.samples_ms.size(), row.samples_ms.size()));
-  for (std::size_t i = 0; i < sum.samples_ms.size(); ++i) {
-    sum.samples_ms[i] += row.samples_ms[i];
-  }
+bool is_on_device(const et_schema::OperatorTime& row) {
+  return !row.device_samples_ms.empty();
 }
 
 /// How a step is compared with a reference.
@@ -109,38 +105,34 @@ class StepComparison {
   /// A recorded step has its host's gaps, which a replay lacks. A stub takes the recorded time.
   [[nodiscard]] bool by_iteration() const { return !is_recorded_ && not_replayed_.empty(); }
 
-  [[nodiscard]] bool is_compared(const Series& row) const {
-    // The recorded time of a communication is that of its issue.
-    return !not_replayed_.contains(row.name) && !(is_recorded_ && row.detail == "communication");
-  }
-
   /// Returns the rows of a report that are compared: the step, classes and the speed probe.
-  /// Operators on a device count by its time.
-  [[nodiscard]] comparer::Run run_of(const Report& report) const {
-    comparer::Run run = comparer::run_of(report, "");
-    const bool by_device =
-        std::ranges::find(run.rows, RowKind::kOnDevice, &Series::kind) != run.rows.end();
-    std::map<std::string, Series> classes;
-    Series operators{.kind = RowKind::kIteration, .name = "", .detail = "", .samples_ms = {}};
-    std::vector<Series> rows;
-    for (const Series& row : run.rows) {
-      const bool is_operator = row.kind == (by_device ? RowKind::kOnDevice : RowKind::kOperator);
-      if (is_operator && is_compared(row)) {
-        Series& sum = classes[row.detail];
-        sum.kind = RowKind::kClass;
-        sum.name = row.detail;
-        add_samples(row, sum);
-        add_samples(row, operators);
-      } else if (row.kind == RowKind::kSpeedProbe ||
-                 (row.kind == RowKind::kIteration && by_iteration())) {
-        rows.push_back(row);
+  [[nodiscard]] comparer::Run run_of(Report report) const {
+    std::vector<et_schema::OperatorTime>& operators = report.total.operators;
+    // The recorded time of a communication is that of its issue.
+    std::erase_if(operators, [&](const et_schema::OperatorTime& row) {
+      return not_replayed_.contains(row.name) || (is_recorded_ && row.op_class == "communication");
+    });
+    if (std::ranges::any_of(operators, is_on_device)) {
+      std::erase_if(operators, std::not_fn(is_on_device));
+      for (et_schema::OperatorTime& row : operators) {
+        row.samples_ms = row.device_samples_ms;
       }
     }
+    comparer::Run run = comparer::run_of(report, "");
+    std::erase_if(run.rows, [](const Series& row) {
+      return row.kind != RowKind::kIteration && row.kind != RowKind::kClass &&
+             row.kind != RowKind::kSpeedProbe;
+    });
     if (!by_iteration()) {
-      rows.push_back(std::move(operators));
+      std::vector<double>& sum_ms = run.rows.front().samples_ms;  // of the iteration
+      sum_ms.clear();
+      for (const Series& row : run.rows) {
+        if (row.kind == RowKind::kClass) {
+          sum_ms.resize(row.samples_ms.size());
+          std::ranges::transform(sum_ms, row.samples_ms, sum_ms.begin(), std::plus());
+        }
+      }
     }
-    std::ranges::move(et_schema::values_of(std::move(classes)), std::back_inserter(rows));
-    run.rows = std::move(rows);
     return run;
   }
 
