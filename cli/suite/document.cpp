@@ -59,13 +59,18 @@ Json step_json(const SuiteRow& step) {
           {"classes", list_of(step.classes, class_json)}};
 }
 
+Json difference_json(const comparer::EnvironmentDifference& row) {
+  return {{"field", row.field}, {"here", row.a}, {"there", row.b}};
+}
+
 Json platform_json(const SuitePlatform& platform) {
   return {{"platform", platform.name},
           {"times", platform.is_recorded ? "recorded" : "replayed"},
           {"speed", speed_json(platform.speed)},
           {"sentence", fleet::sentence_of(platform)},
           {"steps", list_of(platform.steps, step_json)},
-          {"classes", list_of(platform.classes, class_json)}};
+          {"classes", list_of(platform.classes, class_json)},
+          {"differences", list_of(platform.differences, difference_json)}};
 }
 
 Json replays_json(const SuiteReplays& each) {
@@ -113,7 +118,9 @@ pages::Section platform_section(const Json& document, std::size_t index) {
                 {pages::figures("here ms", "here_ms"), pages::figures("there ms", "there_ms"),
                  pages::ratios("clock", "clock", "here ÷ there"), pages::texts("time of", "of")}),
       speeds_at(document, at + "/classes", "Classes of operators against " + name, "class",
-                {share, pages::texts("finding", "finding", "beside the whole")})};
+                {share, pages::texts("finding", "finding", "beside the whole")}),
+      pages::table_at(document, at + "/differences", "Fields in which the environments differ",
+                      {pages::texts("field"), pages::texts("here"), pages::texts("there")})};
   for (std::size_t i = 0; i < platform["steps"].size(); ++i) {
     pages::Table table = speeds_at(document, fmt::format("{}/steps/{}/classes", at, i),
                                    "Classes of " + platform["steps"][i]["step"].get<std::string>(),

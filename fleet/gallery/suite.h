@@ -6,6 +6,7 @@
 
 #include "et_schema/base/interval.h"
 #include "et_schema/model/report.h"
+#include "fleet/comparer/environment.h"
 #include "fleet/gallery/gallery.h"
 
 namespace understudy::fleet {
@@ -33,6 +34,8 @@ struct SuitePlatform {
   et_schema::Interval speed;
   std::vector<SuiteRow> steps;
   std::vector<SuiteRow> classes;  ///< largest share first
+  /// Fields in which the environments of the last step differ: `a` here, `b` there.
+  std::vector<comparer::EnvironmentDifference> differences = {};
 };
 
 /// Replays of a step on this machine, a process each.

@@ -9,7 +9,7 @@ namespace understudy::fleet {
 struct ProgramEnd {
   int status = 0;  ///< exit status; 128 + the signal's number if a signal ended it
   bool timed_out = false;
-  std::string output;  ///< first MiB of standard output
+  std::string output;  ///< first 16 MiB of standard output
   std::string errors;  ///< last 16 KiB of standard error
 };
 

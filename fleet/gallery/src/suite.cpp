@@ -91,6 +91,15 @@ class StepComparison {
     return step;
   }
 
+  /// Returns what differs between the environments; nothing of a recorded step, which has none.
+  [[nodiscard]] std::vector<comparer::EnvironmentDifference> differences() const {
+    std::vector<comparer::EnvironmentDifference> rows = comparison_.differences;
+    std::erase_if(rows, [&](const comparer::EnvironmentDifference& row) {
+      return is_recorded_ || row.weight == comparer::Weight::kIncident;
+    });
+    return rows;
+  }
+
  private:
   void add_not_replayed(const std::vector<Report>& reports) {
     for (const Report& report : reports) {
@@ -216,11 +225,11 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
   std::map<std::pair<bool, std::string>, SuitePlatform> platforms;
   for (const SuiteReplays& here : replays) {
     for (const GalleryReference& there : here.step.references) {
-      std::optional<SuiteRow> step;
-      if (!here.reports.empty()) {
-        step = StepComparison(here.reports, there).row(here.step.name);
+      if (here.reports.empty()) {
+        continue;
       }
-      if (step) {
+      const StepComparison comparison(here.reports, there);
+      if (std::optional<SuiteRow> step = comparison.row(here.step.name)) {
         const std::optional<double> clock_here = gpu_clock_mhz(here.reports);
         const std::optional<double> clock_there = gpu_clock_mhz(there.reports);
         if (clock_here && clock_there) {
@@ -230,6 +239,7 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
         platform.name = there.platform;
         platform.is_recorded = there.is_recorded;
         platform.steps.push_back(std::move(*step));
+        platform.differences = comparison.differences();
       }
     }
   }

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostOutput = std::size_t{1} << 20U;
+constexpr std::size_t kMostOutput = std::size_t{16} << 20U;
 constexpr std::size_t kMostErrors = std::size_t{16} << 10U;
 constexpr int kPollMs = 200;
 constexpr int kFirstPollMs = 1;

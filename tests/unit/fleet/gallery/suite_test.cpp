@@ -83,6 +83,19 @@ TEST(Suite, ASlowClassIsBehindAndNamed) {
       << sentence_of(platform);
 }
 
+TEST(Suite, EnvironmentsThatDifferAreListed) {
+  std::vector<Report> here = replays(1);
+  for (Report& report : here) {
+    report.environment.versions["torch"] = "2.12.0";
+    report.environment.hosts = {"a host"};
+  }
+  const SuitePlatform platform = compare_suite({step_of("a", here, replays(11))}).front();
+  ASSERT_EQ(platform.differences.size(), 1U);
+  EXPECT_EQ(platform.differences[0].field, "versions.torch");
+  EXPECT_EQ(platform.differences[0].a, "2.12.0");
+  EXPECT_EQ(platform.differences[0].b, "–");
+}
+
 TEST(Suite, Sentences) {
   SuitePlatform platform{
       .name = "H100", .speed = {0.912, 0.889, 0.934}, .steps = {}, .classes = {}};
