@@ -171,7 +171,7 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
   });
   const Json document = {
       {"device", to_string(device)},
-      {"ceilings", Json::parse(to_json(ceilings))},
+      {"ceilings", to_json(ceilings)},
       {"operators",
        sums_by(calls, ceilings, [](const MeasuredCall& call) { return full_name(call.call); })},
       {"classes", sums_by(calls, ceilings, [](const MeasuredCall& call) {
