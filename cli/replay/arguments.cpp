@@ -72,6 +72,13 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
                   "Streams of a GPU that operators run on: one, or recorded (the original's, from "
                   "the linked profile; what one writes for another is waited for). Default: "
                   "recorded where communications had streams of their own, else one");
+  line.add_flag(
+      "--graph", [&options] { options.graph = true; },
+      "Launch an iteration as CUDA graphs: one, or several where an operator prevents it, which "
+      "the "
+      "report names. Default: if the device times of the benchmark are of graphs");
+  line.add_flag(
+      "--no-graph", [&options] { options.graph = false; }, "Issue each operator, also then");
   line.add_number("--threads N", options.threads, 0, kMostThreads,
                   "Threads of an operator; 0, the default: this host's cores, shared by its ranks");
   line.add("--seed N", options.seed, "Seed of the tensors' content (default: 0)");

@@ -165,6 +165,16 @@ struct WaitUse {
   bool operator==(const WaitUse&) const = default;
 };
 
+/// What ran as CUDA graphs in an iteration. Without graphs all is zero.
+struct GraphUse {
+  std::uint64_t graphs = 0;            ///< launched one after another
+  std::uint64_t captured = 0;          ///< instructions in them
+  std::uint64_t launches_saved = 0;    ///< kernels, copies and fills in them, less `graphs`
+  std::optional<double> device_share;  ///< of the device's time; unset if it was not measured
+  std::vector<NamedCount> prevented;   ///< instructions outside of the graphs; note: the reason
+  bool operator==(const GraphUse&) const = default;
+};
+
 /// The original step, from its linked profile and capture.
 struct OriginalStep {
   std::optional<double> step_ms;        ///< its duration on the host, observer cost removed
@@ -207,6 +217,7 @@ struct RunFigures {
   MemoryUse memory;
   PaceUse pace;
   WaitUse waits;
+  GraphUse graphs;
   /// Per iteration. Those of the system and the processor are means over the measured iterations;
   /// others were counted in passes after them, and are medians over these.
   Counters counters;

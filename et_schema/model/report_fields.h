@@ -141,6 +141,16 @@ inline constexpr std::array<CountRow<WaitUse>, 6> kWaitCounts = {{
      "recorded waits of a stream without counterpart here"},
 }};
 
+inline constexpr std::array<CountRow<GraphUse>, 3> kGraphCounts = {{
+    {"graphs", &GraphUse::graphs, OverRanks::kSum, "graphs launched in an iteration"},
+    {"captured", &GraphUse::captured, OverRanks::kSum, "instructions in them"},
+    {"launches_saved", &GraphUse::launches_saved, OverRanks::kSum, "launches saved"},
+}};
+inline constexpr std::array<FigureRow<GraphUse>, 1> kGraphFigures = {{
+    {"device_share", &GraphUse::device_share, OverRanks::kSmallest,
+     "share of the device's time in graphs"},
+}};
+
 /// Not summed, since all ranks measure the same iterations.
 inline constexpr std::array<CountRow<MeasurementUse>, 3> kMeasurementCounts = {{
     {"timing_passes", &MeasurementUse::timing_passes, OverRanks::kSmallest, "timing passes"},

@@ -26,6 +26,7 @@
 namespace understudy::replayer {
 
 class GpuObservation;
+class GraphedIteration;
 class IssueHook;
 class OverlapHook;
 class OwnThreads;
@@ -99,6 +100,7 @@ class Measurement {
   void find_restore_interval();
   void prepare_issue();
   void prepare_streams();
+  void capture_graphs();
   [[nodiscard]] Pacer make_pacer(const std::vector<std::uint64_t>& own_threads) const;
   void report_pace(et_schema::PaceUse& use, std::size_t iterations);
   void learn_heap();
@@ -130,9 +132,11 @@ class Measurement {
   backends::Job& job_;
   MeasureOptions options_;
   et_schema::WaitUse waits_;
-  std::unique_ptr<StreamHook> streams_;      ///< null: one stream
-  std::unique_ptr<IssueHook> issue_;         ///< null: operators are issued as soon as possible
-  std::unique_ptr<OwnThreads> own_threads_;  ///< null: all operators run on the caller's thread
+  std::unique_ptr<StreamHook> streams_;       ///< null: one stream
+  std::unique_ptr<GraphedIteration> graphs_;  ///< null: operators are issued one by one
+  et_schema::DeviceMemory captured_memory_;   ///< of the iteration that was captured
+  std::unique_ptr<IssueHook> issue_;          ///< null: operators are issued as soon as possible
+  std::unique_ptr<OwnThreads> own_threads_;   ///< null: all operators run on the caller's thread
   std::unique_ptr<PerfSource> counting_;
   std::optional<HeapPages> heap_;
   GpuObservation* gpu_ = nullptr;  ///< set while an iteration is measured, else null

@@ -93,6 +93,8 @@ struct ReplayOptions {
   bool registers_buffers = false;  ///< registers buffers with NCCL at their first use
   /// If unset: recorded if communications had their own streams, else one.
   std::optional<Streams> streams;
+  /// Launches iterations as CUDA graphs; if unset, if the original's device times are of graphs.
+  std::optional<bool> graph;
   Pace pace = Pace::kAsap;
   std::optional<PlantedSlowdown> slow;
   PageFaults page_faults = PageFaults::kRecorded;

@@ -41,11 +41,11 @@ std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
 }
 
 // Sums the rows of equal name and note; the most frequent is first.
-std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks,
-                                   std::vector<NamedCount> Coverage::*list) {
+template <typename Rows>
+std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks, Rows rows_of) {
   std::map<std::pair<std::string, std::string>, NamedCount> sums;
   for (const RankReport& rank : ranks) {
-    for (const NamedCount& row : rank.coverage.*list) {
+    for (const NamedCount& row : rows_of(rank)) {
       sums.try_emplace({row.name, row.note}, NamedCount{row.name, 0, row.note})
           .first->second.count += row.count;
     }
@@ -84,7 +84,8 @@ Coverage merge_coverage(const std::vector<RankReport>& ranks) {
     total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
   }
   for (const CoverageList& list : kCoverageLists) {
-    total.*list.rows = merge_rows(ranks, list.rows);
+    total.*list.rows = merge_rows(
+        ranks, [&list](const RankReport& rank) -> const auto& { return rank.coverage.*list.rows; });
   }
   return total;
 }
@@ -390,6 +391,9 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   report.total.memory = merge_part(ranks, &RunFigures::memory, kMemoryCounts);
   report.total.pace = merge_part(ranks, &RunFigures::pace, kPaceCounts, kPaceFigures);
   report.total.waits = merge_part(ranks, &RunFigures::waits, kWaitCounts);
+  report.total.graphs = merge_part(ranks, &RunFigures::graphs, kGraphCounts, kGraphFigures);
+  report.total.graphs.prevented = merge_rows(
+      ranks, [](const RankReport& rank) -> const auto& { return rank.graphs.prevented; });
   report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
   report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);
   merge_counters(ranks, report.total);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "et_schema/base/error.h"
+#include "loaded_function.h"
 #include "replayer/cuda/driver.h"
 
 namespace understudy::replayer {
@@ -66,13 +67,6 @@ void load_cuda(const std::string& text) {
            "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch or of the torch "
            "wheel, or use --device cpu.");
   }
-}
-
-/// Returns a function of CUDA's runtime or of LibTorch's CUDA library, which are loaded once a
-/// device is open, but not linked. Null if the function does not exist.
-template <typename Function>
-Function* loaded_function(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
 }
 
 /// Calls a function of the runtime, which must exist and succeed.

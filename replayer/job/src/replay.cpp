@@ -33,6 +33,7 @@
 #include "replayer/memory/memory.h"
 #include "replayer/memory/memory_limit.h"
 #include "replayer/run/crash.h"
+#include "replayer/run/graphs.h"
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "replayer/run/trial.h"
@@ -172,6 +173,13 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const et_schema::Program& program = moved ? *moved : recorded;
   check_pace(program, options.pace);
   check_streams(program, device, options.streams);
+  // Ranks must run equally many iterations, and graphs take some of their own.
+  const std::vector<std::string> graphs =
+      backend.all_gather_text(uses_graphs(program, device, options) ? "on" : "off");
+  const bool is_graphed = std::ranges::count(graphs, "off") == 0;
+  if (is_graphed) {
+    run.settings["graph"] = "on";
+  }
   check_memory(program, device, options.memory_limit_bytes);
   if (options.memory_limit_bytes && device.is_cpu()) {
     limit_cpu_allocations(*options.memory_limit_bytes);
@@ -233,6 +241,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   MeasureOptions measure = measure_options(program, options, device);
   measure.asked.counters = counters;
+  measure.asked.graph = is_graphed;
   std::vector<OpenedSource> sources;
   measure.open_sources = [&] {
     sources = open_counter_sources(device);

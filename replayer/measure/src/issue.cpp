@@ -1,4 +1,4 @@
-// The issue of operators: pace, streams and threads.
+// The issue of operators: pace, streams, threads and graphs.
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -13,6 +13,8 @@
 #include "own_threads.h"
 #include "replayer/device/device.h"
 #include "replayer/measure/measure.h"
+#include "replayer/run/graphs.h"
+#include "replayer/run/run_error.h"
 #include "replayer/run/streams.h"
 
 namespace understudy::replayer {
@@ -50,7 +52,7 @@ void Measurement::prepare_streams() {
       });
   const Streams streams =
       options_.asked.streams.value_or(has_own_streams ? Streams::kRecorded : Streams::kOne);
-  if (streams == Streams::kOne || options_.device.is_cpu()) {
+  if (streams == Streams::kOne || options_.device.is_cpu() || options_.asked.graph == true) {
     return;
   }
   StreamPlan plan = plan_streams(program_, bound_);
@@ -99,6 +101,30 @@ void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
     }
   }
   all.report(use, iterations);
+}
+
+/// Captures the graphs. An iteration on their stream comes first, so that libraries have their
+/// workspaces of it; memory that iterations without graphs have used is released before.
+void Measurement::capture_graphs() {
+  if (options_.asked.graph != true) {
+    return;
+  }
+  synchronize(options_.device);
+  graphs_ = std::make_unique<GraphedIteration>(program_, bound_, machine_, options_.device);
+  // As in the trial: making a graph may wait for the device, and a collective for other ranks.
+  machine_.set_blocking(true);
+  advance();
+  guarded([&] { machine_.run(bound_); });
+  for (const bool captures : {false, true}) {
+    advance();
+    finish_iteration(options_.device);
+    empty_device_cache(options_.device);
+    reset_device_peak(options_.device);
+    guarded([&] { captures ? graphs_->capture() : graphs_->try_steps(); });
+    finish_iteration(options_.device);
+  }
+  machine_.set_blocking(false);
+  captured_memory_ = device_memory(options_.device).value_or(et_schema::DeviceMemory());
 }
 
 }  // namespace understudy::replayer

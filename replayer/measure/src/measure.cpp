@@ -21,6 +21,7 @@
 #include "replayer/device/device.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/memory.h"
+#include "replayer/run/graphs.h"
 #include "replayer/run/run_error.h"
 #include "replayer/run/streams.h"
 #include "stop_rule.h"
@@ -90,6 +91,7 @@ void Measurement::run(RankReport& report) {
   find_restore_interval();
   learn_heap();
   settle_device();
+  capture_graphs();
   for (int i = 0; i < options_.asked.warmup; ++i) {
     tell(Phase::kWarmUp, static_cast<std::size_t>(i),
          static_cast<std::size_t>(options_.asked.warmup));
@@ -203,6 +205,10 @@ double Measurement::iterate() {
 }
 
 void Measurement::run_iteration() {
+  if (graphs_ != nullptr) {
+    guarded([&] { graphs_->run(); });
+    return;
+  }
   if (issue_ == nullptr) {
     guarded([&] { machine_.run(bound_); });
     return;
@@ -231,7 +237,7 @@ void Measurement::measure_iterations(RankReport& report) {
     machine_.set_stop_signal(options_.asked.monitor.stop_signal);
   }
   std::vector<double> samples;
-  std::uint64_t peak = 0;
+  std::uint64_t peak = captured_memory_.peak_bytes;
   GpuObservation gpu(options_.device);
   gpu_ = &gpu;
   const HostLoadMeter host;
@@ -258,6 +264,16 @@ void Measurement::measure_iterations(RankReport& report) {
     watch_gpu(gpu, samples);
   }
   gpu.report(report.gpu);
+  if (graphs_ != nullptr) {
+    et_schema::DeviceMemory& memory = report.gpu->memory;
+    memory.peak_bytes = std::max(memory.peak_bytes, captured_memory_.peak_bytes);
+    memory.peak_requested_bytes =
+        std::max(memory.peak_requested_bytes, captured_memory_.peak_requested_bytes);
+    synchronize(options_.device);
+    graphs_->release();  // makes room for iterations without graphs
+    empty_device_cache(options_.device);
+    scan_values(report, samples.size());
+  }
   if (options_.asked.require_steady_clocks && report.gpu && !stop_->is_interrupted()) {
     require_steady_clocks(*report.gpu);
   }
@@ -366,7 +382,8 @@ void Measurement::sample_iterations(RankReport& report, std::vector<double>& sam
     peak = std::max(peak, cpu_allocations().peak_bytes + device_peak_bytes(options_.device));
     gpu.end_iteration();
     last = stop_->is_last(samples, spent_ms / kMsPerSecond);
-    if (!stop_->is_interrupted() && (last || is_power_of_two(samples.size()))) {
+    if (!stop_->is_interrupted() && graphs_ == nullptr &&
+        (last || is_power_of_two(samples.size()))) {
       scan_values(report, samples.size());
     }
   }

@@ -14,6 +14,7 @@
 #include "pass_budget.h"
 #include "replayer/measure/measure.h"
 #include "replayer/measure/speed_probe.h"
+#include "replayer/run/graphs.h"
 #include "replayer/run/run_error.h"
 #include "step_profile.h"
 #include "stop_rule.h"
@@ -66,6 +67,9 @@ std::size_t Measurement::profile(RankReport& report) {
   std::vector<std::vector<double>> device_ms;
   if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
     device_ms = time_on_device(report);
+  }
+  if (graphs_ != nullptr) {
+    report.graphs = graphs_->use(device_ms);
   }
   const std::vector<et_schema::Counters> counters = count(report);
   if (options_.asked.operator_times) {

@@ -70,6 +70,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (options.streams) {
     settings["streams"] = to_string(*options.streams);
   }
+  if (options.graph) {
+    settings["graph"] = on_or_off(*options.graph);
+  }
   if (!options.allowed_operators.empty()) {
     settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));
   }

@@ -199,7 +199,9 @@ void Machine::make_alias(const BoundProgram& program, const Step& step) {
 void Machine::prepare(BoundComm& comm) {
   OpenComm& open = comm.open;
   for (const FreshOutput& output : comm.fresh) {
-    slots_[output.slot] = make_tensor(program_.slots[output.slot], output.device);
+    if (!slots_[output.slot].defined()) {  // a graph's tensors stay where they are
+      slots_[output.slot] = make_tensor(program_.slots[output.slot], output.device);
+    }
   }
   for (std::size_t i = 0; i < comm.outputs.size(); ++i) {
     const at::Tensor& output = slots_[comm.outputs[i]];

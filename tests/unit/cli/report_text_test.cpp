@@ -339,6 +339,8 @@ std::vector<FieldPlace> field_places() {
   add("values", et_schema::kValueCounts);
   add("memory", et_schema::kMemoryCounts);
   add("waits", et_schema::kWaitCounts);
+  add("graphs", et_schema::kGraphCounts);
+  add("graphs", et_schema::kGraphFigures);
   add("measurement", et_schema::kMeasurementCounts);
   add("original", et_schema::kOriginalFigures);
   add("communication", et_schema::kCommunicationFigures);

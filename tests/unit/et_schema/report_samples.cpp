@@ -35,6 +35,7 @@ RankReport sample_rank_report(int rank) {
   report.pace.own_threads = 1;
   report.pace.device_waits = 2;
   report.waits = {4, 3 + number, 1, 9, 2, number};
+  report.graphs = {2, 60, 88 + number, 0.75, {{"aten::item", 1, "the host waits"}}};
   report.pace.error_median_us = 0.5;
   report.pace.error_p99_us = 4.0 * slower;
   report.pace.unready_ms = 0.25 * slower;

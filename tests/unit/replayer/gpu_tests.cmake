@@ -29,7 +29,7 @@ get_filename_component(_torch_lib "${_torch_libraries}" DIRECTORY)
 if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
    AND EXISTS "${_torch_lib}/../../nvidia/cu13/lib/libcudart.so.13")
   add_library(understudy_played_runtime SHARED
-    played_cuda/properties.cpp played_cuda/runtime.cpp played_cuda/unplayed.cpp)
+    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/runtime.cpp played_cuda/unplayed.cpp)
   add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
   add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
   foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)
@@ -47,7 +47,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
   target_link_options(understudy_played_runtime PRIVATE
     -Wl,-soname,libcudart.so.13 "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/played_cuda/runtime.map")
   understudy_test(played_gpu_test ALONE
-    SOURCES device/played_gpu_test.cpp device/played_kernels_test.cpp
+    SOURCES device/played_gpu_test.cpp device/played_graphs_test.cpp device/played_kernels_test.cpp
     HEADERS understudy_torch_test_headers
     LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
          understudy::generator understudy::replayer

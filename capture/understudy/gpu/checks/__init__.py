@@ -30,6 +30,8 @@ CHECKS = {
                      needs=("gpt",)),
     "null": Check("the original twice and its replay twice, in turn, are the same", "gpt.null",
                   needs=("gpt",)),
+    "graph": Check("its step and a host-bound one as CUDA graphs, against torch.cuda.graph", "graphs.run", needs=("gpt",),
+                   not_on_cpu="CUDA graphs are of GPUs"),
     "planted": Check("a planted slow-down and switched TF32 are found", "gpt.planted",
                      needs=("gpt", "times")),
     "memory": Check("the allocator's figures of original and replay", "gpt.memory", needs=("gpt",)),

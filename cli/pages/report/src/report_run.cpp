@@ -208,6 +208,19 @@ Section pace_section(const ReportData& data) {
   return {"pace", "Pace", {facts}};
 }
 
+Section graphs_section(const ReportData& data) {
+  Section section{"graphs", "CUDA graphs, an iteration", {}};
+  if (data.report.total.graphs != et_schema::GraphUse()) {
+    Facts facts;
+    add_rows(facts, data.json, "/graphs", et_schema::kGraphCounts, CellKind::kCount);
+    add_rows(facts, data.json, "/graphs", et_schema::kGraphFigures, CellKind::kFigure);
+    section.blocks = {facts,
+                      table_at(data.json, "/graphs/prevented", "Outside of the graphs",
+                               {texts("operator", "name"), counts("count"), texts("reason")})};
+  }
+  return section;
+}
+
 Section system_section(const ReportData& data) {
   const RunFigures& total = data.report.total;
   Facts facts = iteration_counters(data);

@@ -132,6 +132,16 @@ void members(auto& json, SameAs<WaitUse> auto& waits) {
   rows(json, waits, kWaitCounts);
 }
 
+void members(auto& json, SameAs<GraphUse> auto& graphs) {
+  rows(json, graphs, kGraphCounts);
+  rows(json, graphs, kGraphFigures);
+  json.list("prevented", graphs.prevented, [](auto& inner, auto& row) {
+    inner("name", row.name);
+    inner("count", row.count);
+    inner("reason", row.note, kFreeText);
+  });
+}
+
 void members(auto& json, SameAs<MeasurementUse> auto& measurement) {
   json("ended_by", measurement.ended_by);
   json("until_percent", measurement.until_percent);
@@ -220,6 +230,7 @@ static void figure_members(auto& json, auto& figures) {
   }
   json("pace", figures.pace);
   json.unless(WaitUse(), "waits", figures.waits);
+  json.unless(GraphUse(), "graphs", figures.graphs);
   json("counters", figures.counters, kNullIsNan);
   json.if_any("counter_spreads", figures.counter_spreads, kNullIsNan);
   json.if_any("counter_sources", figures.counter_sources, kFreeText);

@@ -34,8 +34,11 @@ class Fault {
 
 /// What recording an event takes on its stream.
 void set_event_cost(double ms = 0);
-/// Kernels launched so far.
+/// Kernels launched so far, and kernels, copies and fills that graphs ran.
 [[nodiscard]] std::uint64_t launches();
+/// Graphs launched so far, and captures that failed.
+[[nodiscard]] std::uint64_t graph_launches();
+[[nodiscard]] std::uint64_t failed_captures();
 /// While it lives, time stands still but where the host waits for the GPU, however long the test
 /// takes.
 class StoppedClock {

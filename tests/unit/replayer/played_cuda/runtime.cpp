@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "capture.h"
 #include "played_cuda.h"
 
 namespace {
@@ -143,13 +144,13 @@ void keep(played_cuda::Issued::Kind kind, const void* stream, const void* event 
   }
 }
 
-void issue(cudaStream_t stream, double ns) {
+void issue(cudaStream_t stream, double ns, double latency_ns = kLatencyNs) {
   Gpu& it = gpu();
   const std::scoped_lock lock(it.mutex);
   keep(played_cuda::Issued::Kind::kWork, stream);
   Clock::time_point& end = it.streams[stream];
   const auto nanoseconds = [](double count) { return Nanoseconds(static_cast<long>(count)); };
-  end = std::max(end, now() + nanoseconds(kLatencyNs)) + nanoseconds(ns);
+  end = std::max(end, now() + nanoseconds(latency_ns)) + nanoseconds(ns);
 }
 
 Clock::time_point end_of(cudaStream_t stream) {
@@ -187,6 +188,9 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
   if (const cudaError_t state = state_of_gpu(); state != cudaSuccess) {
     return state;
   }
+  if (const auto captured = played_cuda::capture::take(stream, ns)) {
+    return *captured == cudaSuccess ? cudaSuccess : fail(*captured);
+  }
   {
     const std::scoped_lock lock(it.mutex);
     ++it.launches;
@@ -201,12 +205,17 @@ cudaError_t launch(const void* kernel, void** arguments, cudaStream_t stream) {
 }
 
 cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
-  count_move();
   const cudaMemoryType target = type_of(to);
   const cudaMemoryType source = type_of(from);
   const bool within = target == cudaMemoryTypeDevice && source == cudaMemoryTypeDevice;
   const bool waits = target == cudaMemoryTypeUnregistered || source == cudaMemoryTypeUnregistered;
-  issue(stream, static_cast<double>(bytes) / (within ? kDeviceBytesPerNs : kBusBytesPerNs));
+  const double ns = static_cast<double>(bytes) / (within ? kDeviceBytesPerNs : kBusBytesPerNs);
+  if (const auto captured =
+          played_cuda::capture::take(stream, ns, [=] { std::memmove(to, from, bytes); })) {
+    return *captured == cudaSuccess ? cudaSuccess : fail(*captured);
+  }
+  count_move();
+  issue(stream, ns);
   std::memmove(to, from, bytes);
   return waits ? wait_until(end_of(stream)) : cudaSuccess;
 }
@@ -223,6 +232,14 @@ int succeed() {
 }  // namespace
 
 namespace played_cuda {
+
+void capture::run_node(cudaStream_t stream, double ns, bool is_first) {
+  {
+    const std::scoped_lock lock(gpu().mutex);
+    ++gpu().launches;
+  }
+  issue(stream, ns, is_first ? kLatencyNs : 0);
+}
 
 void set_memory(std::size_t bytes) {
   const std::scoped_lock lock(gpu().mutex);
@@ -262,6 +279,9 @@ Fault::~Fault() {
 int launch_of_module(const char* kernel, void** arguments, void* stream) {
   auto* const on = static_cast<cudaStream_t>(stream);
   const cudaError_t status = launch(kernel, arguments, on);
+  if (capture::take(on, 0).has_value()) {
+    return status;  // what notes and waits of a graph do to its stream is not played
+  }
   const std::scoped_lock lock(gpu().mutex);
   Clock::time_point& end = gpu().streams[on];
   const std::string name = kernel;
@@ -310,7 +330,9 @@ unsigned long long played_energy_millijoules() {
 // ---- errors, devices
 
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorMemoryAllocation     ? "out of memory"
+  return error == cudaErrorMemoryAllocation ? "out of memory"
+         : error == cudaErrorStreamCaptureUnsupported
+             ? "operation not permitted when stream is capturing"
          : error == cudaErrorIllegalAddress     ? "an illegal memory access was encountered"
          : error == cudaErrorInsufficientDriver ? "CUDA driver version is insufficient"
                                                 : "an error of the played runtime";
@@ -343,6 +365,9 @@ cudaError_t cudaSetDevice(int device) {
   return device == 0 ? cudaSuccess : fail(cudaErrorInvalidDevice);
 }
 cudaError_t cudaDeviceSynchronize() {
+  if (const cudaError_t refused = played_cuda::capture::unsafe_call(); refused != cudaSuccess) {
+    return fail(refused);
+  }
   {
     const std::scoped_lock lock(gpu().mutex);
     ++gpu().waits.for_device;
@@ -368,6 +393,9 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** block, std::size_t bytes) {
+  if (const cudaError_t refused = played_cuda::capture::unsafe_call(); refused != cudaSuccess) {
+    return fail(refused);
+  }
   return take(block, bytes, false);
 }
 cudaError_t cudaFree(void* block) {
@@ -403,8 +431,13 @@ cudaError_t cudaMemset(void* block, int value, std::size_t bytes) {
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* block, int value, std::size_t bytes, cudaStream_t stream) {
+  const double ns = static_cast<double>(bytes) / kDeviceBytesPerNs;
+  if (const auto captured =
+          played_cuda::capture::take(stream, ns, [=] { std::memset(block, value, bytes); })) {
+    return *captured == cudaSuccess ? cudaSuccess : fail(*captured);
+  }
   count_move();
-  issue(stream, static_cast<double>(bytes) / kDeviceBytesPerNs);
+  issue(stream, ns);
   std::memset(block, value, bytes);
   return cudaSuccess;
 }
@@ -423,6 +456,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return is_over(end_of(stream));
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (const cudaError_t refused = played_cuda::capture::wait_for_stream(stream);
+      refused != cudaSuccess) {
+    return fail(refused);
+  }
   {
     const std::scoped_lock lock(gpu().mutex);
     ++gpu().waits.for_stream;
@@ -430,23 +467,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return wait_until(end_of(stream));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  played_cuda::capture::join(stream, event);
   const std::scoped_lock lock(gpu().mutex);
   keep(played_cuda::Issued::Kind::kWait, stream, event);
   Clock::time_point& end = gpu().streams[stream];
   end = std::max(end, event_of(event)->time);
-  return cudaSuccess;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus* status,
-                                     unsigned long long*, cudaGraph_t*, const cudaGraphNode_t**,
-                                     const cudaGraphEdgeData**, std::size_t*) {
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
@@ -460,6 +485,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  played_cuda::capture::record(event, stream);
   const double cost_ns = gpu().event_cost_ns.load();
   if (cost_ns > 0) {
     issue(stream, cost_ns);
@@ -474,6 +500,10 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
   return cudaEventRecord(event, stream);
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t refused = played_cuda::capture::wait_for_event(event);
+      refused != cudaSuccess) {
+    return fail(refused);
+  }
   return is_over(event_of(event)->time);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

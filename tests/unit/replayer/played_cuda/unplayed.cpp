@@ -1,5 +1,5 @@
-// What LibTorch's CUDA half links of the runtime and of the driver, and nothing here calls: graphs,
-// pools, memory of other processes, kernels compiled at run time.
+// What LibTorch's CUDA half links of the runtime and of the driver, and nothing here calls: pools,
+// memory of other processes, kernels compiled at run time.
 #include "answers.h"
 
 namespace {
@@ -14,11 +14,6 @@ ANSWERS(cudaEventCreate, kNotSupported)
 ANSWERS(cudaFreeAsync, kNotSupported)
 ANSWERS(cudaGetSymbolAddress, kNotSupported)
 ANSWERS(cudaGraphDebugDotPrint, kNotSupported)
-ANSWERS(cudaGraphDestroy, kNotSupported)
-ANSWERS(cudaGraphExecDestroy, kNotSupported)
-ANSWERS(cudaGraphGetNodes, kNotSupported)
-ANSWERS(cudaGraphInstantiateWithFlags, kNotSupported)
-ANSWERS(cudaGraphLaunch, kNotSupported)
 ANSWERS(cudaGraphNodeGetDependencies, kNotSupported)
 ANSWERS(cudaHostRegister, kNotSupported)
 ANSWERS(cudaHostUnregister, kNotSupported)
@@ -41,7 +36,5 @@ ANSWERS(cudaOccupancyMaxActiveBlocksPerMultiprocessor, kNotSupported)
 ANSWERS(cudaProfilerStart, kNotSupported)
 ANSWERS(cudaProfilerStop, kNotSupported)
 ANSWERS(cudaStreamAddCallback, kNotSupported)
-ANSWERS(cudaStreamBeginCapture, kNotSupported)
 ANSWERS(cudaStreamCreate, kNotSupported)
-ANSWERS(cudaStreamEndCapture, kNotSupported)
 ANSWERS(cudaStreamGetPriority, kNotSupported)

@@ -1,0 +1,274 @@
+// Steps as CUDA graphs, on LibTorch's own CUDA half with a runtime that is played
+// (played_cuda.h): captures, what prevents them, and the launches of an iteration.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "et_schema/base/error.h"
+#include "played_cuda.h"
+#include "program_builder.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/bind/bind.h"
+#include "replayer/bind/decisions.h"
+#include "replayer/device/device.h"
+#include "replayer/device/device_graph.h"
+#include "replayer/job/replay.h"
+#include "replayer/run/graphs.h"
+#include "testing/error_text.h"
+
+namespace understudy::replayer::testing {
+namespace {
+
+using et_schema::GraphUse;
+using et_schema::NamedCount;
+using testing_errors::told;
+
+constexpr const char* kItem = "aten::_local_scalar_dense(Tensor self) -> Scalar";
+constexpr const char* kToCopy =
+    "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+    "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
+    "memory_format=None) -> Tensor";
+constexpr const char* kCopyInPlace =
+    "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
+
+/// A program of four numbers, on the GPU unless moved to the host.
+class PlayedGraphs : public ::testing::Test {
+ protected:
+  SlotId tensor() { return builder_.intermediate(DType::kFloat32, {4}); }
+  SlotId on_host(SlotId slot) {
+    builder_.program().storages[builder_.slot(slot).storage].device = {et_schema::DeviceType::kCpu,
+                                                                       -1};
+    return slot;
+  }
+  SlotId relu(SlotId from) {
+    const SlotId to = tensor();
+    builder_.add_op(kRelu, {ref(from)}, {ref(to)});
+    return to;
+  }
+  et_schema::Argument on_cpu() {
+    return {et_schema::Argument::DeviceRef{{et_schema::DeviceType::kCpu, -1}}};
+  }
+  RankRun replay(std::optional<bool> graph,
+                 const std::function<void(ReplayOptions&)>& change = {}) {
+    et_schema::Bench bench;
+    bench.programs.push_back(builder_.program());
+    bench.groups.push_back({"world", "", "", {0}, 1});
+    ReplayOptions options;
+    options.device = "cuda";
+    options.threads = 1;
+    options.iterations = kIterations;
+    options.warmup = 0;
+    options.passes = 2;
+    options.graph = graph;
+    if (change) {
+      change(options);
+    }
+    const auto backend = backends::make_single_backend({});
+    return replay_rank(bench, 0, *backend, options);
+  }
+  GraphUse graphs() {
+    GraphUse use = replay(true).report.graphs;
+    use.device_share.reset();
+    return use;
+  }
+
+  static constexpr int kIterations = 5;
+  ProgramBuilder builder_;
+  const SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+};
+
+TEST_F(PlayedGraphs, AStepThatNothingPreventsIsOneGraph) {
+  relu(relu(relu(x_)));
+  const std::uint64_t before = played_cuda::graph_launches();
+  const RankRun run = replay(true);
+  EXPECT_EQ(run.report.graphs, (GraphUse{1, 3, 2, 1.0, {}}));
+  EXPECT_EQ(played_cuda::graph_launches() - before, kIterations + 1U);  // the first is the captured
+  EXPECT_EQ(run.report.iteration_ms.samples.size(), static_cast<std::size_t>(kIterations));
+  EXPECT_EQ(run.report.operators.size(), 1U);
+  EXPECT_GT(run.report.operators[0].device_ms.value_or(0), 0);
+  EXPECT_EQ(run.settings.at("graph"), "on");
+  EXPECT_EQ(played_cuda::failed_captures(), 0U);
+}
+
+TEST_F(PlayedGraphs, AnIterationLastsAsLongAsItsKernels) {
+  SlotId last = x_;
+  constexpr int kKernels = 100;
+  for (int i = 0; i < kKernels; ++i) {
+    last = relu(last);
+  }
+  const RankRun run = replay(true);
+  EXPECT_EQ(run.report.graphs.launches_saved, kKernels - 1U);
+  EXPECT_GE(run.report.iteration_ms.min.value_or(0), kKernels * played_cuda::kKernelMs);
+}
+
+TEST_F(PlayedGraphs, AWaitOfTheHostCutsIt) {
+  const SlotId y = relu(x_);
+  builder_.add_op(kItem, {ref(builder_.external(DType::kFloat32, {}, constant(1)))}, {number(1)});
+  relu(relu(y));
+  const std::uint64_t before = played_cuda::failed_captures();
+  EXPECT_EQ(
+      graphs(),
+      (GraphUse{2, 3, 1, {}, {{"aten::_local_scalar_dense", 1, "the host waits for the device"}}}));
+  EXPECT_EQ(played_cuda::failed_captures() - before, 1U);
+}
+
+TEST_F(PlayedGraphs, SizesThatDependOnValuesCutIt) {
+  relu(x_);
+  const SlotId found = builder_.intermediate(DType::kInt64, {4, 1});
+  builder_.add_op(kNonzero, {ref(x_)}, {ref(found)});
+  builder_.add_op("aten::neg(Tensor self) -> Tensor", {ref(found)},
+                  {ref(builder_.intermediate(DType::kInt64, {4, 1}))});
+  EXPECT_EQ(graphs(), (GraphUse{2,
+                                2,
+                                0,
+                                {},
+                                {{"aten::nonzero", 1,
+                                  "the host waits for values that decide its results' sizes"}}}));
+}
+
+TEST_F(PlayedGraphs, OperatorsOnTheCpuCutIt) {
+  relu(x_);
+  const SlotId host = on_host(builder_.external(DType::kFloat32, {4}, constant(1)));
+  builder_.add_op(kRelu, {ref(host)}, {ref(on_host(tensor()))});
+  relu(x_);
+  EXPECT_EQ(graphs(), (GraphUse{2, 2, 0, {}, {{"aten::relu", 1, "it runs on the CPU"}}}));
+}
+
+TEST_F(PlayedGraphs, CommunicationCutsIt) {
+  const SlotId sum = tensor();
+  const SlotId y = relu(x_);
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(y)}, {ref(sum)});
+  relu(sum);
+  EXPECT_EQ(
+      graphs(),
+      (GraphUse{2, 2, 0, {}, {{"allreduce", 1, "the host starts communication and watches it"}}}));
+}
+
+TEST_F(PlayedGraphs, AStepThatIsOnlyPreventedHasNone) {
+  builder_.add_op(kItem, {ref(builder_.external(DType::kFloat32, {}, constant(1)))}, {number(1)});
+  EXPECT_EQ(graphs().graphs, 0U);
+}
+
+TEST_F(PlayedGraphs, TheOriginalsGraphsAreItsDefault) {
+  relu(x_);
+  EXPECT_EQ(replay({}).report.graphs, GraphUse());
+  builder_.program().profile.emplace().graph_run = "graphs.json";
+  EXPECT_EQ(replay({}).report.graphs.graphs, 1U);
+  EXPECT_EQ(replay(false).report.graphs, GraphUse());
+  EXPECT_EQ(
+      replay({}, [](ReplayOptions& options) { options.pace = Pace::kRecorded; }).report.graphs,
+      GraphUse());
+}
+
+TEST_F(PlayedGraphs, ThePeakIsThatOfAnIterationWithoutThem) {
+  relu(relu(relu(x_)));
+  const et_schema::RankReport without = replay(false).report;
+  const et_schema::RankReport with = replay(true).report;
+  constexpr std::uint64_t kGenerator = 1024;  // LibTorch keeps its generator's state on the GPU
+  EXPECT_EQ(with.memory.peak_bytes, without.memory.peak_bytes + kGenerator);
+}
+
+TEST_F(PlayedGraphs, OptionsOfSingleOperatorsAreRefused) {
+  relu(x_);
+  builder_.program().profile.emplace();
+  const auto refused = [&](const std::function<void(ReplayOptions&)>& change) {
+    return testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                                    [&] { return replay(true, change); });
+  };
+  const auto text = [](const char* got) {
+    return told("the iteration cannot run as CUDA graphs", "field: --graph",
+                "expected: --device cuda, LibTorch 2.8 or later, and no pace, streams or slowdown "
+                "of single operators",
+                "got: " + std::string(got),
+                "hint: A graph issues all of its operators at once: leave one of the options out.");
+  };
+  EXPECT_EQ(refused([](ReplayOptions& options) { options.pace = Pace::kRecorded; }),
+            text("--pace recorded"));
+  EXPECT_EQ(refused([](ReplayOptions& options) {
+              options.slow = PlantedSlowdown{"elementwise", 10};
+            }),
+            text("--slow"));
+  EXPECT_EQ(refused([](ReplayOptions& options) { options.device = "cpu"; }), text("--device cpu"));
+}
+
+// x → host → host + host → y → z: graphs copy x and z, the host computes between them.
+TEST_F(PlayedGraphs, StepsBetweenThemUseTheMemoryThatTheyRead) {
+  const c10::Device device = open_device("cuda", {});
+  const SlotId a = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId host = on_host(tensor());
+  const SlotId twice = on_host(tensor());
+  const SlotId back = tensor();
+  const SlotId z = builder_.external(DType::kFloat32, {4}, constant(1));
+  const auto copy = [&](SlotId to, SlotId from) {
+    builder_.add_op(kCopyInPlace, {ref(to), ref(from), flag(false)}, {ref(to)});
+  };
+  copy(a, x_);
+  builder_.add_op(kToCopy, {ref(a), none(), none(), on_cpu(), none(), flag(false), none()},
+                  {ref(host)});
+  builder_.add_op(kAdd, {ref(host), ref(host), number(1)}, {ref(twice)});
+  builder_.add_op(kToCopy,
+                  {ref(twice),
+                   none(),
+                   none(),
+                   {et_schema::Argument::DeviceRef{{et_schema::DeviceType::kCuda, 0}}},
+                   none(),
+                   flag(false),
+                   none()},
+                  {ref(back)});
+  copy(z, back);
+  const et_schema::Program& program = builder_.program();
+  const auto backend = backends::make_single_backend({});
+  Decisions decisions(program, {device, false, Only::kAll, {}, {}});
+  BoundProgram bound = bind_program(decisions, {{"world", 0, 1}}, {});
+  Machine machine(program, *backend);
+  machine.connect(bound, device);
+  for (const SlotId slot : {x_, a, z}) {
+    machine.slots()[slot] = at::zeros({4}, at::TensorOptions().device(device));
+  }
+  machine.prime(bound);
+  synchronize(device);
+  GraphedIteration graphs(program, bound, machine, device);
+  graphs.try_steps();
+  graphs.capture();
+  EXPECT_EQ(graphs.use({}).graphs, 2U);
+  for (const float value : {3.0F, 5.0F}) {
+    // Kernels do not compute here, but copies copy.
+    machine.slots()[x_].copy_(at::full({4}, value));
+    graphs.run();
+    EXPECT_EQ(machine.slots()[z].cpu()[0].item<float>(), 2 * value);
+  }
+  graphs.release();
+}
+
+TEST(DeviceGraphs, AFailedCaptureLeavesLibTorchReadyForAnother) {
+  const c10::Device device = open_device("cuda", {});
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const c10::Stream before = guard.exchangeStream(guard.getNewStream(device));
+  const at::Tensor tensor = at::zeros({4}, at::TensorOptions().device(device));
+  synchronize(device);
+  ASSERT_TRUE(DeviceGraph::is_available());
+  for (int i = 0; i < 3; ++i) {
+    DeviceGraph failing(device);
+    EXPECT_THROW(static_cast<void>(tensor.cpu()), c10::Error);
+    failing.abandon();
+    EXPECT_NO_THROW(static_cast<void>(tensor.cpu()));
+    DeviceGraph graph(device);
+    static_cast<void>(tensor.clone());
+    graph.end();
+    EXPECT_EQ(graph.nodes(), 1U);
+    EXPECT_NO_THROW(graph.launch());
+  }
+  guard.exchangeStream(before);
+}
+
+}  // namespace
+}  // namespace understudy::replayer::testing
