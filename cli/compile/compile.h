@@ -29,7 +29,9 @@ struct ProfileChoice {
 
 /// The traces of a job. If none were recorded, read_job() makes them of the step `step` of the
 /// profiles (generator/profile/trace_of_profile.h); if `step` is empty, of a single profile's
-/// typical step, or of the first step of several profiles.
+/// typical step, or of the first step of several profiles. A profile of the pass that captured
+/// graphs gets its device events from the graph run in the same place of `graph_runs`
+/// (et_schema/formats/kineto/graph_capture.h).
 struct JobTraces {
   et_schema::TraceSet set;
   /// The profiles that the traces were made of, in the traces' order; otherwise empty.
@@ -37,7 +39,8 @@ struct JobTraces {
   std::optional<std::string> step = {};  ///< the step of the traces, if read_job() selected it
 };
 [[nodiscard]] JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
-                                 et_schema::RankGaps gaps = et_schema::RankGaps::kRefused);
+                                 et_schema::RankGaps gaps = et_schema::RankGaps::kRefused,
+                                 const std::vector<std::string>& graph_runs = {});
 
 /// Links the traces with the profiles that they were made of, or with the requested ones. Otherwise
 /// uses the times that the traces themselves hold (Chakra), or links the profiles of the traces'

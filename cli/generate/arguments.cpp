@@ -54,7 +54,8 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
            "Traces of all ranks: files, archives or folders; with --chakra, --emit, --obfuscate, "
            "--batch or --world-size also one bench.et");
   line.add("--step K", arguments.options.step,
-           "K of ProfilerStep#K, or all (default: the first complete step)");
+           "K of ProfilerStep#K, or all (default: the first complete step); of a serving engine's "
+           "folder the captured graph: its batch size, as 16 or 16_FULL");
   line.add("--profile FILE", arguments.profiles.files,
            "Kineto profiles that give the recorded times, one a rank (default: those of the "
            "capture that the traces lie in)");

@@ -8,6 +8,7 @@
 
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
+#include "serving_folder.h"
 
 namespace understudy::cli {
 namespace {
@@ -57,15 +58,23 @@ void use_operator_maps(const std::vector<std::string>& files) {
   }
 }
 
-Compiled compile_traces(const std::vector<std::string>& paths,
-                        const generator::GenerateOptions& given, const ProfileChoice& profiles,
+Compiled compile_traces(const std::vector<std::string>& asked,
+                        const generator::GenerateOptions& given, const ProfileChoice& choice,
                         Progress& progress) {
   progress.show("reading");
   generator::GenerateOptions options = given;
+  ProfileChoice profiles = choice;
+  std::vector<std::string> paths = asked;
+  if (asked.size() == 1 && choice.graph_runs.empty()) {
+    if (auto serving = find_serving_profiles(asked.front(), options.step)) {
+      paths = std::move(serving->captures);
+      profiles.graph_runs = std::move(serving->runs);
+    }
+  }
   const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
-  JobTraces job =
-      read_job(paths, options.step.value_or(""),
-               has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused);
+  JobTraces job = read_job(paths, options.step.value_or(""),
+                           has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused,
+                           profiles.graph_runs);
   et_schema::TraceSet& set = job.set;
   options.step = job.step ? job.step : options.step;
   name_rank_alone(set.traces);

@@ -6,6 +6,7 @@
 
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
+#include "et_schema/formats/kineto/graph_capture.h"
 #include "et_schema/formats/kineto/profile_files.h"
 #include "generator/profile/trace_of_profile.h"
 
@@ -122,11 +123,13 @@ void refuse_gaps(const std::vector<Trace>& traces) {
 
 /// Reads the graph runs' profiles by rank; elements are empty if no files are named.
 std::vector<std::optional<Profile>> read_graph_runs(const ProfileChoice& choice,
-                                                    const std::vector<Trace>& traces) {
-  std::vector<std::optional<Profile>> runs(traces.size());
-  if (!choice.graph_runs.empty()) {
-    refuse_gaps(traces);
-    et_schema::read_profiles(choice.graph_runs, static_cast<int>(traces.size()),
+                                                    const JobTraces& job) {
+  std::vector<std::optional<Profile>> runs(job.set.traces.size());
+  const bool are_joined = std::ranges::any_of(
+      job.made_of, [](const Profile& profile) { return !profile.graph_run.empty(); });
+  if (!choice.graph_runs.empty() && !are_joined) {
+    refuse_gaps(job.set.traces);
+    et_schema::read_profiles(choice.graph_runs, static_cast<int>(job.set.traces.size()),
                              [&runs](int rank, Profile&& profile) {
                                runs[static_cast<std::size_t>(rank)] = std::move(profile);
                              });
@@ -137,11 +140,16 @@ std::vector<std::optional<Profile>> read_graph_runs(const ProfileChoice& choice,
 }  // namespace
 
 JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
-                   et_schema::RankGaps gaps) {
+                   et_schema::RankGaps gaps, const std::vector<std::string>& graph_runs) {
   JobTraces job;
   const auto of_profile = [&](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
+    const auto place = static_cast<std::size_t>(std::ranges::find(paths, file) - paths.begin());
+    if (place < graph_runs.size() && et_schema::is_graph_capture(job.made_of.back())) {
+      et_schema::add_graph_run(job.made_of.back(),
+                               et_schema::read_profile(graph_runs, graph_runs[place]), step);
+    }
     // All ranks of a job must hold the same step.
     const std::string chosen = step.empty() && paths.size() == 1 && paths.front() == file
                                    ? generator::typical_step(job.made_of.back())
@@ -172,7 +180,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     return links;
   }
   const std::vector<std::string>& files = choice.files.empty() ? set.profiles : choice.files;
-  const std::vector<std::optional<Profile>> graph_runs = read_graph_runs(choice, set.traces);
+  const std::vector<std::optional<Profile>> graph_runs = read_graph_runs(choice, job);
   const auto graph_run = [&graph_runs](std::size_t rank) {
     return graph_runs[rank] ? &*graph_runs[rank] : nullptr;
   };

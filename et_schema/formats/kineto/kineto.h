@@ -141,6 +141,8 @@ struct Profile {
   std::vector<KinetoMemory> memory;    ///< in the file's order
   std::vector<CountedKernel> ranges;   ///< in the file's order, which is that of the launches
   Losses losses;
+  /// Base name of the run whose device events were added (graph_capture.h); empty: none were.
+  std::string graph_run;
 
   /// Returns the name of the device that has this pid in events; empty if unknown. ROCm's profiles
   /// number GPUs after the CPUs in events, but from 0 in "deviceProperties". So if no id matches

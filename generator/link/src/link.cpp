@@ -344,6 +344,7 @@ class Linker {
     result_.losses.add(Loss::kLinkedByExternalId, device.by_external_id);
     result_.losses.add(Loss::kDamagedTimes, device.clipped);
     result_.losses.add(Loss::kUnknownDeviceEvents, profile_.losses[Loss::kUnknownDeviceEvents]);
+    profile.graph_run = profile_.graph_run;
     if (graph_) {
       profile.graph_run = et_schema::file_name(options_.graph_run->file);
       result_.losses.add(Loss::kGraphDifferences, graph_->eager_only + graph_->graph_only);

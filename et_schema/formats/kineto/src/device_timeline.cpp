@@ -250,10 +250,10 @@ class Builder {
       const bool is_lost = have_calls && call.correlation > 0 && !is_answered_[launch.call] &&
                            (launch.launcher == kUnknownEvent || !is_answered_[launch.launcher]);
       if (is_lost) {
-        add_lost({launch, kind == CallKind::kMemset  ? LostBy::kMemset
-                          : is_captured(call)        ? LostBy::kCaptured
-                          : !profile_.ranges.empty() ? LostBy::kRanged
-                                                     : LostBy::kNoEvent},
+        add_lost({launch, is_captured(call)           ? LostBy::kCaptured
+                          : kind == CallKind::kMemset ? LostBy::kMemset
+                          : !profile_.ranges.empty()  ? LostBy::kRanged
+                                                      : LostBy::kNoEvent},
                  true);
       } else if (kind == CallKind::kWork && launch.step != kUnknownEvent) {
         ++line_.steps[launch.step].launches;
