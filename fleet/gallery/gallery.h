@@ -38,8 +38,9 @@ struct GalleryStep {
 [[nodiscard]] std::string reference_path(const GalleryStep& step, const std::string& platform,
                                          std::size_t number);
 
-/// Writes a platform's reports into the step's folder and deletes its earlier ones.
+/// Writes a platform's reports into the step's folder, of ranks only the GPU and the host's load,
+/// and deletes its earlier ones.
 void save_reference(const GalleryStep& step, const std::string& platform,
-                    const std::vector<et_schema::Report>& reports);
+                    std::vector<et_schema::Report> reports);
 
 }  // namespace understudy::fleet

@@ -34,6 +34,7 @@ struct SuitePlatform {
   et_schema::Interval speed;
   std::vector<SuiteRow> steps;
   std::vector<SuiteRow> classes;  ///< largest share first
+  bool was_busy = false;  ///< others took the CPUs of a replay (comparer::Comparison::was_busy)
   /// Fields in which the environments of the last step differ: `a` here, `b` there.
   std::vector<comparer::EnvironmentDifference> differences = {};
 };

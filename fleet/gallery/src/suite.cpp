@@ -91,6 +91,7 @@ class StepComparison {
     return step;
   }
 
+  [[nodiscard]] bool was_busy() const { return comparison_.was_busy; }
   /// Returns what differs between the environments; nothing of a recorded step, which has none.
   [[nodiscard]] std::vector<comparer::EnvironmentDifference> differences() const {
     std::vector<comparer::EnvironmentDifference> rows = comparison_.differences;
@@ -239,6 +240,7 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
         platform.name = there.platform;
         platform.is_recorded = there.is_recorded;
         platform.steps.push_back(std::move(*step));
+        platform.was_busy = platform.was_busy || comparison.was_busy();
         platform.differences = comparison.differences();
       }
     }
@@ -253,11 +255,12 @@ std::string sentence_of(const SuitePlatform& platform) {
   std::string classes = classes_text(platform, "behind");
   const std::string ahead = classes_text(platform, "ahead");
   classes += (classes.empty() || ahead.empty() ? "" : ", ") + ahead;
-  return fmt::format("{:.2f} × the {}{} ({:.2f} … {:.2f}) over {}; {}.", platform.speed.value,
+  return fmt::format("{:.2f} × the {}{} ({:.2f} … {:.2f}) over {}; {}{}.", platform.speed.value,
                      platform.name, platform.is_recorded ? ", as recorded there" : "",
                      platform.speed.low, platform.speed.high,
                      et_schema::counted(platform.steps.size(), "step"),
-                     classes.empty() ? "no class differs from the whole" : classes);
+                     classes.empty() ? "no class differs from the whole" : classes,
+                     platform.was_busy ? "; unsure, since others used the CPUs" : "");
 }
 
 std::vector<std::string> findings_of(const std::vector<SuiteReplays>& replays) {

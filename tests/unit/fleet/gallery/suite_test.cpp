@@ -83,6 +83,13 @@ TEST(Suite, ASlowClassIsBehindAndNamed) {
       << sentence_of(platform);
 }
 
+TEST(Suite, ABusyMachineIsTold) {
+  std::vector<Report> here = replays(1);
+  here.back().total.counters["involuntary_switches"] = 20;  // in 100 ms
+  EXPECT_TRUE(compare_suite({step_of("a", here, replays(11))}).front().was_busy);
+  EXPECT_FALSE(compare_suite({step_of("a", replays(1), replays(11))}).front().was_busy);
+}
+
 TEST(Suite, EnvironmentsThatDifferAreListed) {
   std::vector<Report> here = replays(1);
   for (Report& report : here) {
@@ -102,6 +109,11 @@ TEST(Suite, Sentences) {
   platform.steps.resize(10);
   EXPECT_EQ(sentence_of(platform),
             "0.91 × the H100 (0.89 … 0.93) over 10 steps; no class differs from the whole.");
+  platform.was_busy = true;
+  EXPECT_EQ(sentence_of(platform),
+            "0.91 × the H100 (0.89 … 0.93) over 10 steps; no class differs from the whole; unsure, "
+            "since others used the CPUs.");
+  platform.was_busy = false;
   platform.is_recorded = true;
   platform.classes = {{.name = "matmul", .share = 0.7, .finding = ""},
                       {.name = "attention", .share = 0.2, .finding = "behind"},
