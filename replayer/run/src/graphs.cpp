@@ -77,15 +77,19 @@ std::string GraphedIteration::reason_before(const Step& step) const {
     return "the host starts communication and watches it";
   }
   bool has_tensor = false;
+  bool is_sparse = false;
   bool is_on_device = !step.does_work();
   const auto look = [&](SlotId slot) {
     const et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
     has_tensor = true;
+    is_sparse = is_sparse || program_.slots[slot].sparse;
     is_on_device = is_on_device || map_device(storage.device, device_) == device_;
   };
   et_schema::for_each_slot(step.source->args, look);
   et_schema::for_each_slot(step.source->results, look);
-  return has_tensor && !is_on_device ? "it runs on the CPU" : "";
+  return is_sparse                     ? "a sparse tensor's memory differs in each iteration"
+         : has_tensor && !is_on_device ? "it runs on the CPU"
+                                       : "";
 }
 
 void GraphedIteration::try_steps() {
@@ -136,7 +140,7 @@ void GraphedIteration::try_alone(const Step& step, std::string& why) {
 void GraphedIteration::keep_tensors(Part& part) const {
   const auto keep = [&](SlotId slot) {
     if (const at::Tensor& tensor = machine_.slots()[slot];
-        tensor.defined() && !program_.slots[slot].external) {
+        tensor.defined() && !program_.slots[slot].external && !program_.slots[slot].sparse) {
       part.tensors[slot] = tensor;
     }
   };
@@ -189,7 +193,7 @@ void GraphedIteration::run() {
     issue(*part.step);
     for (const auto& [slot, tensor] : part.tensors) {
       const at::Tensor made = std::exchange(machine_.slots()[slot], at::Tensor());
-      if (made.defined() && !made.is_alias_of(tensor)) {
+      if (made.defined() && made.has_storage() && !made.is_alias_of(tensor)) {
         tensor.copy_(made);
       }
     }

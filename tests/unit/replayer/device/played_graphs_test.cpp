@@ -135,6 +135,14 @@ TEST_F(PlayedGraphs, SizesThatDependOnValuesCutIt) {
                                   "the host waits for values that decide its results' sizes"}}}));
 }
 
+TEST_F(PlayedGraphs, RandomNumbersDoNot) {
+  builder_.add_op(
+      "aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> "
+      "Tensor(a!)",
+      {ref(x_), real(0.5), none()}, {ref(x_)});
+  EXPECT_EQ(graphs(), (GraphUse{1, 1, 0, {}, {}}));
+}
+
 TEST_F(PlayedGraphs, OperatorsOnTheCpuCutIt) {
   relu(x_);
   const SlotId host = on_host(builder_.external(DType::kFloat32, {4}, constant(1)));

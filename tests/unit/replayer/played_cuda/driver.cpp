@@ -225,6 +225,12 @@ int cuCtxGetLimit(std::size_t* value, int) {
   return kSuccess;
 }
 /// The GPU's only context.
+/// Without a context LibTorch does not ask whether a stream is captured.
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) {
+  *flags = 0;
+  *is_active = 1;
+  return kSuccess;
+}
 int cuCtxGetCurrent(void** context) {
   static int only = 0;
   *context = &only;
@@ -260,7 +266,6 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
 ANSWERS(cuCtxSetCurrent, kSuccess)
 ANSWERS(cuCtxSetLimit, kSuccess)
 ANSWERS(cuDeviceGet, kSuccess)
-ANSWERS(cuDevicePrimaryCtxGetState, kSuccess)
 ANSWERS(cuDevicePrimaryCtxRetain, kSuccess)
 ANSWERS(cuFuncSetCacheConfig, kSuccess)
 ANSWERS(cuGetErrorString, kSuccess)
