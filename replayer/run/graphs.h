@@ -71,6 +71,7 @@ class GraphedIteration {
   c10::Device device_;
   c10::Stream stream_before_;
   std::vector<std::string> why_;       ///< by step: what prevents its capture; empty: nothing
+  std::vector<bool> is_in_graphs_;     ///< by storage: a captured step reads or writes it
   std::unique_ptr<DeviceGraph> pool_;  ///< empty; keeps the pool of the others
   std::vector<Part> parts_;
   et_schema::GraphUse use_;

@@ -31,6 +31,20 @@ const char* obstacle(c10::Device device, const ReplayOptions& options) {
                                                                     : nullptr;
 }
 
+/// Calls `visit` with each slot that a step reads or writes.
+template <typename Visit>
+void for_each_slot_of(const BoundProgram& bound, const Step& step, Visit visit) {
+  if (step.source != nullptr) {
+    et_schema::for_each_slot(step.source->args, visit);
+    et_schema::for_each_slot(step.source->results, visit);
+  } else if (step.kind == StepKind::kAlias || step.kind == StepKind::kGive) {
+    visit(step.index);
+    if (step.kind == StepKind::kAlias) {
+      visit(bound.entries[step.entries.begin].index);
+    }
+  }
+}
+
 }  // namespace
 
 bool uses_graphs(const et_schema::Program& program, c10::Device device,
@@ -79,14 +93,12 @@ std::string GraphedIteration::reason_before(const Step& step) const {
   bool has_tensor = false;
   bool is_sparse = false;
   bool is_on_device = !step.does_work();
-  const auto look = [&](SlotId slot) {
+  for_each_slot_of(bound_, step, [&](SlotId slot) {
     const et_schema::Storage& storage = program_.storages[program_.slots[slot].storage];
     has_tensor = true;
     is_sparse = is_sparse || program_.slots[slot].sparse;
     is_on_device = is_on_device || map_device(storage.device, device_) == device_;
-  };
-  et_schema::for_each_slot(step.source->args, look);
-  et_schema::for_each_slot(step.source->results, look);
+  });
   return is_sparse                     ? "a sparse tensor's memory differs in each iteration"
          : has_tensor && !is_on_device ? "it runs on the CPU"
                                        : "";
@@ -138,19 +150,23 @@ void GraphedIteration::try_alone(const Step& step, std::string& why) {
 }
 
 void GraphedIteration::keep_tensors(Part& part) const {
-  const auto keep = [&](SlotId slot) {
-    if (const at::Tensor& tensor = machine_.slots()[slot];
-        tensor.defined() && !program_.slots[slot].external && !program_.slots[slot].sparse) {
-      part.tensors[slot] = tensor;
+  for_each_slot_of(bound_, *part.step, [&](SlotId id) {
+    const et_schema::Slot& slot = program_.slots[id];
+    if (const at::Tensor& tensor = machine_.slots()[id];
+        tensor.defined() && is_in_graphs_[slot.storage] && !slot.external && !slot.sparse) {
+      part.tensors[id] = tensor;
     }
-  };
-  if (part.step->source != nullptr) {
-    et_schema::for_each_slot(part.step->source->args, keep);
-    et_schema::for_each_slot(part.step->source->results, keep);
-  }
+  });
 }
 
 void GraphedIteration::capture() {
+  is_in_graphs_.assign(program_.storages.size(), false);
+  for (std::size_t i = 0; i < bound_.steps.size(); ++i) {
+    if (why_[i].empty()) {
+      for_each_slot_of(bound_, bound_.steps[i],
+                       [&](SlotId slot) { is_in_graphs_[program_.slots[slot].storage] = true; });
+    }
+  }
   for (std::size_t i = 0; i < bound_.steps.size();) {
     if (why_[i].empty()) {
       i = capture_from(i);

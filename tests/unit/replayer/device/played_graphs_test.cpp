@@ -143,6 +143,11 @@ TEST_F(PlayedGraphs, RandomNumbersDoNot) {
   EXPECT_EQ(graphs(), (GraphUse{1, 1, 0, {}, {}}));
 }
 
+TEST_F(PlayedGraphs, TensorsThatNoStepMakesDoNot) {
+  relu(tensor());
+  EXPECT_EQ(graphs(), (GraphUse{1, 1, 0, {}, {}}));
+}
+
 TEST_F(PlayedGraphs, OperatorsOnTheCpuCutIt) {
   relu(x_);
   const SlotId host = on_host(builder_.external(DType::kFloat32, {4}, constant(1)));
