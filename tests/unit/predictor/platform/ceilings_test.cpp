@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "testing/error_text.h"
 
@@ -18,7 +19,8 @@ Platform measured() {
                                                  {"cpu", 1, true, "L1", 4e10},
                                                  {"cpu", 1, true, "DRAM", 1e10},
                                                  {"cpu", 8, true, "DRAM", 2e10},
-                                                 {"cuda", 0, true, "DRAM", 3e12}});
+                                                 {"cuda", 0, true, "DRAM", 3e12}})
+                                            .dump();
   return platform;
 }
 
