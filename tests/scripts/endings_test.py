@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchmarks/counters_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
-            "tests/golden/compare/make_reports", "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/compile_times", "tests/same_programs", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
+            "tests/golden/compare/make_reports", "tests/golden/suite/make_gallery", "gallery/make",
+            "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/compile_times", "tests/same_programs", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
@@ -53,7 +54,8 @@ class EndingsTest(unittest.TestCase):
         # These are parts of golden commands, programs that are captured, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
-                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "tests/benchmarks/large_profile.py",
+                    "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "gallery/programs.py",
+                    "tests/benchmarks/large_profile.py",
                     "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables",

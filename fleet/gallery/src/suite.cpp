@@ -32,8 +32,10 @@ constexpr double kSessionSpread = 0.01;
 Interval of_sessions(const Interval& ratio) {
   const double assumed = 1.96 * std::sqrt(2.0) * kSessionSpread;
   return {ratio.value,
-          ratio.value * std::exp(-std::hypot(std::log(ratio.value / ratio.low), assumed)),
-          ratio.value * std::exp(std::hypot(std::log(ratio.high / ratio.value), assumed))};
+          ratio.value *
+              std::exp(-et_schema::root_sum_square(std::log(ratio.value / ratio.low), assumed)),
+          ratio.value *
+              std::exp(et_schema::root_sum_square(std::log(ratio.high / ratio.value), assumed))};
 }
 
 /// Returns the geometric mean of speeds, weighted by their shares. The ends of its interval are the
