@@ -24,18 +24,25 @@ using comparer::Series;
 using et_schema::Interval;
 using et_schema::Report;
 
-/// Spread of all times from one session of a machine to another, beyond that of its replays in one:
-/// clocks, temperature, other users. An assumed bound, as those in fleet/comparer/src/noise.h.
-constexpr double kSessionSpread = 0.01;
+/// Spread of times from one session of a machine to another, beyond that of its replays in one:
+/// clocks, temperature, other users. Of GPUs it is an assumed bound, as those in
+/// fleet/comparer/src/noise.h. A virtual machine's neighbours change its CPUs' times by up to 30 %
+/// within minutes, and classes by different factors (docs/metrics.md, "Suite").
+struct SessionSpread {
+  double all;         ///< of all times together
+  double class_only;  ///< of a class beside the rest
+};
+constexpr SessionSpread kOfGpu = {0.01, 0.01};
+constexpr SessionSpread kOfCpu = {0.12, 0.07};
 
 /// Returns a ratio of two sessions: the interval also covers their spread.
-Interval of_sessions(const Interval& ratio) {
-  const double assumed = 1.96 * std::sqrt(2.0) * kSessionSpread;
-  return {ratio.value,
-          ratio.value *
-              std::exp(-et_schema::root_sum_square(std::log(ratio.value / ratio.low), assumed)),
-          ratio.value *
-              std::exp(et_schema::root_sum_square(std::log(ratio.high / ratio.value), assumed))};
+Interval of_sessions(const Interval& ratio, double spread) {
+  const double assumed = 1.96 * std::sqrt(2.0) * spread;
+  const auto width = [&](double of_replays) {
+    return std::exp(et_schema::root_sum_square(std::log(of_replays), assumed));
+  };
+  return {ratio.value, ratio.value / width(ratio.value / ratio.low),
+          ratio.value * width(ratio.high / ratio.value)};
 }
 
 /// Returns the geometric mean of speeds, weighted by their shares. The ends of its interval are the
@@ -73,7 +80,7 @@ class StepComparison {
     std::vector<SuiteRow> classes;
     for (const comparer::Row& row : comparison_.rows) {
       if (row.ratio_of_machines) {
-        SuiteRow figures{row.name, of_sessions(*row.ratio_of_machines), *row.a_ms, *row.b_ms};
+        SuiteRow figures{row.name, *row.ratio_of_machines, *row.a_ms, *row.b_ms};
         if (row.kind == RowKind::kIteration) {
           step = std::move(figures);
         } else if (row.kind == RowKind::kClass) {
@@ -173,8 +180,8 @@ void set_shares(std::vector<SuiteRow>& rows) {
   std::ranges::stable_sort(rows, std::ranges::greater(), &SuiteRow::share);
 }
 
-/// Sets the platform's speed and classes from its steps.
-void sum_up(SuitePlatform& platform) {
+/// Sets the platform's speed and classes from its steps. Then all intervals also cover sessions.
+void sum_up(SuitePlatform& platform, const SessionSpread& spread) {
   std::map<std::string, std::vector<SuiteRow>> by_class;
   for (SuiteRow& step : platform.steps) {
     set_shares(step.classes);
@@ -191,11 +198,19 @@ void sum_up(SuitePlatform& platform) {
       sum.share += row.share;
     }
     sum.speed = mean_speed(rows);
-    sum.finding = sum.speed.high < platform.speed.low   ? "behind"
-                  : sum.speed.low > platform.speed.high ? "ahead"
-                                                        : "";
+    const Interval beside = of_sessions(sum.speed, spread.class_only);
+    sum.finding = beside.high < platform.speed.low   ? "behind"
+                  : beside.low > platform.speed.high ? "ahead"
+                                                     : "";
   }
   set_shares(platform.classes);
+  const auto widen = [&](SuiteRow& row) { row.speed = of_sessions(row.speed, spread.all); };
+  for (SuiteRow& step : platform.steps) {
+    widen(step);
+    std::ranges::for_each(step.classes, widen);
+  }
+  std::ranges::for_each(platform.classes, widen);
+  platform.speed = of_sessions(platform.speed, spread.all);
 }
 
 /// Returns "ahead in a, b"; an empty text if no class has the finding.
@@ -248,7 +263,14 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
     }
   }
   std::vector<SuitePlatform> list = et_schema::values_of(std::move(platforms));
-  std::ranges::for_each(list, sum_up);
+  const bool is_gpu = std::ranges::any_of(replays, [](const SuiteReplays& each) {
+    return std::ranges::any_of(each.reports, [](const Report& report) {
+      return !report.ranks.empty() && report.ranks.front().gpu.has_value();
+    });
+  });
+  for (SuitePlatform& platform : list) {
+    sum_up(platform, is_gpu ? kOfGpu : kOfCpu);
+  }
   std::ranges::stable_sort(list, {}, [](const SuitePlatform& each) { return each.steps.size(); });
   return list;
 }
