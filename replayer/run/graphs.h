@@ -12,11 +12,12 @@
 
 #include "et_schema/model/report.h"
 #include "replayer/bind/bound.h"
-#include "replayer/device/device_graph.h"
 #include "replayer/options/options.h"
 #include "replayer/run/run.h"
 
 namespace understudy::replayer {
+
+class DeviceGraph;
 
 /// Returns true if iterations run as CUDA graphs: if requested, or by default if the original's
 /// device times are of graphs (RecordedProfile::graph_run). Throws Error (usage) if they are

@@ -2,7 +2,6 @@
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "et_schema/base/statistics.h"
 #include "et_schema/facts/operator_facts.h"
 #include "replayer/device/device.h"
+#include "replayer/device/device_graph.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/run/run_error.h"
 
