@@ -11,9 +11,11 @@ from .endings import USAGE
 
 HERE = Path(__file__).resolve().parent
 IN_PYTHON = {"capture": "understudy.command", "check-gpu": "understudy.gpu.command", "fidelity": "understudy.fidelity.command"}
-# What a Python runs to capture: of a clone, or of the installed package.
-_SCRIPT = HERE.parents[1] / "scripts" / "capture"
-CAPTURE = [str(_SCRIPT)] if _SCRIPT.is_file() else ["-m", "understudy", "capture"]
+CLONE = HERE.parents[1]
+IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
+OWN_PYTHON = CLONE / ".venv" / "bin" / "python"
+# What a Python runs to capture.
+CAPTURE = [str(CLONE / "scripts" / "capture")] if IS_CLONE else ["-m", "understudy", "capture"]
 
 
 class ProgramFailed(Exception):
@@ -34,7 +36,7 @@ class ProgramFailed(Exception):
 
 def folder():
     """Returns the folder of the programs: the package's own; in a clone, of its build."""
-    of_clone = HERE.parents[1] / "build" / "release" / "bin"
+    of_clone = CLONE / "build" / "release" / "bin"
     return Path(os.environ.get("UNDERSTUDY_BIN", HERE / "bin" if (HERE / "bin").is_dir() else of_clone)).resolve()
 
 

@@ -9,8 +9,8 @@
 
 namespace understudy::cli {
 
-/// Returns the suite's result. `folder`: the gallery's. As text it ends in the sentences that a
-/// page begins with.
+/// Shows the suite's result. `folder` is the gallery's name. A page begins with the sentences about
+/// the platforms; a text ends with them.
 [[nodiscard]] pages::Page suite_page(const std::string& folder,
                                      const std::vector<fleet::SuiteReplays>& replays,
                                      Format format);

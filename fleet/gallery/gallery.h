@@ -30,8 +30,8 @@ struct GalleryStep {
 };
 
 /// Returns the steps of a gallery by name: its folders with a bench.et, or the folder itself if it
-/// has one. Throws Error: usage without any step; bad input as the readers do, and for a reference
-/// of another benchmark.
+/// has one. Throws Error (usage) if there is no step, Error (bad input) if a file cannot be read or
+/// a reference is of another benchmark.
 [[nodiscard]] std::vector<GalleryStep> read_gallery(const std::string& folder);
 
 /// Returns the path of a platform's report in a step's folder; `number` counts from 1.

@@ -19,8 +19,8 @@ struct SuiteRow {
   double here_ms = 0;
   double there_ms = 0;
   double share = 1;          ///< of a class: its share of the time there, over all steps the mean
-  std::string finding = {};  ///< of a class over all steps, if its interval lies outside of the
-                             ///< whole's: "behind" or "ahead"
+  std::string finding = {};  ///< of a class over all steps: "behind" or "ahead", if it differs
+                             ///< from the whole by more than its times vary
   // Only of a step:
   bool by_iteration = false;         ///< of whole iterations; else of operators that both sides ran
   std::optional<double> clock = {};  ///< clock here ÷ clock there; unset if one is unknown
@@ -47,7 +47,7 @@ struct SuiteReplays {
 };
 
 /// Returns this machine against each platform. The last has the most steps; of equals it is one
-/// that replayed them.
+/// that replayed them. All steps must be for the same kind of device.
 [[nodiscard]] std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replays);
 
 /// Returns the median SM clock of the replays' GPUs in MHz; unset if none is known.

@@ -84,8 +84,8 @@ inline constexpr std::array<std::string_view, 17> kDefaultCounters = {
     "sm_active",    "occupancy",    "tensor_active", "dram_active",  "dram_bytes",      "flop",
     "tensor_flop",  "nvlink_bytes", "pcie_bytes",    "power_w",      "energy_j"};
 
-/// Returns the names of the counters to count: "default" is replaced, the weights of means are
-/// added, and kTimeline is removed; by itself it is of the default ones. Throws Error (usage) for a
+/// Returns the names of the counters to count: replaces "default", adds the weights of means, and
+/// removes kTimeline. kTimeline alone asks for the default counters. Throws Error (usage) for a
 /// name that is neither ours nor a source's. A name that looks like a maker's is accepted as long
 /// as no source knows such names.
 [[nodiscard]] std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,

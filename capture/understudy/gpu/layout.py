@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-from ..programs import folder
+from ..programs import CLONE, IS_CLONE, OWN_PYTHON, folder
 
 HERE = Path(__file__).resolve().parent
-CLONE = HERE.parents[2]
-IS_CLONE = (CLONE / "scripts" / "check_gpu").is_file()
 OWN_BIN = folder()
-OWN_PYTHON = CLONE / ".venv" / "bin" / "python"
 SAMPLES = CLONE / "fleet_samples" if IS_CLONE else HERE.parent / "share" / "fleet_samples"
 PROGRAMS = HERE / "programs"
 # Starts ranks on this host, with or without MPI.

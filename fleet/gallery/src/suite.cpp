@@ -263,13 +263,8 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
     }
   }
   std::vector<SuitePlatform> list = et_schema::values_of(std::move(platforms));
-  const bool is_gpu = std::ranges::any_of(replays, [](const SuiteReplays& each) {
-    return std::ranges::any_of(each.reports, [](const Report& report) {
-      return !report.ranks.empty() && report.ranks.front().gpu.has_value();
-    });
-  });
   for (SuitePlatform& platform : list) {
-    sum_up(platform, is_gpu ? kOfGpu : kOfCpu);
+    sum_up(platform, replays.front().step.on_device ? kOfGpu : kOfCpu);
   }
   std::ranges::stable_sort(list, {}, [](const SuitePlatform& each) { return each.steps.size(); });
   return list;

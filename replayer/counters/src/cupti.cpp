@@ -174,8 +174,8 @@ class CuptiSource : public CounterSource {
                        : CUPTI_ERROR_NOT_SUPPORTED);
   }
 
-  /// Configures the formula's metrics together with others, if the chip can count them so. A
-  /// sample is one pass.
+  /// Returns a configuration of the formula's metrics and these others; nothing if the chip cannot
+  /// count them together. Samples are counted in one pass.
   [[nodiscard]] std::optional<CuptiConfiguration> configured(std::vector<std::string> metrics,
                                                              const CounterFormula& formula) const {
     if (!is_sampled() && is_of_links(formula.counter)) {
