@@ -59,15 +59,9 @@ Json fit_document(const predictor::Platform& platform, const FitResult& result) 
       }
     }
   }
-  document["shared"] = Json::array();
-  for (const auto& [name, fit] : platform.operators.shared()) {
-    document["shared"].push_back({{"covers", name},
-                                  {"cards", fit.cards},
-                                  {"width", fit.width},
-                                  {"reaches", std::expm1(fit.width)},
-                                  {"narrow_width", fit.narrow_width},
-                                  {"reaches_narrow", std::expm1(fit.narrow_width)},
-                                  {"errors", json_of(fit.errors)}});
+  document["spreads"] = Json::array();
+  for (const auto& [name, spread] : platform.operators.spreads()) {
+    document["spreads"].push_back({{"covers", name}, {"octave", std::expm1(spread)}});
   }
   document["sections"] = Json::array();
   for (const predictor::SectionModel& model : result.sections) {
@@ -111,11 +105,9 @@ pages::Section models_section(const Json& document) {
        table_at(document, "/sections", "Beside operators, their errors on what was left out",
                 with_errors({texts("covers"), texts("section"), counts("rows"), texts("model")},
                             "errors")),
-       table_at(document, "/shared",
-                "For cards that were not measured, their errors on each card left out",
-                with_errors({texts("times of what", "covers"), texts("cards")}, "errors",
-                            {shares("90 % within +", "reaches"),
-                             shares("small boards +", "reaches_narrow")}))}};
+       table_at(document, "/spreads",
+                "For cards that were not measured, errors that each octave between cards adds",
+                {texts("times of what", "covers"), shares("90 % within +", "octave")})}};
 }
 
 }  // namespace

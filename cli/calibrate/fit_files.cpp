@@ -152,9 +152,6 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   result.left_out = std::move(read.left_out);
   result.left_out.merge(sections.left_out);
   predictor::ModelsOptions options;
-  if (!arguments.candidates.empty()) {
-    options.candidates = arguments.candidates;
-  }
   options.host = known.host;
   std::string phase;
   options.progress = [&](const std::string& what, std::size_t done, std::size_t total) {
@@ -184,10 +181,6 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
 }  // namespace
 
 void add_fit_options(CommandLine& line, FitArguments& arguments) {
-  std::vector<std::string> kinds;
-  for (const predictor::Candidate candidate : predictor::kOwnCandidates) {
-    kinds.emplace_back(to_string(candidate));
-  }
   line.add("INPUT", arguments.inputs,
            "Measurements: tables of operators (CSV), operator-times files of replay, folders of "
            "them; benchmarks with recorded times (generate --profile), or what scripts/capture "
@@ -201,18 +194,6 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
            "others are taken from their fastest rows");
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "In recorded communication: ranks that share a node, in order of their numbers");
-  line.begin(FlagGroup::kMeasurement);
-  line.add_list(
-          "--models KIND,…",
-          [&arguments](const std::vector<std::string>& names) {
-            for (const std::string& name : names) {
-              arguments.candidates.push_back(*predictor::candidate_from_string(name));
-            }
-            return std::string();
-          },
-          fmt::format("Kinds of models to compare: {} (default: all)", fmt::join(kinds, ", ")))
-      .splits_at_commas()
-      .is_one_of(kinds);
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output,
            "The platform file to write; gzipped if its name ends in .gz");

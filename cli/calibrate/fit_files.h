@@ -8,7 +8,6 @@
 #include "cli/common/command_line.h"
 #include "cli/pages/document/page.h"
 #include "et_schema/model/comms.h"
-#include "predictor/operators/call_model.h"
 #include "predictor/platform/fit_sections.h"
 #include "predictor/platform/platform.h"
 
@@ -19,7 +18,6 @@ struct FitArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> specs;
   std::string output;
-  std::vector<predictor::Candidate> candidates;        ///< empty: the default candidates
   int ranks_per_node = et_schema::kUsualRanksPerNode;  ///< assumed for recorded communication
   std::map<std::string, std::string> sections = {};    ///< platform sections other than operators
   Format format = Format::kText;

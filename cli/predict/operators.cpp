@@ -176,7 +176,7 @@ int predict_operators(const PredictArguments& arguments) {
     const predictor::DeviceKey device = device_of(call, arguments, card, platform.operators);
     predictions.push_back(platform.operators.predict(call.call, device, call.counters));
     if (platform.energy) {
-      energies.push_back(platform.energy->predict(call.call, device));
+      energies.push_back(platform.energy->predict(call.call, device, platform.operators));
     }
   }
   progress.clear();

@@ -15,6 +15,8 @@ struct OperatorCall {
   std::string overload;              ///< "Tensor"; empty: the default overload
   std::vector<TensorLayout> inputs;  ///< in the order of arguments, lists flattened
   std::vector<TensorLayout> outputs;
+  /// Attention alone: each query meets all keys, because the call says that it is not causal.
+  bool is_full = false;
   bool operator==(const OperatorCall&) const = default;
 };
 

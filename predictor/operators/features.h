@@ -13,24 +13,17 @@
 namespace understudy::predictor {
 
 /// Input of the models for a call on a card (docs/prediction.md, "Features"). Sizes are logarithms;
-/// features that a family does not have are 0.
-inline constexpr std::size_t kFeatures = 72;
+/// features that a family does not have are 0. None is a figure of the card itself.
+inline constexpr std::size_t kFeatures = 60;
 using Features = std::array<float, kFeatures>;
 
 /// The four sizes of a call. Product: batch, m, n, k. Convolution: batch, channels in and out,
-/// size. Other: rows, row length, elements out and in.
+/// size. Attention: batch times heads, queries, keys, width. Experts: tokens, experts, hidden and
+/// inner width. Other: rows, row length, elements out and in.
 inline constexpr std::size_t kFirstSize = 6;
 inline constexpr std::size_t kSizes = 4;
-/// Bytes of the first tensor's elements.
-inline constexpr std::size_t kElementBytesFeature = 50;
 /// How much slower the operator is than its family; filled in by the models.
-inline constexpr std::size_t kOperatorFeature = 62;
-/// Index of the first of two: ln of the kernels' arithmetic time in ns, then of their memory time.
-inline constexpr std::size_t kKernelsFeature = 55;
-/// Index of the first feature that depends on the card only.
-inline constexpr std::size_t kFirstCardFeature = 64;
-/// Index of the last card feature: ln of memory bandwidth in bytes/s per processor.
-inline constexpr std::size_t kBandwidthFeature = 71;
+inline constexpr std::size_t kOperatorFeature = kFeatures - 1;
 
 /// Times at a card's peaks.
 struct KernelLoad {
@@ -43,9 +36,9 @@ struct Point {
   Features x = {};
   double compute_ns = 0;  ///< FLOPs / the card's peak
   double memory_ns = 0;   ///< bytes / the card's bandwidth
-  /// Minimum compute time of any algorithm: convolutions can need fewer products, and float32
-  /// products can run on tensor cores. 0 if the card has no peak for the type.
-  double least_compute_ns = 0;
+  /// Minimum time of any algorithm at the peaks: convolutions can need fewer products, float32
+  /// products can run on tensor cores, and bytes can be in a cache.
+  double least_ns = 0;
   KernelLoad kernels = {};  ///< work of its kernels at the peaks, including padding and transforms
   /// Hash of operator, dtypes and shapes. Equal shapes stay in one fold.
   std::uint64_t shape = 0;
@@ -63,7 +56,8 @@ struct Point {
   return point_of(call, work_of(call), card);
 }
 
-/// Returns the type whose peak applies: that of the first floating-point tensor, otherwise float32.
+/// Returns the type whose peak applies: that of the first floating-point tensor, of experts that of
+/// their weights; otherwise float32.
 [[nodiscard]] DType compute_dtype(const OperatorCall& call);
 
 /// Returns the card with missing peaks replaced by measured ones: FLOPs and bytes per second of the

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +20,6 @@ struct Range {
   [[nodiscard]] static Range of(const Samples& samples);
   /// Returns true if a value is outside by more than 20 %.
   [[nodiscard]] bool excludes(const Point& point) const;
-  /// Returns true if the bound is above the largest one.
-  [[nodiscard]] bool is_above(const Point& point) const;
   /// Returns ln of the ratio by which the bound is outside of the range; 0 inside.
   [[nodiscard]] double ln_outside(const Point& point) const;
   bool operator==(const Range&) const = default;
@@ -31,14 +27,13 @@ struct Range {
 
 /// A candidate and its errors in cross-validation.
 struct CandidateErrors {
-  Candidate candidate = Candidate::kRoofline;
+  Candidate candidate = Candidate::kTwoClock;
   Errors errors;
 };
 
 /// The best model of a group of calls.
 struct FittedModel {
   CallModel model;
-  std::optional<CallModel> beyond;  ///< for calls above the range; fitted to the larger half
   std::vector<CandidateErrors> candidates;  ///< the chosen one first
   double width = 0;         ///< ln: the interval is [time / e^width, time * e^width]
   double width_beyond = 0;  ///< the same outside of the range
@@ -49,16 +44,16 @@ struct FittedModel {
   std::size_t rows = 0;
   std::vector<std::string> operators;  ///< ordered by name
   [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
-  /// Returns ln of nanoseconds; above the range the mean of `model` and `beyond`.
-  [[nodiscard]] double ln_ns(const Point& point) const;
   /// Returns the width of the interval. `width_beyond` comes from the largest tenth of the samples
-  /// and holds up to ten times the range; farther outside it grows with ln of the distance.
-  [[nodiscard]] double width_at(const Point& point) const;
+  /// and holds up to ten times the range; farther outside it grows with ln of the distance. Outside
+  /// of what other cards measured, it is at least theirs.
+  [[nodiscard]] double width_at(const Point& point, const Leaned* leaned = nullptr) const;
+  [[nodiscard]] bool excludes(const Point& point, const Leaned* leaned = nullptr) const {
+    return leaned != nullptr ? leaned->is_extrapolated : range.excludes(point);
+  }
 };
 
 struct FitOptions {
-  std::vector<Candidate> candidates{kOwnCandidates.begin(), kOwnCandidates.end()};
-  std::shared_ptr<const SharedModel> shared = nullptr;  ///< if set, adds the transferred kinds
   TreeOptions trees = {};
   std::size_t folds = 4;
   double least_ns = 0;  ///< lower bound of predictions
@@ -66,7 +61,8 @@ struct FitOptions {
 
 /// Cross-validates the candidates (equal shapes stay in one fold), keeps the one with the smallest
 /// mean error, and calibrates its intervals. Inside of the range the width comes from the folds.
-/// Outside it is 1.5 times the error on the largest tenth, predicted by a fit to the rest.
+/// Outside it is 1.5 times the error on the largest tenth, predicted by a fit to the rest. If all
+/// samples know what other cards say, that competes, too.
 [[nodiscard]] FittedModel fit_best(const Samples& samples, const FitOptions& options);
 
 }  // namespace understudy::predictor

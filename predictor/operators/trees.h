@@ -24,8 +24,6 @@ class Trees {
   Trees(std::span<const std::int16_t> features, std::span<const float> values,
         std::size_t feature_count);
 
-  /// Adds another forest. Its leaf values are multiplied by `factor`.
-  void add(const Trees& other, double factor);
   [[nodiscard]] double operator()(std::span<const float> x) const;
   [[nodiscard]] std::size_t size() const { return roots_.size(); }
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }

@@ -29,14 +29,8 @@ struct BaseSample {
   double ln_ns = 0;
 };
 
-/// Fits by least squares on ln t with a soft-L1 loss, from four starts. `around`, if set,
-/// regularizes parameters that few samples determine, with `pull` times the weight of a sample.
-/// Deterministic. Needs at least one sample.
-[[nodiscard]] TwoClock fit_two_clock(std::span<const BaseSample> samples,
-                                     const TwoClock* around = nullptr, double pull = 0);
-
-/// Returns floor + max(compute / a, memory / b): the model named "roofline".
-[[nodiscard]] double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns);
-[[nodiscard]] TwoClock fit_roofline(std::span<const BaseSample> samples);
+/// Fits by least squares on ln t with a soft-L1 loss, from four starts. Parameters that fewer than
+/// 30 samples do not determine stay near usual ones. Deterministic. Needs at least one sample.
+[[nodiscard]] TwoClock fit_two_clock(std::span<const BaseSample> samples);
 
 }  // namespace understudy::predictor

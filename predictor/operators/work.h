@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace understudy::predictor {
 
-/// Operators with similar kernels; et_schema::op_class names them.
+/// Operators with similar kernels: et_schema::op_class's classes, and layers of experts.
 enum class Family : std::uint8_t {
   kMatmul,
   kConvolution,
@@ -32,12 +33,13 @@ enum class Family : std::uint8_t {
   kSort,
   kLinalg,
   kFft,
-  kCommunication
+  kCommunication,
+  kExperts
 };
 /// Returns true for a lookup's sparse gradient, which has a row for each index. Its recorded
 /// strides are all 0.
 [[nodiscard]] bool has_sparse_result(const OperatorCall& call);
-/// Returns et_schema::op_class's name: "matmul".
+/// Returns the name: "matmul".
 [[nodiscard]] std::string_view to_string(Family family);
 /// Returns an operator's family; elementwise if its name does not decide.
 [[nodiscard]] Family family_of(std::string_view op);
@@ -48,6 +50,25 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
+/// An attention. Prefill has as many queries as keys, decode has one.
+struct Attention {
+  double batch_heads = 1;  ///< sequences times heads of the query
+  double queries = 1, keys = 1, width = 1;
+  double heads_of_key = 1;    ///< heads of the query that share one of keys and values
+  double key_item_bytes = 2;  ///< of keys and values, which caches may hold in another type
+  bool operator==(const Attention&) const = default;
+};
+
+/// A mixture-of-experts layer: two grouped products of the tokens that are routed to each expert.
+struct Experts {
+  double tokens = 1, chosen = 1;  ///< tokens of the layer, and experts that each token goes to
+  double experts = 1;             ///< of this rank
+  double hidden = 1, inner = 1;   ///< widths of a token and between the products
+  double hit = 1;                 ///< experts that have a token, if tokens are spread evenly
+  double weight_bytes = 0;        ///< of the experts that are hit
+  bool operator==(const Experts&) const = default;
+};
+
 /// The work of a call, derived from its name and shapes only (docs/prediction.md, "Work").
 struct Work {
   Family family = Family::kElementwise;
@@ -56,6 +77,8 @@ struct Work {
   double write_bytes = 0;
   Product product = {};  ///< matmul, or a convolution as implicit product
   bool is_product = false;
+  std::optional<Attention> attention = {};
+  std::optional<Experts> experts = {};
   double rows = 1;             ///< independent rows of a row-wise operator
   double row_length = 1;       ///< elements per row, processed together
   bool counted_flops = false;  ///< counters of a measured call, not shapes, give `flops`

@@ -23,14 +23,21 @@ struct EnergyPrediction {
 };
 
 /// Energy models of single operators. They reuse the models of time: each device's energies are
-/// divided by a low power of the device, and the resulting times are fitted by the same candidates.
+/// divided by a low power of the device, and the resulting times are fitted by the same models.
 struct EnergyModels {
   OperatorModels operators;
   std::map<DeviceKey, double> watts;  ///< power by device: 19 of 20 rows draw more
 
-  /// Returns null if the device's energy was not measured, or if no model covers the call.
+  /// Returns null if no model covers the call. `times` predicts times on the same devices. If the
+  /// device's energy was not measured, the nearest measured card answers: between its joules and
+  /// its watts, the energy is theirs times the square root of the ratio of the times.
   [[nodiscard]] std::optional<EnergyPrediction> predict(const OperatorCall& call,
-                                                        const DeviceKey& key) const;
+                                                        const DeviceKey& key,
+                                                        const OperatorModels& times) const;
+
+ private:
+  [[nodiscard]] const DeviceKey* nearest(const OperatorCall& call, const DeviceKey& key,
+                                         const OperatorModels& times) const;
 };
 
 /// Fits energy models. Skips rows with kEnergyCounter unset or 0. Returns null if all are skipped.

@@ -64,6 +64,8 @@ predictor::OperatorCall call_of(const KinetoEvent& event) {
   predictor::OperatorCall call;
   call.name = event.name;
   Lists lists;
+  const bool is_attention = et_schema::op_class(event.name) == "attention";
+  bool has_dropout = false;
   for (const KinetoArgument& argument : event.arguments) {
     const auto dtype = et_schema::dtype_from_cpp_name(argument.type);
     if (dtype && argument.layouts.size() == 1) {
@@ -74,6 +76,10 @@ predictor::OperatorCall call_of(const KinetoEvent& event) {
       }
     } else if (auto numbers = integers_of(argument.value)) {
       lists.push_back(*std::move(numbers));
+    } else if (argument.value.find('.') != std::string::npos) {
+      has_dropout = true;
+    } else if (has_dropout && argument.value == "False") {
+      call.is_full = is_attention;  // `is_causal` follows the dropout, as in operator_call()
     }
   }
   predictor::add_assumed_results(call, lists);

@@ -1,6 +1,7 @@
 #include "et_schema/model/operator_call.h"
 
 #include "et_schema/facts/schema_text.h"
+#include "et_schema/model/op_class.h"
 #include "et_schema/model/sparse_content.h"
 
 namespace understudy::et_schema {
@@ -23,6 +24,20 @@ void add_tensors(const Program& program, const std::vector<Argument>& arguments,
   }
 }
 
+/// Returns true if an attention is not causal. In all of PyTorch's attentions `is_causal` is the
+/// first truth value after the dropout's probability.
+bool is_full_attention(const Instruction& instruction) {
+  bool has_dropout = false;
+  for (const Argument& argument : instruction.args) {
+    has_dropout = has_dropout || std::holds_alternative<double>(argument.value);
+    if (const bool* const is_causal = std::get_if<bool>(&argument.value);
+        has_dropout && is_causal != nullptr) {
+      return !*is_causal;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string full_name(const OperatorCall& call) {
@@ -30,13 +45,17 @@ std::string full_name(const OperatorCall& call) {
 }
 
 OperatorCall call_named(std::string_view full_name) {
-  return {std::string(without_overload(full_name)), std::string(overload_of(full_name)), {}, {}};
+  OperatorCall call;
+  call.name = without_overload(full_name);
+  call.overload = overload_of(full_name);
+  return call;
 }
 
 OperatorCall operator_call(const Program& program, const Instruction& instruction) {
   OperatorCall call = call_named(instruction.name);
   call.inputs = layouts_of(program, instruction.args);
   call.outputs = layouts_of(program, instruction.results);
+  call.is_full = op_class(instruction.name) == "attention" && is_full_attention(instruction);
   return call;
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "predictor/operators/features.h"
+#include "predictor/operators/transfer.h"
 #include "predictor/operators/two_clock.h"
 
 namespace understudy::predictor {
@@ -32,9 +33,7 @@ constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}, kUnbounde
 constexpr double kUnalignedSoftmaxShare = 0.2;
 
 const Maker& maker_of(const Card& card) {
-  const bool is_amd =
-      card.name.find("AMD") != std::string::npos || card.name.find("Instinct") != std::string::npos;
-  return is_amd ? kAmd : kNvidia;
+  return is_of_amd(card) ? kAmd : kNvidia;
 }
 
 /// Upper limit of a block's latency in a kernel with little work: about ten dependent accesses of
@@ -54,17 +53,12 @@ bool is_product_class(std::string_view kernel_class) {
 }
 
 /// Returns how much of a kernel's deviation from the usual time (in ln) carries over to another
-/// card: all of it if only the memory differs (H100, H200), less on other chips, least if the
-/// library also differs. PyTorch's own kernels have one source for all vendors, and FlashAttention
-/// one algorithm; products and convolutions use vendors' libraries.
-double shared_part(std::string_view of_class, const Card& here, const Card& there) {
+/// maker's card: less if the library also differs. PyTorch's own kernels have one source for all
+/// makers, and FlashAttention one algorithm.
+double shared_part(std::string_view of_class) {
   constexpr double kOfOneSource = 0.75;
   constexpr double kOfLibraries = 0.5;
-  const bool is_one_maker = &maker_of(here) == &maker_of(there);
-  if (is_one_maker && here.processors == there.processors && here.clock_hz == there.clock_hz) {
-    return 1;
-  }
-  return is_one_maker || !is_library_class(of_class) ? kOfOneSource : kOfLibraries;
+  return is_library_class(of_class) ? kOfLibraries : kOfOneSource;
 }
 
 /// Returns true if a row's bytes are not a multiple of `bytes`.
@@ -99,9 +93,13 @@ TwoClock usual_shares(const OperatorCall& call, const Card& card) {
   return usual;
 }
 
+bool is_unknown(const OperatorCall& call) {
+  return call.inputs.empty() && call.outputs.empty();
+}
+
 /// Returns the kernels' time at the usual shares of the peaks; 0 if the work is unknown.
 double usual_ns(const OperatorCall& call, const Card& card) {
-  if (call.inputs.empty() && call.outputs.empty()) {
+  if (is_unknown(call)) {
     return 0;
   }
   const KernelLoad load = point_of(call, card).kernels;
@@ -168,6 +166,13 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
   parts[TimePart::kFloors] =
       recorded.kernels * maker_there.floor_ns * std::min(recorded.ns / floors_ns, 1.0);
   const double above_ns = std::max(recorded.ns - floors_ns, 0.0);
+  const TimePart of_work = is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory;
+  if (above_ns > 0 && !is_unknown(recorded.call) && is_of_amd(here) == is_of_amd(there)) {
+    parts[of_work] =
+        transferred_ns(above_ns, reached(point_of(recorded.call, here).kernels, here),
+                       reached(point_of(recorded.call, there).kernels, there), here, there);
+    return parts;
+  }
   const double usual_here_ns = usual_ns(recorded.call, here);
   const double work_ns = std::min(usual_here_ns, above_ns);
   const bool is_one_block_long = recorded.blocks > 0 && recorded.blocks <= here.processors;
@@ -184,16 +189,16 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
   // work than its arguments suggest (a mixture-of-experts layer reads only the selected experts),
   // and it does so on every card.
   const bool does_less = rest_ns < roofline_bound_ns(recorded.call, here);
-  const double part = does_less ? 1 : shared_part(of_class, here, there);
+  const double part = does_less ? 1 : shared_part(of_class);
   const double least_ns =
       does_less ? 0 : std::min(roofline_bound_ns(recorded.call, there), rest_ns);
-  parts[is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory] =
+  parts[of_work] =
       std::max(usual_ns(recorded.call, there) * std::pow(rest_ns / usual_here_ns, part), least_ns);
   return parts;
 }
 
 double roofline_bound_ns(const OperatorCall& call, const Card& card) {
-  return call.inputs.empty() && call.outputs.empty() ? 0 : bound_ns(point_of(call, card));
+  return is_unknown(call) ? 0 : bound_ns(point_of(call, card));
 }
 
 }  // namespace understudy::predictor

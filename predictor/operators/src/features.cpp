@@ -6,6 +6,7 @@
 
 #include "et_schema/base/content_hash.h"
 #include "kernel_load.h"
+#include "products.h"
 
 namespace understudy::predictor {
 namespace {
@@ -38,23 +39,25 @@ double next_power_of_two(double size) {
   return std::exp2(std::ceil(std::log2(std::max(size, 1.0))));
 }
 
-void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
-  std::array<double, kSizes> sizes{};
-  if (work.family == Family::kConvolution && call.inputs.size() > 1) {
-    sizes = {size_at(call.inputs[0], 0), size_at(call.inputs[0], 1), size_at(call.inputs[1], 0),
-             size_at(call.inputs[0], 2)};
-  } else if (work.is_product) {
-    sizes = {work.product.batch, work.product.m, work.product.n, work.product.k};
-  } else {
-    const auto elements = [](const std::vector<TensorLayout>& tensors) {
-      double sum = 0;
-      for (const TensorLayout& tensor : tensors) {
-        sum += static_cast<double>(element_count(tensor));
-      }
-      return sum;
-    };
-    sizes = {work.rows, work.row_length, elements(call.outputs), elements(call.inputs)};
+std::array<double, kSizes> sizes_of(const OperatorCall& call, const Work& work) {
+  if (work.attention) {
+    const Attention& of = *work.attention;
+    return {of.batch_heads, of.queries, of.keys, of.width};
   }
+  if (work.experts) {
+    return {work.experts->tokens, work.experts->experts, work.experts->hidden, work.experts->inner};
+  }
+  if (work.family == Family::kConvolution && call.inputs.size() > 1) {
+    return {size_at(call.inputs[0], 0), size_at(call.inputs[0], 1), size_at(call.inputs[1], 0),
+            size_at(call.inputs[0], 2)};
+  }
+  if (work.is_product) {
+    return {work.product.batch, work.product.m, work.product.n, work.product.k};
+  }
+  return {work.rows, work.row_length, sum_of(call.outputs, count), sum_of(call.inputs, count)};
+}
+
+void add_sizes(const std::array<double, kSizes>& sizes, Writer& out) {
   for (const double size : sizes) {
     out.add_ln(size);
   }
@@ -63,17 +66,21 @@ void add_sizes(const OperatorCall& call, const Work& work, Writer& out) {
   }
 }
 
-constexpr std::array<Tile, 5> kFeatureTiles = {
-    {{128, 128}, {128, 64}, {64, 64}, {32, 128}, {32, 32}}};
+constexpr std::array<Tile, 7> kFeatureTiles = {
+    {{128, 256}, {128, 128}, {128, 64}, {64, 64}, {64, 128}, {32, 32}, {16, 128}}};
 
-/// Processors run tiles in waves. A partial wave takes as long as a full one.
+/// Processors run blocks in waves. A partial wave takes as long as a full one.
+void add_waves(double blocks, const Card& card, Writer& out) {
+  const double waves = blocks / card.processors;
+  out.add_ln(waves);
+  out.add(waves / std::max(std::ceil(waves), 1.0));
+}
+
 void add_tiles(const Product& p, const Card& card, Writer& out) {
   for (const Tile& tile : kFeatureTiles) {
     const double across = std::ceil(p.m / tile.m);
     const double along = std::ceil(p.n / tile.n);
-    const double waves = p.batch * across * along / card.processors;
-    out.add_ln(waves);
-    out.add(waves / std::max(std::ceil(waves), 1.0));
+    add_waves(p.batch * across * along, card, out);
     out.add(p.m * p.n / std::max(across * tile.m * along * tile.n, 1.0));
   }
 }
@@ -114,6 +121,37 @@ void add_convolution(const OperatorCall& call, const Card& card, Writer& out) {
   out.add(alignment(size_at(weight, 0)));
 }
 
+void add_attention(const Attention& of, const Work& work, const Card& card, Writer& out) {
+  constexpr double kBlock = 128;      // queries of a block
+  constexpr double kSplitKeys = 256;  // keys of a block, if one query's keys are divided
+  const double key_heads = of.batch_heads / of.heads_of_key;
+  const double rows = of.queries > 1 ? of.queries * of.heads_of_key : of.keys;
+  out.add_ln(key_heads);
+  out.add_ln(of.heads_of_key);
+  out.add(of.key_item_bytes);
+  out.add_ln(2 * key_heads * of.keys * of.width * of.key_item_bytes / card.l2_bytes);
+  add_waves(of.batch_heads * std::ceil(of.queries / kBlock), card, out);
+  add_waves(key_heads, card, out);
+  add_waves(key_heads * std::ceil(rows / (of.queries > 1 ? kBlock : kSplitKeys)), card, out);
+  out.add_ln(work.flops);
+}
+
+void add_experts(const Experts& of, const Work& work, const Card& card, Writer& out) {
+  constexpr double kRows = 64, kColumns = 128;  // of a block
+  const double routed = of.tokens * of.chosen;
+  const double each = std::max(routed / of.hit, 1.0);
+  out.add_ln(of.chosen);
+  out.add_ln(routed);
+  out.add_ln(of.hit);
+  out.add_ln(each);
+  out.add_ln(of.weight_bytes);
+  out.add_ln(of.weight_bytes / card.l2_bytes);
+  out.add_ln((bytes_of(work) - of.weight_bytes) / card.l2_bytes);
+  out.add_ln(of.hidden / of.inner);
+  out.add_ln(of.experts * of.hidden * of.inner);
+  add_waves(of.hit * std::ceil(each / kRows) * std::ceil(2 * of.inner / kColumns), card, out);
+}
+
 void add_rows(const Work& work, const Card& card, Writer& out) {
   constexpr double kOneBlock = 1024;  // maximum threads of a block
   out.add_ln(work.rows / card.processors);
@@ -139,19 +177,8 @@ void add_layout(const OperatorCall& call, Writer& out) {
   out.add(static_cast<double>(call.outputs.size()));
 }
 
-void add_card(const Card& card, Writer& out) {
-  out.add_ln(card.flops);
-  out.add_ln(card.bandwidth_bytes_per_s);
-  out.add_ln(card.processors);
-  out.add_ln(card.l2_bytes);
-  out.add_ln(card.flops / card.bandwidth_bytes_per_s);
-  out.add_ln(card.clock_hz);
-  out.add_ln(card.flops / card.processors);
-  out.add_ln(card.bandwidth_bytes_per_s / card.processors);
-}
-
 std::uint64_t shape_hash(const OperatorCall& call) {
-  std::string text = full_name(call);
+  std::string text = full_name(call) + (call.is_full ? "|full" : "");
   for (const auto* tensors : {&call.inputs, &call.outputs}) {
     text += "|";
     for (const TensorLayout& tensor : *tensors) {
@@ -178,9 +205,25 @@ double fewest_products(const OperatorCall& call, const Work& work) {
   return has_filter ? kWinograd : 1;
 }
 
+double least_of(const OperatorCall& call, const Work& work, const Card& card, DType dtype,
+                double memory_ns) {
+  constexpr double kCacheFactor = 8;  // maximum speed of a cache relative to memory
+  // Experts of other ranks and unequal numbers of tokens leave fewer weights and products.
+  if (work.experts) {
+    return 0;
+  }
+  const double compute_ns =
+      work.flops / most_flops(card, dtype) * fewest_products(call, work) * kNsPerS;
+  return std::max(compute_ns,
+                  bytes_of(work) > card.l2_bytes ? memory_ns : memory_ns / kCacheFactor);
+}
+
 }  // namespace
 
 DType compute_dtype(const OperatorCall& call) {
+  if (family_of(call.name) == Family::kExperts && call.inputs.size() > 1) {
+    return call.inputs[1].dtype;
+  }
   for (const auto* tensors : {&call.inputs, &call.outputs}) {
     for (const TensorLayout& tensor : *tensors) {
       if (et_schema::is_floating(tensor.dtype)) {
@@ -192,20 +235,15 @@ DType compute_dtype(const OperatorCall& call) {
 }
 
 Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
-  constexpr std::size_t kProductAt = kFirstSize + 2 * kSizes;
-  constexpr std::size_t kConvolutionAt = kProductAt + 6 + 3 * kFeatureTiles.size();
-  constexpr std::size_t kRowsAt = kConvolutionAt + 11;
-  constexpr std::size_t kLayoutAt = kRowsAt + 4;
-  static_assert(kLayoutAt == kElementBytesFeature && kLayoutAt + 5 <= kOperatorFeature);
-  static_assert(kLayoutAt + 5 <= kKernelsFeature && kKernelsFeature + 2 <= kOperatorFeature);
-  static_assert(kFirstCardFeature + 8 == kFeatures && kBandwidthFeature + 1 == kFeatures);
+  constexpr std::size_t kFamilyAt = kFirstSize + 2 * kSizes;
+  constexpr std::size_t kLayoutAt = kFamilyAt + 6 + 3 * kFeatureTiles.size() + 11;
+  static_assert(kLayoutAt + 7 == kOperatorFeature);
   const DType dtype = compute_dtype(call);
   const double bytes = bytes_of(work);
   Point point;
   point.compute_ns = work.flops / peak_flops(card, dtype) * kNsPerS;
   point.memory_ns = bytes / card.bandwidth_bytes_per_s * kNsPerS;
-  point.least_compute_ns =
-      work.flops / most_flops(card, dtype) * fewest_products(call, work) * kNsPerS;
+  point.least_ns = least_of(call, work, card, dtype, point.memory_ns);
   point.kernels =
       kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);
@@ -217,25 +255,23 @@ Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   out.add_ln(point.compute_ns / std::max(point.memory_ns, 1e-3));
   out.add_ln(bound_ns(point));
   out.add_ln(bytes / card.l2_bytes);
-  add_sizes(call, work, out);
-  if (work.is_product) {
+  add_sizes(sizes_of(call, work), out);
+  if (work.attention) {
+    add_attention(*work.attention, work, card, out);
+  } else if (work.experts) {
+    add_experts(*work.experts, work, card, out);
+  } else if (work.is_product) {
     add_product(work, card, static_cast<double>(et_schema::item_size(dtype)), out);
+    if (work.family == Family::kConvolution) {
+      add_convolution(call, card, out);
+    }
+  } else {
+    add_rows(work, card, out);
   }
-  if (work.family == Family::kConvolution) {
-    out.at(kConvolutionAt);
-    add_convolution(call, card, out);
-  }
-  out.at(kRowsAt);
-  add_rows(work, card, out);
+  out.at(kLayoutAt);
   add_layout(call, out);
-  // For other operators these equal earlier features.
-  if (work.is_product) {
-    out.at(kKernelsFeature);
-    out.add_ln(point.kernels.compute_ns);
-    out.add_ln(point.kernels.memory_ns);
-  }
-  out.at(kFirstCardFeature);
-  add_card(card, out);
+  out.add_ln(point.kernels.compute_ns);
+  out.add_ln(point.kernels.compute_ns / std::max(point.compute_ns, 1e-3));
   return point;
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr double kUnmodelledFactor = 10;  // factor on the roofline's bound, as for a poor kernel
 constexpr double kUnmodelledCallNs = 5000;
-constexpr double kCacheFactor = 8;  // maximum speed of a cache relative to memory
 
 /// Returns the operator's name and those of its in-place and functional forms and overloads, whose
 /// measurements can stand in.
@@ -42,31 +41,61 @@ bool is_of_torch(const Point& point) {
   return point.op.starts_with("aten::") || point.op.find("::") == std::string::npos;
 }
 
-struct Width {
-  double ln = 0;
-  bool is_extrapolated = false;
+/// Added width if only other operators of the family were measured.
+constexpr double kOtherOperatorWidth = 0.7;
+
+/// A model of a device, and what it is asked for.
+struct Found {
+  const FittedModel* model = nullptr;
+  std::string group;      ///< the operator's or the family's name
+  std::string op;         ///< the measured operator that stands for the asked one
+  bool is_known = false;  ///< the operator was measured, not only others of its family
 };
 
-Prediction prediction_of(double ln_ns, const TwoClock* base, const Point& point, Width width,
-                         std::string name) {
+std::optional<Found> find_model(const DeviceModels& device, const std::string& op, Family family) {
+  const std::vector<std::string> names = names_to_try(op);
+  for (const std::string& name : names) {
+    const auto found = device.by_operator.find(name);
+    if (found != device.by_operator.end()) {
+      return Found{&found->second, name, op, true};
+    }
+  }
+  const std::string family_name(to_string(family));
+  const auto found = device.by_family.find(family_name);
+  if (found == device.by_family.end()) {
+    // If a family has only one measured operator, only that operator has a model.
+    const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
+      return family_of(et_schema::without_overload(entry.first)) == family;
+    });
+    return only == device.by_operator.end() ? std::nullopt
+                                            : std::optional(Found{&only->second, only->first, op});
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::binary_search(found->second.operators, name)) {
+      return Found{&found->second, family_name, name, true};
+    }
+  }
+  return Found{&found->second, family_name, op};
+}
+
+double width_of(double own, bool is_known) {
+  return is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth);
+}
+
+Prediction prediction_of(double ln_ns, double width) {
   Prediction prediction;
   prediction.ns = std::exp(ln_ns);
-  prediction.low_ns = prediction.ns * std::exp(-width.ln);
-  prediction.high_ns = prediction.ns * std::exp(width.ln);
+  prediction.low_ns = prediction.ns * std::exp(-width);
+  prediction.high_ns = prediction.ns * std::exp(width);
   prediction.device_ns = prediction.ns;
-  if (base != nullptr) {
-    const double kernel = kernel_ns(*base, point.kernels.compute_ns, point.kernels.memory_ns);
-    prediction.host_ns = base->floor_ns;
-    prediction.device_ns *=
-        std::min(1.0, kernel / base_ns(*base, point.kernels.compute_ns, point.kernels.memory_ns));
-  }
-  prediction.model = std::move(name);
-  prediction.extrapolated = width.is_extrapolated;
   return prediction;
 }
 
-/// Added width if only other operators of the family were measured.
-constexpr double kOtherOperatorWidth = 0.7;
+/// Returns the share of a timed call in which its kernels run.
+double kernel_share(const TwoClock& base, const KernelLoad& load) {
+  return std::min(1.0, kernel_ns(base, load.compute_ns, load.memory_ns) /
+                           base_ns(base, load.compute_ns, load.memory_ns));
+}
 
 /// Raises a prediction to the lower bound. Its upper end is scaled by the same factor, because a
 /// prediction below the bound does not justify a narrower interval.
@@ -82,14 +111,32 @@ Prediction clipped(Prediction prediction, double least) {
 }
 
 /// `least_ns` is the specification's bound, which is lowered if the model has faster rows.
-Prediction ask(const FittedModel& fitted, const Point& point, bool is_known, double least_ns) {
-  const double width = fitted.width_at(point);
-  const Width used{is_known ? width : et_schema::root_sum_square(width, kOtherOperatorWidth),
-                   fitted.range.excludes(point) || !is_known};
-  Prediction prediction = prediction_of(fitted.ln_ns(point), fitted.model.host_base(), point, used,
-                                        std::string(to_string(fitted.model.kind)));
-  prediction.modelled = is_known || is_of_torch(point);
+Prediction ask(const Found& found, Point point, const Leaned* leaned, double least_ns) {
+  const FittedModel& fitted = *found.model;
+  point.op = found.op;
+  Prediction prediction = prediction_of(fitted.model.ln_ns(point, leaned),
+                                        width_of(fitted.width_at(point, leaned), found.is_known));
+  if (leaned == nullptr) {
+    prediction.host_ns = fitted.model.base.floor_ns;
+    prediction.device_ns *= kernel_share(fitted.model.base, point.kernels);
+  } else {
+    prediction.host_ns = leaned->host_ns;
+    prediction.device_ns = std::max(prediction.ns - leaned->host_ns, 0.0);
+  }
+  prediction.model = to_string(fitted.model.kind);
+  prediction.extrapolated = fitted.excludes(point, leaned) || !found.is_known;
+  prediction.modelled = found.is_known || is_of_torch(point);
   return clipped(std::move(prediction), fitted.least_share * least_ns);
+}
+
+Prediction ask(const Leaned& leaned, const Point& point, double least_ns) {
+  Prediction prediction = prediction_of(leaned.ln_ns, width_of(leaned.width, leaned.is_known));
+  prediction.host_ns = leaned.host_ns;
+  prediction.device_ns = std::max(prediction.ns - leaned.host_ns, 0.0);
+  prediction.model = "other cards";
+  prediction.extrapolated = true;
+  prediction.modelled = leaned.is_known || is_of_torch(point);
+  return clipped(std::move(prediction), leaned.least_share * least_ns);
 }
 
 Prediction bound_only(const Point& point, double least_ns) {
@@ -130,13 +177,6 @@ double least_call_ns(TimedAs timed) {
   return kTimedCall;
 }
 
-double least_ns(const Point& point, const Card& card, TimedAs timed) {
-  // Memory bandwidth is no limit if the bytes fit into the cache.
-  const double bytes = point.memory_ns * card.bandwidth_bytes_per_s / 1e9;
-  const double memory_ns = bytes > card.l2_bytes ? point.memory_ns : point.memory_ns / kCacheFactor;
-  return std::max({point.least_compute_ns, memory_ns, least_call_ns(timed)});
-}
-
 DeviceKey key_of(const MeasuredCall& call) {
   return {call.device, call.threads, call.timed()};
 }
@@ -148,7 +188,7 @@ std::string to_string(const DeviceKey& key) {
   return fmt::format("{}{}, {}", key.device, threads, to_string(key.timed));
 }
 
-std::string shared_key(TimedAs timed, std::string_view operator_or_family) {
+std::string group_key(TimedAs timed, std::string_view operator_or_family) {
   return fmt::format("{} {}", to_string(timed), operator_or_family);
 }
 
@@ -171,54 +211,72 @@ const Card* OperatorModels::find_card(const std::string& name) const {
   return measured == devices_.end() ? nullptr : &measured->second.card;
 }
 
-std::optional<Prediction> OperatorModels::measured(const Point& point, Family family,
-                                                   const DeviceModels& device,
-                                                   double least_ns) const {
-  for (const std::string& name : names_to_try(point.op)) {
-    const auto found = device.by_operator.find(name);
-    if (found != device.by_operator.end()) {
-      return ask(found->second, point, true, least_ns);
+std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
+                                             const DeviceKey& key, const Card& card) const {
+  constexpr double kNear = 0.3;  // octaves in which a card's weight falls to 1 / e
+  constexpr double kLeastWeight = 0.01;
+  constexpr double kUsualSpread = 0.5;  // of one measured card, which shows none
+  constexpr double kLeastLeanedWidth = 0.1;
+  struct Teacher {
+    const DeviceModels* device;
+    Found found;
+    double octaves;
+  };
+  std::vector<Teacher> teachers;
+  const Family family = family_of(call.name);
+  const std::string op = full_name(call);
+  for (const auto& [own, device] : devices_) {
+    if (own.device == key.device || own.timed != key.timed || key.timed == TimedAs::kHost) {
+      continue;
+    }
+    std::optional<Found> found = find_model(device, op, family);
+    if (found && found->model->model.kind != Candidate::kOtherCards) {
+      teachers.push_back(
+          {&device, *std::move(found), octaves_between(device.card, card, compute_dtype(call))});
     }
   }
-  const auto found = device.by_family.find(std::string(to_string(family)));
-  if (found == device.by_family.end()) {
-    // If a family has only one measured operator, only that operator has a model.
-    const auto only = std::ranges::find_if(device.by_operator, [&](const auto& entry) {
-      return family_of(et_schema::without_overload(entry.first)) == family;
-    });
-    return only == device.by_operator.end()
-               ? std::nullopt
-               : std::optional(ask(only->second, point, false, least_ns));
+  if (teachers.empty()) {
+    return std::nullopt;
   }
-  for (const std::string& name : names_to_try(point.op)) {
-    if (std::ranges::binary_search(found->second.operators, name)) {
-      Point known = point;
-      known.op = name;
-      return ask(found->second, known, true, least_ns);
+  std::ranges::stable_sort(teachers, {}, &Teacher::octaves);
+  const Teacher& nearest = teachers.front();
+  const KernelLoad at_there = reached(point_of(call, work, card).kernels, card);
+  Leaned leaned{.is_known = nearest.found.is_known};
+  double weights = 0;
+  double least = 0;
+  for (const auto& [device, found, octaves] : teachers) {
+    const double away = (octaves - nearest.octaves) / kNear;
+    const double weight = std::exp(-away * away);
+    if (weight < kLeastWeight) {
+      break;
     }
+    Point point = point_of(call, work, device->card);
+    point.op = found.op;
+    const TwoClock& base = found.model->model.base;
+    const bool has_host = key.timed == TimedAs::kTimedCall;
+    const double ns = std::exp(found.model->model.ln_ns(point)) *
+                      (has_host ? kernel_share(base, point.kernels) : 1);
+    const double there =
+        transferred_ns(ns, reached(point.kernels, device->card), at_there, device->card, card);
+    const double host = has_host ? base.floor_ns : 0;
+    weights += weight;
+    leaned.ln_ns += weight * std::log(std::max(there, host));
+    leaned.host_ns += weight * host;
+    leaned.own_width += weight * found.model->width_at(point);
+    leaned.least_share = std::min(leaned.least_share, found.model->least_share);
+    leaned.is_extrapolated = leaned.is_extrapolated || found.model->range.excludes(point);
+    least += weight * std::max(base.floor_ns, base.fixed_ns);
   }
-  return ask(found->second, point, false, least_ns);
-}
-
-std::optional<Prediction> OperatorModels::transferred(const Point& point, Family family,
-                                                      const DeviceKey& key) const {
-  std::vector<std::string> names = names_to_try(point.op);
-  names.emplace_back(to_string(family));
-  for (const std::string& name : names) {
-    const auto found = shared_.find(shared_key(key.timed, name));
-    if (found != shared_.end()) {
-      const SharedFit& fit = found->second;
-      const bool is_known = std::ranges::binary_search(fit.operators, point.op) ||
-                            std::ranges::binary_search(fit.operators, name);
-      const double own = fit.width_at(point);
-      const double width = is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth);
-      Prediction prediction = prediction_of(fit.model->ln_ns(point), &fit.model->base_of(point),
-                                            point, {width, true}, "other cards");
-      prediction.modelled = is_known || is_of_torch(point);
-      return prediction;
-    }
-  }
-  return std::nullopt;
+  leaned.ln_ns /= weights;
+  leaned.host_ns /= weights;
+  const auto spread = spreads_.find(group_key(key.timed, nearest.found.group));
+  const double of_distance =
+      nearest.octaves * (spread == spreads_.end() ? kUsualSpread : spread->second);
+  leaned.own_width /= weights;
+  leaned.width =
+      std::max(et_schema::root_sum_square(leaned.own_width, of_distance), kLeastLeanedWidth);
+  leaned.shares = time_shares(std::exp(leaned.ln_ns), least / weights, at_there);
+  return leaned;
 }
 
 Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,
@@ -238,22 +296,26 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   }
   const CountedShares none;
   const CountedShares& shares = device == devices_.end() ? none : device->second.counted;
-  const Point point = point_of(call, measured_work(call, counters, shares), *card);
-  const Family family = family_of(call.name);
-  const double least = least_ns(point, *card, key.timed);
-  std::optional<Prediction> prediction;
+  const Work work = measured_work(call, counters, shares);
+  const Point point = point_of(call, work, *card);
+  const double least = least_ns(point, key.timed);
+  std::optional<Found> own;
   if (device != devices_.end()) {
-    prediction = measured(point, family, device->second, least);
+    own = find_model(device->second, point.op, work.family);
   }
-  if (!prediction) {
-    prediction = transferred(point, family, key);
-    prediction = clipped(prediction ? *std::move(prediction) : bound_only(point, least), least);
+  Prediction answer;
+  if (own && own->model->model.kind != Candidate::kOtherCards) {
+    answer = ask(*own, point, nullptr, least);
+  } else {
+    const std::optional<Leaned> others = leaned(call, work, key, *card);
+    answer = !others ? clipped(bound_only(point, least), least)
+             : own   ? ask(*own, point, &*others, least)
+                     : ask(*others, point, least);
     const DType dtype = compute_dtype(call);
-    if (!has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
-      prediction = without_peak(*std::move(prediction), dtype, least);
+    if (!own && !has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
+      answer = without_peak(std::move(answer), dtype, least);
     }
   }
-  Prediction answer = *std::move(prediction);
   if (key.timed == TimedAs::kDevice) {
     // Device times include no host, so the fixed part is the device's, too.
     answer.device_ns = answer.ns;

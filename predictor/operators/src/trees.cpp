@@ -1,6 +1,5 @@
 #include "predictor/operators/trees.h"
 
-#include <cmath>
 #include <stdexcept>
 
 namespace understudy::predictor {
@@ -49,22 +48,6 @@ Trees::Trees(std::span<const std::int16_t> features, std::span<const float> valu
   for (std::size_t at = 0; at < nodes_.size();) {
     roots_.push_back(static_cast<std::uint32_t>(at));
     at = read_tree(nodes_, at, feature_count);
-  }
-}
-
-void Trees::add(const Trees& other, double factor) {
-  // Rounds to five decimals: files stay short, and models that are read back equal the fitted ones.
-  constexpr double kSteps = 1e5;
-  const auto begin = static_cast<std::uint32_t>(nodes_.size());
-  for (Node node : other.nodes_) {
-    if (node.feature == kLeaf) {
-      const double value = std::round(static_cast<double>(node.value) * factor * kSteps) / kSteps;
-      node.value = static_cast<float>(value + 0.0);
-    }
-    nodes_.push_back(node);
-  }
-  for (const std::uint32_t root : other.roots_) {
-    roots_.push_back(begin + root);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "et_schema/base/assert.h"
@@ -13,7 +14,6 @@ namespace {
 
 /// ln of floor, fixed, compute share, memory share.
 using Parameters = std::array<double, 4>;
-using Time = double (*)(const TwoClock&, double, double);
 
 constexpr double kLeastNs = 1e-3;
 constexpr double kLossScale = 0.1;  // larger residuals count linearly
@@ -31,9 +31,7 @@ Parameters parameters_of(const TwoClock& base) {
 
 struct Problem {
   std::span<const BaseSample> samples;
-  Time time;
-  const TwoClock* around;
-  double pull;
+  std::optional<Parameters> around;  ///< few samples do not determine the shares: pull them there
 
   [[nodiscard]] double loss(const Parameters& p) const {
     const TwoClock base = base_of(p);
@@ -44,15 +42,13 @@ struct Problem {
     double sum = 0;
     for (const BaseSample& sample : samples) {
       const double residual =
-          sample.ln_ns - std::log(time(base, sample.compute_ns, sample.memory_ns));
+          sample.ln_ns - std::log(base_ns(base, sample.compute_ns, sample.memory_ns));
       const double scaled = residual / kLossScale;
       sum += std::sqrt(1 + scaled * scaled) - 1;
     }
-    if (around != nullptr) {
-      const Parameters centre = parameters_of(*around);
-      for (std::size_t i = 0; i < p.size(); ++i) {
-        sum += pull * (p[i] - centre[i]) * (p[i] - centre[i]);
-      }
+    constexpr double kPull = 0.02;
+    for (std::size_t i = 0; around && i < p.size(); ++i) {
+      sum += kPull * (p[i] - (*around)[i]) * (p[i] - (*around)[i]);
     }
     return sum;
   }
@@ -134,34 +130,6 @@ std::vector<BaseSample> thinned(std::span<const BaseSample> samples) {
   return kept;
 }
 
-TwoClock fit(std::span<const BaseSample> all, Time time, const TwoClock* around, double pull) {
-  UNDERSTUDY_ASSERT(!all.empty());
-  const std::vector<BaseSample> samples = thinned(all);
-  const Problem problem{samples, time, around, pull};
-  const double least = std::exp(samples.front().ln_ns);
-  std::vector<TwoClock> starts;
-  if (around != nullptr) {
-    starts.push_back(*around);
-    TwoClock own = *around;
-    own.floor_ns = least;
-    own.fixed_ns = least / 2;
-    starts.push_back(own);
-  } else {
-    starts = {{least, least / 2, 0.7, 0.8},
-              {least, least / 10, 0.3, 0.5},
-              {least / 2, least, 0.7, 0.3},
-              {least, least, 0.1, 0.8}};
-  }
-  Vertex best{{}, std::numeric_limits<double>::infinity()};
-  for (const TwoClock& start : starts) {
-    const Vertex found = minimise(problem, parameters_of(start));
-    if (found.loss < best.loss) {
-      best = found;
-    }
-  }
-  return base_of(best.at);
-}
-
 /// Returns the base that few samples are pulled to. The floor is the shortest call's time minus its
 /// work. If its work explains all of its time, the floor is assumed to be small.
 TwoClock usual_base(std::span<const BaseSample> samples) {
@@ -187,26 +155,32 @@ double base_ns(const TwoClock& base, double compute_ns, double memory_ns) {
   return std::max({base.floor_ns, kernel_ns(base, compute_ns, memory_ns), kLeastNs});
 }
 
-double roofline_ns(const TwoClock& base, double compute_ns, double memory_ns) {
-  return std::max(
-      base.floor_ns + std::max(compute_ns / base.compute_share, memory_ns / base.memory_share),
-      kLeastNs);
-}
-
-TwoClock fit_two_clock(std::span<const BaseSample> samples, const TwoClock* around, double pull) {
+TwoClock fit_two_clock(std::span<const BaseSample> all) {
+  UNDERSTUDY_ASSERT(!all.empty());
   constexpr std::size_t kFew = 30;
-  if (around == nullptr && samples.size() < kFew) {
-    // Few samples do not determine the shares: pull them to usual values.
-    UNDERSTUDY_ASSERT(!samples.empty());
-    constexpr double kPull = 0.02;
-    const TwoClock usual = usual_base(samples);
-    return fit(samples, base_ns, &usual, kPull);
+  const std::vector<BaseSample> samples = thinned(all);
+  const double least = std::exp(samples.front().ln_ns);
+  Problem problem{samples, {}};
+  std::vector<TwoClock> starts = {{least, least / 2, 0.7, 0.8},
+                                  {least, least / 10, 0.3, 0.5},
+                                  {least / 2, least, 0.7, 0.3},
+                                  {least, least, 0.1, 0.8}};
+  if (all.size() < kFew) {
+    TwoClock usual = usual_base(samples);
+    problem.around = parameters_of(usual);
+    starts = {usual};
+    usual.floor_ns = least;
+    usual.fixed_ns = least / 2;
+    starts.push_back(usual);
   }
-  return fit(samples, base_ns, around, pull);
-}
-
-TwoClock fit_roofline(std::span<const BaseSample> samples) {
-  return fit(samples, roofline_ns, nullptr, 0);
+  Vertex best{{}, std::numeric_limits<double>::infinity()};
+  for (const TwoClock& start : starts) {
+    const Vertex found = minimise(problem, parameters_of(start));
+    if (found.loss < best.loss) {
+      best = found;
+    }
+  }
+  return base_of(best.at);
 }
 
 }  // namespace understudy::predictor

@@ -7,162 +7,15 @@
 #include "et_schema/base/enum_names.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "kernel_load.h"
+#include "products.h"
 
 namespace understudy::predictor {
 namespace {
 
-constexpr et_schema::EnumNames<Family::kCommunication> kFamilyNames(
+constexpr et_schema::EnumNames<Family::kExperts> kFamilyNames(
     "matmul", "convolution", "attention", "normalization", "softmax", "elementwise", "reduction",
     "embedding", "index", "copy", "view", "allocation", "pooling", "loss", "optimizer", "recurrent",
-    "random", "sort", "linalg", "fft", "communication");
-
-double count(const TensorLayout& tensor) {
-  return static_cast<double>(element_count(tensor));
-}
-
-template <typename Of>
-double sum_of(const std::vector<TensorLayout>& tensors, Of&& of) {
-  double sum = 0;
-  for (const TensorLayout& tensor : tensors) {
-    sum += of(tensor);
-  }
-  return sum;
-}
-
-double most_elements(const std::vector<TensorLayout>& tensors) {
-  double most = 0;
-  for (const TensorLayout& tensor : tensors) {
-    most = std::max(most, count(tensor));
-  }
-  return most;
-}
-
-double dimension(const TensorLayout& tensor, std::size_t from_end) {
-  const std::size_t rank = tensor.sizes.size();
-  return from_end <= rank ? static_cast<double>(tensor.sizes[rank - from_end]) : 1;
-}
-
-double first_dimension(const TensorLayout& tensor) {
-  return tensor.sizes.empty() ? 1 : static_cast<double>(tensor.sizes[0]);
-}
-
-/// Returns the factors of a product: floating-point inputs of two dimensions or more, in order.
-std::vector<const TensorLayout*> matrices(const OperatorCall& call) {
-  std::vector<const TensorLayout*> found;
-  for (const TensorLayout& input : call.inputs) {
-    if (input.sizes.size() >= 2 && !et_schema::is_integral(input.dtype)) {
-      found.push_back(&input);
-    }
-  }
-  return found;
-}
-
-/// Returns true if the first argument is added to the product, as for addmm.
-bool begins_with_addend(const OperatorCall& call) {
-  return has_part(call, "addmm") || has_part(call, "baddbmm") || has_part(call, "addbmm");
-}
-
-void set_product(const OperatorCall& call, Work& work) {
-  std::vector<const TensorLayout*> factors = matrices(call);
-  if (begins_with_addend(call) && factors.size() > 2) {
-    factors.erase(factors.begin());
-  }
-  const TensorLayout* const out = call.outputs.empty() ? nullptr : &call.outputs[0];
-  if (factors.size() < 2) {
-    // One side is a vector or scalar: each element is used once.
-    work.flops = 2 * most_elements(call.inputs);
-    return;
-  }
-  const double left = count(*factors[0]);
-  const double right = count(*factors[1]);
-  Product& product = work.product;
-  product.k = std::max(dimension(*factors[0], 1), 1.0);
-  const bool is_linear = has_part(call, "::linear");
-  product.n = is_linear ? first_dimension(*factors[1]) : dimension(*factors[1], 1);
-  const bool is_batched = !is_linear && factors[1]->sizes.size() > 2;
-  product.m = is_batched ? dimension(*factors[0], 2) : left / product.k;
-  product.batch = is_batched ? left / std::max(product.m * product.k, 1.0) : 1;
-  double flops = 2 * product.batch * product.m * product.n * product.k;
-  if (has_part(call, "einsum") && out != nullptr) {
-    // The equation is unknown, so the contracted dimensions are, too. For a single product,
-    // |a||b||out| = batch (batch m n k)^2.
-    flops = 2 * std::sqrt(left * right * count(*out) / product.batch);
-  }
-  work.is_product = true;
-  work.flops = has_part(call, "backward") ? 2 * flops : flops;
-}
-
-/// Up to two second gradients precede the gradient, the weight and the input. Each requires two
-/// convolutions: for its part of the result's gradient, and for the other operand's gradient.
-void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& work) {
-  constexpr std::size_t kOthers = 3;
-  if (tensors.size() <= kOthers) {
-    return;
-  }
-  const std::size_t given = tensors.size() - kOthers;
-  const TensorLayout& gradient = *tensors[given];
-  const TensorLayout& weight = *tensors[given + 1];
-  const double channels = std::max(first_dimension(weight), 1.0);
-  work.is_product = true;
-  work.product = {1, channels, count(gradient) / channels, count(weight) / channels};
-  work.flops = 2 * static_cast<double>(given) * 2 * count(gradient) * work.product.k;
-}
-
-void set_convolution(const OperatorCall& call, Work& work) {
-  const std::vector<const TensorLayout*> tensors = matrices(call);
-  if (has_part(call, "convolution_double_backward")) {
-    set_double_backward(tensors, work);
-    return;
-  }
-  const bool is_backward = has_part(call, "backward");
-  const std::size_t weight_at = is_backward ? 2 : 1;
-  if (tensors.size() <= weight_at) {
-    return;
-  }
-  const TensorLayout& weight = *tensors[weight_at];
-  const TensorLayout* const result =
-      is_backward ? tensors[0] : (call.outputs.empty() ? tensors[0] : &call.outputs[0]);
-  const double channels = std::max(first_dimension(weight), 1.0);
-  work.is_product = true;
-  work.product = {1, channels, count(*result) / channels, count(weight) / channels};
-  const double flops = 2 * count(*result) * work.product.k;
-  const double gradients = sum_of(
-      call.outputs, [](const TensorLayout& output) { return output.sizes.size() >= 2 ? 1 : 0; });
-  work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;
-}
-
-/// Returns a sequence's length. The kernels below scaled dot product attention use (batch, length,
-/// heads, width), or concatenate all sequences in one dimension and add their offsets.
-double sequence_length(const OperatorCall& call, const TensorLayout& tensor) {
-  if (!has_part(call, "::_flash_attention") && !has_part(call, "::_efficient_attention")) {
-    return dimension(tensor, 2);
-  }
-  double sequences = 1;
-  for (const TensorLayout& input : call.inputs) {
-    const bool has_starts = tensor.sizes.size() == 3 && et_schema::is_integral(input.dtype);
-    sequences = has_starts ? std::max(count(input) - 1, 1.0) : sequences;
-  }
-  return dimension(tensor, 3) / sequences;
-}
-
-void set_attention(const OperatorCall& call, Work& work) {
-  const std::vector<const TensorLayout*> tensors = matrices(call);
-  if (tensors.size() < 2) {
-    return;
-  }
-  const bool is_backward = has_part(call, "backward");
-  // Arguments of a backward pass start with the gradient, which has the query's shape.
-  const TensorLayout& query = *tensors[0];
-  const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
-  constexpr double kBackwardProducts = 2.5;  // five products instead of the forward pass's two
-  const double queries = sequence_length(call, query);
-  const double keys = sequence_length(call, key);
-  work.flops = 4 * count(query) * keys * (is_backward ? kBackwardProducts : 1);
-  work.is_product = true;
-  const double rows = std::max(queries * dimension(query, 1), 1.0);
-  work.product = {count(query) / rows, queries, keys, dimension(query, 1)};
-}
+    "random", "sort", "linalg", "fft", "communication", "experts");
 
 /// Returns the FLOPs of a decomposition, or a solution by it: each element of a matrix is used once
 /// for each row or column, whichever are fewer.
@@ -179,7 +32,7 @@ double decomposition_flops(const OperatorCall& call) {
 double held_rows(const TensorLayout& sparse) {
   TensorLayout whole = sparse;
   whole.stored.reset();
-  const double row_length = count(whole) / std::max(first_dimension(whole), 1.0);
+  const double row_length = count(whole) / std::max(size_at(whole, 0), 1.0);
   return count(sparse) / std::max(row_length, 1.0);
 }
 
@@ -196,7 +49,7 @@ double met_bytes(const TensorLayout& table, double indices) {
   if (table.stored) {
     return stored_bytes(table);
   }
-  const double row_bytes = stored_bytes(table) / std::max(first_dimension(table), 1.0);
+  const double row_bytes = stored_bytes(table) / std::max(size_at(table, 0), 1.0);
   return indices > 0 ? std::min(stored_bytes(table), indices * row_bytes) : stored_bytes(table);
 }
 
@@ -221,7 +74,7 @@ double sparse_rows_bytes(const OperatorCall& call) {
   }
   const TensorLayout& table = call.outputs.front();
   const auto item = static_cast<double>(et_schema::item_size(table.dtype));
-  return indices * count(table) / std::max(first_dimension(table), 1.0) * item;
+  return indices * count(table) / std::max(size_at(table, 0), 1.0) * item;
 }
 
 void set_bytes(const OperatorCall& call, Work& work) {
@@ -298,6 +151,10 @@ Family family_of(std::string_view op) {
   if (et_schema::asks_about_tensors(op)) {
     return Family::kView;
   }
+  if (op.find("experts") != std::string_view::npos ||
+      op.find("fused_moe") != std::string_view::npos) {
+    return Family::kExperts;
+  }
   return kFamilyNames.find(et_schema::op_class(op)).value_or(Family::kElementwise);
 }
 
@@ -316,6 +173,9 @@ Work work_of(const OperatorCall& call) {
       break;
     case Family::kAttention:
       set_attention(call, work);
+      break;
+    case Family::kExperts:
+      set_experts(call, work);
       break;
     case Family::kSort:
       work.flops = elements * std::log2(std::max(work.row_length, 2.0));

@@ -40,7 +40,8 @@ constexpr std::array<std::string_view, 6> kSections = {"ceilings", "collectives"
 
 /// Key of a group of rows; its fields are written once per group.
 auto key_of_rows(const MeasuredCall& row) {
-  return std::tuple(row.call.name, key_of(row), row.source, row.call.overload);
+  return std::tuple(row.call.name, key_of(row), row.source, row.call.overload,
+                    row.call.is_full);
 }
 
 ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
@@ -54,6 +55,9 @@ ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
                {"timed", to_string(row.timed())},
                {"source", row.source},
                {"calls", ordered_json::array()}};
+      if (row.call.is_full) {
+        calls["is_full"] = true;
+      }
     }
     ordered_json call = {to_string(row.call.inputs), to_string(row.call.outputs),
                          row.time().median_ns, row.time().spread_ns, row.time().n};
@@ -111,6 +115,8 @@ std::vector<MeasuredCall> read_rows(const JsonField& field) {
     row.threads = group.at("threads").as_int32();
     const auto timed = read_json<TimedAs>(group.at("timed"), kTimedAsNames);
     row.source = group.at("source").as_text();
+    const std::optional<JsonField> is_full = group.find("is_full");
+    row.call.is_full = is_full && is_full->as_bool();
     for (const JsonField& call : group.at("calls").items()) {
       read_call(call, timed, row);
       rows.push_back(row);

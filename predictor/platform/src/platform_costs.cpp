@@ -154,9 +154,9 @@ DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device
   if (name.empty() || models.find_card(name) == nullptr) {
     refuse(models, name.empty() ? "none" : name);
   }
-  const auto shared = models.shared().begin();
-  const bool has_device_times =
-      shared != models.shared().end() && shared->first.starts_with(to_string(TimedAs::kDevice));
+  const bool has_device_times = std::ranges::any_of(models.devices(), [](const auto& measured) {
+    return measured.first.timed == TimedAs::kDevice;
+  });
   return {name, 0, has_device_times ? TimedAs::kDevice : TimedAs::kTimedCall};
 }
 

@@ -124,7 +124,7 @@ void judge(const Split& split, const Powers& powers, const OperatorModels& times
     time.truth.push_back(seconds_of(call));
     time.predicted.push_back(seconds);
     each_call.truth.push_back(joules_of(call));
-    each_call.predicted.push_back(energies.predict(call.call, key_of(call))->joules);
+    each_call.predicted.push_back(energies.predict(call.call, key_of(call), times)->joules);
     const auto predicted = powers.joules(call, seconds);
     const auto known = powers.joules(call, seconds_of(call));
     for (std::size_t i = 0; i < simple.size(); ++i) {

@@ -115,6 +115,7 @@ void members(auto& json, SameAs<MeasuredCall> auto& row) {
              "exact, substitute, stub or communication"});
   json("inputs", row.call.inputs);
   json("outputs", row.call.outputs);
+  json.unless(false, "is_full", row.call.is_full);
   json("host", row.host);
   json("device", row.on_device);
   json.if_any("counters", row.counters);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace understudy::predictor {
 namespace {
 
@@ -60,10 +62,22 @@ TEST(Work, ConvolutionsAsProducts) {
 }
 
 TEST(Work, AttentionTakesTwoProducts) {
-  const Work work = work_of(call("aten::scaled_dot_product_attention",
-                                 {"float32[2,4,10,8]", "float32[2,4,20,8]", "float32[2,4,20,8]"},
-                                 {"float32[2,4,10,8]"}));
-  EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
+  OperatorCall full =
+      call("aten::scaled_dot_product_attention",
+           {"float32[2,4,10,8]", "float32[2,4,20,8]", "float32[2,4,20,8]"}, {"float32[2,4,10,8]"});
+  EXPECT_EQ(work_of(full).flops, 2 * 2.0 * (2 * 4) * 10 * 15.5 * 8) << "causal if not told";
+  full.is_full = true;
+  EXPECT_EQ(work_of(full).flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
+}
+
+TEST(Work, AttentionTellsHeadsThatShareKeysAndTheirType) {
+  const Work decode = work_of(
+      call("aten::scaled_dot_product_attention",
+           {"bfloat16[8,48,1,128]", "float8_e4m3fn[8,6,1024,128]", "float8_e4m3fn[8,6,1024,128]"},
+           {"bfloat16[8,48,1,128]"}));
+  EXPECT_EQ(decode.attention, (Attention{8 * 48, 1, 1024, 128, 8, 1}));
+  EXPECT_EQ(decode.flops, 4.0 * 8 * 48 * 128 * 1024) << "one query meets all keys";
+  EXPECT_EQ(bytes_of(decode), 2.0 * 8 * 6 * 1024 * 128 + 2 * 2 * 8 * 48 * 128);
 }
 
 TEST(Work, AttentionsKernelsTakeSequencesFirst) {
@@ -71,12 +85,27 @@ TEST(Work, AttentionsKernelsTakeSequencesFirst) {
   const Work work =
       work_of(call(flash, {"float32[2,10,4,8]", "float32[2,20,4,8]", "float32[2,20,4,8]"},
                    {"float32[2,10,4,8]"}));
-  EXPECT_EQ(work.flops, 2 * 2.0 * (2 * 4) * 10 * 20 * 8);
+  EXPECT_EQ(work.attention, (Attention{2 * 4, 10, 20, 8, 1, 4}));
   const Work packed =
       work_of(call(flash, {"float32[20,4,8]", "float32[40,4,8]", "float32[40,4,8]", "int32[3]"},
                    {"float32[20,4,8]"}));
-  EXPECT_EQ(packed.product, work.product);
+  EXPECT_EQ(packed.attention, work.attention);
   EXPECT_EQ(packed.flops, work.flops);
+}
+
+TEST(Work, ExpertsMultiplyTheTokensThatAreRoutedAndReadTheWeightsThatAreHit) {
+  const Work work = work_of(call(
+      "vllm::outplace_fused_experts",
+      {"bfloat16[3,64]", "bfloat16[8,32,64]", "bfloat16[8,64,16]", "float32[3,2]", "int32[3,2]"},
+      {"bfloat16[3,64]"}));
+  EXPECT_EQ(work.family, Family::kExperts);
+  ASSERT_TRUE(work.experts);
+  EXPECT_EQ(work.flops, 3 * 2 * 2.0 * 64 * (32 + 16));
+  const double hit = 8 * (1 - std::pow(7.0 / 8, 6));
+  EXPECT_NEAR(work.experts->hit, hit, 1e-9);
+  EXPECT_NEAR(work.experts->weight_bytes, hit * (32 * 64 + 64 * 16) * 2, 1e-6);
+  EXPECT_GT(bytes_of(work), work.experts->weight_bytes);
+  EXPECT_LT(bytes_of(work), 8 * (32 * 64 + 64 * 16) * 2) << "two experts in eight are not read";
 }
 
 TEST(Work, DecompositionsAreCubic) {

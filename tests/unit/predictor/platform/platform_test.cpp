@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "predictor/platform/platform_costs.h"
@@ -57,7 +58,8 @@ TEST(PlatformFile, WhatIsWrittenReadsBackAndPredictsTheSame) {
     for (const std::int64_t rows : {1, 500, 50000, 5000000}) {
       const OperatorCall call = synthetic::relu(rows, 777);
       const DeviceKey key{device, 0, TimedAs::kTimedCall};
-      EXPECT_EQ(read.operators.predict(call, key).ns, platform.operators.predict(call, key).ns);
+      EXPECT_EQ(read.operators.predict(call, key).ns,
+                platform.operators.predict(call, key).ns);
       EXPECT_EQ(read.operators.predict(call, key).high_ns,
                 platform.operators.predict(call, key).high_ns);
     }
@@ -84,25 +86,46 @@ TEST(Energy, IsPredictedAsTimeIs) {
     platform.rows[i].counters["energy_j"] = joules(platform.rows[i].time().median_ns);
   }
   ModelsOptions options = synthetic::quick_models();
-  options.candidates = {Candidate::kTwoClock, Candidate::kTrees};
   platform.energy = fit_energy(platform.rows, {card}, options);
   ASSERT_TRUE(platform.energy);
+  const OperatorModels times = fit_operator_models(platform.rows, {card}, options);
   const Platform read = parse_platform(to_json(platform), "p.platform.json");
   ASSERT_TRUE(read.energy);
   const DeviceKey key{"A", 0, TimedAs::kTimedCall};
   for (std::size_t i = 1; i < platform.rows.size(); i += 20) {
     const OperatorCall& call = platform.rows[i].call;
-    const auto energy = read.energy->predict(call, key);
+    const auto energy = read.energy->predict(call, key, times);
     ASSERT_TRUE(energy);
     const double truth = joules(platform.rows[i].time().median_ns);
     EXPECT_NEAR(energy->joules, truth, 0.35 * truth);
     EXPECT_LT(energy->low_joules, energy->joules);
     EXPECT_GT(energy->high_joules, energy->joules);
-    EXPECT_EQ(energy->joules, platform.energy->predict(call, key)->joules);
+    EXPECT_EQ(energy->joules, platform.energy->predict(call, key, times)->joules);
   }
-  EXPECT_FALSE(read.energy->predict(synthetic::relu(8, 8), {"B", 0, TimedAs::kTimedCall}));
+  EXPECT_FALSE(read.energy->predict(synthetic::relu(8, 8), {"B", 0, TimedAs::kTimedCall}, times));
   const TensorLayout square{et_schema::DType::kFloat32, {64, 64}};
-  EXPECT_FALSE(read.energy->predict({"aten::mm", "", {square, square}, {square}}, key));
+  EXPECT_FALSE(read.energy->predict({"aten::mm", "", {square, square}, {square}}, key, times));
+}
+
+TEST(Energy, OfAnotherCardIsBetweenEqualEnergyAndEqualPower) {
+  const Card card = synthetic::card("A");
+  std::vector<MeasuredCall> rows = synthetic::elementwise(card, 300);
+  for (MeasuredCall& row : rows) {
+    row.counters["energy_j"] = 100 * row.time().median_ns / 1e9;
+  }
+  OperatorModels times = fit_operator_models(rows, {card}, synthetic::quick_models());
+  times.add_card(synthetic::card("B", 4));
+  const auto energy = fit_energy(rows, {card}, synthetic::quick_models());
+  const DeviceKey here{"A", 0, TimedAs::kTimedCall};
+  const DeviceKey there{"B", 0, TimedAs::kTimedCall};
+  const OperatorCall call = synthetic::relu(8000, 2000);
+  const double joules = energy->predict(call, here, times)->joules;
+  const double ratio = times.predict(call, there).ns / times.predict(call, here).ns;
+  const auto other = energy->predict(call, there, times);
+  ASSERT_TRUE(other);
+  EXPECT_NEAR(other->joules, joules * std::sqrt(ratio), 1e-9 * joules);
+  EXPECT_LT(ratio, 0.5);
+  EXPECT_NEAR(other->high_joules / other->joules, std::exp(0.9), 1e-9);
 }
 
 TEST(Energy, WithoutTheCounterThereIsNone) {
