@@ -168,7 +168,7 @@ class Fitter {
   /// Measures how the error grows with the distance between cards: each card is predicted from each
   /// other one alone.
   void add_spreads() {
-    std::map<std::string, std::vector<double>> found;
+    std::map<std::string, Distance> found;
     for (const auto& [from, teacher] : models_.devices()) {
       OperatorModels alone;
       alone.add(from, teacher);
@@ -179,25 +179,31 @@ class Fitter {
         for (const auto* groups : {&device.by_operator, &device.by_family}) {
           for (const auto& [name, samples] : *groups) {
             if (samples.size() >= kFewestOfTeacher) {
-              if (const auto spread = spread_of(alone, key, device.card, samples)) {
-                found[group_key(key.timed, name)].push_back(*spread);
+              if (const auto distance = distance_of(alone, key, device.card, samples)) {
+                Distance& sum = found[group_key(key.timed, name)];
+                sum.error += distance->error;
+                sum.octaves += distance->octaves;
               }
             }
           }
         }
       }
     }
-    for (const auto& [group, spreads] : found) {
-      models_.add(group, std::accumulate(spreads.begin(), spreads.end(), 0.0) /
-                             static_cast<double>(spreads.size()));
+    for (const auto& [group, sum] : found) {
+      if (sum.octaves > 0) {
+        models_.add(group, sum.error / sum.octaves);
+      }
     }
   }
 
-  /// Returns the part of the error that the distance explains, for each octave.
-  static std::optional<double> spread_of(const OperatorModels& teacher, const DeviceKey& key,
-                                         const Card& card, const CallSamples& samples) {
+  /// How far two cards are apart, and the error (ln, 90 %) that this explains.
+  struct Distance {
+    double error = 0;
+    double octaves = 0;
+  };
+  static std::optional<Distance> distance_of(const OperatorModels& teacher, const DeviceKey& key,
+                                             const Card& card, const CallSamples& samples) {
     constexpr std::size_t kMost = 500;
-    constexpr double kLeastOctaves = 0.1;
     std::vector<double> missed;
     double widths = 0;
     for (const CallSample* sample : drawn(samples, kMost)) {
@@ -210,9 +216,9 @@ class Fitter {
     }
     const double own = widths / static_cast<double>(missed.size());
     const double all = conformal_width(missed);
-    const double octaves = octaves_between(teacher.devices().begin()->second.card, card,
-                                           compute_dtype(*samples.front()->call));
-    return std::sqrt(std::max(all * all - own * own, 0.0)) / std::max(octaves, kLeastOctaves);
+    return Distance{std::sqrt(std::max(all * all - own * own, 0.0)),
+                    octaves_between(teacher.devices().begin()->second.card, card,
+                                    compute_dtype(*samples.front()->call))};
   }
 
   std::map<DeviceKey, DeviceSamples> devices_;
