@@ -1,19 +1,18 @@
-// Whether a model of energy needs the power of each call, on tables of kernels with measured
-// energies (docs/formats.md, "Operator tables"):
+// How near energies of calls are predicted, on tables of kernels with measured energies
+// (docs/formats.md, "Operator tables"):
 //   study_energy TABLES…
-// The tables must be of one card whose data sheet is known. All models are fitted to four fifths of
-// the shapes of all tables, as `calibrate` fits them, and predict the last fifth of each table.
-// - each call: the model of Understudy (energy.h), fitted to the energies of calls
-// - card: predicted time × mean power of all rows
-// - class: predicted time × mean power of the class's rows
-// - parts: predicted time × idle power + FLOP × J per FLOP + bytes × J per byte, fitted by class
-// In brackets the same with the measured time in place of the predicted one.
+// Cards of the tables must have known data sheets. Models are fitted as `calibrate` fits them:
+// - own: to four fifths of the shapes of all tables of a card, asked for the last fifth of each
+// - other: to the other cards' energies and all times, asked for the same
+// - mean power, watts: measured times × the mean power of the card's rows of the table, or of the
+//   other card's
+// Mean |error| in %, of all calls and of those above 50 µs.
 
 #include "predictor/platform/energy.h"
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -21,158 +20,153 @@
 #include <vector>
 
 #include "et_schema/base/file_name.h"
-#include "et_schema/model/op_class.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
-#include "predictor/fitting/least_squares.h"
 #include "predictor/operators/features.h"
-#include "predictor/operators/work.h"
 
 namespace {
 
 using namespace understudy::predictor;  // NOLINT: a program, no header
 
-constexpr std::size_t kFold = 5;
 constexpr double kPercent = 100;
 constexpr double kSeconds = 1e-9;
 
-struct Split {
+struct Table {
+  const Card* card = nullptr;
   std::string name;
   std::vector<MeasuredCall> known, asked;
+  double watts = 0;  ///< mean of the known rows
 };
 
 double joules_of(const MeasuredCall& call) {
   return call.counters.at(kEnergyCounter);
 }
 
-double seconds_of(const MeasuredCall& call) {
-  return call.time().median_ns * kSeconds;
-}
-
-std::string class_of(const MeasuredCall& call) {
-  return std::string(understudy::et_schema::op_class(call.call.name));
-}
-
-/// Power by time, all rows together.
-struct MeanPower {
-  double joules = 0, seconds = 0;
-  void add(const MeasuredCall& call) {
-    joules += joules_of(call);
-    seconds += seconds_of(call);
-  }
-  [[nodiscard]] double watts() const { return joules / seconds; }
-};
-
-/// Microseconds, GFLOP and MB: numbers of similar size for least squares.
-std::vector<double> parts_of(const MeasuredCall& call, double seconds) {
-  const Work work = work_of(call.call);
-  return {seconds * 1e6, work.flops * 1e-9, bytes_of(work) * 1e-6};
-}
-
-/// The simple models.
-struct Powers {
-  MeanPower card;
-  std::map<std::string, MeanPower> by_class;
-  std::map<std::string, std::vector<double>> parts;
-
-  explicit Powers(const std::vector<MeasuredCall>& known) {
-    std::map<std::string, DesignMatrix> rows;
-    std::map<std::string, std::vector<double>> joules;
-    for (const MeasuredCall& call : known) {
-      card.add(call);
-      by_class[class_of(call)].add(call);
-      rows[class_of(call)].push_back(parts_of(call, seconds_of(call)));
-      joules[class_of(call)].push_back(joules_of(call));
+Table read_table(const std::string& file) {
+  constexpr std::size_t kFold = 5;
+  constexpr std::size_t kMost = 6000;  // rows of a table
+  Table table;
+  table.name = understudy::et_schema::file_name(file);
+  std::vector<MeasuredCall> calls = read_measured_calls({file}).calls;
+  table.card = find_known_card(calls.front().device);
+  calls.resize(std::min(calls.size(), kMost));
+  double joules = 0;
+  double seconds = 0;
+  for (MeasuredCall& call : calls) {
+    const bool is_asked =
+        table.card == nullptr || point_of(call.call, *table.card).shape % kFold == 0;
+    if (!is_asked) {
+      joules += joules_of(call);
+      seconds += call.time().median_ns * kSeconds;
     }
-    for (const auto& [name, matrix] : rows) {
-      parts[name] = relative_least_squares(matrix, joules.at(name));
-    }
+    (is_asked ? table.asked : table.known).push_back(std::move(call));
   }
-
-  /// Returns the joules of each simple model for a call of this time.
-  [[nodiscard]] std::array<double, 3> joules(const MeasuredCall& call, double seconds) const {
-    const std::vector<double> x = parts_of(call, seconds);
-    const std::vector<double>& c = parts.at(class_of(call));
-    return {seconds * card.watts(), seconds * by_class.at(class_of(call)).watts(),
-            x[0] * c[0] + x[1] * c[1] + x[2] * c[2]};
-  }
-};
-
-Split split_of(const std::string& file, const Card& card) {
-  Split split;
-  split.name = understudy::et_schema::file_name(file);
-  for (MeasuredCall& call : read_measured_calls({file}).calls) {
-    const bool is_asked = point_of(call.call, card).shape % kFold == 0;
-    (is_asked ? split.asked : split.known).push_back(std::move(call));
-  }
-  return split;
+  table.watts = joules / std::max(seconds, kSeconds);
+  return table;
 }
 
 struct Judged {
-  std::vector<double> truth, predicted;
-  [[nodiscard]] double mape() const { return kPercent * summarize_errors(predicted, truth).mean; }
-};
-
-void judge(const Split& split, const Powers& powers, const OperatorModels& times,
-           const EnergyModels& energies) {
-  Judged time;
-  Judged each_call;
-  std::array<Judged, 3> simple;
-  std::array<Judged, 3> of_known_time;
-  for (const MeasuredCall& call : split.asked) {
-    const double seconds = times.predict(call.call, key_of(call)).ns * kSeconds;
-    time.truth.push_back(seconds_of(call));
-    time.predicted.push_back(seconds);
-    each_call.truth.push_back(joules_of(call));
-    each_call.predicted.push_back(energies.predict(call.call, key_of(call), times)->joules);
-    const auto predicted = powers.joules(call, seconds);
-    const auto known = powers.joules(call, seconds_of(call));
-    for (std::size_t i = 0; i < simple.size(); ++i) {
-      simple[i].truth.push_back(joules_of(call));
-      simple[i].predicted.push_back(predicted[i]);
-      of_known_time[i].truth.push_back(joules_of(call));
-      of_known_time[i].predicted.push_back(known[i]);
+  std::vector<double> all, large;
+  void add(double predicted, const MeasuredCall& call) {
+    constexpr double kLargeNs = 50e3;
+    const double error = std::abs(predicted / joules_of(call) - 1);
+    all.push_back(error);
+    if (call.time().median_ns > kLargeNs) {
+      large.push_back(error);
     }
   }
-  fmt::print("| {} | {} | {} | {:.1f} | {:.1f} |", split.asked.front().device, split.name,
-             split.asked.size(), time.mape(), each_call.mape());
-  for (std::size_t i = 0; i < simple.size(); ++i) {
-    fmt::print(" {:.1f} ({:.1f}) |", simple[i].mape(), of_known_time[i].mape());
+  [[nodiscard]] static double mean(const std::vector<double>& errors) {
+    double sum = 0;
+    for (const double error : errors) {
+      sum += error;
+    }
+    return kPercent * sum / static_cast<double>(std::max<std::size_t>(errors.size(), 1));
+  }
+};
+
+/// Rows of all cards: energies of one card, or of all others; times of all.
+struct Fits {
+  OperatorModels times;
+  std::map<std::string, EnergyModels> own, other;
+
+  explicit Fits(const std::vector<Table>& tables) {
+    std::vector<MeasuredCall> known;
+    std::vector<Card> cards;
+    for (const Table& table : tables) {
+      known.insert(known.end(), table.known.begin(), table.known.end());
+      cards.push_back(*table.card);
+    }
+    times = fit_operator_models(known, cards);
+    for (const Card& card : cards) {
+      const auto fit = [&](bool is_own, std::map<std::string, EnergyModels>& fits) {
+        std::vector<MeasuredCall> rows;
+        std::ranges::copy_if(known, std::back_inserter(rows), [&](const MeasuredCall& call) {
+          return (call.device == card.name) == is_own;
+        });
+        if (!fits.contains(card.name)) {
+          if (auto energies = fit_energy(rows, cards, {})) {
+            fits.emplace(card.name, *std::move(energies));
+          }
+        }
+      };
+      fit(true, own);
+      fit(false, other);
+    }
+  }
+};
+
+void judge(const Table& table, const std::vector<Table>& tables, const Fits& fits) {
+  std::map<std::string, Judged> judged;
+  const auto elsewhere = std::ranges::find_if(tables, [&](const Table& other) {
+    return other.name == table.name && other.card != table.card;
+  });
+  for (const MeasuredCall& call : table.asked) {
+    const auto ask = [&](const char* name, const std::map<std::string, EnergyModels>& models) {
+      const auto found = models.find(table.card->name);
+      const auto energy = found == models.end()
+                              ? std::nullopt
+                              : found->second.predict(call.call, key_of(call), fits.times);
+      if (energy) {
+        judged[name].add(energy->joules, call);
+      }
+    };
+    ask("own", fits.own);
+    ask("other", fits.other);
+    const double seconds = call.time().median_ns * kSeconds;
+    judged["mean power"].add(seconds * table.watts, call);
+    if (elsewhere != tables.end()) {
+      judged["watts"].add(seconds * elsewhere->watts, call);
+    }
+  }
+  fmt::print("| {} | {} | {} |", table.card->name, table.name.substr(0, table.name.find('.')),
+             table.asked.size());
+  for (const char* name : {"own", "other", "mean power", "watts"}) {
+    const Judged& rule = judged[name];
+    fmt::print(" {:.1f} ({:.1f}) |", Judged::mean(rule.all), Judged::mean(rule.large));
   }
   fmt::print("\n");
   std::fflush(stdout);
 }
 
-void study(const std::vector<std::string>& files) {
-  const std::string device = read_measured_calls({files.front()}).calls.front().device;
-  const Card* const card = find_known_card(device);
-  if (card == nullptr) {
-    fmt::print(stderr, "no data sheet of {} is known\n", device);
-    return;
-  }
-  std::vector<Split> splits;
-  std::vector<MeasuredCall> known;
-  for (const std::string& file : files) {
-    splits.push_back(split_of(file, *card));
-    known.insert(known.end(), splits.back().known.begin(), splits.back().known.end());
-  }
-  const Powers powers(known);
-  const OperatorModels times = fit_operator_models(known, {*card});
-  const auto energies = fit_energy(known, {*card}, {});
-  fmt::print("| card | table | calls | time | each call | card | class | parts |\n");
-  for (const Split& split : splits) {
-    judge(split, powers, times, *energies);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> files(argv + 1, argv + argc);
-  if (files.empty()) {
+  std::vector<Table> tables;
+  for (int i = 1; i < argc; ++i) {
+    tables.push_back(read_table(argv[i]));
+    if (tables.back().card == nullptr) {
+      fmt::print(stderr, "no data sheet of the card of {} is known\n", argv[i]);
+      return 2;
+    }
+  }
+  if (tables.empty()) {
     fmt::print(stderr, "usage: study_energy TABLES…\n");
     return 2;
   }
-  study(files);
+  const Fits fits(tables);
+  fmt::print("| card | table | calls | own | other | mean power | watts |\n");
+  for (const Table& table : tables) {
+    judge(table, tables, fits);
+  }
   return 0;
 }
