@@ -145,8 +145,7 @@ class Fitter {
                   const std::function<bool(std::size_t rows)>& is_asked) {
     DeviceModels fitted = models_.devices().at(key);
     for (const auto& [name, samples] : device.by_operator) {
-      if (is_asked(samples.size()) &&
-          (samples.size() >= kFewestOfOperator || has_teacher(key, *samples.front()))) {
+      if (is_asked(samples.size()) && samples.size() >= kFewestOfOperator) {
         fitted.by_operator.emplace(name, fit_group(key, name, samples));
       }
     }
@@ -158,11 +157,6 @@ class Fitter {
       }
     }
     models_.add(key, std::move(fitted));
-  }
-
-  [[nodiscard]] bool has_teacher(const DeviceKey& key, const CallSample& sample) const {
-    const auto leaned = models_.leaned(*sample.call, sample.work, key, devices_.at(key).card);
-    return leaned && leaned->is_known;
   }
 
   /// Measures how the error grows with the distance between cards: each card is predicted from each
