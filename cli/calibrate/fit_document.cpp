@@ -70,13 +70,6 @@ Json fit_document(const predictor::Platform& platform, const FitResult& result) 
                                     {"rows", model.rows},
                                     {"model", model.model},
                                     {"errors", json_of(model.left_out)}});
-    if (model.factor) {
-      document["sections"].back()["factor"] = {{"factor", model.factor->factor},
-                                               {"low", model.factor->low},
-                                               {"high", model.factor->high},
-                                               {"deviation", model.factor->deviation},
-                                               {"calls", model.factor->calls}};
-    }
   }
   return document;
 }

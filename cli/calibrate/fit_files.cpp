@@ -185,9 +185,9 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
            "Measurements: tables of operators (CSV), operator-times files of replay, folders of "
            "them; benchmarks with recorded times (generate --profile), or what scripts/capture "
            "wrote; files of collective rows, nccl-tests' output, embedding rows, Kineto profiles "
-           "of a Python program (operators, where it has their shapes; its host's overheads, how "
-           "much kernels disturb each other; of all ranks of a job communication, too); platform "
-           "files, whose rows, cards and sections are kept");
+           "of a Python program (operators, where it has their shapes; its host's overheads; "
+           "of all ranks of a job communication, too); platform files, whose rows, cards and "
+           "sections are kept");
   line.add("--spec CARD", arguments.specs,
            "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
            "data sheet is known, such as H100. Known cards that rows name need none; peaks of "

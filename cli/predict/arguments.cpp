@@ -59,7 +59,7 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
   add_world_options(line, arguments.world);
   line.add("--overlap FACTORS", overlap,
            "How many times longer work takes beside other work of the same device, such as "
-           "compute=1.1,communication=1.3,streams=1.2 (default: the platform's, else 1 each)");
+           "compute=1.1,communication=1.3,streams=1.2 (default: 1 each)");
   line.begin(FlagGroup::kTrust);
   add_allow_option(line, arguments.allowed_operators);
   line.begin(FlagGroup::kOutput);
@@ -137,7 +137,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
             "a benchmark, traces, or --operators", "none of them", kHint);
   refuse_if(!arguments.recorded && arguments.platform.empty(), "no costs to predict from", "",
             "--recorded or --platform", "neither", kHint);
-  arguments.overlap = parse_overlap(overlap);
+  arguments.options.overlap = parse_overlap(overlap);
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
   }

@@ -37,8 +37,7 @@ struct PredictArguments {
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
-  AskedOverlap overlap;
-  predictor::SimulateOptions options;  ///< except for the overlap
+  predictor::SimulateOptions options;
   std::string report;
   std::string trace;
   bool explain = false;

@@ -51,10 +51,8 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       arguments.card.empty() ? arguments.device : add_card(arguments.card, platform_);
   const predictor::PlatformDevice asked{name, std::max(arguments.threads, 1)};
   const predictor::DeviceKey device = predictor::find_device(platform_.operators, asked);
-  device_ = device.device;
   if (device.timed != predictor::TimedAs::kHost) {
     place(device.device, job);
-    overlap_ = predictor::find_overlap(platform_, arguments.platform, device.device);
   }
   predictor::CostParts parts = predictor::cost_parts(platform_);
   if (!parts.communication) {

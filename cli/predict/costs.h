@@ -32,10 +32,6 @@ class ChosenCosts {
     return platform_text_;
   }
   [[nodiscard]] const std::vector<std::string>& assumptions() const { return assumptions_; }
-  /// Overlap of the platform's device; empty for a host and for recorded costs.
-  [[nodiscard]] const predictor::FoundOverlap& overlap() const { return overlap_; }
-  /// The platform's device; empty for recorded costs.
-  [[nodiscard]] const std::string& device() const { return device_; }
 
  private:
   void take_platform(const PredictArguments& arguments, predictor::Job& job);
@@ -51,8 +47,6 @@ class ChosenCosts {
   const predictor::Costs* costs_ = nullptr;
   std::map<std::string, std::string> platform_text_;
   std::vector<std::string> assumptions_;
-  predictor::FoundOverlap overlap_;
-  std::string device_;
 };
 
 }  // namespace understudy::cli

@@ -142,34 +142,21 @@ bool is_on_device(const predictor::Simulation& simulation) {
   return std::ranges::any_of(simulation.flows, &predictor::Flow::on_device);
 }
 
-void add_overlap(const UsedOverlap& overlap, bool on_device, et_schema::Prediction& prediction) {
-  if (!on_device && !overlap.rows.empty()) {
-    prediction.assumptions.emplace_back(
-        "overlap is of work on a device: of a CPU's none is simulated");
+void add_overlap(const predictor::OverlapFactors& overlap, bool on_device, bool recorded,
+                 std::vector<std::string>& texts) {
+  if (overlap == predictor::OverlapFactors()) {
     return;
   }
-  prediction.overlap = overlap.rows;
-  prediction.assumptions.insert(prediction.assumptions.end(), overlap.assumptions.begin(),
-                                overlap.assumptions.end());
-}
-
-/// Returns how much shorter and longer the iteration is with overlap factors at the ends of their
-/// intervals.
-predictor::HalfWidths overlap_widths(const predictor::Job& job, const predictor::Costs& costs,
-                                     const UsedOverlap& overlap, predictor::SimulateOptions options,
-                                     double iteration_ns) {
-  const bool is_known = std::ranges::all_of(overlap.rows, [](const auto& row) {
-    return row.low == row.factor && row.high == row.factor;
-  });
-  if (is_known) {
-    return {};
+  if (!on_device) {
+    texts.emplace_back("overlap is of work on a device: of a CPU's none is simulated");
+    return;
   }
-  options.spans = false;
-  options.overlap = overlap.low;
-  const double low_ns = predictor::simulate(job, costs, options).iteration_ns;
-  options.overlap = overlap.high;
-  const double high_ns = predictor::simulate(job, costs, options).iteration_ns;
-  return {std::max(iteration_ns - low_ns, 0.0), std::max(high_ns - iteration_ns, 0.0)};
+  texts.push_back(fmt::format(
+      "work that overlaps takes longer (--overlap): operators x {:.2f} while a communication moves "
+      "data, x {:.2f} while another stream runs operators; a communication that begins beside "
+      "operators x {:.2f}{}",
+      overlap.compute, overlap.streams, overlap.communication,
+      recorded ? "; beside what the recorded times hold of it" : ""));
 }
 
 /// The job with another batch size on all ranks, and the effect of the change.
@@ -251,12 +238,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   }
 
   progress.show("simulating");
-  const UsedOverlap overlap =
-      used_overlap(arguments.overlap, chosen.overlap(), chosen.device(), arguments.recorded);
   const bool has_questions = !arguments.what_if.empty();
-  predictor::SimulateOptions options = arguments.options;
-  options.overlap = overlap.factors;
-  predictor::SimulateOptions plain_options = options;
+  predictor::SimulateOptions plain_options = arguments.options;
   plain_options.single_stream = false;
   predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
@@ -270,22 +253,20 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   if (has_questions) {
     changes = changes_for(arguments.what_if,
                           predictor::changes_of(job, simulation.costs, arguments.what_if));
-    simulation = predictor::simulate(job, asked_costs, options);
+    simulation = predictor::simulate(job, asked_costs, arguments.options);
   }
 
   PredictedStep step;
   et_schema::Prediction& prediction = step.prediction;
-  prediction = predictor::prediction_of(job, simulation,
-                                        overlap_widths(job, has_questions ? asked_costs : costs,
-                                                       overlap, options, simulation.iteration_ns));
+  prediction = predictor::prediction_of(job, simulation);
   prediction.tool_version = et_schema::kToolVersion;
   prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
-  add_overlap(overlap, is_on_device(simulation), prediction);
   std::vector<std::string>& texts = prediction.assumptions;
+  add_overlap(arguments.options.overlap, is_on_device(simulation), arguments.recorded, texts);
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
   if (arguments.explain) {
     texts.insert(texts.end(), batched.changes.begin(), batched.changes.end());

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "predictor/collectives/rows.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/fitting/errors.h"
-#include "predictor/overheads/observe_overlap.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/platform/platform.h"
 
@@ -23,8 +21,6 @@ namespace understudy::predictor {
 struct SectionRows {
   std::vector<CollectiveRow> collectives;
   ProfiledCalls profiled;  ///< communication in profiles, whose ranks are in different files
-  std::vector<ProfiledDevice> profiled_devices;
-  ObservedOverlap overlaps;
   std::vector<EmbeddingRow> embeddings;
   OverheadSamples overheads;  ///< overheads in profiles, whose host is "python"
   std::map<std::string, std::uint64_t> left_out;
@@ -55,8 +51,7 @@ struct SectionModel {
   std::string covers;   ///< "allreduce float32, 1 node, 2 4 8 ranks"
   std::string model;
   std::size_t rows = 0;
-  Errors left_out;                           ///< errors on held-out rows; n = 0: unknown
-  std::optional<OverlapFactor> factor = {};  ///< section "overlap" only
+  Errors left_out;  ///< errors on held-out rows; n = 0: unknown
 };
 
 /// A platform's sections (Platform::sections) and their models.
@@ -68,8 +63,7 @@ struct FittedSections {
 [[nodiscard]] FittedSections fit_sections(const SectionRows& rows);
 
 /// Adds sections of platform files to a new platform's. Sections that it already has stay. If
-/// several files have a section, the last file's is used; for "overlap", the last one of each
-/// device. Throws Error (bad input) if a section "overlap" is damaged.
+/// several files have a section, the last file's is used.
 void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
                    std::map<std::string, std::string>& sections);
 

@@ -21,8 +21,7 @@ struct Platform {
   std::vector<MeasuredCall> rows;
   OperatorModels operators;
   std::optional<EnergyModels> energy = {};  ///< set if rows have energies
-  /// JSON texts, kept unchanged: "ceilings", "collectives", "embeddings", "host", "overheads",
-  /// "overlap".
+  /// JSON texts, kept unchanged: "ceilings", "collectives", "embeddings", "host", "overheads".
   std::map<std::string, std::string> sections;
 };
 

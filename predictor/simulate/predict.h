@@ -43,11 +43,8 @@ struct HalfWidths {
 inline constexpr double kSimulatorSpread = 0.035;
 
 /// Returns the prediction's figures. `simulation` must have been run with SimulateOptions::spans.
-/// The caller sets names, world size and the source of costs. `beside` is the half-interval due to
-/// uncertain overlap factors. It is added in quadrature, because the intervals of the operators'
-/// estimates do not include it.
-[[nodiscard]] et_schema::Prediction prediction_of(const Job& job, const Simulation& simulation,
-                                                  const HalfWidths& beside = {});
+/// The caller sets names, world size and the source of costs.
+[[nodiscard]] et_schema::Prediction prediction_of(const Job& job, const Simulation& simulation);
 
 /// Adds the recorded step to each rank: the profile's times, and the first simulated iteration.
 void add_recorded_steps(const Job& job, const Simulation& simulation,

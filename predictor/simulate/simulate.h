@@ -14,6 +14,7 @@ struct OverlapFactors {
   double compute = 1;        ///< for operators, while a communication moves data
   double communication = 1;  ///< for a communication that starts while operators run
   double streams = 1;        ///< for operators, while another stream runs operators
+  bool operator==(const OverlapFactors&) const = default;
 };
 
 /// Times between a call of the runtime and its work on the device, measured on profiles of a V100

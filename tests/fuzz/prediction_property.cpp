@@ -91,7 +91,6 @@ std::vector<std::string> platform_seeds() {
   calls.resize(3);
   platform.rows = calls;
   platform.sections["overheads"] = "[1,2]";
-  platform.sections["overlap"] = R"({"devices":[{"device":"A","sources":[]}]})";
   return {predictor::to_json(platform)};
 }
 

@@ -13,9 +13,7 @@
 #include "predictor/embedding/fitted.h"
 #include "predictor/embedding/rows.h"
 #include "predictor/embedding/task.h"
-#include "predictor/overheads/observe_overlap.h"
 #include "predictor/overheads/overheads.h"
-#include "predictor/overheads/overlap.h"
 #include "properties.h"
 
 namespace understudy::predictor {
@@ -79,19 +77,6 @@ void check_tables(std::string_view text) {
   UNDERSTUDY_ASSERT(!parse_tables(text, "tables").tables.empty());
 }
 
-void check_overlap(const std::vector<DeviceOverlap>& devices) {
-  for (const DeviceOverlap& device : devices) {
-    for (const auto& factor : {device.compute, device.communication, device.streams}) {
-      UNDERSTUDY_ASSERT(!factor ||
-                        (factor->factor >= 1 && factor->low <= factor->factor &&
-                         factor->factor <= factor->high && factor->high <= kMostOverlapFactor));
-    }
-  }
-  const nlohmann::json document = nlohmann::json::parse(to_json(devices));
-  const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
-  UNDERSTUDY_ASSERT(overlap_from_json(et_schema::JsonField(document, source)) == devices);
-}
-
 void check_sections(std::string_view text) {
   const et_schema::JsonSource source{"platform", "the platform cannot be read", ""};
   const nlohmann::json document = et_schema::parse_json(text, source);
@@ -115,9 +100,6 @@ void check_sections(std::string_view text) {
       }
     }
     (void)to_json(hosts);
-  }
-  if (const auto section = root.find("overlap")) {
-    check_overlap(overlap_from_json(*section));
   }
 }
 
@@ -153,9 +135,8 @@ std::string profile_seed() {
 }
 
 void check_profile(std::string_view text) {
-  check_overlap(observed_overlap(profiled_devices(et_schema::parse_kineto(
-                                     text, "k.json", et_schema::KinetoDetail::kShapes)))
-                    .devices);
+  (void)summarize(
+      observe(et_schema::parse_kineto(text, "k.json", et_schema::KinetoDetail::kShapes)), "python");
 }
 
 }  // namespace
@@ -200,16 +181,9 @@ std::vector<std::string> predictor_seeds() {
   host.operators["a"].t2 = distribution_of({3});
   host.operators["a"].t3 = distribution_of({2});
   host.operators["b"].t5 = distribution_of({5});
-  const std::string sections =
-      "{\"collectives\":" + to_json(fit_collectives(rows)) +
-      ",\"embeddings\":" + to_json(fit_embedding(embedding)) +
-      ",\"overheads\":" + to_json(std::vector{host}) + ",\"overlap\":" +
-      to_json(std::vector{DeviceOverlap{"A",
-                                        OverlapFactor{1.5, 1.25, 2, 0.5, 7, 9},
-                                        OverlapFactor{},
-                                        OverlapFactor{100, 1, 100},
-                                        {"k.json"}}}) +
-      "}";
+  const std::string sections = "{\"collectives\":" + to_json(fit_collectives(rows)) +
+                               ",\"embeddings\":" + to_json(fit_embedding(embedding)) +
+                               ",\"overheads\":" + to_json(std::vector{host}) + "}";
   const std::string text =
       "# Collective test starting: all_reduce_perf\n#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank "
       "1 "

@@ -13,7 +13,6 @@ COMMANDS = ["scripts/check_gpu", "tests/benchmarks/compare_study", "tests/benchm
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
-            "tests/benchmarks/prediction/overlap_study",
             "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/prediction/profile_rows_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",

@@ -80,16 +80,6 @@ struct PredictedChange {
   bool operator==(const PredictedChange&) const = default;
 };
 
-/// Assumed slowdown of work that overlaps other work of its device.
-struct PredictedOverlap {
-  std::string work;  ///< "compute", "communication", "streams"
-  double factor = 1;
-  double low = 1;  ///< 90 % interval
-  double high = 1;
-  std::string source;  ///< "platform", "--overlap"
-  bool operator==(const PredictedOverlap&) const = default;
-};
-
 struct Prediction {
   std::string tool_version;
   std::string benchmark;       ///< base name of the input
@@ -106,7 +96,6 @@ struct Prediction {
   std::vector<PredictedSum> unmodelled;
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
-  std::vector<PredictedOverlap> overlap = {};   ///< set by platform or user
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs
   std::map<std::string, std::string> platform;  ///< origin of the costs
   bool operator==(const Prediction&) const = default;

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "et_schema/base/error.h"
@@ -16,8 +14,6 @@
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/overheads/overheads.h"
-#include "predictor/overheads/overlap.h"
-#include "predictor/platform/cost_parts.h"
 
 namespace understudy::predictor {
 namespace {
@@ -71,25 +67,6 @@ void fit(const OverheadSamples& samples, FittedSections& sections) {
                              {}});
 }
 
-void fit(const ObservedOverlap& observed, FittedSections& sections) {
-  sections.json[kOverlapSection] = to_json(observed.devices);
-  for (const DeviceOverlap& device : observed.devices) {
-    const std::string card = device.device.empty() ? "a device" : device.device;
-    for (const auto& [name, words, factor] :
-         {std::tuple("compute", "kernels beside communication", &device.compute),
-          std::tuple("communication", "communication beside kernels", &device.communication),
-          std::tuple("streams", "kernels beside other kernels", &device.streams)}) {
-      if (*factor) {
-        const OverlapFactor& one = **factor;
-        sections.models.push_back(
-            {kOverlapSection, fmt::format("{}: {}", card, words),
-             fmt::format("x {:.2f}, {:.2f} to {:.2f}", one.factor, one.low, one.high), one.groups,
-             observed.left_out.at(device.device + "\n" + name), one});
-      }
-    }
-  }
-}
-
 /// Reads a file or archive. Returns true if all of it holds rows of sections.
 bool take_file(const std::string& path, SectionRows& rows, const SeeProfile& see_profile) {
   std::size_t taken = 0;
@@ -137,7 +114,7 @@ void take_folder(const std::string& path, SectionRows& rows, const SeeProfile& s
 
 bool SectionRows::empty() const {
   return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
-         overheads.operators.empty() && overlaps.devices.empty();
+         overheads.operators.empty();
 }
 
 void add_collectives(ReadCollectives&& read, SectionRows& rows) {
@@ -164,7 +141,6 @@ bool add_section_file(const et_schema::InputFile& file, SectionRows& rows,
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     merge(rows.overheads, observe(profile));
     rows.profiled.add(profile);
-    std::ranges::move(profiled_devices(profile), std::back_inserter(rows.profiled_devices));
     if (see_profile) {
       see_profile(profile);
     }
@@ -187,8 +163,6 @@ std::vector<std::string> take_section_files(const std::vector<std::string>& path
     }
   }
   add_collectives(std::exchange(rows.profiled, {}).rows(ranks_per_node), rows);
-  rows.overlaps = observed_overlap(std::exchange(rows.profiled_devices, {}));
-  rows.left_out.merge(rows.overlaps.not_used);
   return others;
 }
 
@@ -203,28 +177,13 @@ FittedSections fit_sections(const SectionRows& rows) {
   if (!rows.overheads.t1_ns.empty() || !rows.overheads.operators.empty()) {
     fit(rows.overheads, sections);
   }
-  if (!rows.overlaps.devices.empty()) {
-    fit(rows.overlaps, sections);
-  }
   return sections;
 }
 
 void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
                    std::map<std::string, std::string>& sections) {
-  const std::string overlap = kOverlapSection;
   for (const auto& [name, files] : known) {
-    if (name == overlap) {
-      std::vector<DeviceOverlap> devices;
-      for (const KnownSection& section : files) {
-        replace_overlap(devices, read_overlap(section.text, section.file));
-      }
-      if (const auto measured = sections.find(overlap); measured != sections.end()) {
-        replace_overlap(devices, read_overlap(measured->second, "what was measured"));
-      }
-      sections[overlap] = to_json(devices);
-    } else {
-      sections.emplace(name, files.back().text);
-    }
+    sections.emplace(name, files.back().text);
   }
 }
 

@@ -18,8 +18,6 @@
 #include "et_schema/base/version.h"
 #include "et_schema/base/words.h"
 #include "predictor/operators/operator_models_json.h"
-#include "predictor/overheads/overlap.h"
-#include "predictor/platform/cost_parts.h"
 
 namespace understudy::predictor {
 namespace {
@@ -30,8 +28,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* kFormat = "understudy-platform";
 constexpr const char* kHint = "make the file again with `calibrate`";
-constexpr std::array<std::string_view, 6> kSections = {"ceilings", "collectives", "embeddings",
-                                                       "host",     "overheads",   "overlap"};
+constexpr std::array<std::string_view, 5> kSections = {"ceilings", "collectives", "embeddings",
+                                                       "host", "overheads"};
 
 [[noreturn]] void refuse(const std::string& file, const char* expected, const char* got) {
   throw et_schema::bad_input("the platform cannot be read",
@@ -273,32 +271,6 @@ std::vector<std::string> take_platform_files(const std::vector<std::string>& pat
     }
   }
   return others;
-}
-
-std::vector<DeviceOverlap> read_overlap(const std::string& section, const std::string& file) {
-  const et_schema::JsonSource source{file, "the platform cannot be read", kHint};
-  // Wrapped, so that errors name the section's place in the file.
-  const nlohmann::json document = {
-      {"sections", {{kOverlapSection, et_schema::parse_json(section, source)}}}};
-  const et_schema::JsonField root(document, source);
-  return overlap_from_json(root.at("sections").at(kOverlapSection));
-}
-
-FoundOverlap find_overlap(const Platform& platform, const std::string& file,
-                          const std::string& device) {
-  FoundOverlap found;
-  const auto section = platform.sections.find(kOverlapSection);
-  if (section == platform.sections.end()) {
-    return found;
-  }
-  const std::vector<DeviceOverlap> known = read_overlap(section->second, file);
-  for (const DeviceOverlap& one : known) {
-    if (one.device == device || known.size() == 1) {
-      found.overlap = one;
-    }
-    found.others.push_back(one.device);
-  }
-  return found;
 }
 
 }  // namespace understudy::predictor

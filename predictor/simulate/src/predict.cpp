@@ -158,16 +158,14 @@ std::string name_of(const Program& program, const Span& span) {
                                       : "end of the step";
 }
 
-Prediction prediction_of(const Job& job, const Simulation& simulation, const HalfWidths& beside) {
+Prediction prediction_of(const Job& job, const Simulation& simulation) {
   Prediction prediction;
   prediction.world_size = job.world_size();
   const HalfWidths widths =
       half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
   const double ms = simulation.iteration_ns * kMsPerNs;
-  prediction.iteration_ms = {
-      ms,
-      std::max(ms - et_schema::root_sum_square(widths.below_ns, beside.below_ns) * kMsPerNs, 0.0),
-      ms + et_schema::root_sum_square(widths.above_ns, beside.above_ns) * kMsPerNs};
+  prediction.iteration_ms = {ms, std::max(ms - widths.below_ns * kMsPerNs, 0.0),
+                             ms + widths.above_ns * kMsPerNs};
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
       prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});

@@ -61,14 +61,6 @@ void members(auto& json, SameAs<PredictedChange> auto& change) {
   json("changes", change.rows);
 }
 
-void members(auto& json, SameAs<PredictedOverlap> auto& row) {
-  json("work", row.work);
-  json("factor", row.factor);
-  json("low", row.low);
-  json("high", row.high);
-  json("source", row.source);
-}
-
 void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("tool_version", prediction.tool_version);
   json("benchmark", prediction.benchmark);
@@ -85,7 +77,6 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("unmodelled", prediction.unmodelled);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
-  json.if_any("overlap", prediction.overlap);
   json("assumptions", prediction.assumptions, kFreeText);
   json("platform", prediction.platform);
 }

@@ -142,7 +142,7 @@ TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
   EXPECT_EQ(refusal(text),
             told("the platform cannot be read", "file: p.platform.json", "field: sections.overlaps",
                  "expected: one of the sections ceilings, collectives, embeddings, host, "
-                 "overheads, overlap",
+                 "overheads",
                  "got: overlaps", "hint: make the file again with `calibrate`"));
 }
 

@@ -145,57 +145,13 @@ TEST(Sections, TheHostTellsWhatAPageFaultTakes) {
   EXPECT_THROW(static_cast<void>(page_fault_ns(platform)), et_schema::Error);
 }
 
-std::string overlap_text(const std::string& device, double factor) {
-  return R"({"devices":[{"device":")" + device + R"(","compute":{"factor":)" +
-         std::to_string(factor) +
-         R"(,"low":1,"high":9,"deviation":0,"groups":5,"calls":9},"sources":[]}]})";
-}
-
-TEST(Sections, OverlapIsKeptByDevice) {
-  std::map<std::string, std::string> sections = {{"overlap", overlap_text("B", 2)},
-                                                 {"collectives", "new"}};
+TEST(Sections, WhatWasMeasuredNowComesFirst) {
+  std::map<std::string, std::string> sections = {{"collectives", "new"}};
   keep_sections(
-      {{"collectives", {{"a", "old"}}},
-       {"embeddings", {{"a", "first"}, {"b", "second"}}},
-       {"overlap",
-        {{"a", overlap_text("A", 3)}, {"b", overlap_text("A", 4)}, {"c", overlap_text("B", 5)}}}},
+      {{"collectives", {{"a", "old"}}}, {"embeddings", {{"a", "first"}, {"b", "second"}}}},
       sections);
   EXPECT_EQ(sections.at("collectives"), "new");
   EXPECT_EQ(sections.at("embeddings"), "second");
-  const std::vector<DeviceOverlap> devices = read_overlap(sections.at("overlap"), "p");
-  ASSERT_EQ(devices.size(), 2U);
-  EXPECT_EQ(devices[0].device, "A");
-  EXPECT_EQ(devices[0].compute->factor, 4) << "the last file's";
-  EXPECT_EQ(devices[1].compute->factor, 2) << "what was measured now";
-}
-
-TEST(Sections, OverlapIsFoundByDevice) {
-  Platform platform;
-  EXPECT_FALSE(find_overlap(platform, "p.json", "A").overlap);
-  platform.sections["overlap"] = overlap_text("A", 3);
-  EXPECT_EQ(find_overlap(platform, "p.json", "A").overlap->compute->factor, 3);
-  EXPECT_EQ(find_overlap(platform, "p.json", "another").overlap->device, "A")
-      << "the only one known";
-  std::map<std::string, std::string> sections;
-  keep_sections({{"overlap", {{"a", overlap_text("A", 3)}, {"b", overlap_text("B", 4)}}}},
-                sections);
-  platform.sections = sections;
-  EXPECT_EQ(find_overlap(platform, "p.json", "B").overlap->compute->factor, 4);
-  const FoundOverlap none = find_overlap(platform, "p.json", "C");
-  EXPECT_FALSE(none.overlap);
-  EXPECT_EQ(none.others, (std::vector<std::string>{"A", "B"}));
-}
-
-TEST(Sections, ADamagedOverlapIsRefusedWithItsField) {
-  Platform platform;
-  platform.sections["overlap"] = overlap_text("A", 0.5);
-  EXPECT_EQ(testing_errors::error_of([&] { return find_overlap(platform, "p.json", "A"); }),
-            "the platform cannot be read\n"
-            "  file:     p.json\n"
-            "  field:    sections.overlap.devices[0].compute.factor\n"
-            "  expected: a factor from 1 to 100\n"
-            "  got:      0.5\n"
-            "  hint:     make the file again with `calibrate`");
 }
 
 TEST(Sections, ADamagedOneIsRefused) {

@@ -21,7 +21,6 @@ et_schema::Prediction sample(const Job& job, const HandMade& made) {
   prediction.benchmark = "bench.et";
   prediction.benchmark_hash = "0123456789abcdef";
   prediction.platform = {{"costs", "made"}};
-  prediction.overlap = {{"compute", 1.5, 1.25, 2, "platform"}};
   prediction.assumptions = {"nothing"};
   prediction.without_what_if_ms = 1.5;
   prediction.what_if = {{"matmul x2", {{"aten::mm", 2, 1, 2}}}};
@@ -104,17 +103,6 @@ TEST(Predictions, SayWhatAnIterationConsistsOf) {
   EXPECT_EQ(prediction.critical_path[0].where, "device");
   EXPECT_EQ(prediction.critical_path[1].where, "communication");
   EXPECT_DOUBLE_EQ(prediction.critical_path[1].ms, 30e-6);
-}
-
-TEST(Predictions, WhatIsInNoEstimateWidensTheInterval) {
-  HandMade made;
-  make_job(made);
-  const Job job = made.job();
-  const et_schema::Prediction prediction =
-      prediction_of(job, simulate(job, made, round_times()), {.below_ns = 9, .above_ns = 20});
-  const double own_ns = 190 * kSimulatorSpread;
-  EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, 1e-6 * (190 - std::hypot(own_ns, 9)));
-  EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, 1e-6 * (190 + std::hypot(own_ns, 20)));
 }
 
 TEST(Predictions, ComeBackFromTheirFile) {
