@@ -19,7 +19,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
   CommandLine line({.name = "shard",
                     .description =
                         "Places embedding tables on ranks so that the predicted step is short, and "
-                        "compares with seven known heuristics. Splits tables that fit on no rank.",
+                        "compares with four known heuristics. Cuts tables in parts until all fit.",
                     .examples = kExamples,
                     .success = "a plan was found",
                     .failure = "the result could not be written"});
@@ -36,8 +36,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
                   "--platform no limit)");
   line.begin(FlagGroup::kRuns);
   line.add_flag("--cut-any", arguments.cuts_any,
-                "Also shard tables column-wise that fit, where they hold up the slowest rank");
-  line.add("--seed N", arguments.seed, "Seed of the random heuristic (default: 0)");
+                "Also cut tables that fit, where they hold up the slowest rank");
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the plan to this file, as JSON");
   line.add_format(arguments.format);

@@ -16,7 +16,6 @@ struct ShardArguments {
   int nodes = 1;
   std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's
   std::optional<double> memory_gib;   ///< memory of a rank
-  std::uint64_t seed = 0;             ///< seeds the random heuristic
   bool cuts_any = false;
   std::string output;
   Format format = Format::kText;

@@ -35,7 +35,7 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   sharding.tables_file = std::filesystem::path(arguments.tables).filename();
   sharding.platform = platform.name();
   const predictor::Placement on{sharding.task, sharding.ranks, sharding.memory_bytes, costs};
-  const auto heuristics = predictor::heuristic_plans(on, arguments.seed);
+  const auto heuristics = predictor::heuristic_plans(on);
   sharding.plans.push_back(predictor::search_plan(
       on, heuristics,
       {.cuts_any = arguments.cuts_any, .progress = [&](std::size_t done, std::size_t total) {

@@ -76,9 +76,18 @@ struct StepTime {
     return indices.*of + forward.*of + 2 * (all_to_all.*of) + backward.*of;
   }
 };
+
+/// What a step waits for: the largest loads of its ranks, and the most bytes that a rank sends to
+/// others or receives from them.
+struct SlowestLoads {
+  double forward = 0;
+  double backward = 0;
+  double output_link_bytes = 0;
+  double index_link_bytes = 0;
+};
+[[nodiscard]] SlowestLoads slowest_loads(const std::vector<RankLoad>& ranks);
+[[nodiscard]] StepTime step_time(const SlowestLoads& loads, int ranks, const ShardCosts& costs);
 [[nodiscard]] StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs);
-/// Returns the most bytes that a rank sends to others or receives from them.
-[[nodiscard]] double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part);
 
 /// One rank's part of a step's time.
 struct RankTime {

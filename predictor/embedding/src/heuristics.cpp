@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "balance.h"
-#include "et_schema/base/statistics.h"
 #include "predictor/embedding/search.h"
 
 namespace understudy::predictor {
@@ -26,17 +24,6 @@ double lookup_cost(const EmbeddingTable& table) {
 
 double size_lookup_cost(const EmbeddingTable& table) {
   return lookup_cost(table) * std::log10(static_cast<double>(table.rows));
-}
-
-Numbers norm_lookup_costs(const ShardTask& task) {
-  Numbers sizes = costs_of(task, table_bytes);
-  Numbers lookups = costs_of(task, lookup_cost);
-  const double mean_size = et_schema::mean(sizes);
-  const double mean_lookups = et_schema::mean(lookups);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    lookups[i] = (mean_lookups > 0 ? lookups[i] / mean_lookups : 0) + sizes[i] / mean_size;
-  }
-  return lookups;
 }
 
 /// Returns the cheapest rank that has room, otherwise the one with the fewest bytes.
@@ -69,29 +56,18 @@ std::vector<int> greedy(const Placement& on, const Numbers& costs) {
   return rank_of;
 }
 
-/// `rank_of(i)` is the rank of table i.
-template <typename RankOf>
-std::vector<int> placed_by(std::size_t tables, RankOf&& rank_of) {
-  std::vector<int> ranks(tables);
-  for (std::size_t i = 0; i < tables; ++i) {
-    ranks[i] = static_cast<int>(rank_of(i));
-  }
-  return ranks;
-}
-
 }  // namespace
 
-std::vector<Plan> heuristic_plans(const Placement& on, std::uint64_t seed) {
+std::vector<Plan> heuristic_plans(const Placement& on) {
   const std::size_t n = on.task.tables.size();
-  const auto ranks = static_cast<std::size_t>(on.ranks);
-  std::mt19937_64 engine(seed);
+  std::vector<int> in_turn;
+  for (std::size_t i = 0; i < n; ++i) {
+    in_turn.push_back(static_cast<int>(i % static_cast<std::size_t>(on.ranks)));
+  }
   std::vector<std::pair<std::string, std::vector<int>>> placed = {
-      {"naive", placed_by(n, [&](std::size_t i) { return i % ranks; })},
-      {"naive_chunk", placed_by(n, [&](std::size_t i) { return i * ranks / n; })},
-      {"random", placed_by(n, [&](std::size_t) { return engine() % ranks; })},
+      {"naive", std::move(in_turn)},
       {"size_greedy", greedy(on, costs_of(on.task, table_bytes))},
       {"lookup_greedy", greedy(on, costs_of(on.task, lookup_cost))},
-      {"norm_lookup_greedy", greedy(on, norm_lookup_costs(on.task))},
       {"size_lookup_greedy", greedy(on, costs_of(on.task, size_lookup_cost))}};
   std::vector<Plan> plans;
   for (auto& [name, rank_of] : placed) {

@@ -40,37 +40,43 @@ ShardLoad load_of(const Placement& on, const Shard& shard) {
           .index_bytes = on.task.has_local_indices ? 0 : batch * (table.pooling + 1) * kIndexBytes};
 }
 
-double link_bytes(const std::vector<RankLoad>& ranks, double RankLoad::*part) {
-  double sum = 0;
-  for (const RankLoad& rank : ranks) {
-    sum += rank.*part;
-  }
-  const auto others = static_cast<double>(ranks.size() - 1);
-  double most = 0;
-  for (const RankLoad& rank : ranks) {
-    most = std::max({most, others * (rank.*part), sum - rank.*part});
-  }
-  return ranks.size() > 1 ? most : 0;
+SlowestLoads slowest_loads(const std::vector<RankLoad>& ranks) {
+  const auto largest = [&](double RankLoad::*part) {
+    double most = 0;
+    for (const RankLoad& rank : ranks) {
+      most = std::max(most, rank.*part);
+    }
+    return most;
+  };
+  const auto busiest_link = [&](double RankLoad::*part) {
+    double sum = 0;
+    double least = ranks.front().*part;
+    for (const RankLoad& rank : ranks) {
+      sum += rank.*part;
+      least = std::min(least, rank.*part);
+    }
+    const auto others = static_cast<double>(ranks.size() - 1);
+    return others > 0 ? std::max(others * largest(part), sum - least) : 0;
+  };
+  return {largest(&RankLoad::forward), largest(&RankLoad::backward),
+          busiest_link(&RankLoad::output_bytes), busiest_link(&RankLoad::index_bytes)};
 }
 
-StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs) {
-  double forward = 0;
-  double backward = 0;
-  for (const RankLoad& rank : ranks) {
-    forward = std::max(forward, rank.forward);
-    backward = std::max(backward, rank.backward);
-  }
+StepTime step_time(const SlowestLoads& loads, int ranks, const ShardCosts& costs) {
   StepTime time;
-  time.forward = costs.embedding.time(forward, Direction::kForward);
-  time.backward = costs.embedding.time(backward, Direction::kBackward);
-  if (ranks.size() > 1) {
-    const auto count = static_cast<int>(ranks.size());
-    time.all_to_all = costs.all_to_all(link_bytes(ranks, &RankLoad::output_bytes), count);
-    if (const double bytes = link_bytes(ranks, &RankLoad::index_bytes); bytes > 0) {
-      time.indices = costs.all_to_all(bytes, count);
+  time.forward = costs.embedding.time(loads.forward, Direction::kForward);
+  time.backward = costs.embedding.time(loads.backward, Direction::kBackward);
+  if (ranks > 1) {
+    time.all_to_all = costs.all_to_all(loads.output_link_bytes, ranks);
+    if (loads.index_link_bytes > 0) {
+      time.indices = costs.all_to_all(loads.index_link_bytes, ranks);
     }
   }
   return time;
+}
+
+StepTime step_time(const std::vector<RankLoad>& ranks, const ShardCosts& costs) {
+  return step_time(slowest_loads(ranks), static_cast<int>(ranks.size()), costs);
 }
 
 void evaluate(Plan& plan, const Placement& on) {

@@ -89,14 +89,11 @@ std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<S
   return starts;
 }
 
-/// Improves each start by moving shards; returns the best plan. Returns nothing if no start fits.
-std::optional<Plan> best_plan(const Placement& on, const std::vector<Shard>& shards,
-                              const std::vector<Plan>& plans, const SearchOptions& options) {
+/// Improves each start by moving shards; returns the best plan. Shards by room must fit.
+Plan best_plan(const Placement& on, const std::vector<Shard>& shards,
+               const std::vector<Plan>& plans, const SearchOptions& options) {
   const std::vector<ShardLoad> loads = loads_of(on, shards);
   const auto all = starts_of(on, loads, plans, shards);
-  if (all.empty()) {
-    return std::nullopt;
-  }
   Plan plan{.name = "search", .shards = shards};
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -113,58 +110,79 @@ std::optional<Plan> best_plan(const Placement& on, const std::vector<Shard>& sha
   return plan;
 }
 
-/// Returns the shards with shard `at` split in two, or nothing if it cannot be split.
-std::optional<std::vector<Shard>> with_halves(const ShardTask& task, std::vector<Shard> shards,
-                                              std::size_t at, bool by_rows) {
-  const auto halves = halves_of(task, shards[at], by_rows);
-  if (!halves) {
-    return std::nullopt;
+/// Number of parts of each table.
+using Parts = std::vector<std::int64_t>;
+
+std::vector<Shard> shards_of(const Placement& on, const Parts& parts) {
+  std::vector<Shard> shards;
+  for (std::size_t table = 0; table < parts.size(); ++table) {
+    const std::vector<Shard> own = parts_of(on.task, table, parts[table], on.memory_bytes);
+    shards.insert(shards.end(), own.begin(), own.end());
   }
-  shards[at] = halves->first;
-  shards.insert(shards.begin() + static_cast<std::ptrdiff_t>(at) + 1, halves->second);
   return shards;
 }
 
-/// Returns the shards with the most expensive one split by columns, or nothing if it is too narrow.
-std::optional<std::vector<Shard>> halve_largest(const Placement& on, const Plan& plan) {
-  const std::vector<ShardLoad> loads = loads_of(on, plan.shards);
-  const auto largest = std::ranges::max_element(loads, {}, work_of);
-  return with_halves(on.task, plan.shards, static_cast<std::size_t>(largest - loads.begin()),
-                     false);
+/// Cuts the table of the largest shard in more parts. Returns false if it has no more.
+bool cut_largest(const Placement& on, double (*size)(const ShardLoad&), Parts& parts,
+                 std::vector<Shard>& shards) {
+  const std::vector<ShardLoad> loads = loads_of(on, shards);
+  const auto largest = std::ranges::max_element(loads, {}, size);
+  std::int64_t& of_table = parts[shards[static_cast<std::size_t>(largest - loads.begin())].table];
+  const std::size_t before = shards.size();
+  // Some numbers of parts give no other cut, since columns are cut in fours.
+  const std::int64_t most = of_table + kLeastColumns;
+  while (shards.size() == before && of_table < most) {
+    ++of_table;
+    shards = shards_of(on, parts);
+  }
+  return shards.size() > before;
 }
 
-/// Halves the largest shard until all fit together. Returns nothing if it cannot be halved.
-std::optional<std::vector<Shard>> cut_for_room(const Placement& on, std::vector<Shard> shards) {
+[[noreturn]] void refuse(const Placement& on, double all_bytes) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  const bool is_too_little = all_bytes > on.memory_bytes * on.ranks;
+  throw et_schema::usage_error(
+      "the tables do not fit",
+      {.field = "--memory",
+       .expected = is_too_little ? fmt::format("{:.3g} GiB on each of {} ranks, or more",
+                                               all_bytes / kGiB / on.ranks, on.ranks)
+                                 : "room for the tables and their parts, whole, on the ranks",
+       .got = fmt::format("{:.3g} GiB on each of {} ranks", on.memory_bytes / kGiB, on.ranks),
+       .hint = is_too_little ? "more ranks, more memory, or a smaller element type"
+                             : "a little more memory: in sum it is enough"});
+}
+
+/// Cuts the tables with the largest parts until all fit on the ranks together.
+Parts parts_that_fit(const Placement& on) {
   constexpr std::size_t kMostCuts = 32;  // per rank; further cuts would gain nothing
-  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(on.ranks);
-  while (shards.size() < most) {
-    const std::vector<ShardLoad> loads = loads_of(on, shards);
-    if (by_room(on, loads)) {
-      return shards;
-    }
-    const auto largest = std::ranges::max_element(loads, {}, &ShardLoad::bytes);
-    auto cut =
-        with_halves(on.task, shards, static_cast<std::size_t>(largest - loads.begin()), true);
-    if (!cut) {
-      return std::nullopt;
-    }
-    shards = std::move(*cut);
+  double all_bytes = 0;
+  for (const NamedTable& table : on.task.tables) {
+    all_bytes += held_bytes(table.table);
   }
-  return std::nullopt;
+  Parts parts(on.task.tables.size(), 1);
+  std::vector<Shard> shards = shards_of(on, parts);
+  const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(on.ranks);
+  const auto bytes_of = [](const ShardLoad& load) { return load.bytes; };
+  while (!by_room(on, loads_of(on, shards))) {
+    if (all_bytes > on.memory_bytes * on.ranks || shards.size() >= most ||
+        !cut_largest(on, bytes_of, parts, shards)) {
+      refuse(on, all_bytes);
+    }
+  }
+  return parts;
 }
 
 /// Splits shards as long as the step becomes 1 % shorter. Several shards can be equally slow, so it
 /// stops only after as many splits without a gain as there are ranks.
-Plan with_cuts(const Placement& on, Plan plan, const SearchOptions& options) {
+Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions& options) {
   constexpr double kWorth = 0.99;
   Plan best = plan;
   for (int idle = 0; idle < on.ranks; ++idle) {
-    const auto shards = halve_largest(on, plan);
-    std::optional<Plan> cut = shards ? best_plan(on, *shards, {}, options) : std::nullopt;
-    if (!cut) {
+    std::vector<Shard> shards = plan.shards;
+    if (!cut_largest(on, work_of, parts, shards) || !by_room(on, loads_of(on, shards))) {
       break;
     }
-    plan = std::move(*cut);
+    plan = best_plan(on, shards, {}, options);
     if (plan.time.ns() < kWorth * best.time.ns()) {
       best = plan;
       idle = -1;
@@ -177,23 +195,9 @@ Plan with_cuts(const Placement& on, Plan plan, const SearchOptions& options) {
 
 Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                  const SearchOptions& options) {
-  const std::vector<Shard> shards = shards_that_fit(on.task, on.ranks, on.memory_bytes);
-  std::optional<Plan> plan = best_plan(on, shards, starts, options);
-  if (!plan) {
-    if (const auto cut = cut_for_room(on, shards)) {
-      plan = best_plan(on, *cut, starts, options);
-    }
-  }
-  if (!plan) {
-    throw et_schema::usage_error(
-        "the tables do not fit",
-        {.field = "--memory",
-         .expected = "room for the tables and their parts, whole, on the ranks",
-         .got =
-             fmt::format("{:.3g} GiB on each of {} ranks", on.memory_bytes / (1U << 30U), on.ranks),
-         .hint = "a little more memory: in sum it is enough"});
-  }
-  return options.cuts_any ? with_cuts(on, std::move(*plan), options) : std::move(*plan);
+  const Parts parts = parts_that_fit(on);
+  Plan plan = best_plan(on, shards_of(on, parts), starts, options);
+  return options.cuts_any ? with_cuts(on, parts, std::move(plan), options) : plan;
 }
 
 }  // namespace understudy::predictor
