@@ -6,10 +6,10 @@ namespace {
 constexpr int kMostRanks = 65536;
 
 constexpr const char* kExamples =
-    "  shard tables.json --ranks 8                          with published figures of a V100\n"
     "  shard tables.json --ranks 8 --platform here.platform.json -o plan.json\n"
-    "  shard tables.json --ranks 16 --memory 32 --batch 4096   32 GiB and 4,096 samples a rank\n"
-    "  shard tables.json --ranks 8 --cut-any                   large tables in parts, for "
+    "  shard tables.json --ranks 16 --platform p.json --memory 32 --batch 4096   32 GiB and 4,096 "
+    "samples a rank\n"
+    "  shard tables.json --ranks 8 --platform p.json --cut-any   large tables in parts, for "
     "balance\n";
 
 }  // namespace
@@ -27,13 +27,11 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
   line.add_number("--ranks N", arguments.ranks, 1, kMostRanks, "Ranks that hold the tables")
       .required();
   line.add_number("--nodes N", arguments.nodes, 1, kMostRanks, "Nodes that the ranks are on");
-  line.add("--platform FILE", arguments.platform,
-           "A platform file of calibrate (default: published figures of a V100)");
+  line.add("--platform FILE", arguments.platform, "A platform file of calibrate").required();
   line.add_number("--batch N", arguments.batch, 1, 1 << 30,
                   "Samples per rank and step (default: the file's)");
   line.add_number("--memory GiB", arguments.memory_gib, 1e-6, 1e9,
-                  "GiB that the tables may take on a rank (default: 80 % of a V100's 32 GiB; with "
-                  "--platform no limit)");
+                  "GiB that the tables may take on a rank (default: no limit)");
   line.begin(FlagGroup::kRuns);
   line.add_flag("--cut-any", arguments.cuts_any,
                 "Also cut tables that fit, where they hold up the slowest rank");

@@ -10,8 +10,8 @@ namespace understudy::cli {
 
 /// Arguments of `shard`.
 struct ShardArguments {
-  std::string tables;    ///< file of the tables
-  std::string platform;  ///< empty: published figures
+  std::string tables;  ///< file of the tables
+  std::string platform;
   int ranks = 0;
   int nodes = 1;
   std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -20,36 +19,8 @@ namespace understudy::cli {
 namespace {
 
 using et_schema::JsonField;
-using predictor::BandwidthSigmoid;
-using predictor::Estimate;
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-constexpr double kPublishedMemoryBytes = 0.8 * 32 * kGiB;
-
-/// All-to-all on 4 and on 8 V100 (owensgroup/ml_perf_model, outputs in its history).
-constexpr BandwidthSigmoid kFour{13,         27,          56.7134,   85.6,
-                                 5.97878216, 13.33976161, .22551425, -3.99731681};
-constexpr BandwidthSigmoid kEight{12,         24,          45.8154,   68.0,
-                                  5.88387459, 12.51962025, .23138583, -4.02494046};
-
-/// The published mean error of such calls on 4 GPUs is 7.4 %; other numbers of ranks are a guess.
-Estimate published_all_to_all(double link_bytes, int ranks) {
-  constexpr double kNsPerUs = 1e3;
-  constexpr double kWidth = 0.15;
-  constexpr double kOtherRanks = 0.5;
-  constexpr int kFourRanks = 4;
-  constexpr int kEightRanks = 8;
-  const bool is_published = ranks == kFourRanks || ranks == kEightRanks;
-  const double ns =
-      predictor::sigmoid_us(ranks <= kFourRanks ? kFour : kEight, std::max(link_bytes, 1.0)) *
-      kNsPerUs;
-  const double width = is_published ? kWidth : kOtherRanks;
-  return {.ns = ns,
-          .low_ns = ns * std::exp(-width),
-          .high_ns = ns * std::exp(width),
-          .model = "published sigmoid",
-          .extrapolated = !is_published};
-}
 
 template <typename Model>
 Model section_of(const predictor::Platform& platform, const std::string& path, const char* name,
@@ -77,20 +48,10 @@ bool has_gpus(const predictor::CollectiveModels& models) {
 }  // namespace
 
 ShardPlatform::ShardPlatform(const ShardArguments& arguments)
-    : name_("V100, published figures"),
-      memory_bytes_(kPublishedMemoryBytes),
+    : name_(std::filesystem::path(arguments.platform).filename()),
+      memory_bytes_(arguments.memory_gib ? *arguments.memory_gib * kGiB
+                                         : std::numeric_limits<double>::infinity()),
       nodes_(arguments.nodes) {
-  if (arguments.platform.empty()) {
-    embedding_ = predictor::published_embedding_costs(predictor::published_v100());
-  } else {
-    read(arguments);
-  }
-  if (arguments.memory_gib) {
-    memory_bytes_ = *arguments.memory_gib * kGiB;
-  }
-}
-
-void ShardPlatform::read(const ShardArguments& arguments) {
   const std::string& path = arguments.platform;
   platform_ = predictor::read_platform(path);
   read_embeddings(path);
@@ -100,8 +61,6 @@ void ShardPlatform::read(const ShardArguments& arguments) {
                               "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
                               predictor::collectives_from_json);
   }
-  memory_bytes_ = std::numeric_limits<double>::infinity();
-  name_ = std::filesystem::path(path).filename();
 }
 
 /// Reads the costs of embedding tables. Prefers rows of whole tables to rows of single operators:
@@ -138,10 +97,6 @@ void ShardPlatform::read_embeddings(const std::string& path) {
 predictor::ShardCosts ShardPlatform::costs() const {
   predictor::ShardCosts costs;
   costs.embedding = embedding_;
-  if (collectives_.series.empty()) {
-    costs.all_to_all = published_all_to_all;
-    return costs;
-  }
   predictor::GroupComm call;
   call.kind = et_schema::CommKind::kAllToAll;
   call.nodes = nodes_;

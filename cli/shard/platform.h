@@ -13,7 +13,7 @@ namespace understudy::cli {
 /// Source of the costs of a plan.
 class ShardPlatform {
  public:
-  /// Uses published figures of a V100 if no file is named. Throws Error (bad input) if the file is
+  /// Throws Error (bad input) if the file is
   /// not a platform or has another version; Error (usage) if the platform lacks embedding tables or
   /// communication.
   explicit ShardPlatform(const ShardArguments& arguments);
@@ -24,7 +24,6 @@ class ShardPlatform {
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
-  void read(const ShardArguments& arguments);
   void read_embeddings(const std::string& path);
 
   std::string name_;
@@ -32,7 +31,7 @@ class ShardPlatform {
   int nodes_ = 1;
   predictor::Platform platform_;
   predictor::EmbeddingCosts embedding_;
-  predictor::CollectiveModels collectives_;  ///< empty: published all-to-alls
+  predictor::CollectiveModels collectives_;
 };
 
 }  // namespace understudy::cli
