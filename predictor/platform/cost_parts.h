@@ -10,9 +10,9 @@ namespace understudy::predictor {
 /// Returns the parts that PlatformCosts uses from a platform's sections; without a section a part
 /// stays empty.
 /// - communication: by `collectives`;
-/// - gaps: T1 of the host "python" (recorded gaps belong to RecordedCosts, recorded_costs.h);
-/// - host times of operators on a card: T2 to T5 of that host if it knows the operator, else as
-///   recorded, else the host's median operator.
+/// - gaps: by `overheads` (recorded gaps belong to RecordedCosts, recorded_costs.h);
+/// - host times of operators on a card: by `overheads` if it knows the operator, else as recorded,
+///   else the median operator.
 /// Throws Error (bad input) if a section is damaged.
 [[nodiscard]] CostParts cost_parts(const Platform& platform);
 

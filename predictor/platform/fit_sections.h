@@ -22,7 +22,7 @@ struct SectionRows {
   std::vector<CollectiveRow> collectives;
   ProfiledCalls profiled;  ///< communication in profiles, whose ranks are in different files
   std::vector<EmbeddingRow> embeddings;
-  OverheadSamples overheads;  ///< overheads in profiles, whose host is "python"
+  OverheadSamples overheads;  ///< of Python programs
   std::map<std::string, std::uint64_t> left_out;
   [[nodiscard]] bool empty() const;
 };

@@ -32,15 +32,6 @@ std::int64_t end_ns(const et_schema::NestedEvent& nested) {
   return stretch_of(*nested.event).end_ns;
 }
 
-/// Cost of recording an event, before its start and after its end: the mean of the cheapest fifth
-/// of the times between an event's start and its first inner event's, or its end and its last one's
-/// (docs/metrics.md, "Recorded times"). At most 3 and 4 us; 0 with fewer than 32 samples.
-struct ObserverCost {
-  double before_ns = 0;
-  double after_ns = 0;
-  [[nodiscard]] double total_ns() const { return before_ns + after_ns; }
-};
-
 double cheapest_fifth(std::vector<double> samples_ns, double most_ns) {
   constexpr std::size_t kLeast = 32;
   constexpr std::size_t kFifth = 5;
@@ -56,7 +47,10 @@ double cheapest_fifth(std::vector<double> samples_ns, double most_ns) {
   return std::clamp(sum / static_cast<double>(kept), 0.0, most_ns);
 }
 
-ObserverCost cost_of(const Nested& events) {
+/// Returns the cost of recording an event: the mean of the cheapest fifth of the times between an
+/// event's start and its first inner event's, plus that between its end and its last one's
+/// (docs/metrics.md, "Recorded times"). At most 3 and 4 us; 0 with fewer than 32 samples.
+double recording_ns(const Nested& events) {
   constexpr double kMostBeforeNs = 3000;
   constexpr double kMostAfterNs = 4000;
   std::vector<double> before;
@@ -75,14 +69,14 @@ ObserverCost cost_of(const Nested& events) {
       after.push_back(static_cast<double>(end_ns(events[i]) - end_ns(events[*last[i]])));
     }
   }
-  return {cheapest_fifth(std::move(before), kMostBeforeNs),
-          cheapest_fifth(std::move(after), kMostAfterNs)};
+  return cheapest_fifth(std::move(before), kMostBeforeNs) +
+         cheapest_fifth(std::move(after), kMostAfterNs);
 }
 
 class Observer {
  public:
   explicit Observer(const Profile& profile)
-      : events_(nested_events(profile, is_host_event)), cost_(cost_of(events_)) {
+      : events_(nested_events(profile, is_host_event)), cost_ns_(recording_ns(events_)) {
     for (const KinetoEvent& event : profile.events) {
       if (is_device_work(event) && event.correlation >= 0) {
         on_device_.insert(event.correlation);
@@ -119,11 +113,10 @@ class Observer {
   }
 
   /// Returns the time from `begin_ns` to `end_ns` minus the cost of recording `events` events in
-  /// between, and minus `edges_ns` for the events at the edges.
-  [[nodiscard]] double net(std::int64_t begin_ns, std::int64_t end_ns, std::size_t events,
-                           double edges_ns) const {
-    const double observed = static_cast<double>(events) * cost_.total_ns() + edges_ns;
-    return std::max(0.0, static_cast<double>(end_ns - begin_ns) - observed);
+  /// between.
+  [[nodiscard]] double net(std::int64_t begin_ns, std::int64_t end_ns, std::size_t events) const {
+    return std::max(
+        0.0, static_cast<double>(end_ns - begin_ns) - static_cast<double>(events) * cost_ns_);
   }
 
   void add_gap(std::size_t before, std::size_t i) {
@@ -133,58 +126,28 @@ class Observer {
     }
     // Annotations between two operators belong to the program.
     const std::size_t between = i - events_[before].end;
-    const double gap_ns =
-        net(end_ns(events_[before]), start_ns(events_[i]), between, cost_.total_ns());
+    // The end of the one and the start of the other cost as much as an event.
+    const double gap_ns = net(end_ns(events_[before]), start_ns(events_[i]), between + 1);
     if (between == 0 && gap_ns < kMostGapNs) {
-      samples_.t1_ns.push_back(gap_ns);
+      samples_.gaps_ns.push_back(gap_ns);
     }
   }
 
   void add_operator(std::size_t i) {
     const et_schema::NestedEvent& span = events_[i];
-    const std::string name(span.event->name);
-    std::vector<std::size_t> launches;
+    bool launches = false;
     for (std::size_t at = i + 1; at < span.end; ++at) {
       const KinetoEvent& event = *events_[at].event;
-      if (event.category == KinetoCategory::kRuntime && on_device_.contains(event.correlation)) {
-        launches.push_back(at);
-      }
+      launches |=
+          event.category == KinetoCategory::kRuntime && on_device_.contains(event.correlation);
     }
-    OverheadSamples::OfOperator& of_operator = samples_.operators[name];
-    std::vector<std::string> kinds;
-    for (const std::size_t launch : launches) {
-      kinds.emplace_back(events_[launch].event->name);
-    }
-    ++of_operator.launches[std::move(kinds)];
-    if (launches.empty()) {
-      const std::size_t events = span.end - i - 1;
-      of_operator.unlaunched_ns.push_back(net(start_ns(span), end_ns(span), events, 0));
-      return;
-    }
-    add_launches(i, launches, of_operator);
-  }
-
-  void add_launches(std::size_t i, const std::vector<std::size_t>& launches,
-                    OverheadSamples::OfOperator& of_operator) {
-    const et_schema::NestedEvent& span = events_[i];
-    of_operator.t2_ns.push_back(net(start_ns(span), start_ns(events_[launches.front()]),
-                                    launches.front() - i - 1, cost_.before_ns));
-    for (std::size_t k = 0; k < launches.size(); ++k) {
-      const et_schema::NestedEvent& launch = events_[launches[k]];
-      samples_.t4_ns[std::string(launch.event->name)].push_back(
-          static_cast<double>(launch.event->dur_ns));
-      if (k > 0) {
-        of_operator.t5_ns.push_back(net(end_ns(events_[launches[k - 1]]), start_ns(launch),
-                                        launches[k] - launches[k - 1] - 1, cost_.total_ns()));
-      }
-    }
-    const std::size_t trailing = span.end - launches.back() - 1;
-    of_operator.t3_ns.push_back(
-        net(end_ns(events_[launches.back()]), end_ns(span), trailing, cost_.after_ns));
+    OverheadSamples::OfOperator& known = samples_.operators[std::string(span.event->name)];
+    (launches ? known.launching_ns : known.unlaunched_ns)
+        .push_back(net(start_ns(span), end_ns(span), span.end - i - 1));
   }
 
   Nested events_;
-  ObserverCost cost_;
+  double cost_ns_;
   std::set<std::int64_t> on_device_;
   OverheadSamples samples_;
 };
@@ -200,12 +163,11 @@ void add_instruction(const et_schema::Instruction& instruction, bool ran_on_devi
   const et_schema::Timing& timing = *instruction.timing;
   const auto gap_ns = static_cast<double>(timing.gap_ns);
   if (gap_ns >= 0 && gap_ns < kMostGapNs) {
-    samples.t1_ns.push_back(gap_ns);
+    samples.gaps_ns.push_back(gap_ns);
   }
   if (ran_on_device) {
     OverheadSamples::OfOperator& of_operator = samples.operators[instruction.name];
-    ++of_operator.launches[std::vector<std::string>(timing.launches)];
-    (timing.launches == 0 ? of_operator.unlaunched_ns : of_operator.whole_ns)
+    (timing.launches == 0 ? of_operator.unlaunched_ns : of_operator.launching_ns)
         .push_back(static_cast<double>(std::max<std::int64_t>(0, timing.host_ns)));
   }
 }

@@ -34,7 +34,7 @@ Estimate host_time(const HostOverheads& host, const Program& program,
   if (!host.operators.contains(known_as) && instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
-  const std::size_t launches = instruction.timing ? instruction.timing->launches : 1;
+  const bool launches = !instruction.timing || instruction.timing->launches > 0;
   return host_time_of(host, known_as, launches);
 }
 
@@ -57,21 +57,16 @@ CostParts cost_parts(const Platform& platform) {
       return estimate(*collectives, call);
     };
   }
-  const auto hosts = section_of(platform, "overheads", overheads_from_json);
-  if (!hosts) {
+  const auto host = section_of(platform, "overheads", overheads_from_json);
+  if (!host) {
     return parts;
   }
-  const auto found = std::ranges::find(*hosts, "python", &HostOverheads::host);
-  if (found == hosts->end()) {
-    return parts;
-  }
-  const HostOverheads* overheads = &*found;
-  parts.gap = [hosts, overheads](const Program& /*program*/, const Instruction& /*instruction*/) {
-    return gap_of(*overheads);
+  parts.gap = [host](const Program& /*program*/, const Instruction& /*instruction*/) {
+    return gap_of(*host);
   };
-  if (!overheads->operators.empty()) {
-    parts.host = [hosts, overheads](const Program& program, const Instruction& instruction) {
-      return host_time(*overheads, program, instruction);
+  if (!host->operators.empty()) {
+    parts.host = [host](const Program& program, const Instruction& instruction) {
+      return host_time(*host, program, instruction);
     };
   }
   return parts;

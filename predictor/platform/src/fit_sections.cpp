@@ -57,13 +57,12 @@ void fit(const std::vector<EmbeddingRow>& rows, FittedSections& sections) {
 }
 
 void fit(const OverheadSamples& samples, FittedSections& sections) {
-  const HostOverheads host = summarize(samples, "python");
-  sections.json["overheads"] = to_json(std::vector{host});
+  const HostOverheads host = summarize(samples);
+  sections.json["overheads"] = to_json(host);
   sections.models.push_back({"overheads",
-                             fmt::format("{}: {} operators, {} kinds of launches", host.host,
-                                         host.operators.size(), host.t4.size()),
-                             fmt::format("T1 {:.2f} us", host.t1.mean_ns / 1e3),
-                             host.t1.n,
+                             fmt::format("{} operators", host.operators.size()),
+                             fmt::format("gaps of {:.2f} us", host.gap.mean_ns / 1e3),
+                             host.gap.n,
                              {}});
 }
 
@@ -113,8 +112,7 @@ void take_folder(const std::string& path, SectionRows& rows, const SeeProfile& s
 }  // namespace
 
 bool SectionRows::empty() const {
-  return collectives.empty() && embeddings.empty() && overheads.t1_ns.empty() &&
-         overheads.operators.empty();
+  return collectives.empty() && embeddings.empty() && overheads.empty();
 }
 
 void add_collectives(ReadCollectives&& read, SectionRows& rows) {
@@ -174,7 +172,7 @@ FittedSections fit_sections(const SectionRows& rows) {
   if (!rows.embeddings.empty()) {
     fit(rows.embeddings, sections);
   }
-  if (!rows.overheads.t1_ns.empty() || !rows.overheads.operators.empty()) {
+  if (!rows.overheads.empty()) {
     fit(rows.overheads, sections);
   }
   return sections;

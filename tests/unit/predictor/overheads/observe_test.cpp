@@ -52,53 +52,17 @@ Profile small_profile() {
   return std::move(builder.profile);
 }
 
-TEST(Observe, CutsAnOperatorAtItsLaunches) {
+TEST(Observe, TellsCallsThatLaunchFromOthers) {
   const OverheadSamples samples = observe(small_profile());
-  const auto& linear = samples.operators.at("aten::linear");
-  EXPECT_EQ(summarize(samples, "python").operators.at("aten::linear").launches,
-            (std::vector<std::string>{"cudaLaunchKernel", "cudaLaunchKernel"}));
-  EXPECT_EQ(linear.t2_ns, (std::vector<double>{20000, 20000}));
-  EXPECT_EQ(linear.t5_ns, (std::vector<double>{15000, 15000}));
-  EXPECT_EQ(linear.t3_ns, (std::vector<double>{42000, 42000}));
-  EXPECT_EQ(samples.t4_ns.at("cudaLaunchKernel"), (std::vector<double>{5000, 8000, 5000, 8000}));
+  EXPECT_EQ(samples.operators.at("aten::linear").launching_ns, (std::vector<double>{90000, 90000}));
   EXPECT_EQ(samples.operators.at("aten::view").unlaunched_ns, (std::vector<double>{2000, 2000}));
+  EXPECT_TRUE(samples.operators.at("aten::item").launching_ns.empty()) << "a wait is no launch";
   EXPECT_FALSE(samples.operators.contains("aten::addmm"));
-}
-
-TEST(Observe, AWaitIsNoLaunch) {
-  const OverheadSamples samples = observe(small_profile());
-  EXPECT_FALSE(samples.t4_ns.contains("cudaStreamSynchronize"));
-  EXPECT_TRUE(summarize(samples, "python").operators.at("aten::item").launches.empty());
 }
 
 TEST(Observe, GapsAreBetweenOperatorsOfOneAnnotation) {
   // linear to view, view to item; not from one step to the next.
-  EXPECT_EQ(observe(small_profile()).t1_ns, (std::vector<double>{12000, 6000, 12000, 6000}));
-}
-
-/// `aten::to` copies in some calls only, an operator in backward takes another kernel; the first
-/// call is like few others.
-TEST(Observe, CallsOfOneOperatorThatLaunchDifferently) {
-  ProfileBuilder builder;
-  const auto call = [&](std::int64_t t, int launches) {
-    builder.add(KinetoCategory::kCpuOp, "aten::to", t, t + 20000 + 10000 * launches);
-    for (std::int64_t i = 0; i < launches; ++i) {
-      const std::int64_t at = t + 8000 + 10000 * i;
-      builder.add(KinetoCategory::kRuntime, "cudaLaunchKernel", at, at + 4000, at)
-          .add(KinetoCategory::kKernel, "copy", at + 9000, at + 9500, at);
-    }
-  };
-  call(0, 0);
-  for (std::int64_t i = 1; i <= 4; ++i) {
-    call(100000 * i, 2);
-  }
-  const HostOverheads host = summarize(observe(builder.profile), "python");
-  const OperatorOverheads& to = host.operators.at("aten::to");
-  EXPECT_EQ(to.launches.size(), 2U) << "as most calls, not as the first";
-  EXPECT_EQ(to.t5.mean_ns, 6000) << "between launches, no duration of a call";
-  EXPECT_EQ(host_time_of(host, "aten::to", 0).ns, 20000);
-  EXPECT_EQ(host_time_of(host, "aten::to", 2).ns, 40000);
-  EXPECT_EQ(host_time_of(host, "aten::to", 4).ns, 60000);
+  EXPECT_EQ(observe(small_profile()).gaps_ns, (std::vector<double>{12000, 6000, 12000, 6000}));
 }
 
 TEST(Observe, TakesTheObserversCostOut) {
@@ -111,7 +75,7 @@ TEST(Observe, TakesTheObserversCostOut) {
   }
   const OverheadSamples samples = observe(builder.profile);
   EXPECT_EQ(samples.operators.at("outer").unlaunched_ns.front(), 4000);
-  EXPECT_EQ(samples.t1_ns.front(), 20000 - 7000 - 3000);
+  EXPECT_EQ(samples.gaps_ns.front(), 20000 - 7000 - 3000);
 }
 
 TEST(Observe, ARealProfile) {
@@ -121,18 +85,11 @@ TEST(Observe, ARealProfile) {
       et_schema::process_limits(),
       [&](et_schema::InputFile&& file) { text = std::move(file.data); });
   const Profile profile = et_schema::parse_kineto(text, "resnet");
-  const HostOverheads host = summarize(observe(profile), "python");
-  ASSERT_TRUE(host.t4.contains("cudaLaunchKernel"));
-  for (const auto& [kind, t4] : host.t4) {
-    EXPECT_EQ(kind.find("Synchronize"), std::string::npos) << kind;
-  }
+  const HostOverheads host = summarize(observe(profile));
   ASSERT_TRUE(host.operators.contains("aten::conv2d"));
-  const OperatorOverheads& conv = host.operators.at("aten::conv2d");
-  EXPECT_FALSE(conv.launches.empty());
-  EXPECT_GT(conv.t2.mean_ns, 0);
-  const Estimate whole = host_time_of(host, "aten::conv2d", 1);
-  EXPECT_GT(whole.ns, conv.t2.mean_ns);
-  EXPECT_TRUE(whole.modelled);
+  const Estimate conv = host_time_of(host, "aten::conv2d", true);
+  EXPECT_GT(conv.ns, 10000);
+  EXPECT_TRUE(conv.modelled);
 }
 
 et_schema::Instruction timed(const std::string& name, std::int64_t gap_ns, std::int64_t host_ns,
@@ -144,21 +101,21 @@ et_schema::Instruction timed(const std::string& name, std::int64_t gap_ns, std::
   return instruction;
 }
 
-TEST(Observe, AProgramHasGapsAndWholeOperators) {
+TEST(Observe, AProgramHasGapsAndOperators) {
   et_schema::Program program;
   program.instructions = {timed("aten::add", 4000, 9000, 1), timed("aten::mm", 500000, 8000, 2)};
   const OverheadSamples samples = observe(program);
-  EXPECT_EQ(samples.t1_ns, (std::vector<double>{4000}));
-  EXPECT_EQ(samples.operators.at("aten::mm").whole_ns, (std::vector<double>{8000}));
-  const HostOverheads host = summarize(samples, "python");
-  EXPECT_EQ(host_time_of(host, "aten::mm", 2).ns, 8000);
+  EXPECT_EQ(samples.gaps_ns, (std::vector<double>{4000}));
+  EXPECT_EQ(samples.operators.at("aten::mm").launching_ns, (std::vector<double>{8000}));
+  const HostOverheads host = summarize(samples);
+  EXPECT_EQ(host_time_of(host, "aten::mm", true).ns, 8000);
 }
 
 TEST(Observe, OnACpuAnOperatorsTimeIsItsWork) {
   et_schema::Program program;
   program.instructions = {timed("aten::add", 4000, 9000, 0)};
   const OverheadSamples samples = observe(program);
-  EXPECT_EQ(samples.t1_ns.size(), 1U);
+  EXPECT_EQ(samples.gaps_ns.size(), 1U);
   EXPECT_TRUE(samples.operators.empty());
 }
 
