@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "generator/link/clock.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "clock.h"
+#include "generator/link/clock.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/model/device_time.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "clock.h"
+#include "generator/link/clock.h"
 #include "et_schema/base/error.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
