@@ -8,11 +8,8 @@ namespace understudy::predictor {
 /// One row of the design matrix for each measurement.
 using DesignMatrix = std::vector<std::vector<double>>;
 
-/// Maximum number of columns.
-inline constexpr std::size_t kMostColumns = 12;
-
-/// Returns the coefficients, all at least 0, that minimize sum (row . c - target)^2. Exact: solves
-/// each subset of columns, so kMostColumns limits them. Zero or linearly dependent columns get 0.
+/// Returns the coefficients, all at least 0, that minimize sum (row . c - target)^2. Improves one
+/// after the other until all settle. Zero columns get 0.
 [[nodiscard]] std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
                                                             const std::vector<double>& targets);
 
