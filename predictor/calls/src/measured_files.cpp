@@ -50,24 +50,6 @@ constexpr const char* kInputsHint =
        .hint = hint});
 }
 
-/// Refuses text without commas, whose first word would otherwise be read as a table's only column.
-void refuse_text_without_columns(const et_schema::InputFile& file) {
-  const std::string_view text = file.data;
-  const std::string_view first = text.substr(0, text.find('\n'));
-  if (text.empty() || first.find(',') != std::string_view::npos) {
-    return;
-  }
-  const bool has_tabs = first.find('\t') != std::string_view::npos;
-  const bool has_others = has_tabs || first.find(';') != std::string_view::npos;
-  if (!has_others) {
-    refuse_file(file.name, "a first line without columns", kInputsHint);
-  }
-  refuse_file(
-      file.name,
-      fmt::format("a first line with {} in place of commas", has_tabs ? "tabs" : "semicolons"),
-      "write the table with commas between columns, and points in numbers");
-}
-
 void read_file(et_schema::InputFile&& file, RowsRead& rows) {
   constexpr std::size_t kHeadBytes = 4096;
   std::vector<MeasuredCall> calls;
@@ -84,7 +66,6 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
              file.data[file.data.find_first_not_of(" \t\r\n")] == '{') {
     refuse_file(file.name, "another JSON file", kInputsHint);
   } else {
-    refuse_text_without_columns(file);
     calls = calls_of(et_schema::parse_csv(file.data, file.name), Times::kRequired);
   }
   std::ranges::move(calls, std::back_inserter(rows.calls));

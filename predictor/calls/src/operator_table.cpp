@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -23,18 +22,6 @@ using et_schema::CsvTable;
 
 constexpr double kNsPerMs = 1e6;
 
-/// The unit of times in a title: "Latency (us)", "latency_us". Titles without a unit are in
-/// milliseconds, as in the published tables.
-struct TimeUnit {
-  std::string_view name;
-  std::string_view text;
-  double ns;
-};
-constexpr std::array<TimeUnit, 4> kUnits = {{{"ms", "milliseconds", 1e6},
-                                             {"us", "microseconds", 1e3},
-                                             {"ns", "nanoseconds", 1},
-                                             {"s", "seconds", 1e9}}};
-constexpr std::array<std::string_view, 2> kTimes = {"Latency", "Spread"};
 constexpr std::string_view kCounterPrefix = "counter:";
 constexpr const char* kSummary = "the table of operators cannot be read";
 
@@ -47,115 +34,20 @@ constexpr const char* kSummary = "the table of operators cannot be read";
                                         .hint = std::move(hint)});
 }
 
-/// Returns the title in lower case without blanks, underscores, hyphens and brackets.
-std::string plain(std::string_view title) {
-  std::string text;
-  for (const char c : title) {
-    if (std::string_view(" _-()[]").find(c) == std::string_view::npos) {
-      text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-  }
-  return text;
-}
-
-constexpr auto kTitles = std::to_array<std::string_view>({"OPName",
-                                                          "Latency",
-                                                          "Device",
-                                                          "Inputs",
-                                                          "Outputs",
-                                                          "Dtype",
-                                                          "Timed",
-                                                          "Threads",
-                                                          "Calls",
-                                                          "Spread",
-                                                          "Source",
-                                                          "B",
-                                                          "H",
-                                                          "M",
-                                                          "N",
-                                                          "K",
-                                                          "Stride",
-                                                          "Padding",
-                                                          "Kernel_Size",
-                                                          "Input_Size",
-                                                          "Input_Channel",
-                                                          "Output_Channel"});
-
-/// Finds the expected columns in a table, however their titles are spelled.
-class Columns {
- public:
-  explicit Columns(const CsvTable& table) : table_(table) {
-    std::map<std::string, std::vector<std::size_t>> spelled;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) {
-      spelled[plain(table.columns[i])].push_back(i);
-    }
-    for (const std::string_view title : kTitles) {
-      const bool is_time = std::ranges::find(kTimes, title) != kTimes.end();
-      add(title, plain(title), nullptr, spelled);
-      for (std::size_t i = 0; is_time && i < kUnits.size(); ++i) {
-        add(title, plain(title) + std::string(kUnits[i].name), &kUnits[i], spelled);
-      }
-    }
-  }
-  /// Returns the column, or nothing. The exact title takes precedence over other spellings.
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view title) const {
-    if (table_.has(title)) {
-      return table_.find(title);
-    }
-    const auto found = others_.find(title);
-    return found == others_.end() ? std::nullopt : std::optional(found->second.place);
-  }
-  [[nodiscard]] const TimeUnit& unit(std::string_view title) const {
-    const auto found = others_.find(title);
-    const bool has_own = !table_.has(title) && found != others_.end() && found->second.unit;
-    return has_own ? *found->second.unit : kUnits.front();
-  }
-  [[nodiscard]] const CsvTable& table() const { return table_; }
-
- private:
-  struct Place {
-    std::size_t place = 0;
-    const TimeUnit* unit = nullptr;
-  };
-
-  void add(std::string_view title, const std::string& text, const TimeUnit* unit,
-           const std::map<std::string, std::vector<std::size_t>>& spelled) {
-    const auto found = spelled.find(text);
-    if (table_.has(title) || found == spelled.end()) {
-      return;
-    }
-    const auto known = others_.find(title);
-    const std::size_t first = known == others_.end() ? found->second.front() : known->second.place;
-    const std::size_t last = found->second.back();
-    if (first != last) {
-      refuse(table_, 1, std::string(title), "one column of this title",
-             fmt::format("\"{}\" and \"{}\"", et_schema::quote(table_.columns[first]),
-                         et_schema::quote(table_.columns[last])));
-    }
-    others_[title] = {first, unit};
-  }
-
-  const CsvTable& table_;
-  std::map<std::string_view, Place> others_;  ///< titles with another spelling
-};
-
 /// The cells of one record by title.
 class Row {
  public:
-  Row(const Columns& columns, const CsvRecord& record)
-      : columns_(columns), table_(columns.table()), record_(record) {}
+  Row(const CsvTable& table, const CsvRecord& record) : table_(table), record_(record) {}
 
   [[nodiscard]] bool has(std::string_view column) const {
-    const std::optional<std::size_t> place = columns_.find(column);
-    return place && !record_.cells[*place].empty();
+    return table_.has(column) && !record_.cells[table_.find(column)].empty();
   }
   [[nodiscard]] const std::string& text(std::string_view column) const {
-    const std::optional<std::size_t> place = columns_.find(column);
-    if (!place) {
+    if (!table_.has(column)) {
       predictor::refuse(table_, 1, std::string(column), "a column of this title", titles(),
                         "docs/formats.md, \"Operator tables\", lists the columns");
     }
-    return record_.cells[*place];
+    return record_.cells[table_.find(column)];
   }
   /// Lists the table's titles for the message about a missing one. Often the title is there, but
   /// with a blank, a unit or lower-case letters.
@@ -187,17 +79,15 @@ class Row {
     }
     return value;
   }
-  /// Returns a time in nanoseconds, converted from the title's unit.
+  /// Returns a time in nanoseconds.
   [[nodiscard]] double time_ns(std::string_view column, bool may_be_zero) const {
-    const TimeUnit& unit = columns_.unit(column);
-    const std::string expected =
-        fmt::format("{}, {}", unit.text, may_be_zero ? "0 or more" : "more than 0");
-    const double value = number(column, expected);
+    const char* expected = may_be_zero ? "milliseconds, 0 or more" : "milliseconds, more than 0";
+    const double ns = number(column, expected) * kNsPerMs;
     constexpr double kMostNs = 1e18;  // 30 years
-    if (value < 0 || (value == 0 && !may_be_zero) || value * unit.ns > kMostNs) {
+    if (ns < 0 || (ns == 0 && !may_be_zero) || ns > kMostNs) {
       refuse(column, expected, text(column));
     }
-    return value * unit.ns;
+    return ns;
   }
   [[noreturn]] void refuse(std::string_view column, std::string expected,
                            std::string_view got) const {
@@ -206,7 +96,6 @@ class Row {
   }
 
  private:
-  const Columns& columns_;
   const CsvTable& table_;
   const CsvRecord& record_;
 };
@@ -320,9 +209,8 @@ void read_times(const Row& row, Times times, MeasuredCall& call) {
   call.set_time(timed, stats);
 }
 
-MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Times times) {
-  const CsvTable& table = columns.table();
-  const Row row(columns, record);
+MeasuredCall measured_call(const CsvTable& table, const CsvRecord& record, Times times) {
+  const Row row(table, record);
   MeasuredCall call;
   call.call = call_of(row);
   read_times(row, times, call);
@@ -350,9 +238,8 @@ MeasuredCall measured_call(const Columns& columns, const CsvRecord& record, Time
 std::vector<MeasuredCall> calls_of(const CsvTable& table, Times times) {
   std::vector<MeasuredCall> calls;
   calls.reserve(table.records.size());
-  const Columns columns(table);
   for (const CsvRecord& record : table.records) {
-    calls.push_back(measured_call(columns, record, times));
+    calls.push_back(measured_call(table, record, times));
   }
   return calls;
 }

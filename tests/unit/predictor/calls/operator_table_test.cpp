@@ -91,31 +91,6 @@ TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
   EXPECT_EQ(calls.at(0).time().median_ns, 0);
 }
 
-TEST(OperatorTable, TitlesMayBeSpelledOtherwiseAndHaveAUnit) {
-  const auto calls = read(
-      "op_name, latency (us) ,device,b,h,dtype,SPREAD_NS\n"
-      "relu,250,P4,2,3,torch.float16,500\n");
-  ASSERT_EQ(calls.size(), 1U);
-  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 250e3);
-  EXPECT_DOUBLE_EQ(calls[0].time().spread_ns, 500);
-  EXPECT_EQ(calls[0].call.inputs[0].dtype, et_schema::DType::kFloat16);
-  EXPECT_EQ(calls[0].device, "P4");
-}
-
-TEST(OperatorTable, TheTitleItselfGoesFirst) {
-  const auto calls = read("OPName,Latency,latency_us,Device,device,B,H\nrelu,2,1,P4,0,2,3\n");
-  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 2e6);
-  EXPECT_EQ(calls[0].device, "P4");
-}
-
-TEST(OperatorTable, TwoSpellingsOfOneTitleAreRefused) {
-  EXPECT_EQ(
-      refusal("OPName,Latency (ms),latency_us,Device,B,H\nrelu,2,1,P4,2,3\n"),
-      unreadable(1, "Latency", "one column of this title", "\"Latency (ms)\" and \"latency_us\""));
-  EXPECT_EQ(refusal("OPName,latency_us,Device,B,H\nrelu,0,P4,2,3\n"),
-            unreadable(2, "Latency", "microseconds, more than 0", "0"));
-}
-
 TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
   EXPECT_EQ(refusal("OPName,Device,B,H\nadd,P4,2,3\n"),
             unreadable(1, "Latency", "a column of this title",
