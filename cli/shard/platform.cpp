@@ -23,10 +23,10 @@ using et_schema::JsonField;
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 template <typename Model>
-Model section_of(const predictor::Platform& platform, const std::string& path, const char* name,
-                 const char* hint, Model (*read)(const JsonField&)) {
-  const auto found = platform.sections.find(name);
-  if (found == platform.sections.end()) {
+Model needed_section(const predictor::Platform& platform, const std::string& path, const char* name,
+                     const char* hint, Model (*read)(const JsonField&)) {
+  std::optional<Model> found = predictor::section_of(platform, name, read);
+  if (!found) {
     throw et_schema::usage_error("the platform lacks what placing tables needs",
                                  {.file = path,
                                   .field = std::string("sections.") + name,
@@ -34,10 +34,7 @@ Model section_of(const predictor::Platform& platform, const std::string& path, c
                                   .got = "none",
                                   .hint = hint});
   }
-  const et_schema::JsonSource source{path + ", sections." + name, "the platform cannot be read",
-                                     "make the file again with `calibrate`"};
-  const nlohmann::json document = et_schema::parse_json(found->second, source);
-  return read(JsonField(document, source));
+  return *std::move(found);
 }
 
 bool has_gpus(const predictor::CollectiveModels& models) {
@@ -56,10 +53,11 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
   platform_ = predictor::read_platform(path);
   read_embeddings(path);
   if (arguments.ranks > 1) {  // a single rank exchanges nothing
-    collectives_ = section_of(platform_, path, "collectives",
-                              "add rows of communication: mpirun -np N calibrate --rows "
-                              "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
-                              predictor::collectives_from_json);
+    collectives_ =
+        needed_section(platform_, path, "collectives",
+                       "add rows of communication: mpirun -np N calibrate --rows "
+                       "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
+                       predictor::collectives_from_json);
   }
 }
 
@@ -87,7 +85,7 @@ void ShardPlatform::read_embeddings(const std::string& path) {
       return;
     }
   }
-  embedding_ = predictor::embedding_costs(section_of(
+  embedding_ = predictor::embedding_costs(needed_section(
       platform_, path, "embeddings",
       "measure operators on embedding tables: calibrate --only embedding; or add rows of "
       "whole tables",

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/json_fields.h"
 #include "predictor/calls/call.h"
 #include "predictor/operators/operator_models.h"
 #include "predictor/platform/energy.h"
@@ -32,6 +33,21 @@ struct Platform {
 [[nodiscard]] Platform parse_platform(std::string_view text, const std::string& file);
 /// Reads and parses a file, gzipped or not.
 [[nodiscard]] Platform read_platform(const std::string& path);
+
+/// Returns a section as `read` reads it, or nothing if the platform does not have it. Throws Error
+/// (bad input) if the section is damaged.
+template <typename Model>
+[[nodiscard]] std::optional<Model> section_of(const Platform& platform, const std::string& name,
+                                              Model (*read)(const et_schema::JsonField&)) {
+  const auto found = platform.sections.find(name);
+  if (found == platform.sections.end()) {
+    return std::nullopt;
+  }
+  const et_schema::JsonSource source{"sections." + name, "the platform cannot be read",
+                                     "make the file again with `calibrate`"};
+  const nlohmann::json document = et_schema::parse_json(found->second, source);
+  return read(et_schema::JsonField(document, source));
+}
 
 /// A section of a file, as JSON text.
 struct KnownSection {

@@ -24,14 +24,9 @@ nlohmann::ordered_json to_json(const std::vector<Ceiling>& ceilings) {
 }
 
 std::vector<Ceiling> ceilings_of(const Platform& platform, const DeviceKey& key) {
-  std::vector<Ceiling> ceilings;
-  if (const auto section = platform.sections.find(kCeilingsSection);
-      section != platform.sections.end()) {
-    const et_schema::JsonSource source{"sections.ceilings", "the platform cannot be read",
-                                       "make the file again with `calibrate`"};
-    const nlohmann::json document = et_schema::parse_json(section->second, source);
-    et_schema::read_json(et_schema::JsonField(document, source), ceilings);
-  }
+  std::vector<Ceiling> ceilings =
+      section_of(platform, kCeilingsSection, et_schema::read_json<std::vector<Ceiling>>)
+          .value_or(std::vector<Ceiling>());
   const Card* const described = platform.operators.find_card(key.device);
   const Card* const card = described != nullptr ? described : find_known_card(key.device);
   if (ceilings.empty() && card != nullptr) {

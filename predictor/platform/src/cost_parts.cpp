@@ -12,20 +12,6 @@
 namespace understudy::predictor {
 namespace {
 
-/// Returns the section as parsed by `read`, or null if the platform does not have it.
-template <typename Model>
-std::shared_ptr<const Model> section_of(const Platform& platform, const char* name,
-                                        Model (*read)(const et_schema::JsonField&)) {
-  const auto found = platform.sections.find(name);
-  if (found == platform.sections.end()) {
-    return nullptr;
-  }
-  const et_schema::JsonSource source{std::string("sections.") + name, "the platform cannot be read",
-                                     "make the file again with `calibrate`"};
-  const nlohmann::json document = et_schema::parse_json(found->second, source);
-  return std::make_shared<const Model>(read(et_schema::JsonField(document, source)));
-}
-
 Estimate host_time(const HostOverheads& host, const Program& program,
                    const Instruction& instruction) {
   // Profiles name operators without their overload.
@@ -46,21 +32,22 @@ double page_fault_from_json(const et_schema::JsonField& section) {
 }  // namespace
 
 std::optional<double> page_fault_ns(const Platform& platform) {
-  const auto ns = section_of(platform, "host", page_fault_from_json);
-  return ns ? std::optional(*ns) : std::nullopt;
+  return section_of(platform, "host", page_fault_from_json);
 }
 
 CostParts cost_parts(const Platform& platform) {
   CostParts parts;
-  if (auto collectives = section_of(platform, "collectives", collectives_from_json)) {
+  if (auto found = section_of(platform, "collectives", collectives_from_json)) {
+    const auto collectives = std::make_shared<const CollectiveModels>(*std::move(found));
     parts.communication = [collectives](const GroupComm& call) {
       return estimate(*collectives, call);
     };
   }
-  const auto host = section_of(platform, "overheads", overheads_from_json);
-  if (!host) {
+  auto known = section_of(platform, "overheads", overheads_from_json);
+  if (!known) {
     return parts;
   }
+  const auto host = std::make_shared<const HostOverheads>(*std::move(known));
   parts.gap = [host](const Program& /*program*/, const Instruction& /*instruction*/) {
     return gap_of(*host);
   };
