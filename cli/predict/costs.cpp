@@ -96,13 +96,12 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
 void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostParts& parts) {
   constexpr double kLeast = 0.5;
   constexpr double kMost = 6;
-  faults_.emplace(job);
-  const double faults = faults_->of_step(*job.programs.front());
-  if (faults == 0) {
+  const auto& profile = job.programs.front()->profile;
+  const std::int64_t faults = profile ? profile->minor_faults.value_or(0) : 0;
+  if (!recorded_ || faults == 0) {
     return;
   }
-  const std::string count =
-      et_schema::with_commas(static_cast<std::uint64_t>(std::llround(faults)));
+  const std::string count = et_schema::with_commas(static_cast<std::uint64_t>(faults));
   const std::optional<double> ns = predictor::page_fault_ns(platform_);
   if (!ns) {
     assumptions_.push_back(fmt::format(
@@ -113,7 +112,7 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
   }
   parts.page_faults = [this, each = *ns](const et_schema::Program& program,
                                          const et_schema::Instruction& at) {
-    const double all_ns = faults_->of(program, at) * each;
+    const double all_ns = recorded_->page_faults_of(program, at) * each;
     return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults", false, true};
   };
   assumptions_.push_back(fmt::format(

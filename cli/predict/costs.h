@@ -9,7 +9,6 @@
 #include "arguments.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/platform/platform_costs.h"
-#include "predictor/what_if/page_faults.h"
 #include "predictor/what_if/recorded_costs.h"
 #include "predictor/what_if/scaled_communication.h"
 
@@ -40,7 +39,6 @@ class ChosenCosts {
 
   std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;
-  std::optional<predictor::RecordedPageFaults> faults_;
   std::optional<predictor::ScaledCommunication> scaled_;
   predictor::Platform platform_;
   std::optional<predictor::PlatformCosts> modelled_;

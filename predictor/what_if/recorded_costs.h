@@ -38,19 +38,22 @@ class RecordedCosts final : public Costs {
                                 const Instruction& instruction) const override;
   [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
 
+  /// Returns how many of the unobserved step's page faults count for an instruction: they are
+  /// spread in proportion to host time. 0 if their number is unknown.
+  [[nodiscard]] double page_faults_of(const Program& program, const Instruction& instruction) const;
+
  private:
   struct Row {
     double host_ns = 0;
     double gap_ns = 0;
     double device_ns = 0;
-    double faults = 0;
+    double share = 0;  ///< of the program's host time
     std::uint64_t launches = 0;
   };
   [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const;
   void add(const Program& program, const Flow& flow, const std::vector<std::int64_t>& host_ns);
   void note_communication(const Program& program, const Instruction& call,
                           const std::optional<ObservedComm>& seen);
-  static void spread_faults(const Program& program, std::vector<Row>& rows);
 
   bool is_partial_;
   PageFaultCost fault_;

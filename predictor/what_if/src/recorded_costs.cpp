@@ -85,10 +85,21 @@ OperatorCost RecordedCosts::of_operator(const Program& program,
                          instruction.kind != InstructionKind::kKernel;
     return cost;
   }
-  cost.host = with_faults(row.host_ns, row.faults, fault_);
+  // Unobserved steps have more or fewer faults than profiled ones.
+  const et_schema::RecordedProfile& profile = *program.profile;
+  const double more =
+      profile.minor_faults && profile.profiled_minor_faults
+          ? static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults)
+          : 0;
+  cost.host = with_faults(row.host_ns, more * row.share, fault_);
   cost.device = known(row.device_ns, kModel);
   cost.launches = row.launches;
   return cost;
+}
+
+double RecordedCosts::page_faults_of(const Program& program, const Instruction& instruction) const {
+  const auto faults = static_cast<double>(program.profile->minor_faults.value_or(0));
+  return faults * row_of(program, instruction).share;
 }
 
 Estimate RecordedCosts::of_gap(const Program& program, const Instruction& instruction) const {
@@ -181,7 +192,13 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
   for (const auto& [call, ns] : recorded_ns) {
     communications_[call] = ns;
   }
-  spread_faults(program, rows);
+  double all_ns = 0;
+  for (const Row& row : rows) {
+    all_ns += row.host_ns;
+  }
+  for (Row& row : rows) {
+    row.share = all_ns > 0 ? row.host_ns / all_ns : 0;
+  }
 }
 
 void RecordedCosts::note_communication(const Program& program, const Instruction& call,
@@ -195,23 +212,6 @@ void RecordedCosts::note_communication(const Program& program, const Instruction
       ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
                               static_cast<double>(seen->ns) / bytes);
     }
-  }
-}
-
-/// Unobserved steps have more or fewer faults than profiled ones. Spreads the difference over
-/// operators in proportion to their time.
-void RecordedCosts::spread_faults(const Program& program, std::vector<Row>& rows) {
-  const et_schema::RecordedProfile& profile = *program.profile;
-  if (!profile.minor_faults || !profile.profiled_minor_faults) {
-    return;
-  }
-  double all_ns = 0;
-  for (const Row& row : rows) {
-    all_ns += row.host_ns;
-  }
-  const auto more = static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults);
-  for (Row& row : rows) {
-    row.faults = all_ns > 0 ? more * row.host_ns / all_ns : 0;
   }
 }
 
