@@ -44,8 +44,8 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
       .needs("--platform");
   line.add("--what-if QUESTION", what_if,
            "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
-           "communication (allreduce), or a regular expression of operators' names; 'streams 1' "
-           "puts a device's work on one stream. Several are applied one after the other")
+           "communication (allreduce), or a regular expression of operators' names. "
+           "Several are applied one after the other")
       .repeats();
   line.add("--batch SIZES", batch,
            "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
@@ -145,8 +145,6 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   arguments.world.shares_programs = true;
   for (const std::string& text : what_if) {
     arguments.what_if.push_back(predictor::parse_what_if(text));
-    arguments.options.single_stream |=
-        arguments.what_if.back().target == predictor::WhatIfTarget::kSingleStream;
   }
   return arguments;
 }

@@ -239,9 +239,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
 
   progress.show("simulating");
   const bool has_questions = !arguments.what_if.empty();
-  predictor::SimulateOptions plain_options = arguments.options;
-  plain_options.single_stream = false;
-  predictor::Simulation simulation = predictor::simulate(job, costs, plain_options);
+  predictor::Simulation simulation = predictor::simulate(job, costs, arguments.options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
   et_schema::Prediction played;  // of the recorded steps; else empty
   if (arguments.recorded && !world) {

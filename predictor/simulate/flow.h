@@ -52,7 +52,6 @@ struct InstructionFlow {
 /// A program's threads and streams for the simulator.
 struct Flow {
   bool on_device = false;
-  bool is_one_stream = false;  ///< all device work runs on stream 0
   /// Recorded threads that ran concurrently. The first is the step's own, merged with all threads
   /// that alternate with it, such as autograd's. Another thread gets its own timeline if at least a
   /// tenth of its operators' time overlaps other threads and it is not the busiest one.

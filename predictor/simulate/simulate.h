@@ -31,7 +31,6 @@ struct SimulateOptions {
   std::uint32_t iterations = 2;  ///< iterations that count
   bool merge_ranks = true;       ///< ranks of one program with the same groups run as one
   bool spans = true;             ///< keep the spans, from which the critical path comes
-  bool single_stream = false;    ///< run all of a device's work on its first stream
   OverlapFactors overlap = {};
   DeviceTraits device = {};
 };

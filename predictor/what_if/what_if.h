@@ -16,12 +16,11 @@
 namespace understudy::predictor {
 
 enum class WhatIfTarget : std::uint8_t {
-  kClass,        ///< operators of a class, by op_class()
-  kOperator,     ///< operators whose name matches a regular expression
-  kCollective,   ///< communications of a kind
-  kNetwork,      ///< all communications
-  kHost,         ///< host time of operators on a device, and the gaps between operators
-  kSingleStream  ///< all work of a device on one stream
+  kClass,       ///< operators of a class, by op_class()
+  kOperator,    ///< operators whose name matches a regular expression
+  kCollective,  ///< communications of a kind
+  kNetwork,     ///< all communications
+  kHost         ///< host time of operators on a device, and the gaps between operators
 };
 
 /// One question: multiplies the times of its target by a factor.
@@ -33,7 +32,7 @@ struct WhatIf {
   std::optional<std::regex> pattern = {};
 };
 
-/// Parses "TARGET xFACTOR" or "streams 1". TARGET is `network`, `host`, a class, a kind of
+/// Parses "TARGET xFACTOR". TARGET is `network`, `host`, a class, a kind of
 /// communication, or a regular expression for operators' names. Throws Error (usage).
 [[nodiscard]] WhatIf parse_what_if(std::string_view text);
 

@@ -147,8 +147,7 @@ class RecordedPlanner : PlanBuilder {
       ns = share_of(number, *work.instruction);
     }
     const auto stream = std::ranges::find(flow_.streams, Stream{.recorded = work.stream});
-    flow.stream =
-        static_cast<std::uint32_t>(flow_.is_one_stream ? 0 : stream - flow_.streams.begin());
+    flow.stream = static_cast<std::uint32_t>(stream - flow_.streams.begin());
     limit_.add(work.instruction ? 0 : ns, std::string(to_string(work.why)));
     task.device_ns = rounded(ns);
     issue_work(task, flow);

@@ -36,28 +36,6 @@ std::vector<RankClass> classes_of(const Job& job, bool merge) {
   return classes;
 }
 
-/// Moves device work to one stream, except sends and receives, which could deadlock in one queue.
-void put_on_one_stream(Flow& flow) {
-  if (!flow.on_device) {
-    return;
-  }
-  flow.is_one_stream = true;
-  const auto placed = [&](std::uint32_t stream) {
-    return stream == kNoStream || flow.streams[stream].peer ? stream : 0;
-  };
-  for (InstructionFlow& own : flow.instructions) {
-    own.stream = placed(own.stream);
-    for (auto* points : {&own.after_streams, &own.stream_joins, &own.host_joins}) {
-      for (StreamPoint& point : *points) {
-        point.stream = placed(point.stream);
-      }
-    }
-  }
-  for (StreamPoint& point : flow.open) {
-    point.stream = placed(point.stream);
-  }
-}
-
 }  // namespace
 
 Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& options) {
@@ -67,9 +45,6 @@ Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& o
   std::vector<ProgramPlan> plans;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     result.flows.push_back(flow_of(*job.programs[p]));
-    if (options.single_stream) {
-      put_on_one_stream(result.flows.back());
-    }
     plans.push_back(plan_of(*job.programs[p], result.flows.back(), costs, result.costs[p]));
   }
   const Channels channels = find_channels(job, result.classes, plans, costs, result.costs);

@@ -29,8 +29,7 @@ constexpr std::size_t kLongestText = 200;
       {.field = fmt::format("--what-if '{}'", text),
        .expected = std::move(expected),
        .got = std::move(got),
-       .hint = "for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', "
-               "'streams 1'"});
+       .hint = "for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1'"});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -140,22 +139,14 @@ std::string what_is_there(const Job& job) {
   const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
     return std::ranges::any_of(program->instructions, et_schema::is_communication);
   });
-  const bool has_device = std::ranges::any_of(job.programs, [](const Program* program) {
-    return std::ranges::any_of(program->instructions, [&](const Instruction& instruction) {
-      return touches_device(*program, instruction);
-    });
-  });
   const char* got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
-                    : question.target == WhatIfTarget::kSingleStream
-                        ? "no device in this benchmark: a CPU has no streams"
-                        : "no instruction of that name";
+                                                              : "no instruction of that name";
   throw et_schema::usage_error(
       "a what-if that changes nothing",
       {.field = fmt::format("--what-if '{}'", question.text),
-       .expected = fmt::format("something that the benchmark has: {}host, {}a regular "
+       .expected = fmt::format("something that the benchmark has: {}host, a regular "
                                "expression of an operator's name, or one of {}",
-                               communicates ? "network, " : "", has_device ? "streams, " : "",
-                               what_is_there(job)),
+                               communicates ? "network, " : "", what_is_there(job)),
        .got = got,
        .hint = "`inspect BENCH --ops` lists its operators"});
 }
@@ -175,13 +166,6 @@ WhatIf parse_what_if(std::string_view text) {
   }
   const std::string_view last = std::string_view(question.text).substr(blank + 1);
   const std::string_view target = trimmed(std::string_view(question.text).substr(0, blank));
-  if (target == "streams") {
-    if (last != "1") {
-      refuse_what_if(text, "streams 1", std::string(last));
-    }
-    question.target = WhatIfTarget::kSingleStream;
-    return question;
-  }
   question.factor = read_factor(text, last);
   read_target(question, target);
   return question;
@@ -241,9 +225,7 @@ std::vector<WhatIfChanges> changes_of(const Job& job,
       PlayedCost cost = costs[p][at];
       for (std::size_t q = 0; q < questions.size(); ++q) {
         const std::vector<Estimate*> all = meant(questions[q], *job.programs[p], instruction, cost);
-        const bool is_moved = questions[q].target == WhatIfTarget::kSingleStream &&
-                              touches_device(*job.programs[p], instruction);
-        if (all.empty() && !is_moved) {
+        if (all.empty()) {
           continue;
         }
         const double ns = std::accumulate(

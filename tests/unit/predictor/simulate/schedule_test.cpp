@@ -162,18 +162,6 @@ TEST(Schedule, WhatWaitsForLaunchesIsNotSlowed) {
   EXPECT_EQ(end_of_b(), 360) << "beside the first until 150, alone when the last is launched";
 }
 
-TEST(Schedule, OneStreamRunsOneAfterTheOther) {
-  HandMade made;
-  made.begin_program();
-  made.op("aten::a", {made.cuda()}, {made.cuda()}, {.host_ns = 0, .device_ns = 30}, 7);
-  made.op("aten::b", {made.cuda()}, {made.cuda()}, {.host_ns = 0, .device_ns = 100}, 8);
-  made.comm(et_schema::CommKind::kAllReduce, {made.cuda()}, 0, 50, true);
-  SimulateOptions options = single_step();
-  EXPECT_EQ(simulate(made.job(), made, options).iteration_ns, 150);
-  options.single_stream = true;
-  EXPECT_EQ(simulate(made.job(), made, options).iteration_ns, 180);
-}
-
 TEST(Schedule, RecordedWaitsForTheDeviceArePlayedWhereTheyWere) {
   HandMade made;
   made.begin_program();

@@ -112,7 +112,7 @@ TEST(WhatIfs, ThatAreAboutNothingAreRefused) {
                 [&] { return changes_of(job, simulation.costs, {parse_what_if("attention x2")}); }),
             "a what-if that changes nothing\n"
             "  field:    --what-if 'attention x2'\n"
-            "  expected: something that the benchmark has: network, host, streams, a regular "
+            "  expected: something that the benchmark has: network, host, a regular "
             "expression of an operator's name, or one of allreduce, elementwise, matmul\n"
             "  got:      no instruction of that name\n"
             "  hint:     `inspect BENCH --ops` lists its operators");
@@ -126,13 +126,11 @@ TEST(WhatIfTexts, AreRead) {
   EXPECT_EQ(parse_what_if("host x1e-3").target, WhatIfTarget::kHost);
   EXPECT_EQ(parse_what_if("all_to_allv x2").target, WhatIfTarget::kCollective);
   EXPECT_EQ(parse_what_if("aten::(mm|bmm) x2").target, WhatIfTarget::kOperator);
-  EXPECT_EQ(parse_what_if("streams 1").target, WhatIfTarget::kSingleStream);
 }
 
 TEST(WhatIfTexts, ThatCannotBeReadAreRefused) {
   const std::string hint =
-      "  hint:     for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', 'streams "
-      "1'";
+      "  hint:     for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1'";
   EXPECT_EQ(refusal("matmul"),
             "a what-if that cannot be read\n  field:    --what-if 'matmul'\n"
             "  expected: TARGET xFACTOR\n  got:      one word\n" +
@@ -148,10 +146,6 @@ TEST(WhatIfTexts, ThatCannotBeReadAreRefused) {
                   "  got:      " +
                   factor + "\n" + hint);
   }
-  EXPECT_EQ(refusal("streams 2"),
-            "a what-if that cannot be read\n  field:    --what-if 'streams 2'\n"
-            "  expected: streams 1\n  got:      2\n" +
-                hint);
   EXPECT_NE(refusal("aten::( x2")
                 .find("expected: a class, a kind of communication, or a regular "
                       "expression\n"),
