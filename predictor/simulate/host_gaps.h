@@ -25,15 +25,9 @@ struct HostGaps {
   HostGap at_end;                       ///< from the last instruction to the end of the step
 };
 
-/// A shorter wait for an event found it already completed: its time is only that of the call.
-inline constexpr std::int64_t kCompletedEventNs = 10'000;
-[[nodiscard]] inline bool met_it_completed(const et_schema::DeviceWait& wait) {
-  return wait.waits_for == et_schema::DeviceWait::For::kEvent && wait.host_ns < kCompletedEventNs;
-}
-
 /// Returns the gaps of a program (rule: docs/metrics.md, "Pace"). A gap begins when all previous
-/// instructions of the timeline have ended. A wait that found its event completed counts as host
-/// time but is kept as a wait, because a faster host would reach it earlier. Time between operators
+/// instructions of the timeline have ended. What a wait's call itself takes is host
+/// time. Time between operators
 /// that a compiled graph's instruction includes is subtracted from their gaps.
 [[nodiscard]] HostGaps host_gaps(const Program& program, const Flow& flow);
 

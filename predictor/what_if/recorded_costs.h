@@ -51,7 +51,7 @@ class RecordedCosts final : public Costs {
     std::uint64_t launches = 0;
   };
   [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const;
-  void add(const Program& program, const Flow& flow, const std::vector<std::int64_t>& host_ns);
+  void add(const Program& program, const Flow& flow);
   void note_communication(const Program& program, const Instruction& call,
                           const std::optional<ObservedComm>& seen);
 

@@ -30,7 +30,7 @@ class Gaps {
       if (!gap.wait || wait.waits_for <= gap.wait->waits_for) {
         gap.wait = wait;
       }
-      gap.wait_ns += met_it_completed(wait) ? 0 : std::min(wait.host_ns, begin_ns - wait.start_ns);
+      gap.wait_ns += std::min(wait.host_ns - wait.own_ns, begin_ns - wait.start_ns);
     }
     const std::int64_t whole_ns = std::max<std::int64_t>(begin_ns - last_end_ns_, 0);
     gap.wait_ns = std::min(gap.wait_ns, whole_ns);

@@ -1,12 +1,10 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "plan_builder.h"
 #include "predictor/simulate/host_gaps.h"
-#include "predictor/simulate/recorded_timeline.h"
 #include "recorded_plan.h"
 
 namespace understudy::predictor {
@@ -18,9 +16,7 @@ class Planner : PlanBuilder {
  public:
   Planner(const Program& program, const Flow& flow, const Costs& costs,
           std::vector<PlayedCost>& played)
-      : PlanBuilder(program, flow, costs, played),
-        gaps_(host_gaps(program, flow)),
-        recorded_(recorded_timeline(program, flow)) {}
+      : PlanBuilder(program, flow, costs, played), gaps_(host_gaps(program, flow)) {}
 
   ProgramPlan plan() {
     for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
@@ -73,37 +69,18 @@ class Planner : PlanBuilder {
     return gap_ns - before_ns;
   }
 
-  /// Returns the items that a recorded wait waited for. The profile names neither streams nor
-  /// events. By the recorded times it is the item that ended with the wait; for a stream's wait,
-  /// one of the streams' last items. If the wait found its event completed, it is the last item
-  /// that had ended by then.
+  /// Returns the items that a recorded wait waited for: all that were issued, or, where the profile
+  /// shows which work ended it, those up to that work's instruction.
   PlanRange waited_for(const DeviceWait& wait) {
     if (wait.waits_for == DeviceWait::For::kDevice) {
       return all_streams();
     }
-    const std::int64_t over_ns = wait.start_ns + (met_it_completed(wait) ? 0 : wait.host_ns);
-    std::optional<StreamDep> found;
-    std::int64_t least_ns = 0;
-    for (std::uint32_t stream = 0; stream < issued_.size(); ++stream) {
-      const auto items = static_cast<std::uint32_t>(issued_[stream].size());
-      const std::uint32_t first = wait.waits_for == DeviceWait::For::kStream ? items : 1;
-      for (std::uint32_t item = std::max(first, 1U); item <= items; ++item) {
-        const std::int64_t end_ns = recorded_.ends_ns[issued_[stream][item - 1]].value_or(0);
-        const std::int64_t off_ns = std::abs(end_ns - over_ns);
-        if (met_it_completed(wait) && end_ns > over_ns) {
-          break;
-        }
-        if (!found || off_ns <= least_ns) {
-          found = StreamDep{stream, item};
-          least_ns = off_ns;
-        }
-      }
+    std::vector<StreamPoint> ends;
+    if (const auto at = wait.work ? program_.device_work[*wait.work].instruction : std::nullopt;
+        at && flow_.instructions[*at].stream != kNoStream) {
+      ends.push_back({flow_.instructions[*at].stream, *at});
     }
-    const auto begin = static_cast<std::uint32_t>(plan_.stream_deps.size());
-    if (found) {
-      plan_.stream_deps.push_back(*found);
-    }
-    return {begin, static_cast<std::uint32_t>(plan_.stream_deps.size())};
+    return points(ends);
   }
 
   /// Splits an operator that waits: half of its time and all launches are before the wait.
@@ -116,7 +93,6 @@ class Planner : PlanBuilder {
   }
 
   HostGaps gaps_;
-  RecordedTimeline recorded_;
 };
 
 }  // namespace

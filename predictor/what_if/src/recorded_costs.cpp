@@ -18,6 +18,9 @@ namespace {
 
 constexpr const char* kModel = "recorded";
 
+/// Assumed host time of an operator that waits for its device: two calls of the runtime.
+constexpr std::int64_t kWaitingCallNs = 10'000;
+
 /// Assumed for CPU communication that no rank was seen to wait for.
 constexpr double kAssumedBytesPerNs = 10;
 constexpr double kAssumedLatencyNs = 20'000;
@@ -64,13 +67,8 @@ Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
 RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault)
     : is_partial_(job.is_partial), fault_(fault) {
   refuse_unprofiled(job);
-  std::vector<Flow> flows;
   for (const Program* program : job.programs) {
-    flows.push_back(flow_of(*program));
-  }
-  const auto host_ns = host_times_without_waits(job.programs, flows);
-  for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    add(*job.programs[p], flows[p], host_ns[p]);
+    add(*program, flow_of(*program));
   }
 }
 
@@ -146,8 +144,7 @@ const RecordedCosts::Row& RecordedCosts::row_of(const Program& program,
   return rows_.at(&program)[static_cast<std::size_t>(&instruction - program.instructions.data())];
 }
 
-void RecordedCosts::add(const Program& program, const Flow& flow,
-                        const std::vector<std::int64_t>& host_ns) {
+void RecordedCosts::add(const Program& program, const Flow& flow) {
   const HostGaps gaps = host_gaps(program, flow);
   const std::optional<RecordedStep> step = recorded_step(program, flow);
   const ObservedComms seen = observed_comms(program, flow);
@@ -164,9 +161,13 @@ void RecordedCosts::add(const Program& program, const Flow& flow,
       continue;
     }
     Row& row = rows[at];
+    // Without a shown step it is not known how long an operator waited for its device.
+    const std::int64_t most_ns = flow.instructions[at].waits_for_stream
+                                     ? std::min(kWaitingCallNs, instruction.timing->host_ns)
+                                     : instruction.timing->host_ns;
     row.host_ns = static_cast<double>(seen.call_is_wait[at] ? 0
                                       : step                ? step->calls[at].host_ns
-                                                            : host_ns[at]);
+                                                            : most_ns);
     row.gap_ns = static_cast<double>(seen.gap_is_wait[at] ? 0
                                      : step               ? step->gaps[at].host_ns
                                                           : gaps.of_instruction[at].host_ns);

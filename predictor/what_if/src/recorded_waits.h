@@ -6,14 +6,8 @@
 
 #include "et_schema/model/program.h"
 #include "predictor/simulate/flow.h"
-#include "predictor/simulate/recorded_timeline.h"
 
 namespace understudy::predictor {
-
-/// Returns the recorded host time of each instruction without waits for the device. `programs` must
-/// be all of the job's: equal operators on equal shapes waited least where they were fastest.
-[[nodiscard]] std::vector<std::vector<std::int64_t>> host_times_without_waits(
-    const std::vector<const Program*>& programs, const std::vector<Flow>& flows);
 
 /// A communication's observed time on one rank.
 struct ObservedComm {

@@ -4,23 +4,23 @@
 #include <utility>
 
 #include "predictor/what_if/recorded_costs.h"
-#include "recorded_waits.h"
 
 namespace understudy::predictor {
 namespace {
 
 using et_schema::GroupId;
 
-/// By group: end of the first collective's kernel, in the rank's own time.
-using FirstEnds = std::map<GroupId, std::optional<std::int64_t>>;
+/// By group: the first collective that a profile shows, and the end of its kernel.
+using FirstEnds = std::map<GroupId, std::pair<std::uint32_t, std::int64_t>>;
 
 FirstEnds first_ends(const Program& program) {
-  const RecordedTimeline timeline = recorded_timeline(program, flow_of(program));
   FirstEnds ends_ns;
-  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-    const Instruction& instruction = program.instructions[at];
-    if (instruction.kind == InstructionKind::kCollective) {
-      ends_ns.try_emplace(instruction.comm->group, timeline.ends_ns[at]);
+  for (const et_schema::DeviceWork& work : program.device_work) {
+    const std::uint32_t at = work.instruction.value_or(0);
+    if (work.instruction && program.instructions[at].kind == InstructionKind::kCollective) {
+      const std::pair own(at, work.launch_ns + work.lag_ns + work.device_ns);
+      auto& first = ends_ns.try_emplace(program.instructions[at].comm->group, own).first->second;
+      first = at < first.first ? own : first;
     }
   }
   return ends_ns;
@@ -47,7 +47,7 @@ std::vector<std::int64_t> recorded_start_times(const Job& job) {
       const auto own_end = [&](int rank) -> std::optional<std::int64_t> {
         const auto& ends = ends_ns[job.program_of[static_cast<std::size_t>(rank)]];
         const auto found = ends.find(group);
-        return found == ends.end() ? std::nullopt : found->second;
+        return found == ends.end() ? std::nullopt : std::optional(found->second.second);
       };
       for (const int rank : members) {
         const auto& start_ns = starts_ns[static_cast<std::size_t>(rank)];

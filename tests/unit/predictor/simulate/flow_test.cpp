@@ -138,7 +138,7 @@ TEST(HostGaps, TheTimeOfAGraphThatShowsNoKernelsIsInItAlone) {
   EXPECT_EQ(sum_ns, 1000) << "each moment of the step once";
 }
 
-TEST(HostGaps, AWaitForACompletedEventIsAPartOfTheGap) {
+TEST(HostGaps, WhatTheCallOfAWaitTakesIsAPartOfTheGap) {
   HandMade made;
   made.begin_program();
   made.op("aten::a", {}, {made.cuda()}, {}).timing = et_schema::Timing{.host_ns = 10};
@@ -146,14 +146,16 @@ TEST(HostGaps, AWaitForACompletedEventIsAPartOfTheGap) {
       et_schema::Timing{.start_ns = 50'000, .host_ns = 10};
   made.program().profile.emplace();
   made.program().profile->step_ns = 60'000;
-  made.program().profile->device_waits = {
-      {.start_ns = 20, .host_ns = 9'000, .waits_for = et_schema::DeviceWait::For::kEvent}};
+  made.program().profile->device_waits = {{.start_ns = 20,
+                                           .host_ns = 9'000,
+                                           .waits_for = et_schema::DeviceWait::For::kEvent,
+                                           .own_ns = 9'000}};
   HostGaps gaps = host_gaps(made.program(), flow_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 49'990);
   EXPECT_EQ(gaps.of_instruction[1].wait_ns, 0);
   ASSERT_TRUE(gaps.of_instruction[1].wait) << "a faster host would come to it earlier";
   EXPECT_EQ(gaps.at_end.host_ns, 9'990);
-  made.program().profile->device_waits[0].host_ns = 20'000;
+  made.program().profile->device_waits[0].host_ns = 29'000;
   gaps = host_gaps(made.program(), flow_of(made.program()));
   EXPECT_EQ(gaps.of_instruction[1].host_ns, 29'990);
   EXPECT_EQ(gaps.of_instruction[1].wait_ns, 20'000);

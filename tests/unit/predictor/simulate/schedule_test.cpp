@@ -181,23 +181,23 @@ TEST(Schedule, RecordedWaitsForTheDeviceArePlayedWhereTheyWere) {
 }
 
 /// Three operators of 100 us on the device that take the host 10 us each, the third behind a wait.
-double third_begins_us(const et_schema::DeviceWait& wait, std::int64_t recorded_ns,
-                       double host = 1) {
+double third_begins_us(et_schema::DeviceWait::For what, std::uint32_t work) {
   constexpr std::int64_t kUs = 1000;
   HandMade made;
   made.begin_program();
-  const auto host_ns = static_cast<std::int64_t>(10 * kUs * host);
   for (int i = 0; i < 3; ++i) {
     auto& op = made.op("aten::mm", {made.cuda()}, {made.cuda()},
-                       {.host_ns = host_ns, .device_ns = 100 * kUs}, 7);
-    op.timing->start_ns = i < 2 ? 10 * kUs * i : recorded_ns;
+                       {.host_ns = 10 * kUs, .device_ns = 100 * kUs}, 7);
+    op.timing->start_ns = i < 2 ? 10 * kUs * i : 300 * kUs;
     op.timing->host_ns = 10 * kUs;
     op.timing->device_ns = 100 * kUs;
     op.timing->launches = 1;
   }
+  made.program().device_work = {{.instruction = 0, .stream = 7}, {.instruction = 1, .stream = 7}};
   made.program().profile.emplace();
-  made.program().profile->step_ns = recorded_ns + 10 * kUs;
-  made.program().profile->device_waits = {wait};
+  made.program().profile->step_ns = 310 * kUs;
+  made.program().profile->device_waits = {
+      {.start_ns = 20 * kUs, .host_ns = 280 * kUs, .waits_for = what, .work = work}};
   const Simulation simulation = simulate(made.job(), made, single_step());
   for (const Span& span : simulation.classes[0].spans) {
     if (span.kind == SpanKind::kHost && span.instruction == 2) {
@@ -208,18 +208,12 @@ double third_begins_us(const et_schema::DeviceWait& wait, std::int64_t recorded_
 }
 
 /// FSDP's rate limiter waits for what was issued some time ago, so that the device never runs dry.
-TEST(Schedule, AWaitForAnEventIsForWhatEndedThenNotForAllThatWasIssued) {
+TEST(Schedule, AWaitForAnEventIsForItsWorkNotForAllThatWasIssued) {
   using enum et_schema::DeviceWait::For;
-  // The first operator's kernel ended at 110, the second's at 210.
-  EXPECT_NEAR(third_begins_us({20'000, 91'000, kEvent}, 111'000), 105, 1);
-  EXPECT_NEAR(third_begins_us({20'000, 191'000, kEvent}, 211'000), 205, 1);
-  EXPECT_NEAR(third_begins_us({20'000, 191'000, kStream}, 211'000), 205, 1);
-}
-
-/// A host that takes no time comes to the wait before its event is complete.
-TEST(Schedule, AnEventThatWasCompleteIsWaitedForByAFasterHost) {
-  const et_schema::DeviceWait wait{150'000, 2'000, et_schema::DeviceWait::For::kEvent};
-  EXPECT_NEAR(third_begins_us(wait, 152'000, 0), 100, 1);
+  EXPECT_NEAR(third_begins_us(kEvent, 0), 105, 1);
+  EXPECT_NEAR(third_begins_us(kEvent, 1), 205, 1);
+  EXPECT_NEAR(third_begins_us(kStream, 1), 205, 1);
+  EXPECT_NEAR(third_begins_us(kDevice, 0), 205, 1);
 }
 
 TEST(Schedule, OperatorsOfOverlappingThreadsRunBesideEachOther) {
