@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -197,51 +198,19 @@ SpanId Engine::add_span(std::uint32_t c, std::uint32_t iteration, const Span& sp
   return {c, static_cast<std::uint32_t>(ranks_[c].spans.size() - 1)};
 }
 
-std::string Engine::waits_of(std::uint32_t c) const {
-  const RankState& rank = ranks_[c];
-  for (const StreamState& stream : rank.streams) {
-    if (stream.does != StreamDoes::kWaitsForRanks) {
-      continue;
-    }
-    const Item& item = stream.front();
-    const ChannelCall& call = (*rank.calls)[item.task->call];
-    const Channel& channel = channels_.channels[call.channel];
-    const Meetings& meetings = meetings_[call.channel];
-    const std::uint64_t number =
-        call.number + std::uint64_t{item.iteration} * channel.durations_ns.size();
-    const Meeting& meeting = meetings.open[number - meetings.first];
-    std::string missing;
-    for (const std::uint32_t member : channel.members) {
-      const bool is_missing =
-          std::ranges::find(meeting.waiting, member, &Arrival::rank_class) == meeting.waiting.end();
-      if (is_missing && missing.size() < 64) {
-        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", classes_[member].ranks.front());
-      }
-    }
-    const Instruction& source =
-        job_.programs[classes_[c].program]->instructions[item.task->item_instruction];
-    return fmt::format("rank {} waits in {} (node {}) of group '{}' for rank {}",
-                       classes_[c].ranks.front(), et_schema::to_string(source.comm->kind),
-                       source.node_id, job_.groups[channel.group].name, missing);
-  }
-  return {};
-}
-
 void Engine::fail_deadlock() const {
-  constexpr std::size_t kShown = 8;
-  std::string got;
-  std::size_t shown = 0;
-  for (std::uint32_t c = 0; c < ranks_.size() && shown < kShown; ++c) {
-    const std::string waits = waits_of(c);
-    if (!waits.empty() && ranks_[c].ends_ns.size() < iterations_) {
-      got += (got.empty() ? "" : "; ") + waits;
-      ++shown;
+  std::vector<int> waiting;
+  for (std::uint32_t c = 0; c < ranks_.size(); ++c) {
+    if (std::ranges::find(ranks_[c].streams, StreamDoes::kWaitsForRanks, &StreamState::does) !=
+        ranks_[c].streams.end()) {
+      waiting.push_back(classes_[c].ranks.front());
     }
   }
   throw et_schema::bad_input("ranks would wait for each other for ever",
                              {.field = "order of communications",
                               .expected = "calls that the ranks wait for in one order",
-                              .got = std::move(got)});
+                              .got = fmt::format("ranks {} wait", fmt::join(waiting, ", ")),
+                              .hint = "`inspect BENCH --match` says for what"});
 }
 
 }  // namespace understudy::predictor

@@ -7,7 +7,6 @@
 #include <limits>
 #include <queue>
 #include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -163,7 +162,6 @@ class Engine {
   SpanId add_span(std::uint32_t c, std::uint32_t iteration, const Span& span);
   [[nodiscard]] bool is_kept(std::uint32_t iteration) const;
   [[noreturn]] void fail_deadlock() const;
-  [[nodiscard]] std::string waits_of(std::uint32_t c) const;
 
   const Job& job_;
   const SimulateOptions& options_;
