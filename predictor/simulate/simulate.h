@@ -78,9 +78,6 @@ struct Span {
   std::uint32_t lane = 0;         ///< the timeline for a host's span, otherwise the stream
   SpanKind kind = SpanKind::kHost;
   SpanId cause = {};  ///< the span whose end started this one, or which issued it
-  /// For a device operator that waited for its launches: time of the last launch. After it, only
-  /// the operator's own work determines the end; `cause` issued the operator.
-  std::int64_t launched_ns = 0;
 };
 
 /// Ranks that are simulated as one, and the results for each of them.

@@ -42,10 +42,8 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
     const Span& span = classes[id.rank_class].spans[id.index];
     // A wait with a known cause is not on the path: its cause is.
     if (!is_wait(span) || span.cause.is_none()) {
-      go_back(std::max(span.start_ns, span.launched_ns), id, false);
-      if (span.launched_ns <= span.start_ns) {
-        go_back(span.begin_ns, id, true);
-      }
+      go_back(span.start_ns, id, false);
+      go_back(span.begin_ns, id, true);
     }
     id = span.cause;
   }
@@ -54,14 +52,11 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
 }
 
 void Accounts::pass(const Doing& doing, std::int64_t now_ns) {
-  auto passed_ns = static_cast<double>(now_ns - last_ns_);
+  const auto passed_ns = static_cast<double>(now_ns - last_ns_);
   last_ns_ = now_ns;
   if (doing.operators > 0) {
-    const double waiting_ns = doing.unlaunched_share * passed_ns;
-    sums_.compute_ns += passed_ns - waiting_ns;
-    passed_ns = waiting_ns;
-  }
-  if (doing.communications > 0) {
+    sums_.compute_ns += passed_ns;
+  } else if (doing.communications > 0) {
     sums_.exposed_communication_ns += passed_ns;
   } else if (doing.hosts > 0) {
     sums_.host_bound_ns += passed_ns;

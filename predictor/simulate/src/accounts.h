@@ -13,8 +13,6 @@ struct Doing {
   /// Number of communications on streams, including those waiting for other ranks.
   std::uint32_t communications = 0;
   std::uint32_t hosts = 0;  ///< number of threads that are not waiting
-  /// Share of the time with operators on streams in which all of them wait for launches.
-  double unlaunched_share = 0;
 };
 
 /// Adds up a rank's time.

@@ -18,12 +18,13 @@ namespace understudy::predictor {
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// Work that a host has issued to a stream.
+/// Work that a host has issued to a stream: one launch.
 struct Item {
   const Task* task = nullptr;
   std::uint32_t iteration = 0;
-  std::int64_t first_launch_ns = 0;
-  std::int64_t last_launch_ns = 0;
+  std::uint32_t number = 0;  ///< on the stream in one iteration, counted from 1
+  std::int64_t launch_ns = 0;
+  std::int64_t device_ns = 0;
   SpanId issuer = {};
 };
 
@@ -40,12 +41,8 @@ struct StreamState {
   std::vector<Item> queue;
   std::size_t head = 0;
   std::uint64_t done = 0;  ///< items done in the program's order, of all iterations
-  std::uint32_t queued_launches = 0;
   StreamDoes does = StreamDoes::kNothing;
   std::int64_t next_ns = kNever;
-  std::int64_t work_end_ns = 0;  ///< end of an operator's work if all of it were launched
-  std::int64_t tail_end_ns = 0;  ///< end of the work that its last launch started
-  double busy_share = 1;  ///< share of an operator's time on the stream in which its kernels run
   std::int64_t since_ns = 0;  ///< start of its current state
   std::int64_t free_ns = 0;   ///< end of its last item
   SpanId cause = {};          ///< cause of its current state
@@ -62,6 +59,7 @@ struct StreamState {
            does == StreamDoes::kMoves;
   }
   [[nodiscard]] const Item& front() const { return queue[head]; }
+  [[nodiscard]] std::size_t queued() const { return queue.size() - head; }
   void pop();
 };
 
@@ -155,7 +153,6 @@ class Engine {
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
                     const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
   void rescale(RankState& rank, std::int64_t now_ns);
-  static void note_busy(RankState& rank);
   /// Continues everything that waited for the ended work of the class.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
   void note_end(std::uint32_t c, std::int64_t now_ns);

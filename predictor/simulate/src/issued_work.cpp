@@ -50,8 +50,8 @@ void IssuedWork::find_typical_turn() {
               std::max<std::int64_t>(median_or(turns_ns, DeviceTraits{}.kernel_gap_ns), 0)};
 }
 
-void IssuedWork::issue(std::uint32_t stream, std::uint32_t work) {
-  items_[stream].push_back(work);
+void IssuedWork::issue(std::uint32_t stream, std::uint32_t work, std::uint32_t items) {
+  items_[stream].insert(items_[stream].end(), items, work);
   if (work != kNoIndex) {
     const et_schema::DeviceWork& issued = program_.device_work[work];
     std::int64_t& end_ns = ends_ns_[stream].try_emplace(issued.stream, kNoEnd).first->second;

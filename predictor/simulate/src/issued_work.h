@@ -18,8 +18,8 @@ class IssuedWork {
   [[nodiscard]] const std::vector<std::uint32_t>& of_instruction(std::uint32_t at) const {
     return of_instruction_[at];
   }
-  /// Adds the next item of the stream: this work, or kNoIndex if it was not recorded.
-  void issue(std::uint32_t stream, std::uint32_t work);
+  /// Adds the next items of the stream: this work, or kNoIndex if they were not recorded.
+  void issue(std::uint32_t stream, std::uint32_t work, std::uint32_t items);
   /// Returns the dependency reduced to the items that had ended by `time_ns` in the recording.
   [[nodiscard]] StreamDep ended_by(StreamDep dep, std::int64_t time_ns) const;
   /// Returns when recorded work begins: relative to its launch if it was launched late, otherwise

@@ -33,19 +33,19 @@ struct RecordedTurn {
   std::int64_t turn_ns = 0;
 };
 
-/// One task of a host thread, and the item that it issues to a stream.
+/// One task of a host thread, and the items that it issues to a stream.
 struct Task {
   std::int64_t gap_ns = 0;
   std::int64_t host_ns = 0;
   std::int64_t device_ns = 0;
-  std::uint32_t launches = 0;
+  std::uint32_t launches = 0;  ///< an item each
   std::uint32_t instruction = kNoIndex;
   std::uint32_t item_instruction = kNoIndex;  ///< mostly `instruction`
   /// Index in Program::device_work of its item, which is then issued at the task's start.
   std::uint32_t work = kNoIndex;
   RecordedTurn turn = {};           ///< only for an item with `work`
   std::uint32_t stream = kNoIndex;  ///< stream of its item, if it has one
-  std::uint32_t item = 0;           ///< its number on the stream, counted from 1
+  std::uint32_t item = 0;           ///< number of its first item on the stream, counted from 1
   std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program
   bool on_host = false;             ///< communication: starts when its host's call returns
   PlanRange before = {};            ///< streams that its host waits for before it starts

@@ -75,8 +75,8 @@ class PlanBuilder {
 
   static void run(Task& task, const OperatorCost& cost) {
     task.device_ns = rounded(cost.device.ns);
-    task.launches =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(cost.launches, kNoIndex - 1));
+    constexpr std::uint64_t kMostLaunches = 1'024;  // no operator is known to launch more
+    task.launches = static_cast<std::uint32_t>(std::min(cost.launches, kMostLaunches));
     task.launches = std::max(task.launches, task.device_ns > 0 ? 1U : 0U);
   }
 
@@ -88,16 +88,18 @@ class PlanBuilder {
     }
   }
 
-  /// Issues the task's item to the stream. `at` is the current instruction.
+  /// Issues the task's items to the stream. `at` is the current instruction.
   void issue(Task& task, const InstructionFlow& flow, std::uint32_t at) {
     std::vector<StreamPoint> after = flow.after_streams;
     after.insert(after.end(), carried_[flow.stream].begin(), carried_[flow.stream].end());
     carried_[flow.stream].clear();
     task.item_after = points(after, flow.stream);
     task.stream = flow.stream;
-    task.item = ++plan_.items[flow.stream];
+    task.item = plan_.items[flow.stream] + 1;
     task.item_instruction = task.instruction;
-    issued_[flow.stream].push_back(at);
+    const std::uint32_t items = std::max(task.launches, 1U);
+    plan_.items[flow.stream] += items;
+    issued_[flow.stream].insert(issued_[flow.stream].end(), items, at);
   }
 
   /// Returns dependencies on the latest point of each stream except `own`, whose items run in order

@@ -49,8 +49,7 @@ bool Engine::can_start(const RankState& rank, const HostState& host, const Task&
     return true;
   }
   const StreamState& stream = rank.streams[task.stream];
-  return stream.is_empty() ||
-         stream.queued_launches + task.launches <= options_.device.launch_queue;
+  return stream.is_empty() || stream.queued() + task.launches <= options_.device.launch_queue;
 }
 
 void Engine::start_or_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
@@ -84,29 +83,29 @@ void Engine::start_task(std::uint32_t c, std::uint32_t h, std::int64_t start_ns,
 
 void Engine::issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
-  Item item{&task, host.iteration, host.next_ns, host.next_ns, host.last};
-  if (task.work != kNoIndex) {
-    item.first_launch_ns = item.last_launch_ns = host.start_ns + task.turn.latency_ns;
-  } else if (task.launches > 0) {
-    // Launches are evenly spaced over the call.
-    const auto launches = static_cast<std::int64_t>(task.launches);
-    const std::int64_t half_ns = task.host_ns / (2 * launches);
-    item.first_launch_ns = host.start_ns + half_ns + options_.device.launch_ns;
-    item.last_launch_ns =
-        launches == 1 ? item.first_launch_ns : host.next_ns - half_ns + options_.device.launch_ns;
-  }
   StreamState& stream = rank.streams[task.stream];
-  auto place = stream.queue.end();
-  // With one host thread, work is queued in the order of issue. With several, it is queued in the
-  // order of first launches.
-  const auto first = stream.queue.begin() +
-                     static_cast<std::ptrdiff_t>(stream.head + (stream.has_begun() ? 1 : 0));
-  while (rank.hosts.size() > 1 && place != first &&
-         std::prev(place)->first_launch_ns > item.first_launch_ns) {
-    --place;
+  // Launches are evenly spaced over the call.
+  const std::uint32_t items = std::max(task.launches, 1U);
+  for (std::uint32_t i = 0; i < items; ++i) {
+    const std::int64_t device_ns = task.device_ns * (i + 1) / items - task.device_ns * i / items;
+    Item item{&task, host.iteration, task.item + i, host.next_ns, device_ns, host.last};
+    if (task.work != kNoIndex) {
+      item.launch_ns = host.start_ns + task.turn.latency_ns;
+    } else if (task.launches > 0) {
+      item.launch_ns = host.start_ns + task.host_ns * (2 * i + 1) / (2 * std::int64_t{items}) +
+                       options_.device.launch_ns;
+    }
+    auto place = stream.queue.end();
+    // With one host thread, work is queued in the order of issue. With several, it is queued in the
+    // order of launches.
+    const auto first = stream.queue.begin() +
+                       static_cast<std::ptrdiff_t>(stream.head + (stream.has_begun() ? 1 : 0));
+    while (rank.hosts.size() > 1 && place != first &&
+           std::prev(place)->launch_ns > item.launch_ns) {
+      --place;
+    }
+    stream.queue.insert(place, item);
   }
-  stream.queue.insert(place, item);
-  stream.queued_launches += task.launches;
   if (stream.does == StreamDoes::kNothing || (rank.hosts.size() > 1 && !stream.has_begun())) {
     stream.next_ns = kNever;
     advance(c, task.stream, now_ns, host.last);
@@ -183,7 +182,6 @@ void Engine::finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) 
 // Streams.
 
 void StreamState::pop() {
-  queued_launches -= front().task->launches;
   ++head;
   constexpr std::size_t kCompactFrom = 4096;
   if (is_empty()) {
@@ -204,7 +202,7 @@ void Engine::bring_forward(const RankState& rank, StreamState& stream) const {
     return;
   }
   // The front may wait for items that precede it in the program, but were queued later.
-  const auto place = [](const Item& item) { return std::pair(item.iteration, item.task->item); };
+  const auto place = [](const Item& item) { return std::pair(item.iteration, item.number); };
   const auto found = std::find_if(front, stream.queue.end(), [&](const Item& item) {
     return place(item) < place(*front) && can_begin(item);
   });
@@ -222,8 +220,8 @@ void Engine::advance(std::uint32_t c, std::uint32_t s, std::int64_t now_ns, Span
     stream.does = StreamDoes::kWaitsForOthers;
     return;
   }
-  std::int64_t begin_ns = item.first_launch_ns;
-  stream.cause = item.first_launch_ns > now_ns ? item.issuer : cause;
+  std::int64_t begin_ns = item.launch_ns;
+  stream.cause = item.launch_ns > now_ns ? item.issuer : cause;
   if (item.task->work != kNoIndex) {
     const bool has_waited = stream.does == StreamDoes::kWaitsForOthers;
     begin_ns = std::max(begin_ns, (has_waited ? now_ns : stream.free_ns) + item.task->turn.turn_ns);
@@ -242,8 +240,6 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   const Item& item = stream.front();
   const Task& task = *item.task;
   stream.since_ns = now_ns;
-  stream.busy_share = 1;
-  stream.work_end_ns = stream.tail_end_ns = now_ns;
   if (task.call != kNoIndex) {
     arrive(c, s, now_ns);
     return;
@@ -253,26 +249,11 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   ++rank.doing.operators;
   rescale(rank, now_ns);
   if (task.launches > 0) {
-    const auto launches = static_cast<std::int64_t>(task.launches);
-    const auto alone_ns = static_cast<double>(
-        task.work == kNoIndex
-            ? task.device_ns + launches * options_.device.kernel_gap_ns
-            : std::max<std::int64_t>(task.device_ns + std::min<std::int64_t>(task.turn.turn_ns, 0),
-                                     0));
-    const std::int64_t work_ns = std::llround(alone_ns * rank.slowdown);
-    stream.work_end_ns = now_ns + work_ns;
-    stream.tail_end_ns = item.last_launch_ns + work_ns / launches;
-    stream.next_ns = std::max(stream.work_end_ns, stream.tail_end_ns);
-    const auto all_ns = static_cast<double>(stream.next_ns - now_ns);
-    stream.busy_share = all_ns > 0 ? static_cast<double>(work_ns) / all_ns : 1;
-  }
-  note_busy(rank);
-}
-
-void Engine::note_busy(RankState& rank) {
-  rank.doing.unlaunched_share = 1;
-  for (const StreamState& stream : rank.streams) {
-    rank.doing.unlaunched_share *= stream.does == StreamDoes::kOperates ? 1 - stream.busy_share : 1;
+    const std::int64_t more_ns = task.work == kNoIndex
+                                     ? options_.device.kernel_gap_ns
+                                     : std::min<std::int64_t>(task.turn.turn_ns, 0);
+    const auto alone_ns = static_cast<double>(std::max<std::int64_t>(item.device_ns + more_ns, 0));
+    stream.next_ns = now_ns + std::llround(alone_ns * rank.slowdown);
   }
 }
 
@@ -288,17 +269,16 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     --rank.doing.operators;
   }
   if (item.task->item_instruction != kNoIndex || item.task->work != kNoIndex) {
-    const bool waited = !is_call && stream.tail_end_ns > stream.work_end_ns;
-    stream.last = add_span(c, item.iteration,
-                           {stream.since_ns, stream.since_ns, now_ns, item.task->item_instruction,
-                            item.task->work, s, is_call ? SpanKind::kMoving : SpanKind::kDevice,
-                            waited ? item.issuer : stream.cause, waited ? item.last_launch_ns : 0});
+    stream.last = add_span(
+        c, item.iteration,
+        {stream.since_ns, stream.since_ns, now_ns, item.task->item_instruction, item.task->work, s,
+         is_call ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
   }
   stream.free_ns = now_ns;
   stream.does = StreamDoes::kNothing;
   stream.pop();
   const std::uint64_t items = rank.plan->items[s];
-  const std::uint64_t number = item.task->item + std::uint64_t{item.iteration} * items;
+  const std::uint64_t number = item.number + std::uint64_t{item.iteration} * items;
   if (number == stream.done + 1) {
     for (++stream.done; stream.done_ahead.erase(stream.done + 1) > 0; ++stream.done) {
     }
@@ -306,7 +286,6 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     stream.done_ahead.insert(number);
   }
   rescale(rank, now_ns);
-  note_busy(rank);
   note_end(c, now_ns);
   if (!stream.is_empty()) {
     advance(c, s, now_ns, stream.last);
@@ -324,21 +303,10 @@ void Engine::rescale(RankState& rank, std::int64_t now_ns) {
     if (stream.does != StreamDoes::kOperates || stream.next_ns <= now_ns) {
       continue;
     }
-    // Only work is stretched, not the time until its launch.
-    const auto stretch = [&](std::int64_t& end_ns, std::int64_t from_ns) {
-      const auto left_ns = static_cast<double>(std::max<std::int64_t>(end_ns - from_ns, 0));
-      end_ns = from_ns + std::llround(left_ns * slowdown / rank.slowdown);
-    };
-    const auto before_ns = static_cast<double>(stream.next_ns - now_ns);
-    stretch(stream.work_end_ns, now_ns);
-    stretch(stream.tail_end_ns, std::max(now_ns, stream.front().last_launch_ns));
-    stream.next_ns = std::max(stream.work_end_ns, stream.tail_end_ns);
-    const double busy_ns = stream.busy_share * before_ns * slowdown / rank.slowdown;
-    const auto after_ns = static_cast<double>(stream.next_ns - now_ns);
-    stream.busy_share = after_ns > 0 ? std::min(busy_ns / after_ns, 1.0) : 1;
+    const auto left_ns = static_cast<double>(stream.next_ns - now_ns);
+    stream.next_ns = now_ns + std::llround(left_ns * slowdown / rank.slowdown);
   }
   rank.slowdown = slowdown;
-  note_busy(rank);
 }
 
 void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {

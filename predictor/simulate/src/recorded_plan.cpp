@@ -86,7 +86,7 @@ class RecordedPlanner : PlanBuilder {
                                 std::span(plan_.stream_deps).subspan(task.item_after.begin));
       items_[task.work] = {task.stream, task.item};
     }
-    work_.issue(flow.stream, task.work);
+    work_.issue(flow.stream, task.work, std::max(task.launches, 1U));
   }
 
   /// Returns the timeline's open task, or a new one if its call has already begun.
