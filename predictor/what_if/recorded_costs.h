@@ -64,8 +64,8 @@ class RecordedCosts final : public Costs {
 };
 
 /// Returns the start of each rank's recorded step, relative to the first. A collective's kernel
-/// ends at the same moment on all ranks, so the first collective of each group aligns their clocks.
-/// Ranks without a common collective start at 0.
+/// ends at the same moment on all ranks, so the first collective of all ranks aligns their clocks.
+/// Without one, all start at 0.
 [[nodiscard]] std::vector<std::int64_t> recorded_start_times(const Job& job);
 
 /// Returns the recorded times of communication between GPUs: a row for each kind, size and group. A
