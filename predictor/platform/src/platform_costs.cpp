@@ -22,8 +22,6 @@ namespace {
 
 constexpr double kUnknownFactor = 10;  // up and down, if a bound is used
 constexpr double kUnknownGapNs = 2000;
-constexpr double kLatencyNs = 10'000;  // assumed for any network, per doubling of the group
-constexpr double kNetworkBytesPerNs = 10;
 
 Estimate unmodelled(double ns, std::string model) {
   return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false};
@@ -227,12 +225,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
 }
 
 Estimate PlatformCosts::of_communication(const GroupComm& call) const {
-  if (parts_.communication) {
-    return parts_.communication(call);
-  }
-  const double rounds = std::ceil(std::log2(std::max(call.ranks, 2)));
-  const double ns = kLatencyNs * rounds + static_cast<double>(call.bytes) / kNetworkBytesPerNs;
-  return unmodelled(ns, "latency and bandwidth of any network");
+  return parts_.communication ? parts_.communication(call) : assumed_communication(call);
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {

@@ -21,10 +21,6 @@ constexpr const char* kModel = "recorded";
 /// Assumed host time of an operator that waits for its device: two calls of the runtime.
 constexpr std::int64_t kWaitingCallNs = 10'000;
 
-/// Assumed for CPU communication that no rank was seen to wait for.
-constexpr double kAssumedBytesPerNs = 10;
-constexpr double kAssumedLatencyNs = 20'000;
-
 void refuse_unprofiled(const Job& job) {
   for (int rank = 0; rank < job.world_size(); ++rank) {
     if (!job.program(rank).profile) {
@@ -132,9 +128,7 @@ Estimate RecordedCosts::of_communication(const GroupComm& call) const {
     estimate.high_ns *= 2;
     return estimate;
   }
-  Estimate assumed = known(kAssumedLatencyNs + bytes / kAssumedBytesPerNs, "assumed 10 GB/s");
-  assumed.low_ns = 0;
-  assumed.high_ns *= 4;
+  Estimate assumed = assumed_communication(call);
   assumed.modelled = call.kind == CommKind::kBarrier;
   return assumed;
 }
