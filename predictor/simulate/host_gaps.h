@@ -26,9 +26,8 @@ struct HostGaps {
 };
 
 /// Returns the gaps of a program (rule: docs/metrics.md, "Pace"). A gap begins when all previous
-/// instructions of the timeline have ended. What a wait's call itself takes is host
-/// time. Time between operators
-/// that a compiled graph's instruction includes is subtracted from their gaps.
+/// instructions of the timeline have ended.
+/// What a wait's call itself takes is host time.
 [[nodiscard]] HostGaps host_gaps(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

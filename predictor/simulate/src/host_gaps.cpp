@@ -1,7 +1,6 @@
 #include "predictor/simulate/host_gaps.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <vector>
 
@@ -51,47 +50,6 @@ class Gaps {
   std::int64_t last_end_ns_ = 0;
 };
 
-/// Subtracts compiled graphs from the gaps. A graph without kernels in the profile is an
-/// instruction after its operators. Most of its time is in the gaps between them and would count
-/// twice.
-void take_out_graphs(const Program& program, const Flow& flow, HostGaps& gaps) {
-  std::vector<std::int64_t> next_ns(flow.timelines.size(), program.profile->step_ns);
-  std::vector<std::int64_t> left_ns(program.instructions.size());
-  for (std::size_t at = program.instructions.size(); at-- > 0;) {
-    const Instruction& graph = program.instructions[at];
-    if (!graph.timing) {
-      continue;
-    }
-    std::int64_t& next = next_ns[flow.instructions[at].timeline];
-    if (graph.kind == InstructionKind::kNative) {
-      const std::int64_t room_ns = std::max<std::int64_t>(next - graph.timing->start_ns, 0);
-      left_ns[at] = std::max<std::int64_t>(graph.timing->host_ns - room_ns, 0);
-    }
-    next = graph.timing->start_ns;
-  }
-  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-    if (left_ns[at] == 0) {
-      continue;
-    }
-    const std::uint64_t id = program.instructions[at].node_id;
-    std::size_t first = at;
-    double sum_ns = 0;
-    for (; first > 0; --first) {
-      const std::uint64_t other = program.instructions[first - 1].node_id;
-      if (other != et_schema::kNoNodeId && other <= id) {
-        break;
-      }
-      sum_ns += static_cast<double>(gaps.of_instruction[first - 1].host_ns);
-    }
-    const double kept =
-        sum_ns > 0 ? std::max(1 - static_cast<double>(left_ns[at]) / sum_ns, 0.0) : 0;
-    for (; first < at; ++first) {
-      std::int64_t& host_ns = gaps.of_instruction[first].host_ns;
-      host_ns = std::llround(static_cast<double>(host_ns) * kept);
-    }
-  }
-}
-
 }  // namespace
 
 HostGaps host_gaps(const Program& program, const Flow& flow) {
@@ -112,7 +70,6 @@ HostGaps host_gaps(const Program& program, const Flow& flow) {
     }
   }
   result.at_end = gaps.front().before(program.profile->step_ns);
-  take_out_graphs(program, flow, result);
   return result;
 }
 

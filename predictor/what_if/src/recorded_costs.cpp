@@ -48,6 +48,30 @@ double bytes_of(const Program& program, const Instruction& call) {
   return static_cast<double>(bytes);
 }
 
+/// Returns the host time of each instruction of a program without a shown step.
+std::vector<std::int64_t> host_times(const Program& program, const Flow& flow) {
+  std::vector<std::int64_t> times_ns(program.instructions.size());
+  std::vector<std::int64_t> next_ns(flow.timelines.size(), program.profile->step_ns);
+  for (std::size_t at = times_ns.size(); at-- > 0;) {
+    const Instruction& instruction = program.instructions[at];
+    if (!instruction.timing) {
+      continue;
+    }
+    std::int64_t& next = next_ns[flow.instructions[at].timeline];
+    times_ns[at] = instruction.timing->host_ns;
+    if (flow.instructions[at].waits_for_stream) {
+      times_ns[at] = std::min(times_ns[at], kWaitingCallNs);
+    } else if (instruction.kind == InstructionKind::kNative) {
+      // A compiled graph without kernels in the profile comes after its operators: most of its time
+      // is in the gaps between them.
+      const std::int64_t room_ns = std::max<std::int64_t>(next - instruction.timing->start_ns, 0);
+      times_ns[at] = std::min(times_ns[at], room_ns);
+    }
+    next = instruction.timing->start_ns;
+  }
+  return times_ns;
+}
+
 /// Returns known times plus the time of `faults` page faults.
 Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
   Estimate estimate = known(std::max(ns + faults * fault.ns, 0.0), kModel);
@@ -142,6 +166,7 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
   const HostGaps gaps = host_gaps(program, flow);
   const std::optional<RecordedStep> step = recorded_step(program, flow);
   const ObservedComms seen = observed_comms(program, flow);
+  const std::vector<std::int64_t> host_ns = host_times(program, flow);
   std::vector<Row>& rows = rows_[&program];
   rows.resize(program.instructions.size());
   std::map<const Instruction*, double> recorded_ns;
@@ -155,13 +180,9 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
       continue;
     }
     Row& row = rows[at];
-    // Without a shown step it is not known how long an operator waited for its device.
-    const std::int64_t most_ns = flow.instructions[at].waits_for_stream
-                                     ? std::min(kWaitingCallNs, instruction.timing->host_ns)
-                                     : instruction.timing->host_ns;
     row.host_ns = static_cast<double>(seen.call_is_wait[at] ? 0
                                       : step                ? step->calls[at].host_ns
-                                                            : most_ns);
+                                                            : host_ns[at]);
     row.gap_ns = static_cast<double>(seen.gap_is_wait[at] ? 0
                                      : step               ? step->gaps[at].host_ns
                                                           : gaps.of_instruction[at].host_ns);

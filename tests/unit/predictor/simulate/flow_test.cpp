@@ -115,29 +115,6 @@ TEST(Flows, AThreadThatTakesTurnsWithItsCallerIsOneWithIt) {
 
 /// A graph of 700 of which 600 are kernels that nothing shows, around two operators of 50: 100
 /// behind the last of them, the others in their gaps.
-TEST(HostGaps, TheTimeOfAGraphThatShowsNoKernelsIsInItAlone) {
-  HandMade made;
-  made.begin_program();
-  made.op("aten::mm", {}, {made.cpu()}, {}).timing = {.start_ns = 0, .host_ns = 100};
-  auto& graph = made.op("## Call CompiledFxGraph x ##", {}, {made.cpu()}, {});
-  graph.kind = et_schema::InstructionKind::kNative;
-  graph.timing = {.start_ns = 700, .host_ns = 600};
-  const et_schema::Instruction native = graph;
-  made.program().instructions.pop_back();
-  made.op("extern::a", {}, {made.cpu()}, {}).timing = {.start_ns = 350, .host_ns = 50};
-  made.op("extern::b", {}, {made.cpu()}, {}).timing = {.start_ns = 650, .host_ns = 50};
-  made.program().instructions.push_back(native);
-  made.op("aten::sum", {}, {made.cpu()}, {}).timing = {.start_ns = 800, .host_ns = 200};
-  made.program().profile.emplace();
-  made.program().profile->step_ns = 1000;
-  const HostGaps gaps = host_gaps(made.program(), flow_of(made.program()));
-  std::int64_t sum_ns = gaps.at_end.host_ns;
-  for (std::size_t i = 0; i < made.program().instructions.size(); ++i) {
-    sum_ns += gaps.of_instruction[i].host_ns + made.program().instructions[i].timing->host_ns;
-  }
-  EXPECT_EQ(sum_ns, 1000) << "each moment of the step once";
-}
-
 TEST(HostGaps, WhatTheCallOfAWaitTakesIsAPartOfTheGap) {
   HandMade made;
   made.begin_program();

@@ -95,6 +95,27 @@ TEST(Recorded, AnOperatorThatWaitsForItsDeviceTakesTwoCallsOfTheRuntime) {
       10'000);
 }
 
+TEST(Recorded, AGraphThatShowsNoKernelsTakesWhatFollowsItsOperators) {
+  HandMade made;
+  made.begin_program();
+  made.op("aten::mm", {}, {made.cpu()}, {}).timing = Timing{.start_ns = 0, .host_ns = 100};
+  auto& graph = made.op("## Call CompiledFxGraph x ##", {}, {made.cpu()}, {});
+  graph.kind = et_schema::InstructionKind::kNative;
+  graph.timing = Timing{.start_ns = 700, .host_ns = 600};
+  const et_schema::Instruction native = graph;
+  made.program().instructions.pop_back();
+  made.op("extern::a", {}, {made.cpu()}, {}).timing = Timing{.start_ns = 350, .host_ns = 50};
+  made.op("extern::b", {}, {made.cpu()}, {}).timing = Timing{.start_ns = 650, .host_ns = 50};
+  made.program().instructions.push_back(native);
+  made.op("aten::sum", {}, {made.cpu()}, {}).timing = Timing{.start_ns = 800, .host_ns = 200};
+  made.program().profile.emplace();
+  made.program().profile->step_ns = 1000;
+  const Job job = made.job();
+  const RecordedCosts costs(job);
+  EXPECT_EQ(costs.of_operator(*job.programs[0], job.programs[0]->instructions[3]).host.ns, 100);
+  EXPECT_EQ(simulate(job, costs, round_times()).iteration_ns, 1000) << "each moment once";
+}
+
 TEST(Recorded, ACollectiveTakesWhatItsLastRankTook) {
   HandMade made;
   for (const std::int64_t device_ns : {900, 250, 400}) {
