@@ -40,8 +40,8 @@ enum class Times : std::uint8_t { kRequired, kOptional };
 
 /// Returns one call for each record of an operator table (docs/formats.md, "Operator tables").
 /// `OPName` is an operator with `Inputs` and `Outputs` columns, or a short name of kernel tables
-/// ("add", "linear", "conv" …) with its shape columns. Times are in milliseconds;
-/// without them they are 0. Throws Error (bad input) with file, line and
+/// ("add", "linear", "conv" …) with its shape columns. Times are in milliseconds or in the
+/// title's unit; without them they are 0. Throws Error (bad input) with file, line and
 /// column if a column is missing, an operator unknown, a size below 1, or a time not above 0.
 [[nodiscard]] std::vector<MeasuredCall> calls_of(const et_schema::CsvTable& table, Times times);
 

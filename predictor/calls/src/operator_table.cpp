@@ -22,6 +22,16 @@ using et_schema::CsvTable;
 
 constexpr double kNsPerMs = 1e6;
 
+/// Units of times in titles: "Latency (us)". A title without one is in milliseconds.
+struct TimeUnit {
+  std::string_view title, text;
+  double ns;
+};
+constexpr TimeUnit kUnits[] = {{"", "milliseconds", kNsPerMs},
+                               {" (ms)", "milliseconds", kNsPerMs},
+                               {" (us)", "microseconds", 1e3},
+                               {" (ns)", "nanoseconds", 1}};
+
 constexpr std::string_view kCounterPrefix = "counter:";
 constexpr const char* kSummary = "the table of operators cannot be read";
 
@@ -79,13 +89,26 @@ class Row {
     }
     return value;
   }
+  /// Returns the unit of the column of times, by its title.
+  [[nodiscard]] const TimeUnit& unit(std::string_view column) const {
+    const TimeUnit* const found = std::ranges::find_if(kUnits, [&](const TimeUnit& one) {
+      return table_.has(fmt::format("{}{}", column, one.title));
+    });
+    return found == std::end(kUnits) ? kUnits[0] : *found;
+  }
+  [[nodiscard]] bool has_time(std::string_view column) const {
+    return has(fmt::format("{}{}", column, unit(column).title));
+  }
   /// Returns a time in nanoseconds.
   [[nodiscard]] double time_ns(std::string_view column, bool may_be_zero) const {
-    const char* expected = may_be_zero ? "milliseconds, 0 or more" : "milliseconds, more than 0";
-    const double ns = number(column, expected) * kNsPerMs;
+    const TimeUnit& in = unit(column);
+    const std::string title = fmt::format("{}{}", column, in.title);
+    const std::string expected =
+        fmt::format("{}, {}", in.text, may_be_zero ? "0 or more" : "more than 0");
+    const double ns = number(title, expected) * in.ns;
     constexpr double kMostNs = 1e18;  // 30 years
     if (ns < 0 || (ns == 0 && !may_be_zero) || ns > kMostNs) {
-      refuse(column, expected, text(column));
+      refuse(title, expected, text(title));
     }
     return ns;
   }
@@ -189,10 +212,10 @@ OperatorCall call_of(const Row& row) {
 
 void read_times(const Row& row, Times times, MeasuredCall& call) {
   et_schema::TimeStats stats{.n = 1};
-  if (times == Times::kRequired || row.has("Latency")) {
+  if (times == Times::kRequired || row.has_time("Latency")) {
     stats.median_ns = row.time_ns("Latency", false);
   }
-  if (row.has("Spread")) {
+  if (row.has_time("Spread")) {
     stats.spread_ns = row.time_ns("Spread", true);
   }
   if (row.has("Calls")) {

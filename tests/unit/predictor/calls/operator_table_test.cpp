@@ -91,6 +91,15 @@ TEST(OperatorTable, TimesMayBeMissingWhereTheyAreAskedFor) {
   EXPECT_EQ(calls.at(0).time().median_ns, 0);
 }
 
+TEST(OperatorTable, ATitleMayHaveTheUnitOfItsTimes) {
+  const auto calls = read("OPName,Latency (us),Device,B,H,Spread (ns)\nrelu,250,P4,2,3,500\n");
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_DOUBLE_EQ(calls[0].time().median_ns, 250e3);
+  EXPECT_DOUBLE_EQ(calls[0].time().spread_ns, 500);
+  EXPECT_EQ(refusal("OPName,Latency (us),Device,B,H\nrelu,0,P4,2,3\n"),
+            unreadable(2, "Latency (us)", "microseconds, more than 0", "0"));
+}
+
 TEST(OperatorTable, RefusesWhatIsNoMeasurement) {
   EXPECT_EQ(refusal("OPName,Device,B,H\nadd,P4,2,3\n"),
             unreadable(1, "Latency", "a column of this title",
