@@ -17,6 +17,7 @@ constexpr const char* kExamples =
     "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
     "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
+    "  predict --collectives rows.jsonl --platform comms.platform.json --card H100\n"
     "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::string& overlap,
@@ -83,6 +84,12 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
       .needs("--platform")
       .excludes(of_steps)
       .excludes({"--report"});
+  line.add("--collectives FILE", arguments.collectives,
+           "Predict a file of communication in place of a step: collective rows as in "
+           "docs/formats.md, with times or without, or nccl-tests' output")
+      .needs("--platform")
+      .excludes(of_steps)
+      .excludes({"--operators", "--threads", "--report"});
   line.add("--from-profile FILE", arguments.profile,
            "Predict the device time of a Kineto profile's step on another card, from the kernels' "
            "recorded times. Needs --card")
@@ -126,6 +133,9 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   refuse_if(!arguments.card.empty() && arguments.platform.empty(), "a card alone predicts nothing",
             "--card", "--platform or --from-profile beside it",
             arguments.recorded ? "--recorded, whose times are kept" : "neither", kHint);
+  if (!arguments.collectives.empty()) {
+    return arguments;
+  }
   if (!arguments.table.empty()) {
     refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
               "--format html", "a step: a benchmark or traces", "--operators");

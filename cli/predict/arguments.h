@@ -22,9 +22,10 @@ namespace understudy::cli {
 struct PredictArguments {
   /// table of single operators: CSV, or an operator-times file; empty: predict a step
   std::string table;
-  std::string output;     ///< path of the predicted table; empty: standard output
-  std::string profile;    ///< profile whose step is predicted; empty: a benchmark
-  std::string from_card;  ///< card of the profile; empty: the card that the profile names
+  std::string collectives;  ///< collective rows to predict; empty: no such
+  std::string output;       ///< path of the predicted table; empty: standard output
+  std::string profile;      ///< profile whose step is predicted; empty: a benchmark
+  std::string from_card;    ///< card of the profile; empty: the card that the profile names
   std::vector<std::string> paths;
   et_schema::AllowedOperators allowed_operators;
   std::vector<std::string> op_maps;
@@ -51,6 +52,11 @@ struct PredictArguments {
 /// Predicts each row of the table and writes it. If the table goes to a file, prints how far
 /// predictions are from the table's own times. Returns the exit status.
 int predict_operators(const PredictArguments& arguments);
+
+/// Predicts each row of a file of communication and prints the predictions. Returns the exit
+/// status. Throws Error (bad input) if the file has no rows, Error (usage) if the platform has no
+/// collectives.
+int predict_collectives(const PredictArguments& arguments);
 
 /// Predicts a recorded step on another card, prints the prediction and writes the report. Returns
 /// the exit status. Throws Error (bad input) if there is no profile or no device work, Error

@@ -51,10 +51,12 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       arguments.card.empty() ? arguments.device : add_card(arguments.card, platform_);
   const predictor::PlatformDevice asked{name, std::max(arguments.threads, 1)};
   const predictor::DeviceKey device = predictor::find_device(platform_.operators, asked);
-  if (device.timed != predictor::TimedAs::kHost) {
+  device_ = device.device;
+  const bool is_host = device.timed == predictor::TimedAs::kHost;
+  if (!is_host) {
     place(device.device, job);
   }
-  predictor::CostParts parts = predictor::cost_parts(platform_);
+  predictor::CostParts parts = predictor::cost_parts(platform_, is_host ? "" : device.device);
   if (!parts.communication) {
     assumptions_.emplace_back(
         "the platform file has no collectives: communication by 10 us and 10 GB/s");
@@ -81,7 +83,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
     assumptions_.emplace_back(
         "a host issues an operator in the least time that a timed call of the device took");
   }
-  if (device.timed == predictor::TimedAs::kHost) {
+  if (is_host) {
     add_page_faults(job, parts);
   }
   modelled_.emplace(platform_, asked, std::move(parts));

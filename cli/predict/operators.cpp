@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/formats/json_trace/sniff.h"
+#include "judged.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/platform/platform_costs.h"
 
@@ -30,8 +29,6 @@ namespace {
 
 using et_schema::CsvTable;
 using predictor::MeasuredCall;
-
-constexpr double kNsPerMs = 1e6;
 
 /// Rows to predict, and the table that predictions are added to.
 struct Asked {
@@ -104,32 +101,8 @@ std::string written(const Asked& asked, const std::vector<predictor::Prediction>
   return out;
 }
 
-struct Judged {
-  std::vector<double> residuals;
-  std::size_t within = 0;
-};
-
-/// Compares predictions with the times in the table, by operator.
-std::map<std::string, Judged> judged_by_operator(
-    const Asked& asked, const std::vector<predictor::Prediction>& predictions) {
-  std::map<std::string, Judged> judged;
-  for (std::size_t row = 0; row < predictions.size(); ++row) {
-    const MeasuredCall& call = asked.calls[row];
-    const double ns = call.time().median_ns;
-    if (ns > 0) {
-      const predictor::Prediction& p = predictions[row];
-      Judged& group = judged[full_name(call.call)];
-      group.residuals.push_back(std::log(ns / p.ns));
-      const bool is_within = ns >= p.low_ns && ns <= p.high_ns;
-      group.within += is_within ? 1U : 0U;
-    }
-  }
-  return judged;
-}
-
 pages::Page summary_page(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                          const std::string& output) {
-  using pages::counts, pages::shares;
   const auto count = [&](bool is, bool predictor::Prediction::*what) {
     return et_schema::with_commas(
         static_cast<std::uint64_t>(std::ranges::count(predictions, is, what)));
@@ -139,17 +112,12 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
                            et_schema::with_commas(predictions.size()),
                            count(true, &predictor::Prediction::extrapolated),
                            count(false, &predictor::Prediction::modelled));
-  pages::Table table{
-      .id = "judged-table",
-      .caption = "Against the table's times",
-      .columns = {pages::texts("operator"), counts("calls"), shares("mean"), shares("geo"),
-                  shares("worst"), shares("bias"), shares("in interval")}};
-  for (const auto& [name, group] : judged_by_operator(asked, predictions)) {
-    const predictor::Errors errors = predictor::errors_of(group.residuals);
-    table.rows.push_back({name, errors.n, errors.mean, errors.geometric, errors.worst, errors.bias,
-                          static_cast<double>(group.within) / static_cast<double>(errors.n)});
+  Judged judged;
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    const MeasuredCall& call = asked.calls[row];
+    judged.add(full_name(call.call), call.time().median_ns, predictions[row]);
   }
-  page.sections = {{"judged", "Against the table's times", {std::move(table)}}};
+  page.sections = {judged.section("operator")};
   return page;
 }
 

@@ -57,9 +57,10 @@ int predict(const PredictArguments& arguments) {
 const Verb kVerb("predict", "Predicts how long a step or an operator takes, without running it",
                  [](int argc, char** argv) {
                    const PredictArguments arguments = read_predict_arguments(argc, argv);
-                   return !arguments.profile.empty() ? predict_from_profile(arguments)
-                          : !arguments.table.empty() ? predict_operators(arguments)
-                                                     : predict(arguments);
+                   return !arguments.profile.empty()       ? predict_from_profile(arguments)
+                          : !arguments.collectives.empty() ? predict_collectives(arguments)
+                          : !arguments.table.empty()       ? predict_operators(arguments)
+                                                           : predict(arguments);
                  });
 
 }  // namespace

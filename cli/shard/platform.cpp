@@ -38,8 +38,8 @@ Model needed_section(const predictor::Platform& platform, const std::string& pat
 }
 
 bool has_gpus(const predictor::CollectiveModels& models) {
-  return std::ranges::any_of(models.platforms,
-                             [](const auto& platform) { return platform.on_device; });
+  return std::ranges::any_of(models.series,
+                             [](const auto& series) { return series.key.on_device; });
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,48 +13,31 @@ class JsonField;
 
 namespace understudy::predictor {
 
-/// Coefficients for all kinds, fitted to a platform's rows on one node: time = alpha x steps +
-/// beta x link bytes + gamma x reduced bytes (traffic.h).
-struct AlphaBetaGamma {
-  double alpha_ns = 0;
-  double beta_ns_per_byte = 0;
-  double gamma_ns_per_byte = 0;
-  bool operator==(const AlphaBetaGamma&) const = default;
-};
-
-/// The network between nodes: time = step_ns x node_steps() + node_bytes() x ns_per_byte.
-struct NodeNetwork {
-  double step_ns = 0;
-  double ns_per_byte = 0;
-  double width = 0;  ///< 90 % quantile of |ln error| on the fitted rows
-  bool operator==(const NodeNetwork&) const = default;
-};
-
-/// Communication models of all platforms. A machine has up to two platforms: on_device is true for
-/// tensors on GPUs and false for tensors on hosts.
+/// Communication models of a platform: any cards, GPUs and hosts.
 struct CollectiveModels {
-  struct Platform {
-    bool on_device = true;
-    AlphaBetaGamma common;
-    std::optional<NodeNetwork> between_nodes = {};  ///< measured, or specified by the user
-    bool operator==(const Platform&) const = default;
-  };
   std::vector<Series> series;
-  std::vector<Platform> platforms;
   bool operator==(const CollectiveModels&) const = default;
 };
 
 /// Fits all kinds in the rows. Rows of one rank are skipped.
 [[nodiscard]] CollectiveModels fit_collectives(const std::vector<CollectiveRow>& rows);
 
-/// Returns the time of a call from the arrival of its last rank. The first that exists is used:
-/// - for all_to_allv: rows of all_to_all, at the size that loads the busiest link equally;
-/// - rows of the same kind on as many nodes, of another element type if necessary;
-/// - rows of another kind, scaled by the common model (not `modelled`, with a wider interval);
-/// - on several nodes: the larger of the time within a node (node_level) and on the network between
-///   nodes (extrapolated); without a network, as if all ranks were on one node (not `modelled`).
-/// Throws Error (usage) if the platform has no rows.
-[[nodiscard]] Estimate estimate(const CollectiveModels& models, const GroupComm& call);
+/// Where a call runs. Empty texts are unknown and differ from nothing.
+struct CommPlace {
+  std::string device;   ///< card
+  std::string network;  ///< between nodes
+};
+
+/// Returns the row's card: its name, else the model that its source names, else empty.
+[[nodiscard]] std::string card_of(const CollectiveRow& row);
+
+/// Returns the time of a call from the arrival of its last rank to the end. Each series can answer:
+/// a difference of kind, element type, card, network or ranks per node widens its interval. The
+/// narrowest interval is returned; `model` begins with the differences that make it not `modelled`.
+/// An all_to_allv takes as long as an all_to_all that loads the busiest link equally. One node is a
+/// lower bound for several nodes. Throws Error (usage) if there are no models.
+[[nodiscard]] Estimate estimate(const CollectiveModels& models, const GroupComm& call,
+                                const CommPlace& place = {});
 
 /// Writes the section `collectives` of a platform file (docs/formats.md): one JSON object.
 [[nodiscard]] std::string to_json(const CollectiveModels& models);

@@ -31,6 +31,7 @@ class ProfiledCalls {
   };
   struct Group {
     std::string file;                                 ///< one of the group's files
+    std::string device;                               ///< that file's card
     std::map<std::int64_t, std::vector<Call>> calls;  ///< by rank, for ranks with profiles
   };
   void add(const et_schema::Profile& profile, const et_schema::KinetoComm& comm,

@@ -35,6 +35,8 @@ struct ReadCollectives {
 ///   inferred from the bus bandwidth.
 /// Throws Error (bad input) if the format is none of these, the file is damaged, no row is usable,
 /// or a number is NaN.
-[[nodiscard]] ReadCollectives parse_collective_rows(std::string_view text, const std::string& file);
+/// Understudy's own rows may lack their times unless `needs_times`.
+[[nodiscard]] ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
+                                                    bool needs_times = true);
 
 }  // namespace understudy::predictor

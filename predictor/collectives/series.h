@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <string>
 #include <vector>
 
 #include "et_schema/model/comms.h"
@@ -14,38 +15,45 @@ namespace understudy::predictor {
 /// Share of the repetitions that an interval contains.
 inline constexpr double kIntervalShare = 0.9;
 
-/// Key of a sweep.
+/// Key of measurements that differ only in size and in the number of ranks: of one node, or of
+/// several nodes with equally many ranks on each.
 struct SeriesKey {
   CommKind kind = CommKind::kAllReduce;
   bool on_device = true;
-  int nodes = 1;
+  int ranks_per_node = 0;  ///< 0: all ranks are on one node
   DType dtype = DType::kFloat32;
+  std::string device = {};   ///< card of the table, or only its model; empty: unknown
+  std::string network = {};  ///< between nodes; empty: unknown
   auto operator<=>(const SeriesKey&) const = default;
 };
 
-/// A sweep over sizes on one number of ranks, ordered by size.
+/// A sweep over sizes on one number of ranks, ordered by size. Its model is latency_ns +
+/// ns_per_byte x link bytes (traffic.h), divided by an efficiency.
 struct SizeCurve {
   int ranks = 2;
+  double latency_ns = 0;
+  double ns_per_byte = 0;
   std::vector<double> ln_bytes;    ///< 0 for a size of 0
-  std::vector<double> efficiency;  ///< alpha-beta time / measured time
+  std::vector<double> efficiency;  ///< latency and bytes / measured time
   std::vector<double> spread;      ///< spread of the repetitions / time
   bool operator==(const SizeCurve&) const = default;
 };
 
-/// A model of one kind: the time alpha x steps + beta x link bytes (traffic.h), divided by an
-/// efficiency. The efficiency is interpolated linearly in ln size and ln n; beyond the measured
-/// sizes it stays constant. Intervals treat the efficiency as a random walk over ln size and ln n.
-/// The walk's steps are 90 % quantiles of the errors if a size, an end or a number of ranks is left
-/// out of the fit.
+/// 90 % quantiles of |ln error| if a measurement is left out of the fit.
+struct ErrorSteps {
+  double between = 0;  ///< per unit of walk_deviation() between two measurements
+  double beyond = 0;   ///< per unit of ln distance beyond the last
+  bool operator==(const ErrorSteps&) const = default;
+};
+
+/// A model of one kind. The efficiency is interpolated linearly in ln size and ln n; beyond the
+/// measured sizes it stays constant. Latency and time per byte are interpolated linearly in
+/// logarithm over ln n. Beyond the measured ranks they go on growing as between measured ones.
 struct Series {
   SeriesKey key;
-  double alpha_ns = 0;
-  double beta_ns_per_byte = 0;
   std::vector<SizeCurve> curves;  ///< ordered by ranks
-  double size_step = 0;           ///< |ln error| per sqrt(ln size) between measured sizes
-  double end_step = 0;            ///< the same beyond the last measured size
-  double rank_step = 0;           ///< |ln error| per sqrt(ln n)
-  Errors left_out;                ///< errors of inner sizes, each predicted from the others
+  ErrorSteps sizes, ranks;
+  Errors left_out;  ///< errors of inner sizes, each predicted from the others
   bool operator==(const Series&) const = default;
 };
 

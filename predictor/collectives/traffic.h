@@ -17,34 +17,23 @@ inline constexpr double kAssumedNsPerByte = 0.1;
 struct Traffic {
   /// Sequential messages: log2 n, twice that for all-reduce; n - 1 between all pairs.
   double steps = 0;
-  double link_bytes = 0;     ///< bytes through each rank's link: nccl-tests' bus factor times S
-  double reduced_bytes = 0;  ///< bytes that each rank reduces
+  double link_bytes = 0;  ///< bytes through each rank's link: nccl-tests' bus factor times S
 };
 [[nodiscard]] Traffic traffic_of(CommKind kind, double bytes, int ranks);
-
-/// The part of a communication over `nodes` that stays within one node: the node's ranks, and the
-/// size at which a communication of these ranks alone has as many link bytes. A ring uses the links
-/// of all ranks. An exchange keeps only the parts between the node's own ranks.
-struct NodeLevel {
-  int ranks = 1;
-  double bytes = 0;
-};
-[[nodiscard]] NodeLevel node_level(CommKind kind, double bytes, int ranks, int nodes);
-/// Returns the number of sequential messages between nodes.
-[[nodiscard]] double node_steps(CommKind kind, int nodes);
-/// Returns the bytes that leave the busiest node if ranks are spread evenly over `nodes`. For a
-/// ring: one rank's link bytes. For exchanges between all pairs: the sum over the node's ranks.
-[[nodiscard]] double node_bytes(CommKind kind, double bytes, int ranks, int nodes);
 
 /// Returns the size of an all-to-all with equal parts that loads its busiest link as these splits
 /// do: the most that a rank sends to others or receives from them, times n / (n - 1). `sent_bytes`
 /// must have ranks x ranks elements.
 [[nodiscard]] double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks);
 
-/// Returns the other kinds whose times can stand in for `kind`, the most similar first.
-[[nodiscard]] std::vector<CommKind> similar_kinds(CommKind kind);
-
-/// Returns the size at which `other` has as many link bytes per step as `kind` at `bytes`.
-[[nodiscard]] double similar_bytes(CommKind kind, double bytes, int ranks, CommKind other);
+/// A call of another kind whose time, multiplied by `factor`, stands in for a kind's time.
+struct StandIn {
+  double bytes = 0;
+  double factor = 1;
+  double unlikeness = 0;  ///< 0 if data moves in the same pattern, 1 or more otherwise
+};
+/// Returns the call of `other` with as many link bytes per phase. `factor` is the ratio of phases:
+/// an all-reduce has two, an all-gather one.
+[[nodiscard]] StandIn stand_in(CommKind kind, double bytes, int ranks, CommKind other);
 
 }  // namespace understudy::predictor

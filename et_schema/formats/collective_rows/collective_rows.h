@@ -30,10 +30,12 @@ struct CollectiveCall {
 
 /// One measured communication.
 struct CollectiveRow : CollectiveCall {
-  double median_ns = 0;  ///< from the arrival of the last rank to the end
-  double spread_ns = 0;  ///< half of p90 - p10 of the repetitions; 0: unknown
-  std::size_t n = 1;     ///< number of repetitions
-  std::string source;    ///< base name of the file
+  double median_ns = 0;      ///< from the arrival of the last rank to the end
+  double spread_ns = 0;      ///< half of p90 - p10 of the repetitions; 0: unknown
+  std::size_t n = 1;         ///< number of repetitions
+  std::string source;        ///< base name of the file
+  std::string device = {};   ///< the card's name; empty: unknown, or a host
+  std::string network = {};  ///< between nodes, as NCCL names it; empty: unknown
   bool operator==(const CollectiveRow&) const = default;
 };
 
@@ -52,13 +54,16 @@ void add_receives(std::vector<CollectiveRow>& rows);
 /// Returns JSON lines as described in docs/formats.md.
 [[nodiscard]] std::string to_json_lines(const std::vector<CollectiveRow>& rows);
 
-/// Parses the result of to_json_lines(). Throws Error (bad input) with line and field if the
-/// format, a kind or an element type is unknown, or a number is out of range.
+/// Parses the result of to_json_lines(). Times may be missing (0) unless `needs_times`. Throws
+/// Error (bad input) with line and field if the format, a kind or an element type is unknown, or a
+/// number is out of range.
 [[nodiscard]] std::vector<CollectiveRow> parse_collective_row_lines(std::string_view text,
-                                                                    const std::string& file);
+                                                                    const std::string& file,
+                                                                    bool needs_times = true);
 
 /// Throws Error (bad input), naming `where`, unless the row is valid: a size of 0 or more, at least
-/// one rank, no more nodes than ranks, a finite time above 0.
-void check_row(const CollectiveRow& row, const std::string& file, const std::string& where);
+/// one rank, no more nodes than ranks, a finite time above 0 (or of 0 unless `needs_times`).
+void check_row(const CollectiveRow& row, const std::string& file, const std::string& where,
+               bool needs_times = true);
 
 }  // namespace understudy::et_schema

@@ -174,6 +174,34 @@ const Card* find_known_card(std::string_view name) {
   return found.size() == 1 ? found.front() : nullptr;
 }
 
+std::string card_model(std::string_view text) {
+  const auto models_in = [](std::string_view name) {
+    std::vector<std::string> models;
+    std::string word;
+    for (const char letter : std::string(name) + " ") {
+      if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+        word += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+        continue;
+      }
+      if (!word.empty() && word.front() > '9' &&
+          std::ranges::any_of(word, [](char c) { return c <= '9'; })) {
+        models.push_back(word);
+      }
+      word.clear();
+    }
+    return models;
+  };
+  for (const std::string& model : models_in(text)) {
+    if (std::ranges::any_of(known_cards(), [&](const Card& card) {
+          const std::vector<std::string> models = models_in(card.name);
+          return !models.empty() && models.front() == model;
+        })) {
+      return model;
+    }
+  }
+  return "";
+}
+
 Card card_named(const std::string& name_or_file, const std::string& flag) {
   std::error_code error;
   if (std::filesystem::exists(name_or_file, error)) {

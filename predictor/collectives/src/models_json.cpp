@@ -12,6 +12,8 @@ using et_schema::SameAs;
 
 void members(auto& json, SameAs<SizeCurve> auto& curve) {
   json("ranks", curve.ranks, AtLeast{2});
+  json("latency_ns", curve.latency_ns, kPositive);
+  json("ns_per_byte", curve.ns_per_byte, kNotNegative);
   json("ln_bytes", curve.ln_bytes, kNotNegative);
   json("efficiency", curve.efficiency, kPositive);
   json("spread", curve.spread, kNotNegative);
@@ -31,18 +33,22 @@ static void check_record(const JsonField& field, SizeCurve& curve) {
   }
 }
 
+void members(auto& json, SameAs<ErrorSteps> auto& steps) {
+  json("between", steps.between, kNotNegative);
+  json("beyond", steps.beyond, kNotNegative);
+}
+
 void members(auto& json, SameAs<Series> auto& series) {
   json("kind", series.key.kind,
        et_schema::Names{et_schema::kind_of_recorded_name, "a kind of communication"});
   json("on_device", series.key.on_device);
-  json("nodes", series.key.nodes, AtLeast{1});
+  json("ranks_per_node", series.key.ranks_per_node, AtLeast{0});
   json("dtype", series.key.dtype,
        et_schema::Names{et_schema::dtype_from_string, "an element type"});
-  json("alpha_ns", series.alpha_ns, kNotNegative);
-  json("beta_ns_per_byte", series.beta_ns_per_byte, kNotNegative);
-  json("size_step", series.size_step, kNotNegative);
-  json("end_step", series.end_step, kNotNegative);
-  json("rank_step", series.rank_step, kNotNegative);
+  json("device", series.key.device);
+  json("network", series.key.network);
+  json("sizes", series.sizes);
+  json("ranks", series.ranks);
   json("left_out", series.left_out);
   json("curves", series.curves);
 }
@@ -59,23 +65,8 @@ static void check_record(const JsonField& field, Series& series) {
   }
 }
 
-void members(auto& json, SameAs<NodeNetwork> auto& network) {
-  json("step_ns", network.step_ns, kNotNegative);
-  json("ns_per_byte", network.ns_per_byte, kNotNegative);
-  json("width", network.width, kNotNegative);
-}
-
-void members(auto& json, SameAs<CollectiveModels::Platform> auto& platform) {
-  json("on_device", platform.on_device);
-  json("alpha_ns", platform.common.alpha_ns, kNotNegative);
-  json("beta_ns_per_byte", platform.common.beta_ns_per_byte, kNotNegative);
-  json("gamma_ns_per_byte", platform.common.gamma_ns_per_byte, kNotNegative);
-  json("between_nodes", platform.between_nodes);
-}
-
 void members(auto& json, SameAs<CollectiveModels> auto& models) {
   json("series", models.series);
-  json("platforms", models.platforms);
 }
 
 std::string to_json(const CollectiveModels& models) {
@@ -83,11 +74,7 @@ std::string to_json(const CollectiveModels& models) {
 }
 
 CollectiveModels collectives_from_json(const JsonField& section) {
-  auto models = et_schema::read_json<CollectiveModels>(section);
-  if (models.platforms.empty() && !models.series.empty()) {
-    section.at("platforms").fail("a platform or more beside series", "none");
-  }
-  return models;
+  return et_schema::read_json<CollectiveModels>(section);
 }
 
 }  // namespace understudy::predictor

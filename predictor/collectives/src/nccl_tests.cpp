@@ -51,10 +51,11 @@ std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& f
   return std::nullopt;
 }
 
-/// The ranks of a call, and their hosts.
+/// The ranks of a call, their hosts and their card.
 struct Group {
   int ranks = 0;
   std::set<std::string> hosts;
+  std::string card;
 };
 
 /// Returns the ranks of the largest group. A process with several GPUs is listed with the first one
@@ -74,6 +75,9 @@ Group group_of(const JsonField& config) {
     Group& of = groups[group ? group->as_int() : 0];
     ++of.ranks;
     of.hosts.insert(device.at("hostname").as_text());
+    if (const auto card = device.find("device_info")) {
+      of.card = card->as_text();
+    }
   }
   if (groups.empty()) {
     return {};
@@ -133,6 +137,7 @@ ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& 
       row->on_device = true;
       row->nodes = static_cast<int>(group.hosts.size());
       row->source = file;
+      row->device = group.card;
       check_row(*row, file, fmt::format("results, size {}", row->bytes));
       read.rows.push_back(std::move(*row));
     }

@@ -2,7 +2,7 @@
 // (all_gather has neither redop nor root) and prints the largest error; later versions print the
 // number of wrong elements. 2.17 names the program, 2.18 adds a time of day, 2.20 four columns.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -109,6 +109,7 @@ struct Run {
   std::optional<CommKind> kind;
   std::map<std::string, std::set<std::string>> ranks;  ///< rank numbers by group
   std::map<std::string, std::set<std::string>> hosts;  ///< by group
+  std::string device, network;
   std::optional<Columns> columns;
   std::vector<CollectiveRow> rows;
   std::vector<std::size_t> lines;  ///< line numbers of the rows
@@ -152,6 +153,11 @@ class TextReader {
       finish();
     }
     run_.kind = kind ? kind : run_.kind;
+    constexpr std::string_view kNetwork = "Using network ";  // NCCL_DEBUG=INFO
+    if (const std::size_t at = line.find(kNetwork); at != std::string_view::npos) {
+      run_.network = line.substr(at + kNetwork.size());
+      run_.network.erase(run_.network.find_last_not_of(" \r") + 1);
+    }
     if (words[0] == "#") {
       read_comment(words);
     } else if (run_.columns && words[0][0] >= '0' && words[0][0] <= '9') {
@@ -170,6 +176,11 @@ class TextReader {
       run_.ranks[group].insert(std::string(words[2]));
       if (const std::string host = behind("on"); !host.empty()) {
         run_.hosts[group].insert(host);
+      }
+      // "device 0 [0000:0f:00] NVIDIA A100": the name stands behind the bus address.
+      const auto bus = std::ranges::find_if(words, [](auto word) { return word.ends_with(']'); });
+      if (bus != words.end()) {
+        run_.device = fmt::format("{}", fmt::join(bus + 1, words.end(), " "));
       }
     } else if (auto columns = columns_of(words)) {
       run_.columns = columns;
@@ -242,6 +253,8 @@ class TextReader {
       row.kind = *kind;
       row.ranks = ranks;
       row.nodes = std::max(1, hosts);
+      row.device = run.device;
+      row.network = run.network;
       check_row(row, file_, fmt::format("line {}", run.lines[i]));
       result_.rows.push_back(std::move(row));
     }

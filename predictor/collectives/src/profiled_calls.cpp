@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/quote.h"
@@ -56,6 +56,7 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
   }
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
   group.file = et_schema::file_name(profile.file);
+  group.device = profile.device_name(profile.events[comm.event].pid);
   call.bytes = *bytes;
   group.calls[profile.distributed->rank].push_back(call);
 }
@@ -102,12 +103,15 @@ void ProfiledCalls::pair(const Group& group, int ranks_per_node, RepetitionsNs& 
 
 ReadCollectives ProfiledCalls::rows(int ranks_per_node) const {
   ReadCollectives read{{}, left_out_};
-  std::map<std::string, RepetitionsNs> by_file;
+  std::map<std::pair<std::string, std::string>, RepetitionsNs> by_file;
   for (const auto& [name, group] : groups_) {
-    pair(group, ranks_per_node, by_file[group.file], read);
+    pair(group, ranks_per_node, by_file[{group.file, group.device}], read);
   }
-  for (const auto& [file, times_ns] : by_file) {
-    std::ranges::move(rows_of(times_ns, file), std::back_inserter(read.rows));
+  for (const auto& [of, times_ns] : by_file) {
+    for (CollectiveRow& row : rows_of(times_ns, of.first)) {
+      row.device = of.second;
+      read.rows.push_back(std::move(row));
+    }
   }
   return read;
 }

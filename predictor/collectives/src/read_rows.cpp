@@ -221,13 +221,14 @@ bool is_collective_rows(std::string_view text) {
   return format_of(text) != RowFormat::kNone;
 }
 
-ReadCollectives parse_collective_rows(std::string_view text, const std::string& file) {
+ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
+                                      bool needs_times) {
   // Only the file's name: paths differ between machines.
   const std::string name = std::filesystem::path(file).filename();
   ReadCollectives read;
   switch (format_of(text)) {
     case RowFormat::kOwn:
-      return {et_schema::parse_collective_row_lines(text, file)};
+      return {et_schema::parse_collective_row_lines(text, file, needs_times)};
     case RowFormat::kNcclText:
       read = parse_nccl_tests_text(text, file);
       break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 
 #include "et_schema/base/assert.h"
@@ -15,27 +16,19 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kBeyond = 2;         ///< factor on widths outside of the calibrated range
-constexpr double kLeastWidth = 0.01;  ///< minimum difference of two sweeps on one machine
-// Steps assumed if there are too few rows: similar to those of all-reduce on 2 to 8 A100.
-constexpr double kAssumedSizeStep = 0.15;
-constexpr double kAssumedRankStep = 0.25;
+// Chosen on NCCL's tables of five cards (docs/results/prediction.md, "Collectives").
+constexpr double kLeastWidth = 0.01;   ///< minimum difference of two sweeps on one machine
+constexpr double kLeastLatency = 0.1;  ///< minimum share of the shortest time that is latency
+constexpr double kTellsBytes = 4;      ///< minimum ratio of sizes that shows the time of a byte
+constexpr double kTellsGrowth = 1.5;   ///< minimum ratio of ranks that shows growth, not noise
+constexpr ErrorSteps kAssumedSizes = {.between = 0.15, .beyond = 0.5};
+constexpr ErrorSteps kAssumedRanks = {.between = 0.3, .beyond = 0.4};
+constexpr double kUnknownGrowth = 1.2;  ///< kAssumedRanks.beyond of a table of one number of ranks
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double ln_size(double bytes) {
   return std::log(std::max(bytes, 1.0));
-}
-
-struct AlphaBeta {
-  double alpha_ns = 0;
-  double beta_ns_per_byte = 0;
-};
-
-double time_ns(const AlphaBeta& base, CommKind kind, double bytes, int ranks) {
-  // Time of no bytes if no latency was found. Never 0, because it is a divisor.
-  constexpr double kLeastNs = 1e-6;
-  const Traffic traffic = traffic_of(kind, bytes, ranks);
-  return std::max(kLeastNs,
-                  base.alpha_ns * traffic.steps + base.beta_ns_per_byte * traffic.link_bytes);
 }
 
 /// A size on one number of ranks; equal rows are merged.
@@ -70,23 +63,36 @@ std::map<int, Sweep> sweeps_of(const std::vector<CollectiveRow>& rows) {
   return sweeps;
 }
 
-AlphaBeta fit_base(CommKind kind, const std::map<int, Sweep>& sweeps) {
-  DesignMatrix design;
-  std::vector<double> times;
-  for (const auto& [ranks, sweep] : sweeps) {
-    for (const Point& point : sweep) {
-      const Traffic traffic = traffic_of(kind, point.bytes, ranks);
-      design.push_back({traffic.steps, traffic.link_bytes});
-      times.push_back(point.ns);
-    }
-  }
-  const std::vector<double> fitted = relative_least_squares(std::move(design), times);
-  return {fitted[0], fitted[1]};
+/// Latency and time of a link's byte.
+struct Base {
+  double latency_ns = 0;
+  double ns_per_byte = 0;
+};
+
+double time_ns(const Base& base, CommKind kind, double bytes, int ranks) {
+  return base.latency_ns + base.ns_per_byte * traffic_of(kind, bytes, ranks).link_bytes;
 }
 
-SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta& base) {
-  SizeCurve curve;
-  curve.ranks = ranks;
+/// Fits latency and bytes. If the sizes do not tell them apart, they have the ratio of any network.
+Base fit_base(CommKind kind, int ranks, const Sweep& sweep) {
+  if (sweep.back().bytes < kTellsBytes * sweep.front().bytes || sweep.size() == 1) {
+    const Base any{kAssumedStepNs * traffic_of(kind, 0, ranks).steps, kAssumedNsPerByte};
+    const double scale = sweep.back().ns / time_ns(any, kind, sweep.back().bytes, ranks);
+    return {scale * any.latency_ns, scale * any.ns_per_byte};
+  }
+  DesignMatrix design;
+  std::vector<double> times;
+  for (const Point& point : sweep) {
+    design.push_back({1, traffic_of(kind, point.bytes, ranks).link_bytes});
+    times.push_back(point.ns);
+  }
+  const std::vector<double> fitted = relative_least_squares(std::move(design), times);
+  return {std::max(fitted[0], kLeastLatency * *std::ranges::min_element(times)), fitted[1]};
+}
+
+SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep) {
+  const Base base = fit_base(kind, ranks, sweep);
+  SizeCurve curve{ranks, base.latency_ns, base.ns_per_byte, {}, {}, {}};
   for (const Point& point : sweep) {
     curve.ln_bytes.push_back(ln_size(point.bytes));
     curve.efficiency.push_back(time_ns(base, kind, point.bytes, ranks) / point.ns);
@@ -95,62 +101,73 @@ SizeCurve curve_of(CommKind kind, int ranks, const Sweep& sweep, const AlphaBeta
   return curve;
 }
 
-/// Points of curves, each predicted from the other points of its curve.
-struct LeftOut {
-  std::vector<double> scores;  ///< |ln error| / the walk's deviation
-  std::vector<double> predicted, measured;
+/// Returns the width of an error at this place.
+double width_at(const ErrorSteps& steps, const Place& place) {
+  return place.outside > 0 ? steps.beyond * place.outside : steps.between * walk_deviation(place);
+}
+
+/// A number of ranks between two curves, or beyond the nearer one.
+struct Neighbours {
+  const SizeCurve& below;
+  const SizeCurve& above;
+  double share = 0;  ///< of the way to `above`; beyond [0, 1] outside of both
+  Place place;
 };
 
-void leave_out_sizes(CommKind kind, const SizeCurve& curve, const Sweep& sweep,
-                     const AlphaBeta& base, LeftOut& out) {
-  for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
-    const Place place =
-        find_place({curve.ln_bytes[i - 1], curve.ln_bytes[i + 1]}, curve.ln_bytes[i]);
-    const double share = interpolate({curve.efficiency[i - 1], curve.efficiency[i + 1]}, place);
-    const double ns = time_ns(base, kind, sweep[i].bytes, curve.ranks) / share;
-    out.predicted.push_back(ns);
-    out.measured.push_back(sweep[i].ns);
-    out.scores.push_back(std::abs(std::log(ns / sweep[i].ns)) / walk_deviation(place));
+Neighbours neighbours(const std::vector<SizeCurve>& curves, int ranks) {
+  std::vector<double> ln_ranks;
+  for (const SizeCurve& curve : curves) {
+    ln_ranks.push_back(std::log(curve.ranks));
   }
-}
-
-/// Predicts the two sizes at one end from the others. Adds |ln error| per sqrt(ln size).
-void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
-                   std::vector<double>& scores) {
-  constexpr std::ptrdiff_t kLeftOut = 2;
-  constexpr std::size_t kLeast = 5;
-  if (sweep.size() < kLeast) {
-    return;
+  const double x = std::log(ranks);
+  const Place place = find_place(ln_ranks, x);
+  if (place.outside == 0) {
+    const std::size_t above = place.below + (place.share > 0 ? 1 : 0);
+    return {curves[place.below], curves[above], place.share, place};
   }
-  const Sweep kept = at_top ? Sweep(sweep.begin(), sweep.end() - kLeftOut)
-                            : Sweep(sweep.begin() + kLeftOut, sweep.end());
-  const AlphaBeta base = fit_base(kind, {{ranks, kept}});
-  const Point& end = at_top ? kept.back() : kept.front();
-  const double share = time_ns(base, kind, end.bytes, ranks) / end.ns;
-  for (std::ptrdiff_t i = 0; i < kLeftOut; ++i) {
-    const Point& point = at_top ? *(sweep.end() - 1 - i) : *(sweep.begin() + i);
-    const double distance = std::sqrt(std::abs(ln_size(point.bytes) - ln_size(end.bytes)));
-    const double ns = time_ns(base, kind, point.bytes, ranks) / share;
-    scores.push_back(std::abs(std::log(ns / point.ns)) / distance);
-  }
-}
-
-/// Returns the errors if each inner number of ranks is left out.
-std::vector<double> rank_scores(const std::vector<SizeCurve>& curves) {
-  std::vector<double> scores;
-  for (std::size_t c = 1; c + 1 < curves.size(); ++c) {
-    const Place between = find_place({std::log(curves[c - 1].ranks), std::log(curves[c + 1].ranks)},
-                                     std::log(curves[c].ranks));
-    for (std::size_t i = 0; i < curves[c].ln_bytes.size(); ++i) {
-      const auto at = [&](const SizeCurve& curve) {
-        return interpolate(curve.efficiency, find_place(curve.ln_bytes, curves[c].ln_bytes[i]));
-      };
-      const double share = interpolate({at(curves[c - 1]), at(curves[c + 1])}, between);
-      scores.push_back(std::abs(std::log(share / curves[c].efficiency[i])) /
-                       walk_deviation(between));
+  // Growth shows between the last number of ranks and the nearest one that is clearly different.
+  const bool is_above = place.below > 0 || x > ln_ranks.front();
+  const std::size_t last = curves.size() - 1;
+  std::size_t other = is_above ? 0 : last;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const std::size_t at = is_above ? i : last - i;
+    if (std::abs(ln_ranks[at] - ln_ranks[place.below]) >= std::log(kTellsGrowth)) {
+      other = at;
     }
   }
-  return scores;
+  const std::size_t below = std::min(other, place.below);
+  const std::size_t above = std::max(other, place.below);
+  const double gap = ln_ranks[above] - ln_ranks[below];
+  return {curves[below], curves[above], gap > 0 ? (x - ln_ranks[below]) / gap : 0, place};
+}
+
+/// Interpolates linearly in logarithm.
+double between(double from, double to, double share) {
+  return from > 0 && to > 0 ? from * std::pow(to / from, share) : std::lerp(from, to, share);
+}
+
+/// Repeats the growth between two values beyond either, by a factor of at least 1, at most `most`.
+double grown(double from, double to, double share, double most) {
+  const double growth = from > 0 ? std::clamp(to / from, 1.0, most) : 1;
+  return share > 1 ? to * std::pow(growth, share - 1) : from * std::pow(growth, share);
+}
+
+/// Returns the latency and the time per byte on another number of ranks.
+Base base_at(CommKind kind, const Neighbours& at, int ranks) {
+  const SizeCurve& below = at.below;
+  const SizeCurve& above = at.above;
+  if (at.place.outside > 0 && below.ranks == above.ranks) {
+    const double steps = traffic_of(kind, 0, ranks).steps / traffic_of(kind, 0, below.ranks).steps;
+    return {below.latency_ns * steps, below.ns_per_byte};
+  }
+  if (at.place.outside == 0) {
+    return {between(below.latency_ns, above.latency_ns, at.share),
+            between(below.ns_per_byte, above.ns_per_byte, at.share)};
+  }
+  // More ranks make nothing faster, and latency at most grows with them.
+  const double ratio = static_cast<double>(above.ranks) / below.ranks;
+  return {grown(below.latency_ns, above.latency_ns, at.share, ratio),
+          grown(below.ns_per_byte, above.ns_per_byte, at.share, kInfinity)};
 }
 
 /// A curve's value at a size.
@@ -160,70 +177,126 @@ struct CurveAnswer {
   bool is_beyond = false;
 };
 
-CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes) {
+CurveAnswer answer(const ErrorSteps& sizes, const SizeCurve& curve, double bytes) {
   const Place place = find_place(curve.ln_bytes, ln_size(bytes));
-  CurveAnswer answer{interpolate(curve.efficiency, place), 0, place.outside > 0};
-  const double step = answer.is_beyond ? kBeyond * series.end_step : series.size_step;
-  const double spread = curve.spread[place.below];
-  answer.width = std::hypot(step * walk_deviation(place), spread, kLeastWidth);
-  return answer;
+  const double width = std::hypot(width_at(sizes, place), curve.spread[place.below], kLeastWidth);
+  return {interpolate(curve.efficiency, place), width, place.outside > 0};
+}
+
+Estimate predict(CommKind kind, const std::vector<SizeCurve>& curves, const ErrorSteps& sizes,
+                 const ErrorSteps& steps, double bytes, int ranks) {
+  const Neighbours at = neighbours(curves, ranks);
+  const double share = std::clamp(at.share, 0.0, 1.0);
+  const CurveAnswer below = answer(sizes, at.below, bytes);
+  const CurveAnswer above = answer(sizes, at.above, bytes);
+  const double ns = time_ns(base_at(kind, at, ranks), kind, bytes, ranks) /
+                    std::lerp(below.efficiency, above.efficiency, share);
+  const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, share),
+                                                  width_at(steps, at.place));
+  const bool is_beyond = (share < 1 && below.is_beyond) || (share > 0 && above.is_beyond);
+  return {.ns = ns,
+          .low_ns = ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = is_beyond ? "alpha_beta" : "alpha_beta+residual",
+          .extrapolated = is_beyond || at.place.outside > 0};
+}
+
+/// Points of curves, each predicted from the other points of its curve.
+struct LeftOut {
+  std::vector<double> scores;  ///< |ln error| / the walk's deviation
+  std::vector<double> predicted, measured;
+};
+
+void leave_out_sizes(const SizeCurve& curve, const Sweep& sweep, LeftOut& out) {
+  for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
+    const Place place =
+        find_place({curve.ln_bytes[i - 1], curve.ln_bytes[i + 1]}, curve.ln_bytes[i]);
+    const double share = interpolate({curve.efficiency[i - 1], curve.efficiency[i + 1]}, place);
+    out.predicted.push_back(sweep[i].ns * curve.efficiency[i] / share);
+    out.measured.push_back(sweep[i].ns);
+    out.scores.push_back(std::abs(std::log(curve.efficiency[i] / share)) / walk_deviation(place));
+  }
+}
+
+/// Predicts the two sizes at one end from the others. Adds |ln error| per ln size.
+void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
+                   std::vector<double>& scores) {
+  constexpr std::ptrdiff_t kLeftOut = 2;
+  constexpr std::size_t kLeast = 5;
+  if (sweep.size() < kLeast) {
+    return;
+  }
+  const auto begin = sweep.begin() + (at_top ? 0 : kLeftOut);
+  const SizeCurve kept = curve_of(kind, ranks, {begin, begin + (std::ssize(sweep) - kLeftOut)});
+  for (std::ptrdiff_t i = 0; i < kLeftOut; ++i) {
+    const Point& point = at_top ? *(sweep.end() - 1 - i) : *(sweep.begin() + i);
+    const Place place = find_place(kept.ln_bytes, ln_size(point.bytes));
+    const double ns = predict(kind, {kept}, {}, {}, point.bytes, ranks).ns;
+    scores.push_back(std::abs(std::log(ns / point.ns)) / place.outside);
+  }
+}
+
+/// Adds the errors of a curve's points if `known` predict them, per unit of `width_at({1, 1})`.
+void leave_out_ranks(CommKind kind, const std::vector<SizeCurve>& known, const SizeCurve& curve,
+                     std::vector<double>& scores) {
+  const double unit = width_at({1, 1}, neighbours(known, curve.ranks).place);
+  for (std::size_t i = 0; i < curve.ln_bytes.size(); ++i) {
+    const double bytes = std::exp(curve.ln_bytes[i]);
+    const double ns = time_ns({curve.latency_ns, curve.ns_per_byte}, kind, bytes, curve.ranks) /
+                      curve.efficiency[i];
+    scores.push_back(std::abs(std::log(predict(kind, known, {}, {}, bytes, curve.ranks).ns / ns)) /
+                     unit);
+  }
+}
+
+/// Near numbers of ranks do not calibrate far ones: `beyond` is at least the assumed one.
+ErrorSteps rank_steps(CommKind kind, const std::vector<SizeCurve>& curves) {
+  if (curves.size() < 3) {
+    return {kAssumedRanks.between, curves.size() == 1 ? kUnknownGrowth : kAssumedRanks.beyond};
+  }
+  std::vector<double> between;
+  std::vector<double> beyond;
+  for (std::size_t c = 1; c < curves.size(); ++c) {
+    const auto at = curves.begin() + static_cast<std::ptrdiff_t>(c);
+    std::vector<SizeCurve> known(curves.begin(), at);
+    for (auto later = at; known.size() > 1 && later != curves.end(); ++later) {
+      leave_out_ranks(kind, known, *later, beyond);
+    }
+    if (c + 1 < curves.size()) {
+      known.insert(known.end(), at + 1, curves.end());
+      leave_out_ranks(kind, known, *at, between);
+    }
+  }
+  return {conformal_quantile(between, kIntervalShare),
+          std::max(kAssumedRanks.beyond, conformal_quantile(beyond, kIntervalShare))};
 }
 
 }  // namespace
 
 Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) {
   UNDERSTUDY_ASSERT(!rows.empty());
-  const std::map<int, Sweep> sweeps = sweeps_of(rows);
-  const AlphaBeta base = fit_base(key.kind, sweeps);
-  Series series;
-  series.key = key;
-  series.alpha_ns = base.alpha_ns;
-  series.beta_ns_per_byte = base.beta_ns_per_byte;
+  Series series{key, {}, kAssumedSizes, {}, {}};
   LeftOut left_out;
   std::vector<double> ends;
-  for (const auto& [ranks, sweep] : sweeps) {
-    series.curves.push_back(curve_of(key.kind, ranks, sweep, base));
-    leave_out_sizes(key.kind, series.curves.back(), sweep, base, left_out);
+  for (const auto& [ranks, sweep] : sweeps_of(rows)) {
+    series.curves.push_back(curve_of(key.kind, ranks, sweep));
+    leave_out_sizes(series.curves.back(), sweep, left_out);
     leave_out_end(key.kind, ranks, sweep, true, ends);
     leave_out_end(key.kind, ranks, sweep, false, ends);
   }
   series.left_out = summarize_errors(left_out.predicted, left_out.measured);
-  series.size_step = left_out.scores.empty() ? kAssumedSizeStep
-                                             : conformal_quantile(left_out.scores, kIntervalShare);
-  series.end_step = ends.empty() ? std::max(kAssumedSizeStep, series.size_step)
-                                 : conformal_quantile(ends, kIntervalShare);
-  const std::vector<double> ranks = rank_scores(series.curves);
-  series.rank_step = ranks.empty() ? kAssumedRankStep : conformal_quantile(ranks, kIntervalShare);
+  if (!left_out.scores.empty()) {
+    series.sizes.between = conformal_quantile(left_out.scores, kIntervalShare);
+  }
+  if (!ends.empty()) {
+    series.sizes.beyond = conformal_quantile(ends, kIntervalShare);
+  }
+  series.ranks = rank_steps(key.kind, series.curves);
   return series;
 }
 
 Estimate estimate(const Series& series, double bytes, int ranks) {
-  std::vector<double> ln_ranks;
-  for (const SizeCurve& curve : series.curves) {
-    ln_ranks.push_back(std::log(curve.ranks));
-  }
-  const Place place = find_place(ln_ranks, std::log(ranks));
-  // If the sizes determine no latency, a smaller call takes at most the time of the smallest.
-  const double least_bytes = std::exp(series.curves[place.below].ln_bytes.front());
-  const bool is_least = series.alpha_ns <= 0 && bytes < least_bytes;
-  bytes = is_least ? least_bytes : bytes;
-  CurveAnswer at = answer(series, series.curves[place.below], bytes);
-  if (place.share > 0) {
-    const CurveAnswer above = answer(series, series.curves[place.below + 1], bytes);
-    at.efficiency += place.share * (above.efficiency - at.efficiency);
-    at.width = std::max(at.width, above.width);
-    at.is_beyond = at.is_beyond || above.is_beyond;
-  }
-  const double rank_width =
-      (place.outside > 0 ? kBeyond : 1) * series.rank_step * walk_deviation(place);
-  const double width = et_schema::root_sum_square(at.width, rank_width);
-  const AlphaBeta base{series.alpha_ns, series.beta_ns_per_byte};
-  const double ns = time_ns(base, series.key.kind, bytes, ranks) / at.efficiency;
-  return {.ns = ns,
-          .low_ns = is_least ? 0 : ns * std::exp(-width),
-          .high_ns = ns * std::exp(width),
-          .model = at.is_beyond ? "alpha_beta" : "alpha_beta+residual",
-          .extrapolated = is_least || at.is_beyond || place.outside > 0};
+  return predict(series.key.kind, series.curves, series.sizes, series.ranks, bytes, ranks);
 }
 
 }  // namespace understudy::predictor

@@ -6,7 +6,6 @@
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/facts/schema_text.h"
-#include "predictor/collectives/models.h"
 #include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
@@ -35,12 +34,16 @@ std::optional<double> page_fault_ns(const Platform& platform) {
   return section_of(platform, "host", page_fault_from_json);
 }
 
-CostParts cost_parts(const Platform& platform) {
+CollectiveModels collectives_of(const Platform& platform) {
+  return section_of(platform, "collectives", collectives_from_json).value_or(CollectiveModels());
+}
+
+CostParts cost_parts(const Platform& platform, const std::string& device) {
   CostParts parts;
   if (auto found = section_of(platform, "collectives", collectives_from_json)) {
     const auto collectives = std::make_shared<const CollectiveModels>(*std::move(found));
-    parts.communication = [collectives](const GroupComm& call) {
-      return estimate(*collectives, call);
+    parts.communication = [collectives, place = CommPlace{device, ""}](const GroupComm& call) {
+      return estimate(*collectives, call, place);
     };
   }
   auto known = section_of(platform, "overheads", overheads_from_json);

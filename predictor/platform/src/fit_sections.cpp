@@ -34,12 +34,17 @@ void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
       ranks.push_back(curve.ranks);
       sizes += curve.ln_bytes.size();
     }
+    const SeriesKey& key = series.key;
     sections.models.push_back(
         {"collectives",
-         fmt::format("{} {} on {}, {} node{}, {} ranks", et_schema::to_string(series.key.kind),
-                     et_schema::to_string(series.key.dtype),
-                     series.key.on_device ? "a device" : "hosts", series.key.nodes,
-                     series.key.nodes == 1 ? "" : "s", fmt::join(ranks, " ")),
+         fmt::format(
+             "{} {} on {}, {}{}, {} ranks", et_schema::to_string(key.kind),
+             et_schema::to_string(key.dtype),
+             !key.device.empty() ? key.device
+             : key.on_device     ? "a device"
+                                 : "hosts",
+             key.ranks_per_node == 0 ? "1 node" : fmt::format("{} a node", key.ranks_per_node),
+             key.network.empty() ? "" : " by " + key.network, fmt::join(ranks, " ")),
          "alpha_beta+residual", sizes, series.left_out});
   }
 }

@@ -1,8 +1,9 @@
-// How well models predict times of all-reduce that they were not fitted to: sizes between powers of
-// two, and numbers of ranks between 2, 4 and 8. Reads tables of sizes (docs/formats.md, "Collective
-// rows"), one for each number of ranks:
+// How well models predict times of communication that they were not fitted to: sizes between and
+// beyond measured ones, random rows, and other numbers of ranks. Reads files of measured
+// communication (docs/formats.md, "Collective rows"):
 //   study_collectives FILE…
-// Ends with status 1 if a limit is missed.
+// Files of all-reduce tables count as one table; of other files each is a table. Ends with status 1
+// if a limit of the all-reduce tables is missed.
 
 #include <fmt/format.h>
 
@@ -10,12 +11,14 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/read_file.h"
+#include "et_schema/base/input_files.h"
 #include "predictor/collectives/models.h"
 #include "predictor/collectives/rows.h"
 #include "predictor/fitting/errors.h"
@@ -25,148 +28,145 @@ namespace {
 using namespace understudy::predictor;  // NOLINT: a program, no header
 namespace et = understudy::et_schema;
 using Rows = std::vector<CollectiveRow>;
+using Choice = std::function<bool(const CollectiveRow&)>;
 
 constexpr std::int64_t kMiB = 1 << 20;
 constexpr double kPercent = 100;
 
-bool is_power_of_two(std::int64_t bytes) {
-  return (bytes & (bytes - 1)) == 0;
+bool is_power_of_two(const CollectiveRow& row) {
+  return (row.bytes & (row.bytes - 1)) == 0;
 }
 
-/// round(1.3^k) MiB up to 1 GiB, without the powers of two.
-std::set<std::int64_t> ladder() {
-  std::set<std::int64_t> sizes;
-  for (double step = 1; std::round(step) <= 1024; step *= 1.3) {
-    const std::int64_t bytes = std::llround(step) * kMiB;
-    if (!is_power_of_two(bytes)) {
-      sizes.insert(bytes);
+int log2_of(const CollectiveRow& row) {
+  return static_cast<int>(std::lround(std::log2(static_cast<double>(row.bytes))));
+}
+
+/// round(1.3^k) MiB up to 1 GiB.
+bool is_on_ladder(const CollectiveRow& row) {
+  static const std::set<std::int64_t> sizes = [] {
+    std::set<std::int64_t> all;
+    for (double step = 1; std::round(step) <= 1024; step *= 1.3) {
+      all.insert(std::llround(step) * kMiB);
     }
-  }
-  return sizes;
+    return all;
+  }();
+  return sizes.contains(row.bytes);
 }
 
-Rows chosen(const Rows& rows, const std::function<bool(const CollectiveRow&)>& is_chosen) {
+Rows chosen(const Rows& rows, const Choice& is_chosen) {
   Rows result;
   std::ranges::copy_if(rows, std::back_inserter(result), is_chosen);
   return result;
 }
 
-struct Outcome {
-  Errors errors;
-  /// Share of the measurements inside the 90 % interval.
-  double held = 0;
-};
-
-Outcome judge(const Rows& test, const std::function<Estimate(const CollectiveRow&)>& predict) {
+/// Fits to the first rows, predicts the second ones and prints a line.
+Errors judge(const std::string& title, const Rows& train, const Rows& test) {
+  const CollectiveModels models = fit_collectives(train);
   std::vector<double> predicted;
   std::vector<double> measured;
+  std::vector<double> widths;
   double held = 0;
   for (const CollectiveRow& row : test) {
-    const Estimate answer = predict(row);
+    const Estimate answer = estimate(models, {row});
     predicted.push_back(answer.ns);
     measured.push_back(row.median_ns);
+    widths.push_back(answer.high_ns / answer.ns - 1);
     held += answer.low_ns <= row.median_ns && row.median_ns <= answer.high_ns ? 1 : 0;
   }
-  return {summarize_errors(predicted, measured), held / static_cast<double>(test.size())};
-}
-
-void print(const Outcome& outcome) {
-  const Errors& errors = outcome.errors;
-  fmt::print("  {:<11} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {:6.1f}\n", "", errors.n,
+  if (test.empty()) {
+    return {};
+  }
+  std::ranges::sort(widths);
+  const Errors errors = summarize_errors(predicted, measured);
+  fmt::print("  {:<42} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {:6.1f} {:+7.1f}\n", title, errors.n,
              errors.geometric * kPercent, errors.mean * kPercent, errors.worst * kPercent,
-             errors.bias * kPercent, outcome.held * kPercent);
+             errors.bias * kPercent, held / static_cast<double>(test.size()) * kPercent,
+             widths[widths.size() / 2] * kPercent);
+  return errors;
 }
 
 void print_title(const std::string& title) {
-  fmt::print("\n{}\n  {:<11} {:>5} {:>7} {:>7} {:>7} {:>7} {:>6}\n", title, "errors in %", "n",
-             "GMAE", "MAPE", "max", "sign", "held");
+  fmt::print("\n{}\n  {:<42} {:>5} {:>7} {:>7} {:>7} {:>7} {:>6} {:>7}\n", title, "errors in %",
+             "n", "GMAE", "MAPE", "max", "sign", "held", "width");
 }
 
-Outcome judge_ours(const Rows& train, const Rows& test) {
-  const CollectiveModels models = fit_collectives(train);
-  const Outcome outcome =
-      judge(test, [&](const CollectiveRow& row) { return estimate(models, {row}); });
-  const Series& series = models.series.front();
-  fmt::print("  (steps of the intervals: {:.3f} between sizes, {:.3f} beyond, {:.3f} of ranks)\n",
-             series.size_step, series.end_step, series.rank_step);
-  return outcome;
-}
-
-bool is_within(const char* what, const Outcome& outcome, double geometric, double mean) {
-  const bool is_good = outcome.errors.geometric < geometric && outcome.errors.mean < mean;
-  fmt::print("  {}: limit {:.2f} / {:.2f} {}\n", what, geometric * kPercent, mean * kPercent,
-             is_good ? "held" : "MISSED");
+/// 1 to 1024 MiB of one kind on 2 to 8 ranks.
+bool study_all_reduce(const Rows& rows) {
+  print_title("all-reduce");
+  const auto is_limit_kept = [](const Errors& errors, double geometric, double mean) {
+    const bool is_good = errors.geometric < geometric && errors.mean < mean;
+    fmt::print("    limit {:.2f} / {:.2f} {}\n", geometric * kPercent, mean * kPercent,
+               is_good ? "held" : "MISSED");
+    return is_good;
+  };
+  const auto ranks = [&](const std::string& title, const std::set<int>& known,
+                         const std::set<int>& asked) {
+    return judge(
+        title,
+        chosen(rows,
+               [&](const auto& row) { return is_power_of_two(row) && known.contains(row.ranks); }),
+        chosen(rows, [&](const auto& row) {
+          return (is_on_ladder(row) || is_power_of_two(row)) && asked.contains(row.ranks);
+        }));
+  };
+  const auto beyond = [&](const std::string& title, std::int64_t low, std::int64_t high) {
+    const Rows powers = chosen(rows, is_power_of_two);
+    const auto is_known = [&](const auto& row) { return row.bytes >= low && row.bytes <= high; };
+    judge(title, chosen(powers, is_known), chosen(powers, std::not_fn(is_known)));
+  };
+  bool is_good = is_limit_kept(
+      judge(
+          "powers of two -> sizes between", chosen(rows, is_power_of_two),
+          chosen(rows, [](const auto& row) { return is_on_ladder(row) && !is_power_of_two(row); })),
+      0.0098, 0.0188);
+  is_good &= is_limit_kept(ranks("2, 4, 8 ranks -> 3, 5, 6, 7", {2, 4, 8}, {3, 5, 6, 7}), 1, 0.029);
+  ranks("2 to 6 ranks -> 7, 8", {2, 3, 4, 5, 6}, {7, 8});
+  beyond("up to 128 MiB -> 256 MiB to 1 GiB", 0, 128 * kMiB);
+  beyond("from 8 MiB -> 1 to 4 MiB", 8 * kMiB, 1024 * kMiB);
   return is_good;
 }
 
-Rows read(int argc, char** argv) {
-  Rows rows;
-  for (int i = 1; i < argc; ++i) {
-    const std::string text = et::read_file(argv[i], et::process_limits());
-    const ReadCollectives read = parse_collective_rows(text, argv[i]);
-    rows.insert(rows.end(), read.rows.begin(), read.rows.end());
-  }
-  return rows;
-}
-
-bool study_sizes(const Rows& rows) {
-  const std::set<std::int64_t> sizes = ladder();
-  const Rows train = chosen(rows, [](const auto& row) { return is_power_of_two(row.bytes); });
-  const Rows test = chosen(rows, [&](const auto& row) { return sizes.contains(row.bytes); });
-  print_title("Sizes between powers of two");
-  const Outcome ours = judge_ours(train, test);
-  print(ours);
-  return is_within("sizes", ours, 0.0098, 0.0188);
-}
-
-bool study_ranks(const Rows& rows) {
-  const std::set<std::int64_t> sizes = ladder();
-  const auto study = [&](const char* title, const std::set<int>& known_ranks,
-                         const std::set<int>& asked) {
-    const Rows train = chosen(rows, [&](const auto& row) {
-      return is_power_of_two(row.bytes) && known_ranks.contains(row.ranks);
-    });
-    const Rows test = chosen(rows, [&](const auto& row) {
-      return (sizes.contains(row.bytes) || is_power_of_two(row.bytes)) && asked.contains(row.ranks);
-    });
-    print_title(title);
-    const Outcome ours = judge_ours(train, test);
-    print(ours);
-    return ours;
+/// All kinds on 2, 4 and 8 ranks, sizes in powers of two.
+void study_card(const std::string& name, const Rows& rows) {
+  print_title(name);
+  const auto study = [&](const std::string& title, const Choice& is_known) {
+    judge(title, chosen(rows, is_known), chosen(rows, std::not_fn(is_known)));
   };
-  const Outcome between =
-      study("Fitted on 2, 4, 8 ranks, asked for 3, 5, 6, 7", {2, 4, 8}, {3, 5, 6, 7});
-  study("Fitted on 2 to 6 ranks, asked for 7, 8", {2, 3, 4, 5, 6}, {7, 8});
-  return is_within("ranks", between, 1, 0.029);
-}
-
-void study_beyond(const Rows& rows) {
-  const auto study = [&](const char* title, std::int64_t low, std::int64_t high) {
-    const auto is_known = [&](const auto& row) { return row.bytes >= low && row.bytes <= high; };
-    print_title(title);
-    const auto is_power = [](const auto& row) { return is_power_of_two(row.bytes); };
-    print(
-        judge_ours(chosen(rows, [&](const auto& row) { return is_power(row) && is_known(row); }),
-                   chosen(rows, [&](const auto& row) { return is_power(row) && !is_known(row); })));
-  };
-  study("Fitted up to 128 MiB, asked for 256 MiB to 1 GiB", 0, 128 * kMiB);
-  study("Fitted from 8 MiB on, asked for 1 to 4 MiB", 8 * kMiB, 1024 * kMiB);
+  study("every other size", [](const auto& row) { return log2_of(row) % 2 == 1; });
+  // A fifth of the rows, by a hash of the call: no pattern of sizes, ranks or kinds.
+  study("four of five rows", [](const auto& row) {
+    const std::string call = fmt::format("{} {} {} {}", et::to_string(row.kind), row.bytes,
+                                         row.ranks, et::to_string(row.dtype));
+    return std::hash<std::string>()(call) % 5 != 0;
+  });
+  study("up to 32 MiB -> 64 to 512", [](const auto& row) { return row.bytes <= 32 * kMiB; });
+  study("2, 8 ranks -> 4", [](const auto& row) { return row.ranks != 4; });
+  study("2, 4 ranks -> 8", [](const auto& row) { return row.ranks != 8; });
+  study("other kinds -> all-gather",
+        [](const auto& row) { return row.kind != CommKind::kAllGatherBase; });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fputs("usage: study_collectives FILE…, a table of sizes each\n", stderr);
+    std::fputs("usage: study_collectives FILE…\n", stderr);
     return 2;
   }
   try {
-    const Rows rows = read(argc, argv);
-    fmt::print("{} rows of {} files\n", rows.size(), argc - 1);
-    const bool sizes = study_sizes(rows);
-    const bool ranks = study_ranks(rows);
-    study_beyond(rows);
-    return sizes && ranks ? 0 : 1;
+    Rows all_reduce;
+    std::map<std::string, Rows> cards;
+    for (int i = 1; i < argc; ++i) {
+      et::read_input_files(argv[i], et::process_limits(), [&](et::InputFile&& file) {
+        const Rows rows = parse_collective_rows(file.data, file.name).rows;
+        Rows& to = file.data.starts_with("size(B)") ? all_reduce : cards[argv[i]];
+        to.insert(to.end(), rows.begin(), rows.end());
+      });
+    }
+    for (const auto& [name, rows] : cards) {
+      study_card(name, rows);
+    }
+    return all_reduce.empty() || study_all_reduce(all_reduce) ? 0 : 1;
   } catch (const et::Error& error) {
     std::fputs(et::to_text(error).c_str(), stderr);
     return static_cast<int>(error.kind());

@@ -28,10 +28,12 @@ void members(auto& json, SameAs<CollectiveRow> auto& row) {
   json("nodes", row.nodes);
   json("on_device", row.on_device);
   json("dtype", row.dtype, Names{dtype_from_string, "an element type"});
-  json("median_ns", row.median_ns);
-  json("spread_ns", row.spread_ns);
-  json("n", row.n);
-  json("source", row.source);
+  json.unless(0.0, "median_ns", row.median_ns);
+  json.unless(0.0, "spread_ns", row.spread_ns);
+  json.unless(std::size_t{1}, "n", row.n);
+  json.if_any("source", row.source);
+  json.if_any("device", row.device);
+  json.if_any("network", row.network);
 }
 
 CollectiveRow row_of(const CollectiveCall& call, std::vector<double> times_ns,
@@ -59,7 +61,8 @@ void add_receives(std::vector<CollectiveRow>& rows) {
   }
 }
 
-void check_row(const CollectiveRow& row, const std::string& file, const std::string& where) {
+void check_row(const CollectiveRow& row, const std::string& file, const std::string& where,
+               bool needs_times) {
   const auto fail = [&](const char* field, const char* expected, std::string got) {
     throw bad_input(kSummary, {.file = file,
                                .field = where.empty() ? field : where + ", " + field,
@@ -76,16 +79,13 @@ void check_row(const CollectiveRow& row, const std::string& file, const std::str
   if (row.nodes < 1 || row.nodes > row.ranks) {
     fail("nodes", "1 to as many as ranks", fmt::format("{}", row.nodes));
   }
-  if (!(row.median_ns > 0) || !std::isfinite(row.median_ns)) {
+  const bool has_time = row.median_ns > 0 || (row.median_ns == 0 && !needs_times);
+  if (!has_time || !std::isfinite(row.median_ns)) {
     fail("time", "a finite time above 0", fmt::format("{} ns", row.median_ns));
   }
   if (!(row.spread_ns >= 0) || !std::isfinite(row.spread_ns)) {
     fail("spread", "a finite time of 0 or more", fmt::format("{} ns", row.spread_ns));
   }
-}
-
-static void check_record(const JsonField& line, CollectiveRow& row) {
-  check_row(row, line.source().file, "");
 }
 
 std::string to_json_lines(const std::vector<CollectiveRow>& rows) {
@@ -97,9 +97,17 @@ std::string to_json_lines(const std::vector<CollectiveRow>& rows) {
 }
 
 std::vector<CollectiveRow> parse_collective_row_lines(std::string_view text,
-                                                      const std::string& file) {
-  return read_json_lines<CollectiveRow>(
-      text, {file, kSummary, kHint}, {"file of collective rows", kFormat, kCollectiveRowsVersion});
+                                                      const std::string& file, bool needs_times) {
+  std::vector<CollectiveRow> rows;
+  for_each_json_line(text, {file, kSummary, kHint},
+                     {"file of collective rows", kFormat, kCollectiveRowsVersion},
+                     [&](const JsonField& line, std::size_t number) {
+                       if (number > 1) {
+                         read_json(line, rows.emplace_back());
+                         check_row(rows.back(), line.source().file, "", needs_times);
+                       }
+                     });
+  return rows;
 }
 
 }  // namespace understudy::et_schema

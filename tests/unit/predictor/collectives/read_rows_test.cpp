@@ -33,6 +33,7 @@ const std::string kText = R"(# nccl-tests version 2.17.9 nccl-headers=22903 nccl
 #  Rank  1 Group  0 Pid    491 on     host-a device  1 [0000:10:00] NVIDIA A100
 #  Rank  2 Group  0 Pid    505 on     host-b device  0 [0000:0f:00] NVIDIA A100
 #  Rank  3 Group  0 Pid    506 on     host-b device  1 [0000:10:00] NVIDIA A100
+host-a:490:490 [0] NCCL INFO Using network IB
 #
 #                                                   out-of-place            in-place
 #       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
@@ -49,8 +50,18 @@ const std::string kText = R"(# nccl-tests version 2.17.9 nccl-headers=22903 nccl
 TEST(ReadRows, NcclTestsText) {
   const ReadCollectives read = parse_collective_rows(kText, "logs/any.txt");
   ASSERT_EQ(read.rows.size(), 2U);
-  CollectiveRow expected{CommKind::kAllGatherBase, 32,    4, 2, true,
-                         DType::kFloat16,          12340, 0, 1, "any.txt"};
+  CollectiveRow expected{CommKind::kAllGatherBase,
+                         32,
+                         4,
+                         2,
+                         true,
+                         DType::kFloat16,
+                         12340,
+                         0,
+                         1,
+                         "any.txt",
+                         "NVIDIA A100",
+                         "IB"};
   EXPECT_EQ(read.rows[0], expected);
   expected.bytes = 64;
   expected.dtype = DType::kFloat32;
@@ -86,7 +97,7 @@ TEST(ReadRows, NcclTestsTextWithTimestampsAndWithoutRanks) {
 
 const std::string kJson =
     R"({"version":1,"args":["build\/broadcast_perf","-J","x"],"nccl_version":22903,"config":{"devices":[
-{"rank":0,"hostname":"a"},{"rank":1,"hostname":"a"},{"rank":2,"hostname":"a"}]},"results":[
+{"rank":0,"hostname":"a","device_info":"NVIDIA A100"},{"rank":1,"hostname":"a"},{"rank":2,"hostname":"a"}]},"results":[
 {"size":8,"count":2,"type":"float","redop":"none","root":"     0",
  "out_of_place":{"time":9.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":0.0},"in_place":null},
 {"size":16,"count":4,"type":"bfloat16","redop":"none","root":"0","out_of_place":null,
@@ -98,7 +109,7 @@ TEST(ReadRows, NcclTestsJson) {
   const ReadCollectives read = parse_collective_rows(kJson, "b.json");
   ASSERT_EQ(read.rows.size(), 2U);
   EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kBroadcast, 8, 3, 1, true, DType::kFloat32, 9500,
-                                         0, 1, "b.json"}));
+                                         0, 1, "b.json", "NVIDIA A100"}));
   EXPECT_EQ(read.rows[1].dtype, DType::kBFloat16);
   EXPECT_EQ(read.rows[1].median_ns, 10500);
   EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
@@ -142,8 +153,9 @@ const std::string kOldText =
 TEST(ReadRows, NcclTestsUpTo210TellErrorsAndHaveNoOperation) {
   const ReadCollectives read = parse_collective_rows(kOldText, "all_gather_perf.log");
   ASSERT_EQ(read.rows.size(), 2U);
-  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllGatherBase, 8, 2, 1, true, DType::kFloat32,
-                                         158300, 0, 1, "all_gather_perf.log"}));
+  EXPECT_EQ(read.rows[0],
+            (CollectiveRow{CommKind::kAllGatherBase, 8, 2, 1, true, DType::kFloat32, 158300, 0, 1,
+                           "all_gather_perf.log", "Tesla V100-SXM3-32GB"}));
   EXPECT_EQ(read.rows[1].dtype, DType::kFloat16);
   EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
 }
@@ -210,7 +222,7 @@ TEST(ReadRows, NotANumberIsRefused) {
   std::string table = kText;
   table.replace(table.find("12.34"), 5, "  nan");
   EXPECT_EQ(message_of(table), told("the collective rows cannot be read", "file: rows.txt",
-                                    "field: line 15, time", "expected: a finite time above 0",
+                                    "field: line 16, time", "expected: a finite time above 0",
                                     "got: nan ns", "hint: measure again, or remove the line"));
 }
 
@@ -301,7 +313,26 @@ TEST(ReadRows, OurOwnComeBackAsWritten) {
       "{\"kind\":\"all_to_allv\",\"bytes\":12,\"ranks\":3,\"nodes\":1,\"on_device\":false,"
       "\"dtype\":\"int64\",\"median_ns\":1234.5,\"spread_ns\":6.25,\"n\":20,\"source\":\"here\"}\n"
       "{\"kind\":\"barrier\",\"bytes\":0,\"ranks\":8,\"nodes\":2,\"on_device\":true,"
-      "\"dtype\":\"float32\",\"median_ns\":99.0,\"spread_ns\":0.0,\"n\":1,\"source\":\"there\"}\n");
+      "\"dtype\":\"float32\",\"median_ns\":99.0,\"source\":\"there\"}\n");
+}
+
+TEST(ReadRows, OurOwnKnowTheirCardAndNetwork) {
+  const CollectiveRow row{CommKind::kAllReduce, 8,   16, 2, true, DType::kFloat16, 99, 0, 1, "x",
+                          "NVIDIA B200",        "IB"};
+  EXPECT_EQ(parse_collective_rows(to_json_lines(std::vector{row}), "rows.jsonl").rows[0], row);
+}
+
+TEST(ReadRows, OurOwnCanLackTheirTimesIfNoneAreNeeded) {
+  const std::string text =
+      "{\"format\":\"understudy-collective-rows\",\"version\":1,\"tool_version\":\"x\"}\n"
+      "{\"kind\":\"allreduce\",\"bytes\":8,\"ranks\":4,\"nodes\":1,\"on_device\":true,"
+      "\"dtype\":\"float16\"}\n";
+  const ReadCollectives read = parse_collective_rows(text, "rows.jsonl", false);
+  ASSERT_EQ(read.rows.size(), 1U);
+  EXPECT_EQ(read.rows[0].median_ns, 0);
+  EXPECT_EQ(message_of(text), told("the collective rows cannot be read", "file: rows.txt, line 2",
+                                   "field: time", "expected: a finite time above 0", "got: 0 ns",
+                                   "hint: measure again, or remove the line"));
 }
 
 TEST(ReadRows, OurOwnAreRefusedByLineAndField) {

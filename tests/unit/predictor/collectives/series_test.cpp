@@ -13,12 +13,13 @@ namespace {
 
 using et_schema::CommKind;
 
-const SeriesKey kKey{CommKind::kAllReduce, true, 1, et_schema::DType::kFloat32};
+const SeriesKey kKey{.kind = CommKind::kAllReduce};
 
 TEST(Series, FindsLatencyAndBandwidth) {
   const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {2, 4, 8}));
-  EXPECT_NEAR(series.alpha_ns, 10000, 1e-3);
-  EXPECT_NEAR(series.beta_ns_per_byte, 0.1, 1e-9);
+  ASSERT_EQ(series.curves.size(), 3U);
+  EXPECT_NEAR(series.curves[1].latency_ns, 40000, 1e-3) << "four steps";
+  EXPECT_NEAR(series.curves[1].ns_per_byte, 0.1, 1e-9);
   EXPECT_EQ(series.left_out.n, 3U * 8);
   EXPECT_NEAR(series.left_out.worst, 0, 1e-9);
 }
@@ -26,20 +27,90 @@ TEST(Series, FindsLatencyAndBandwidth) {
 class SeriesOfRanks : public testing::TestWithParam<int> {};
 
 TEST_P(SeriesOfRanks, AnswersOtherSizesAndRanksOfAnExactMachine) {
+  const int ranks = GetParam();
+  const bool is_measured = ranks == 2 || ranks == 4 || ranks == 8;
   const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {2, 4, 8}));
   for (const std::int64_t bytes : {0L, 64L, 5000L, 1L << 20, (1L << 28) + 3, 1L << 32}) {
-    const Estimate answer = estimate(series, static_cast<double>(bytes), GetParam());
-    const double truth = exact_row(CommKind::kAllReduce, bytes, GetParam()).median_ns;
-    EXPECT_NEAR(answer.ns / truth, 1, 1e-6) << bytes;
+    const Estimate answer = estimate(series, static_cast<double>(bytes), ranks);
+    const double truth = exact_row(CommKind::kAllReduce, bytes, ranks).median_ns;
+    // A tree's latency grows with the logarithm: less than by a power of the ranks.
+    EXPECT_NEAR(answer.ns / truth, 1, is_measured ? 1e-6 : 0.13) << bytes;
     EXPECT_LT(answer.low_ns, truth);
     EXPECT_GT(answer.high_ns, truth);
     const bool is_beyond = bytes < 1024 || bytes > 1L << 28;
-    EXPECT_EQ(answer.extrapolated, is_beyond || GetParam() > 8) << bytes;
+    EXPECT_EQ(answer.extrapolated, is_beyond || ranks > 8) << bytes;
     EXPECT_TRUE(answer.modelled);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SeriesOfRanks, testing::Values(2, 3, 4, 8, 16));
+
+/// Rows of all-gathers whose latency and time per byte depend on the ranks as told.
+std::vector<CollectiveRow> rows_by(const std::vector<int>& ranks, double (*latency_ns)(int),
+                                   double (*ns_per_byte)(int)) {
+  std::vector<CollectiveRow> rows;
+  for (const int n : ranks) {
+    for (CollectiveRow& row : exact_rows(CommKind::kAllGatherBase, {n})) {
+      const double link_bytes = traffic_of(row.kind, static_cast<double>(row.bytes), n).link_bytes;
+      row.median_ns = latency_ns(n) + ns_per_byte(n) * link_bytes;
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+const SeriesKey kGather{.kind = CommKind::kAllGatherBase};
+
+TEST(Series, BeyondTheMeasuredRanksGrowthGoesOn) {
+  const auto square_root = [](int n) { return 1e4 * std::sqrt(n); };
+  const auto proportional = [](int n) { return 0.01 * n; };
+  const Series series = fit_series(kGather, rows_by({4, 8}, square_root, proportional));
+  for (const int ranks : {2, 6, 16, 64}) {
+    for (const double bytes : {1024.0, 1e5, 1e8}) {
+      const double truth =
+          square_root(ranks) +
+          proportional(ranks) * traffic_of(CommKind::kAllGatherBase, bytes, ranks).link_bytes;
+      EXPECT_NEAR(estimate(series, bytes, ranks).ns / truth, 1, 1e-6) << ranks << " " << bytes;
+    }
+  }
+}
+
+TEST(Series, BeyondTheMeasuredRanksNothingBecomesFaster) {
+  const auto falling = [](int n) { return 8e4 / n; };
+  const auto constant = [](int) { return 0.1; };
+  const Series series = fit_series(kGather, rows_by({4, 8}, falling, constant));
+  EXPECT_NEAR(estimate(series, 1024, 64).ns, estimate(series, 1024, 8).ns, 20);
+  const auto faster_links = [](int n) { return 0.8 / n; };
+  const Series nvls = fit_series(kGather, rows_by({4, 8}, falling, faster_links));
+  EXPECT_NEAR(estimate(nvls, 1e8, 64).ns, 0.1 * 1e8 * 63 / 64, 2e4);
+}
+
+TEST(Series, BeyondTheMeasuredRanksIntervalsGrowWithTheLogarithm) {
+  const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {4, 8}));
+  const auto width = [&](int ranks) {
+    const Estimate answer = estimate(series, 1 << 20, ranks);
+    return std::log(answer.high_ns / answer.ns);
+  };
+  EXPECT_NEAR(width(16), 0.4 * std::log(2), 0.001);
+  EXPECT_NEAR(width(256), 0.4 * std::log(32), 0.001);
+}
+
+/// 7 and 8 ranks differ by noise: growth shows from 4 to 8.
+TEST(Series, NearNumbersOfRanksShowNoGrowth) {
+  const auto latency = [](int n) { return n == 7 ? 5e4 : 1e4 * n; };
+  const auto constant = [](int) { return 0.1; };
+  const Series series = fit_series(kGather, rows_by({4, 7, 8}, latency, constant));
+  EXPECT_NEAR(estimate(series, 1024, 16).ns, 1.6e5, 200);
+}
+
+TEST(Series, OneNumberOfRanksGrowsByTheAlgorithm) {
+  const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {4}));
+  for (const std::int64_t bytes : {1024L, 1L << 20, 1L << 28}) {
+    const Estimate answer = estimate(series, static_cast<double>(bytes), 32);
+    const double truth = exact_row(CommKind::kAllReduce, bytes, 32).median_ns;
+    EXPECT_NEAR(answer.ns / truth, 1, 1e-6) << bytes;
+    EXPECT_GT(answer.high_ns / answer.ns, 10);
+  }
+}
 
 TEST(Series, GoesThroughWhatWasMeasured) {
   std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {2, 8});
@@ -59,8 +130,9 @@ TEST(Series, BetweenSizesTheShareOfAlphaBetaIsLinearInLnSize) {
   const double middle =
       std::sqrt(static_cast<double>(rows[5].bytes) * static_cast<double>(rows[6].bytes));
   const auto base = [&](double bytes) {
-    const Traffic traffic = traffic_of(CommKind::kAllReduce, bytes, 2);
-    return series.alpha_ns * traffic.steps + series.beta_ns_per_byte * traffic.link_bytes;
+    const SizeCurve& curve = series.curves.front();
+    return curve.latency_ns +
+           curve.ns_per_byte * traffic_of(CommKind::kAllReduce, bytes, 2).link_bytes;
   };
   const double share = (base(static_cast<double>(rows[5].bytes)) / rows[5].median_ns +
                         base(static_cast<double>(rows[6].bytes)) / rows[6].median_ns) /
@@ -85,14 +157,14 @@ TEST(Series, RoughCurvesHaveWideIntervals) {
     rows[i].median_ns *= 1.3;
   }
   const Series series = fit_series(kKey, rows);
-  EXPECT_GT(series.size_step, 0.1);
+  EXPECT_GT(series.sizes.between, 0.1);
   const Estimate between = estimate(series, 2048 * 4, 2);
   const Estimate on = estimate(series, 4096, 2);
   EXPECT_GT(between.high_ns / between.ns, 1.1);
   EXPECT_LT(on.high_ns / on.ns, 1.02);
 }
 
-TEST(Series, WithoutALatencyASmallerCallTakesAsLongAsTheSmallest) {
+TEST(Series, WithoutALatencyATenthOfTheShortestTimeIsOne) {
   std::vector<CollectiveRow> rows;
   for (std::int64_t mib = 1; mib <= 64; mib *= 2) {
     rows.push_back(exact_row(CommKind::kAllReduce, mib << 20U, 2));
@@ -100,12 +172,21 @@ TEST(Series, WithoutALatencyASmallerCallTakesAsLongAsTheSmallest) {
     rows.back().median_ns = std::pow(static_cast<double>(mib), 1.2) * 1e5;
   }
   const Series series = fit_series(kKey, rows);
-  ASSERT_EQ(series.alpha_ns, 0);
-  EXPECT_NEAR(estimate(series, 4, 2).ns, 1e5, 1);
-  const Estimate answer = estimate(series, 0, 2);
-  EXPECT_NEAR(answer.ns, 1e5, 1);
-  EXPECT_EQ(answer.low_ns, 0);
+  EXPECT_NEAR(series.curves[0].latency_ns, 1e4, 1e-6);
+  const Estimate answer = estimate(series, 4, 2);
+  EXPECT_GT(answer.ns, 5e3);
+  EXPECT_LT(answer.ns, 5e4);
   EXPECT_TRUE(answer.extrapolated);
+}
+
+/// A profile often tells one size of a kind, and a small one.
+TEST(Series, OneSizeLeavesLatencyAndBytesToAssumptions) {
+  const Series series = fit_series(kKey, {exact_row(CommKind::kAllReduce, 192, 4)});
+  EXPECT_NEAR(estimate(series, 192, 4).ns, 4 * 1e4 + 0.1 * 1.5 * 192, 1e-6);
+  const Estimate large = estimate(series, 1 << 28, 4);
+  EXPECT_NEAR(large.ns / exact_row(CommKind::kAllReduce, 1 << 28, 4).median_ns, 1, 1e-6);
+  EXPECT_GT(large.high_ns / large.ns, 100) << "between constant and proportional";
+  EXPECT_TRUE(large.extrapolated);
 }
 
 TEST(Series, NoBytesAndHardlyAnyLatencyAreNoTrouble) {
@@ -124,11 +205,11 @@ TEST(Series, NoBytesAndHardlyAnyLatencyAreNoTrouble) {
 }
 
 TEST(Series, ABarrierHasNoSize) {
-  const SeriesKey key{CommKind::kBarrier, true, 1, et_schema::DType::kFloat32};
+  const SeriesKey key{.kind = CommKind::kBarrier};
   std::vector<CollectiveRow> rows = {exact_row(CommKind::kBarrier, 0, 2),
                                      exact_row(CommKind::kBarrier, 0, 8)};
   const Series series = fit_series(key, rows);
-  EXPECT_NEAR(estimate(series, 0, 4).ns, exact_row(CommKind::kBarrier, 0, 4).median_ns, 1e-3);
+  EXPECT_NEAR(estimate(series, 0, 4).ns, 1e4 * std::sqrt(2 * 6), 1e-3) << "between 2 and 6 steps";
 }
 
 }  // namespace

@@ -156,11 +156,11 @@ TEST(Sections, WhatWasMeasuredNowComesFirst) {
 
 TEST(Sections, ADamagedOneIsRefused) {
   Platform platform;
-  platform.sections["collectives"] = "{\"series\":[]}";
+  platform.sections["collectives"] = "{}";
   EXPECT_EQ(testing_errors::error_of([&] { return cost_parts(platform); }) + "\n",
             "the platform cannot be read\n"
             "  file:     sections.collectives\n"
-            "  field:    platforms\n"
+            "  field:    series\n"
             "  expected: this key\n"
             "  got:      none\n"
             "  hint:     make the file again with `calibrate`\n");
