@@ -15,6 +15,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/model/op_class.h"
+#include "judged.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/anchored.h"
 
@@ -24,8 +25,6 @@ namespace {
 using Document = nlohmann::ordered_json;
 using predictor::Card;
 using predictor::TimeParts;
-
-constexpr double kNsPerPredictedMs = 1e6;
 
 /// A group of kernels with its recorded and predicted times, summed over all steps.
 struct Sums {
@@ -132,7 +131,7 @@ Predicted predict_calls(const ProfiledDevice& device, const Card& here, const Ca
 Document figures_of(const Sums& sums, double steps) {
   const double ns = sums.parts.total_ns();
   const double width_ns = sums.parts.half_width_ns();
-  const double ms = 1 / (steps * kNsPerPredictedMs);
+  const double ms = 1 / (steps * kNsPerMs);
   return {{"kernels",
            steps == 1 ? Document(std::llround(sums.kernels)) : Document(sums.kernels / steps)},
           {"recorded_ms", sums.recorded_ns * ms},
@@ -152,7 +151,7 @@ Document named(const char* key, const std::string& name, Document figures) {
 Document document_of(const ProfiledDevice& device, const Predicted& predicted, const Card& here,
                      const Card& there) {
   const auto steps = static_cast<double>(device.steps);
-  const double ms = 1 / (steps * kNsPerPredictedMs);
+  const double ms = 1 / (steps * kNsPerMs);
   Document parts = Document::array();
   constexpr std::array<const char*, predictor::kTimeParts> kParts = {
       "floors", "latency", "products", "memory", "unknown work", "not the card's"};
@@ -182,8 +181,8 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
           {"has_arguments", device.has_layouts()},
           {"device", figures_of(predicted.all, steps)},
           {"host",
-           {{"step_ms", device.step_ns / kNsPerPredictedMs},
-            {"device_busy_ms", device.busy_ns / kNsPerPredictedMs},
+           {{"step_ms", device.step_ns / kNsPerMs},
+            {"device_busy_ms", device.busy_ns / kNsPerMs},
             {"device_idle", device.idle ? Document(*device.idle) : Document()}}},
           {"launches", device.launches},
           {"lost_launches", device.lost},

@@ -12,12 +12,13 @@ namespace understudy::cli {
 
 inline constexpr double kNsPerMs = 1e6;
 
-/// Predictions beside measured times, by the name of what was measured.
+/// Predictions of a table, beside its measured times.
 class Judged {
  public:
-  /// Ignores rows without a time (0).
+  /// `name` is what the times are compared by. `measured_ns` is 0 if there is none.
   void add(const std::string& name, double measured_ns, const predictor::Estimate& predicted);
-  [[nodiscard]] bool empty() const { return groups_.empty(); }
+  /// Returns "8 calls predicted, 2 extrapolated, 1 without a model".
+  [[nodiscard]] std::string summary() const;
   /// Returns a row for each name, in a column of this title.
   [[nodiscard]] pages::Section section(const std::string& title) const;
 
@@ -27,6 +28,7 @@ class Judged {
     std::size_t within = 0;
   };
   std::map<std::string, Group> groups_;
+  std::size_t calls_ = 0, extrapolated_ = 0, unmodelled_ = 0;
 };
 
 }  // namespace understudy::cli

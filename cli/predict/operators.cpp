@@ -15,7 +15,6 @@
 #include "costs.h"
 #include "et_schema/base/csv.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/quote.h"
@@ -103,20 +102,13 @@ std::string written(const Asked& asked, const std::vector<predictor::Prediction>
 
 pages::Page summary_page(const Asked& asked, const std::vector<predictor::Prediction>& predictions,
                          const std::string& output) {
-  const auto count = [&](bool is, bool predictor::Prediction::*what) {
-    return et_schema::with_commas(
-        static_cast<std::uint64_t>(std::ranges::count(predictions, is, what)));
-  };
-  pages::Page page;
-  page.title = fmt::format("{}: {} calls predicted, {} extrapolated, {} without a model", output,
-                           et_schema::with_commas(predictions.size()),
-                           count(true, &predictor::Prediction::extrapolated),
-                           count(false, &predictor::Prediction::modelled));
   Judged judged;
   for (std::size_t row = 0; row < predictions.size(); ++row) {
     const MeasuredCall& call = asked.calls[row];
     judged.add(full_name(call.call), call.time().median_ns, predictions[row]);
   }
+  pages::Page page;
+  page.title = output + ": " + judged.summary();
   page.sections = {judged.section("operator")};
   return page;
 }

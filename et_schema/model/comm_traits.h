@@ -53,14 +53,15 @@ enum class BusFactor : std::uint8_t {
   kTwoRings  ///< 2 (n - 1) / n
 };
 
-/// How data moves between the ranks, as far as a communication's time depends on it.
+/// How data moves between the ranks, as far as a communication's time depends on it. Neighbours take
+/// similar times.
 enum class CommPattern : std::uint8_t {
-  kRing,      ///< from rank to rank, one part per step
+  kNothing,   ///< no data
   kTwoRings,  ///< one ring to reduce, one to distribute
+  kRing,      ///< from rank to rank, one part per step
   kTree,      ///< from one rank to all, or from all to one
   kExchange,  ///< between every two ranks, or the root and each rank
-  kMessage,   ///< from one rank to one
-  kNothing    ///< no data
+  kMessage    ///< from one rank to one
 };
 
 /// Properties of a kind of communication that do not depend on the backend. A kind without a row

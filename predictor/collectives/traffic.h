@@ -30,7 +30,7 @@ struct Traffic {
 struct StandIn {
   double bytes = 0;
   double factor = 1;
-  double unlikeness = 0;  ///< 0 if data moves in the same pattern, 1 or more otherwise
+  int unlikeness = 0;  ///< 0 if data moves in the same pattern, 1 or more otherwise
 };
 /// Returns the call of `other` with as many link bytes per phase. `factor` is the ratio of phases:
 /// an all-reduce has two, an all-gather one.

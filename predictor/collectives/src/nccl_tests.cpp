@@ -31,26 +31,6 @@ bool is_wrong(const JsonField& body) {
   return wrong && !wrong->is_null() && wrong->as_double() != 0;
 }
 
-/// Returns the kind named by the command line, otherwise by the experiment, otherwise by the file.
-std::optional<CommKind> kind_of_json(const JsonField& root, const std::string& file) {
-  std::vector<std::string> names;
-  if (const auto arguments = root.find("args")) {
-    names = arguments->as_texts();
-  }
-  for (const JsonField& result : root.at("results").items()) {
-    if (const auto name = result.find("experiment_name")) {
-      names.push_back(name->is_null() ? "" : name->as_text());
-    }
-  }
-  names.push_back(file);
-  for (const std::string& name : names) {
-    if (const auto kind = kind_of_program(name)) {
-      return kind;
-    }
-  }
-  return std::nullopt;
-}
-
 /// The ranks of a call, their hosts and their card.
 struct Group {
   int ranks = 0;
@@ -124,7 +104,9 @@ ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& 
                                      "run it again with -J FILE"};
   const nlohmann::json document = et_schema::parse_json(text, source);
   const JsonField root(document, source);
-  const auto kind = kind_of_json(root, file);
+  // The command line comes first, then the experiments.
+  auto kind = kind_of_program(text);
+  kind = kind ? kind : kind_of_program(file);
   if (!kind) {
     refuse_rows(file, "args", "a program of nccl-tests: all_reduce_perf", "none");
   }

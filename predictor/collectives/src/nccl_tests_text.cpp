@@ -16,17 +16,6 @@
 namespace understudy::predictor {
 namespace {
 
-std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view kBlanks = " \t\r";
-  std::vector<std::string_view> words;
-  for (std::size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
-    words.push_back(line.substr(begin, end - begin));
-    begin = line.find_first_not_of(kBlanks, end);
-  }
-  return words;
-}
-
 /// Positions of columns, counted from the right, because columns on the left can be blank.
 struct Columns {
   std::size_t time = 0;   ///< position of the first time
@@ -269,6 +258,17 @@ class TextReader {
 };
 
 }  // namespace
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r,";
+  std::vector<std::string_view> words;
+  for (std::size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
 
 bool is_nccl_tests_text(std::string_view text) {
   return tag_of_header(text).has_value();

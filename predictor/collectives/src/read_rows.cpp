@@ -72,23 +72,6 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
   return read;
 }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t end = std::min(line.find(',', begin), line.size());
-    std::string_view cell = line.substr(begin, end - begin);
-    while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) {
-      cell.remove_prefix(1);
-    }
-    while (!cell.empty() && (cell.back() == ' ' || cell.back() == '\r')) {
-      cell.remove_suffix(1);
-    }
-    cells.push_back(cell);
-    begin = end + 1;
-  }
-  return cells;
-}
-
 /// Reads a row of size(B), count, type, then time(ns) and busbw(GB/s) out of place and in place, by
 /// position, because names occur twice. Sets `factor` to bandwidth x time / size.
 CollectiveRow size_table_row(const std::vector<std::string_view>& cells, const std::string& file,
@@ -123,9 +106,9 @@ ReadCollectives parse_size_table(std::string_view text, const std::string& file)
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::vector<std::string_view> cells = cells_of(text.substr(begin, end - begin));
+    const std::vector<std::string_view> cells = words_of(text.substr(begin, end - begin));
     begin = end + 1;
-    if (++number > 1 && (cells.size() > 1 || !cells[0].empty())) {
+    if (++number > 1 && !cells.empty()) {
       read.rows.push_back(
           size_table_row(cells, file, fmt::format("line {}", number), factors.emplace_back()));
     }
@@ -144,31 +127,40 @@ ReadCollectives parse_size_table(std::string_view text, const std::string& file)
   return read;
 }
 
-enum class RowFormat : std::uint8_t { kOwn, kNcclText, kNcclJson, kCommReplay, kSizeTable, kNone };
+bool has(std::string_view text, std::string_view what) {
+  return text.find(what) != std::string_view::npos;
+}
 
-RowFormat format_of(std::string_view text) {
+bool is_own(std::string_view text) {
   constexpr std::size_t kHeadBytes = 4096;
-  const std::string_view head = text.substr(0, kHeadBytes);
+  return has(text.substr(0, kHeadBytes), "\"understudy-collective-rows\"");
+}
+
+/// Another tool's format. `first` is the first character of JSON.
+struct RowReader {
+  bool (*is)(std::string_view text, char first);
+  ReadCollectives (*parse)(std::string_view text, const std::string& file);
+};
+
+const RowReader* reader_of(std::string_view text) {
+  static constexpr RowReader kReaders[] = {
+      {[](std::string_view all, char first) {
+         return first == '{' && has(all, "\"nccl_version\"") && has(all, "\"results\"");
+       },
+       parse_nccl_tests_json},
+      // The whole text: the splits of a large group's first call can precede its latency.
+      {[](std::string_view all, char first) {
+         return first == '[' && has(all, "\"comms\"") && has(all, "\"latency_us\"");
+       },
+       parse_comm_replay},
+      {[](std::string_view all, char) { return all.starts_with("size(B)"); }, parse_size_table},
+      {[](std::string_view all, char first) { return first != '{' && is_nccl_tests_text(all); },
+       parse_nccl_tests_text}};
   const std::size_t begin = et_schema::find_json_start(text);
   const char first = begin < text.size() ? text[begin] : '\0';
-  const auto has = [](std::string_view where, std::string_view what) {
-    return where.find(what) != std::string_view::npos;
-  };
-  if (first == '{') {
-    if (has(head, "\"understudy-collective-rows\"")) {
-      return RowFormat::kOwn;
-    }
-    return has(text, "\"nccl_version\"") && has(text, "\"results\"") ? RowFormat::kNcclJson
-                                                                     : RowFormat::kNone;
-  }
-  // Search the whole text: the splits of a large group's first call can precede its latency.
-  if (first == '[' && has(text, "\"comms\"") && has(text, "\"latency_us\"")) {
-    return RowFormat::kCommReplay;
-  }
-  if (head.starts_with("size(B)")) {
-    return RowFormat::kSizeTable;
-  }
-  return is_nccl_tests_text(text) ? RowFormat::kNcclText : RowFormat::kNone;
+  const auto* const found = std::ranges::find_if(
+      kReaders, [&](const RowReader& reader) { return reader.is(text, first); });
+  return found == std::end(kReaders) ? nullptr : found;
 }
 
 }  // namespace
@@ -218,38 +210,26 @@ std::optional<int> ranks_of_bus_factor(CommKind kind, double factor) {
 }
 
 bool is_collective_rows(std::string_view text) {
-  return format_of(text) != RowFormat::kNone;
+  return is_own(text) || reader_of(text) != nullptr;
 }
 
 ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
                                       bool needs_times) {
-  // Only the file's name: paths differ between machines.
-  const std::string name = std::filesystem::path(file).filename();
-  ReadCollectives read;
-  switch (format_of(text)) {
-    case RowFormat::kOwn:
-      return {et_schema::parse_collective_row_lines(text, file, needs_times)};
-    case RowFormat::kNcclText:
-      read = parse_nccl_tests_text(text, file);
-      break;
-    case RowFormat::kNcclJson:
-      read = parse_nccl_tests_json(text, file);
-      break;
-    case RowFormat::kCommReplay:
-      read = parse_comm_replay(text, file);
-      break;
-    case RowFormat::kSizeTable:
-      read = parse_size_table(text, file);
-      break;
-    case RowFormat::kNone:
-      refuse_rows(file, "", "collective rows, nccl-tests, comm_replay, or a table of sizes",
-                  "another file");
+  if (is_own(text)) {
+    return {et_schema::parse_collective_row_lines(text, file, needs_times)};
   }
+  const RowReader* const reader = reader_of(text);
+  if (reader == nullptr) {
+    refuse_rows(file, "", "collective rows, nccl-tests, comm_replay, or a table of sizes",
+                "another file");
+  }
+  ReadCollectives read = reader->parse(text, file);
   if (std::ranges::all_of(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
     refuse_rows(file, "the ranks", "two or more", "1, which sends nothing to another");
   }
   for (CollectiveRow& row : read.rows) {
-    row.source = name;
+    // Only the file's name: paths differ between machines.
+    row.source = std::filesystem::path(file).filename();
   }
   return read;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/model/comms.h"
 #include "predictor/calls/call.h"
@@ -21,6 +22,9 @@ inline constexpr double kNsPerUs = 1e3;
 [[nodiscard]] std::optional<std::int64_t> row_bytes(const CollectiveCall& call,
                                                     std::int64_t in_elements,
                                                     std::int64_t out_elements);
+
+/// Returns what stands between blanks and commas.
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
 
 /// Parses the whole text as a number.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);

@@ -34,31 +34,25 @@ double ln_size(double bytes) {
 /// A size on one number of ranks; equal rows are merged.
 struct Point {
   double bytes = 0;
-  double ns = 0;
+  double ns = 0;  ///< geometric mean
   double spread = 0;
 };
 using Sweep = std::vector<Point>;
 
-Point merged(const std::vector<const CollectiveRow*>& rows) {
-  Point point{static_cast<double>(rows.front()->bytes), 0, 0};
-  for (const CollectiveRow* row : rows) {
-    point.ns += std::log(row->median_ns);
-    point.spread = std::max(point.spread, row->spread_ns / row->median_ns);
-  }
-  point.ns = std::exp(point.ns / static_cast<double>(rows.size()));
-  return point;
-}
-
-std::map<int, Sweep> sweeps_of(const std::vector<CollectiveRow>& rows) {
-  std::map<int, std::map<std::int64_t, std::vector<const CollectiveRow*>>> sorted;
-  for (const CollectiveRow& row : rows) {
-    sorted[row.ranks][row.bytes].push_back(&row);
-  }
+std::map<int, Sweep> sweeps_of(std::vector<CollectiveRow> rows) {
+  std::ranges::stable_sort(rows, {}, &CollectiveRow::bytes);
   std::map<int, Sweep> sweeps;
-  for (const auto& [ranks, sizes] : sorted) {
-    for (const auto& [bytes, equal] : sizes) {
-      sweeps[ranks].push_back(merged(equal));
+  std::map<int, double> equal;  // rows of the last point
+  for (const CollectiveRow& row : rows) {
+    Sweep& sweep = sweeps[row.ranks];
+    const auto bytes = static_cast<double>(row.bytes);
+    if (sweep.empty() || sweep.back().bytes != bytes) {
+      sweep.push_back({bytes, row.median_ns, 0});
+      equal[row.ranks] = 0;
     }
+    Point& point = sweep.back();
+    point.ns *= std::pow(row.median_ns / point.ns, 1 / ++equal[row.ranks]);
+    point.spread = std::max(point.spread, row.spread_ns / row.median_ns);
   }
   return sweeps;
 }
@@ -126,14 +120,11 @@ Neighbours neighbours(const std::vector<SizeCurve>& curves, int ranks) {
     return {curves[place.below], curves[above], place.share, place};
   }
   // Growth shows between the last number of ranks and the nearest one that is clearly different.
-  const bool is_above = place.below > 0 || x > ln_ranks.front();
-  const std::size_t last = curves.size() - 1;
-  std::size_t other = is_above ? 0 : last;
-  for (std::size_t i = 0; i <= last; ++i) {
-    const std::size_t at = is_above ? i : last - i;
-    if (std::abs(ln_ranks[at] - ln_ranks[place.below]) >= std::log(kTellsGrowth)) {
-      other = at;
-    }
+  const std::size_t far = place.below > 0 || x > ln_ranks.front() ? 0 : curves.size() - 1;
+  std::size_t other = place.below;
+  while (other != far &&
+         std::abs(ln_ranks[other] - ln_ranks[place.below]) < std::log(kTellsGrowth)) {
+    other = far == 0 ? other - 1 : other + 1;
   }
   const std::size_t below = std::min(other, place.below);
   const std::size_t above = std::max(other, place.below);
@@ -183,120 +174,118 @@ CurveAnswer answer(const ErrorSteps& sizes, const SizeCurve& curve, double bytes
   return {interpolate(curve.efficiency, place), width, place.outside > 0};
 }
 
-Estimate predict(CommKind kind, const std::vector<SizeCurve>& curves, const ErrorSteps& sizes,
-                 const ErrorSteps& steps, double bytes, int ranks) {
-  const Neighbours at = neighbours(curves, ranks);
-  const double share = std::clamp(at.share, 0.0, 1.0);
-  const CurveAnswer below = answer(sizes, at.below, bytes);
-  const CurveAnswer above = answer(sizes, at.above, bytes);
-  const double ns = time_ns(base_at(kind, at, ranks), kind, bytes, ranks) /
-                    std::lerp(below.efficiency, above.efficiency, share);
-  const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, share),
-                                                  width_at(steps, at.place));
-  const bool is_beyond = (share < 1 && below.is_beyond) || (share > 0 && above.is_beyond);
-  return {.ns = ns,
-          .low_ns = ns * std::exp(-width),
-          .high_ns = ns * std::exp(width),
-          .model = is_beyond ? "alpha_beta" : "alpha_beta+residual",
-          .extrapolated = is_beyond || at.place.outside > 0};
-}
-
-/// Points of curves, each predicted from the other points of its curve.
+/// Errors of points that were left out.
 struct LeftOut {
-  std::vector<double> scores;  ///< |ln error| / the walk's deviation
+  std::vector<double> between, beyond;  ///< |ln error| per unit of ErrorSteps
   std::vector<double> predicted, measured;
 };
 
-void leave_out_sizes(const SizeCurve& curve, const Sweep& sweep, LeftOut& out) {
+/// Adds a point's error if `known` predicts it: by sizes on known ranks, else by ranks.
+void leave_out(const Series& known, int ranks, const Point& point, LeftOut& out) {
+  Place place = neighbours(known.curves, ranks).place;
+  if (place.outside == 0 && place.share == 0) {
+    place = find_place(known.curves[place.below].ln_bytes, ln_size(point.bytes));
+  }
+  out.predicted.push_back(estimate(known, point.bytes, ranks).ns);
+  out.measured.push_back(point.ns);
+  (place.outside > 0 ? out.beyond : out.between)
+      .push_back(std::abs(std::log(out.predicted.back() / point.ns)) / width_at({1, 1}, place));
+}
+
+/// Leaves out each inner size.
+void leave_out_sizes(const SeriesKey& key, int ranks, const Sweep& sweep, LeftOut& out) {
+  const SizeCurve whole = curve_of(key.kind, ranks, sweep);
   for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
-    const Place place =
-        find_place({curve.ln_bytes[i - 1], curve.ln_bytes[i + 1]}, curve.ln_bytes[i]);
-    const double share = interpolate({curve.efficiency[i - 1], curve.efficiency[i + 1]}, place);
-    out.predicted.push_back(sweep[i].ns * curve.efficiency[i] / share);
-    out.measured.push_back(sweep[i].ns);
-    out.scores.push_back(std::abs(std::log(curve.efficiency[i] / share)) / walk_deviation(place));
+    Series known{key, {whole}, {}, {}, {}};
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    known.curves[0].ln_bytes.erase(known.curves[0].ln_bytes.begin() + at);
+    known.curves[0].efficiency.erase(known.curves[0].efficiency.begin() + at);
+    leave_out(known, ranks, sweep[i], out);
   }
 }
 
-/// Predicts the two sizes at one end from the others. Adds |ln error| per ln size.
-void leave_out_end(CommKind kind, int ranks, const Sweep& sweep, bool at_top,
-                   std::vector<double>& scores) {
+/// Leaves out the two sizes at either end.
+void leave_out_ends(const SeriesKey& key, int ranks, const Sweep& sweep, LeftOut& out) {
   constexpr std::ptrdiff_t kLeftOut = 2;
-  constexpr std::size_t kLeast = 5;
-  if (sweep.size() < kLeast) {
-    return;
-  }
-  const auto begin = sweep.begin() + (at_top ? 0 : kLeftOut);
-  const SizeCurve kept = curve_of(kind, ranks, {begin, begin + (std::ssize(sweep) - kLeftOut)});
-  for (std::ptrdiff_t i = 0; i < kLeftOut; ++i) {
-    const Point& point = at_top ? *(sweep.end() - 1 - i) : *(sweep.begin() + i);
-    const Place place = find_place(kept.ln_bytes, ln_size(point.bytes));
-    const double ns = predict(kind, {kept}, {}, {}, point.bytes, ranks).ns;
-    scores.push_back(std::abs(std::log(ns / point.ns)) / place.outside);
+  constexpr std::ptrdiff_t kLeast = 5;
+  for (const std::ptrdiff_t first : {std::ptrdiff_t{0}, kLeftOut}) {
+    if (std::ssize(sweep) >= kLeast) {
+      const auto begin = sweep.begin() + first;
+      const auto end = begin + std::ssize(sweep) - kLeftOut;
+      const Series known{key, {curve_of(key.kind, ranks, {begin, end})}, {}, {}, {}};
+      for (auto lost = first > 0 ? sweep.begin() : end; lost != (first > 0 ? begin : sweep.end());
+           ++lost) {
+        leave_out(known, ranks, *lost, out);
+      }
+    }
   }
 }
 
-/// Adds the errors of a curve's points if `known` predict them, per unit of `width_at({1, 1})`.
-void leave_out_ranks(CommKind kind, const std::vector<SizeCurve>& known, const SizeCurve& curve,
-                     std::vector<double>& scores) {
-  const double unit = width_at({1, 1}, neighbours(known, curve.ranks).place);
-  for (std::size_t i = 0; i < curve.ln_bytes.size(); ++i) {
-    const double bytes = std::exp(curve.ln_bytes[i]);
-    const double ns = time_ns({curve.latency_ns, curve.ns_per_byte}, kind, bytes, curve.ranks) /
-                      curve.efficiency[i];
-    scores.push_back(std::abs(std::log(predict(kind, known, {}, {}, bytes, curve.ranks).ns / ns)) /
-                     unit);
+/// Leaves out each inner number of ranks, and all beyond the second or a later one.
+void leave_out_ranks(const Series& series, const std::map<int, Sweep>& sweeps, LeftOut& out) {
+  const auto score = [&](const Series& known, const SizeCurve& curve) {
+    for (const Point& point : sweeps.at(curve.ranks)) {
+      leave_out(known, curve.ranks, point, out);
+    }
+  };
+  const auto& curves = series.curves;
+  for (auto at = curves.begin() + 1; at < curves.end(); ++at) {
+    Series known{series.key, {curves.begin(), at}, {}, {}, {}};
+    for (auto later = at; known.curves.size() > 1 && later != curves.end(); ++later) {
+      score(known, *later);
+    }
+    if (at + 1 != curves.end()) {
+      known.curves.insert(known.curves.end(), at + 1, curves.end());
+      score(known, *at);
+    }
   }
 }
 
-/// Near numbers of ranks do not calibrate far ones: `beyond` is at least the assumed one.
-ErrorSteps rank_steps(CommKind kind, const std::vector<SizeCurve>& curves) {
-  if (curves.size() < 3) {
-    return {kAssumedRanks.between, curves.size() == 1 ? kUnknownGrowth : kAssumedRanks.beyond};
-  }
-  std::vector<double> between;
-  std::vector<double> beyond;
-  for (std::size_t c = 1; c < curves.size(); ++c) {
-    const auto at = curves.begin() + static_cast<std::ptrdiff_t>(c);
-    std::vector<SizeCurve> known(curves.begin(), at);
-    for (auto later = at; known.size() > 1 && later != curves.end(); ++later) {
-      leave_out_ranks(kind, known, *later, beyond);
-    }
-    if (c + 1 < curves.size()) {
-      known.insert(known.end(), at + 1, curves.end());
-      leave_out_ranks(kind, known, *at, between);
-    }
-  }
-  return {conformal_quantile(between, kIntervalShare),
-          std::max(kAssumedRanks.beyond, conformal_quantile(beyond, kIntervalShare))};
+ErrorSteps steps_of(const LeftOut& out, const ErrorSteps& assumed) {
+  return {out.between.empty() ? assumed.between : conformal_quantile(out.between, kIntervalShare),
+          out.beyond.empty() ? assumed.beyond : conformal_quantile(out.beyond, kIntervalShare)};
 }
 
 }  // namespace
 
 Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) {
   UNDERSTUDY_ASSERT(!rows.empty());
-  Series series{key, {}, kAssumedSizes, {}, {}};
-  LeftOut left_out;
-  std::vector<double> ends;
-  for (const auto& [ranks, sweep] : sweeps_of(rows)) {
-    series.curves.push_back(curve_of(key.kind, ranks, sweep));
-    leave_out_sizes(series.curves.back(), sweep, left_out);
-    leave_out_end(key.kind, ranks, sweep, true, ends);
-    leave_out_end(key.kind, ranks, sweep, false, ends);
+  Series series{key, {}, {}, {}, {}};
+  const std::map<int, Sweep> sweeps = sweeps_of(rows);
+  LeftOut sizes;
+  LeftOut ranks;
+  for (const auto& [n, sweep] : sweeps) {
+    series.curves.push_back(curve_of(key.kind, n, sweep));
+    leave_out_sizes(key, n, sweep, sizes);
   }
-  series.left_out = summarize_errors(left_out.predicted, left_out.measured);
-  if (!left_out.scores.empty()) {
-    series.sizes.between = conformal_quantile(left_out.scores, kIntervalShare);
+  series.left_out = summarize_errors(sizes.predicted, sizes.measured);
+  for (const auto& [n, sweep] : sweeps) {
+    leave_out_ends(key, n, sweep, sizes);
   }
-  if (!ends.empty()) {
-    series.sizes.beyond = conformal_quantile(ends, kIntervalShare);
-  }
-  series.ranks = rank_steps(key.kind, series.curves);
+  leave_out_ranks(series, sweeps, ranks);
+  series.sizes = steps_of(sizes, kAssumedSizes);
+  const double growth = sweeps.size() == 1 ? kUnknownGrowth : kAssumedRanks.beyond;
+  series.ranks = steps_of(ranks, {kAssumedRanks.between, growth});
+  // Near numbers of ranks do not calibrate far ones.
+  series.ranks.beyond = std::max(series.ranks.beyond, kAssumedRanks.beyond);
   return series;
 }
 
 Estimate estimate(const Series& series, double bytes, int ranks) {
-  return predict(series.key.kind, series.curves, series.sizes, series.ranks, bytes, ranks);
+  const Neighbours at = neighbours(series.curves, ranks);
+  const double share = std::clamp(at.share, 0.0, 1.0);
+  const CurveAnswer below = answer(series.sizes, at.below, bytes);
+  const CurveAnswer above = answer(series.sizes, at.above, bytes);
+  const double ns = time_ns(base_at(series.key.kind, at, ranks), series.key.kind, bytes, ranks) /
+                    std::lerp(below.efficiency, above.efficiency, share);
+  const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, share),
+                                                  width_at(series.ranks, at.place));
+  const bool is_beyond = (share < 1 && below.is_beyond) || (share > 0 && above.is_beyond);
+  return {.ns = ns,
+          .low_ns = ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = is_beyond ? "alpha_beta" : "alpha_beta+residual",
+          .extrapolated = is_beyond || at.place.outside > 0};
 }
 
 }  // namespace understudy::predictor

@@ -38,25 +38,6 @@ double exchanged(const std::vector<std::int64_t>& sent_bytes, int ranks, int of,
   return sum;
 }
 
-/// Returns the pattern's place in an order where neighbours take similar times.
-int place_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::kNothing:
-      return 0;
-    case Pattern::kTwoRings:
-      return 1;
-    case Pattern::kRing:
-      return 2;
-    case Pattern::kTree:
-      return 3;
-    case Pattern::kExchange:
-      return 4;
-    case Pattern::kMessage:
-      return 5;
-  }
-  return 0;
-}
-
 double assumed_ns(const Traffic& traffic) {
   return kAssumedStepNs * traffic.steps + kAssumedNsPerByte * traffic.link_bytes;
 }
@@ -83,15 +64,14 @@ double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks)
 }
 
 StandIn stand_in(CommKind kind, double bytes, int ranks, CommKind other) {
-  const int unlikeness = std::abs(place_of(pattern_of(kind)) - place_of(pattern_of(other)));
+  const int unlikeness =
+      std::abs(static_cast<int>(pattern_of(kind)) - static_cast<int>(pattern_of(other)));
   const Traffic ours = traffic_of(kind, bytes, ranks);
   if (!has_bytes(other)) {
-    return {0, assumed_ns(ours) / assumed_ns(traffic_of(other, 0, ranks)),
-            static_cast<double>(unlikeness)};
+    return {0, assumed_ns(ours) / assumed_ns(traffic_of(other, 0, ranks)), unlikeness};
   }
   const double phases = phases_of(kind) / phases_of(other);
-  return {ours.link_bytes / phases / traffic_of(other, 1, ranks).link_bytes, phases,
-          static_cast<double>(unlikeness)};
+  return {ours.link_bytes / phases / traffic_of(other, 1, ranks).link_bytes, phases, unlikeness};
 }
 
 }  // namespace understudy::predictor
