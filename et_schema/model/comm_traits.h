@@ -53,8 +53,8 @@ enum class BusFactor : std::uint8_t {
   kTwoRings  ///< 2 (n - 1) / n
 };
 
-/// How data moves between the ranks, as far as a communication's time depends on it. Neighbours take
-/// similar times.
+/// How data moves between the ranks, as far as a communication's time depends on it. Neighbours
+/// take similar times.
 enum class CommPattern : std::uint8_t {
   kNothing,   ///< no data
   kTwoRings,  ///< one ring to reduce, one to distribute
