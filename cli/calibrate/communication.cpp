@@ -22,6 +22,7 @@
 #include "et_schema/formats/collective_rows/collective_rows.h"
 #include "et_schema/model/comm_traits.h"
 #include "fit_files.h"
+#include "measure.h"
 #include "replayer/backends/interface/launcher.h"
 #include "replayer/calibrator/measure/collectives.h"
 #include "replayer/device/device.h"
@@ -127,6 +128,9 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
       StopSignals::signal() == 0 ? kStatusOk : status_of_signal(StopSignals::signal());
   if (!is_first) {
     return status;
+  }
+  for (CollectiveRow& row : rows) {
+    row.device = gpu_name(device);
   }
   add_receives(rows);
   et_schema::write_file_atomically(arguments.rows, to_json_lines(rows));

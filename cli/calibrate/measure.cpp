@@ -36,27 +36,14 @@ using et_schema::MeasuredCall;
 /// NVML updates its energy counter every 20 to 100 ms.
 constexpr double kEnergyS = 0.5;
 
-/// Returns ", NVIDIA H100"; empty on a CPU, or if the driver does not report the name.
-std::string gpu_name(c10::Device device) {
-  if (device.is_cpu()) {
-    return "";
-  }
-  try {
-    const replayer::GpuMonitor monitor(replayer::nvml_library(),
-                                       replayer::device_pci_bus_id(device));
-    return ", " + monitor.name();
-  } catch (const et_schema::Error&) {
-    return "";
-  }
-}
-
 /// Returns the header of the rows' file. A calibration can only continue a file with the same
 /// header.
 et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
   et_schema::OperatorTimes times;
   times.tool_version = et_schema::kToolVersion;
-  times.benchmark = fmt::format("{}{}, torch {}", replayer::describe_environment({}).cpu_model,
-                                gpu_name(device), TORCH_VERSION);
+  const std::string gpu = gpu_name(device);
+  times.benchmark = fmt::format("{}{}{}, torch {}", replayer::describe_environment({}).cpu_model,
+                                gpu.empty() ? "" : ", ", gpu, TORCH_VERSION);
   times.device = replayer::device_text(device);
   times.threads = device.is_cpu() ? *std::ranges::max_element(threads) : 1;
   return times;
@@ -249,6 +236,19 @@ class Measuring {
 };
 
 }  // namespace
+
+std::string gpu_name(c10::Device device) {
+  if (device.is_cpu()) {
+    return "";
+  }
+  try {
+    const replayer::GpuMonitor monitor(replayer::nvml_library(),
+                                       replayer::device_pci_bus_id(device));
+    return monitor.name();
+  } catch (const et_schema::Error&) {
+    return "";
+  }
+}
 
 std::string tables_file(const std::string& rows) {
   return rows + ".tables";

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +20,10 @@
 #include "replayer/calibrator/sweep/sweep.h"
 
 namespace understudy::cli {
+
+/// Returns the GPU's name ("NVIDIA H100 80GB HBM3"); empty on a CPU, or if the driver does not
+/// report it.
+[[nodiscard]] std::string gpu_name(c10::Device device);
 
 /// Result of measuring embedding tables.
 struct TablesSummary {

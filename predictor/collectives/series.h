@@ -51,9 +51,9 @@ struct ErrorSteps {
 /// logarithm over ln n. Beyond the measured ranks they go on growing as between measured ones.
 struct Series {
   SeriesKey key;
-  std::vector<SizeCurve> curves;  ///< ordered by ranks
-  ErrorSteps sizes, ranks;
-  Errors left_out;  ///< errors of inner sizes, each predicted from the others
+  std::vector<SizeCurve> curves = {};  ///< ordered by ranks
+  ErrorSteps sizes = {}, ranks = {};
+  Errors left_out = {};  ///< errors of inner sizes, each predicted from the others
   bool operator==(const Series&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -139,6 +140,23 @@ std::vector<std::string> names_that_hold(std::string_view part) {
   return names;
 }
 
+/// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
+/// "a100-sxm4-80GB".
+std::vector<std::string> words_like_models(std::string_view text) {
+  std::vector<std::string> words = {""};
+  for (const char letter : text) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      words.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    } else {
+      words.emplace_back();
+    }
+  }
+  std::erase_if(words, [](const std::string& word) {
+    return word.empty() || word.front() <= '9' || word.find_first_of("0123456789") > word.size();
+  });
+  return words;
+}
+
 }  // namespace
 
 std::span<const Card> known_cards() {
@@ -175,31 +193,17 @@ const Card* find_known_card(std::string_view name) {
 }
 
 std::string card_model(std::string_view text) {
-  const auto models_in = [](std::string_view name) {
-    std::vector<std::string> models;
-    std::string word;
-    for (const char letter : std::string(name) + " ") {
-      if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
-        word += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-        continue;
-      }
-      if (!word.empty() && word.front() > '9' &&
-          std::ranges::any_of(word, [](char c) { return c <= '9'; })) {
-        models.push_back(word);
-      }
-      word.clear();
+  static const std::set<std::string> known = [] {
+    std::set<std::string> models;
+    for (const Card& card : known_cards()) {
+      const std::vector<std::string> words = words_like_models(card.name);
+      models.insert(words.begin(), words.begin() + (words.empty() ? 0 : 1));
     }
     return models;
-  };
-  for (const std::string& model : models_in(text)) {
-    if (std::ranges::any_of(known_cards(), [&](const Card& card) {
-          const std::vector<std::string> models = models_in(card.name);
-          return !models.empty() && models.front() == model;
-        })) {
-      return model;
-    }
-  }
-  return "";
+  }();
+  const std::vector<std::string> words = words_like_models(text);
+  const auto found = std::ranges::find_if(words, [](const auto& w) { return known.contains(w); });
+  return found == words.end() ? "" : *found;
 }
 
 Card card_named(const std::string& name_or_file, const std::string& flag) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <functional>
+
 #include "et_schema/model/comm_traits.h"
 #include "predictor/collectives/models.h"
 #include "predictor/fitting/errors_json.h"
@@ -26,10 +29,9 @@ static void check_record(const JsonField& field, SizeCurve& curve) {
   if (!is_whole) {
     field.fail("lists of one length, of one size or more", "lists of other lengths");
   }
-  for (std::size_t i = 1; i < curve.ln_bytes.size(); ++i) {
-    if (!(curve.ln_bytes[i] > curve.ln_bytes[i - 1])) {
-      field.at("ln_bytes").fail("sizes in ascending order");
-    }
+  if (std::ranges::adjacent_find(curve.ln_bytes, std::ranges::greater_equal{}) !=
+      curve.ln_bytes.end()) {
+    field.at("ln_bytes").fail("sizes in ascending order");
   }
 }
 

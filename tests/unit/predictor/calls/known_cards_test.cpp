@@ -25,6 +25,14 @@ TEST(KnownCards, AreFoundByWordsOfTheirNames) {
   EXPECT_EQ(name_of(find_known_card("-")), "none");
 }
 
+TEST(KnownCards, AreRecognisedByTheirModel) {
+  EXPECT_EQ(card_model("NVIDIA A100-SXM4-80GB"), "A100");
+  EXPECT_EQ(card_model("a100_sxm NCCL 2.27.3"), "A100");
+  EXPECT_EQ(card_model("node8_mi300x.log"), "MI300X");
+  EXPECT_EQ(card_model("all_reduce_perf.n16.txt"), "");
+  EXPECT_EQ(card_model(""), "");
+}
+
 TEST(KnownCards, HaveWhatModelsNeed) {
   EXPECT_TRUE(std::ranges::is_sorted(known_cards(), {}, &Card::name));
   for (const Card& card : known_cards()) {
