@@ -23,6 +23,7 @@ constexpr double kTellsBytes = 4;      ///< minimum ratio of sizes that shows th
 constexpr double kTellsGrowth = 1.5;   ///< minimum ratio of ranks that shows growth, not noise
 constexpr ErrorSteps kAssumedSizes = {.between = 0.15, .beyond = 0.5};
 constexpr ErrorSteps kAssumedRanks = {.between = 0.3, .beyond = 0.4};
+constexpr double kOfGrowth = 0.3;       ///< minimum of kAssumedRanks, as a share of the growth
 constexpr double kUnknownGrowth = 1.2;  ///< kAssumedRanks.beyond of a table of one number of ranks
 
 double ln_size(double bytes) {
@@ -134,9 +135,13 @@ double between(double from, double to, double share) {
   return from > 0 && to > 0 ? from * std::pow(to / from, share) : std::lerp(from, to, share);
 }
 
+double growth_of(double from, double to, double most) {
+  return from > 0 ? std::clamp(to / from, 1.0, most) : 1;
+}
+
 /// Repeats the growth between two values beyond either, by a factor of at least 1, at most `most`.
 double grown(double from, double to, double share, double most) {
-  const double growth = from > 0 ? std::clamp(to / from, 1.0, most) : 1;
+  const double growth = growth_of(from, to, most);
   return share > 1 ? to * std::pow(growth, share - 1) : from * std::pow(growth, share);
 }
 
@@ -239,6 +244,17 @@ void leave_out_ranks(const Series& series, const std::map<int, Sweep>& sweeps, L
   }
 }
 
+/// The more the time of a byte grows with the ranks, the less certain is its growth.
+ErrorSteps assumed_ranks(const SizeCurve& first, const SizeCurve& last) {
+  if (first.ranks == last.ranks) {
+    return {kAssumedRanks.between, kUnknownGrowth};
+  }
+  const double ratio = static_cast<double>(last.ranks) / first.ranks;
+  const double growth = growth_of(first.ns_per_byte, last.ns_per_byte, ratio * ratio * ratio);
+  const double least = kOfGrowth * std::log(growth) / std::log(ratio);
+  return {std::max(kAssumedRanks.between, least), std::max(kAssumedRanks.beyond, least)};
+}
+
 ErrorSteps steps_of(const LeftOut& out, const ErrorSteps& assumed) {
   return {out.between.empty() ? assumed.between : conformal_quantile(out.between, kIntervalShare),
           out.beyond.empty() ? assumed.beyond : conformal_quantile(out.beyond, kIntervalShare)};
@@ -262,10 +278,10 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   }
   leave_out_ranks(series, sweeps, ranks);
   series.sizes = steps_of(sizes, kAssumedSizes);
-  const double growth = sweeps.size() == 1 ? kUnknownGrowth : kAssumedRanks.beyond;
-  series.ranks = steps_of(ranks, {kAssumedRanks.between, growth});
+  const ErrorSteps assumed = assumed_ranks(series.curves.front(), series.curves.back());
+  series.ranks = steps_of(ranks, assumed);
   // Near numbers of ranks do not calibrate far ones.
-  series.ranks.beyond = std::max(series.ranks.beyond, kAssumedRanks.beyond);
+  series.ranks.beyond = std::max(series.ranks.beyond, assumed.beyond);
   return series;
 }
 

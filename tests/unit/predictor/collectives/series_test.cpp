@@ -94,6 +94,14 @@ TEST(Series, BeyondTheMeasuredRanksIntervalsGrowWithTheLogarithm) {
   EXPECT_NEAR(width(256), 0.4 * std::log(32), 0.001);
 }
 
+TEST(Series, SteepGrowthIsLessCertain) {
+  const auto constant = [](int) { return 1e4; };
+  const auto square = [](int n) { return 0.01 * n * n; };
+  const Series series = fit_series(kGather, rows_by({4, 8}, constant, square));
+  const Estimate answer = estimate(series, 1 << 20, 16);
+  EXPECT_NEAR(std::log(answer.high_ns / answer.ns), 0.3 * 2 * std::log(2), 0.001);
+}
+
 /// 7 and 8 ranks differ by noise: growth shows from 4 to 8.
 TEST(Series, NearNumbersOfRanksShowNoGrowth) {
   const auto latency = [](int n) { return n == 7 ? 5e4 : 1e4 * n; };
