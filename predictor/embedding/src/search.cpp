@@ -129,8 +129,8 @@ bool cut_largest(const Placement& on, double (*size)(const ShardLoad&), Parts& p
   const auto largest = std::ranges::max_element(loads, {}, size);
   std::int64_t& of_table = parts[shards[static_cast<std::size_t>(largest - loads.begin())].table];
   const std::size_t before = shards.size();
-  // Some numbers of parts give no other cut, since columns are cut in fours.
-  const std::int64_t most = of_table + kLeastColumns;
+  // Some numbers of parts give no other cut; twice as many do, as long as parts are large enough.
+  const std::int64_t most = 2 * of_table + kLeastColumns;
   while (shards.size() == before && of_table < most) {
     ++of_table;
     shards = shards_of(on, parts);

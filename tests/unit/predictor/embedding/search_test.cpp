@@ -131,6 +131,13 @@ TEST(Splits, AndByRowsWhereFourColumnsDoNotFit) {
                                                               {0, Split::kRows, 750, 1000}}));
 }
 
+TEST(Splits, ATableIsCutDownToFourColumns) {
+  const ShardTask task{{table("wide", 1000, 128, 4)}, 8};
+  const Plan plan = search_plan({task, 32, 1000 * 4 * 4, plain_costs()}, {});
+  EXPECT_TRUE(plan.fits);
+  EXPECT_EQ(plan.shards.size(), 32U);
+}
+
 std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
   return testing_errors::error_of([&] {
            return search_plan({task, ranks, memory_bytes, plain_costs()}, {});
