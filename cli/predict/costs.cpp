@@ -51,7 +51,6 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       arguments.card.empty() ? arguments.device : add_card(arguments.card, platform_);
   const predictor::PlatformDevice asked{name, std::max(arguments.threads, 1)};
   const predictor::DeviceKey device = predictor::find_device(platform_.operators, asked);
-  device_ = device.device;
   const bool is_host = device.timed == predictor::TimedAs::kHost;
   if (!is_host) {
     place(device.device, job);
