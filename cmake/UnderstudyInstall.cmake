@@ -60,6 +60,8 @@ endif()
 # Steps with references, for `understudy suite`.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT programs
   PATTERN programs.py EXCLUDE PATTERN make EXCLUDE PATTERN __pycache__ EXCLUDE)
+# Measured cards, for `understudy predict --card`.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT programs)
 foreach(_script scripts/compile_kernels scripts/mpirun tests/mpi/start_ranks)
   cmake_path(GET _script FILENAME _name)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)

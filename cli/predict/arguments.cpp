@@ -16,6 +16,7 @@ constexpr const char* kExamples =
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
     "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
+    "  predict bench.et --card H100                    on a GPU, by the platforms that ship\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
     "  predict --collectives rows.jsonl --platform comms.platform.json --card H100\n"
     "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
@@ -29,8 +30,11 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
            "Costs are those of the models that calibrate fitted")
       .excludes({"--recorded"});
   line.add("--card CARD", arguments.card,
-           "With --platform or --from-profile: predict for this GPU, measured or not: a name whose "
-           "data sheet is known, such as H100, or a specification file");
+           "Predict for this GPU, measured or not: a name whose data sheet is known, such as H100, "
+           "or "
+           "a specification file. Without --platform or --from-profile by the platforms that ship: "
+           "A100, H100, H200, L40S and B200 were measured")
+      .excludes({"--recorded"});
   line.add("--device NAME", arguments.device,
            "With --platform: use the models of this measured device; with --operators for all rows")
       .needs("--platform")
@@ -50,13 +54,12 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
       .repeats();
   line.add("--batch SIZES", batch,
            "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
-           "prints which shapes change. Needs --platform: recorded times are FROM's")
-      .needs("--platform");
+           "prints which shapes change. Not with --recorded: its times are FROM's")
+      .excludes({"--recorded"});
   line.add("--size SIZES", size,
            "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
            "the data, that nothing else has")
-      .needs("--platform")
-      .excludes({"--batch"});
+      .excludes({"--recorded", "--batch"});
   add_world_options(line, arguments.world);
   line.add("--overlap FACTORS", overlap,
            "How many times longer work takes beside other work of the same device, such as "
@@ -81,7 +84,6 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
            "an operator-times file, or a Kineto profile")
-      .needs("--platform")
       .excludes(of_steps)
       .excludes({"--report"});
   line.add("--collectives FILE", arguments.collectives,
@@ -130,9 +132,9 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   if (!arguments.profile.empty()) {
     return arguments;
   }
-  refuse_if(!arguments.card.empty() && arguments.platform.empty(), "a card alone predicts nothing",
-            "--card", "--platform or --from-profile beside it",
-            arguments.recorded ? "--recorded, whose times are kept" : "neither", kHint);
+  refuse_if(!arguments.recorded && arguments.platform.empty() && arguments.card.empty(),
+            "no costs to predict from", "", "--recorded, --platform or --card", "none of them",
+            kHint);
   if (!arguments.collectives.empty()) {
     return arguments;
   }
@@ -145,8 +147,6 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   }
   refuse_if(arguments.paths.empty(), "nothing to predict", "",
             "a benchmark, traces, or --operators", "none of them", kHint);
-  refuse_if(!arguments.recorded && arguments.platform.empty(), "no costs to predict from", "",
-            "--recorded or --platform", "neither", kHint);
   arguments.options.overlap = parse_overlap(overlap);
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());

@@ -1,20 +1,25 @@
 #include "costs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
-#include "et_schema/base/error.h"
+#include "cli/common/command_line.h"
+#include "cli/common/own_program.h"
 #include "et_schema/base/figures.h"
 #include "predictor/calls/known_cards.h"
+#include "predictor/operators/transfer.h"
 #include "predictor/platform/cost_parts.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 bool has_profiles(const predictor::Job& job) {
   return std::all_of(
@@ -22,13 +27,62 @@ bool has_profiles(const predictor::Job& job) {
       [](const et_schema::Program* program) { return program->profile.has_value(); });
 }
 
+fs::path file_of(const predictor::Card& card, const fs::path& folder) {
+  std::string name = card.name;
+  std::ranges::replace(name, ' ', '_');
+  return folder / (name + ".platform.json.gz");
+}
+
+/// Reads the platform that ships for a card. If there is none, reads those of all other cards:
+/// communication takes as long as on the nearest one.
+ChosenPlatform shipped_platform(const predictor::Card& card) {
+  const fs::path folder = shipped_folder("platforms");
+  std::error_code error;
+  if (const fs::path own = file_of(card, folder); fs::exists(own, error)) {
+    return {predictor::read_platform(own.string()), own.string(), card.name};
+  }
+  std::vector<const predictor::Card*> measured;
+  for (const predictor::Card& known : predictor::known_cards()) {
+    if (fs::exists(file_of(known, folder), error)) {
+      measured.push_back(&known);
+    }
+  }
+  refuse_if(measured.empty(), "no platform to predict from", "--card",
+            "--platform beside it, or the folder of platforms that ships with Understudy",
+            "no such folder", "scripts/platforms makes it from public tables");
+  std::ranges::stable_sort(measured, {}, [&](const predictor::Card* known) {
+    return predictor::octaves_between(card, *known, et_schema::DType::kBFloat16);
+  });
+  ChosenPlatform chosen{{}, folder.string(), card.name};
+  std::vector<std::string> names;
+  for (const predictor::Card* const known : measured) {
+    predictor::add_devices(predictor::read_platform(file_of(*known, folder).string()),
+                           chosen.platform);
+    names.push_back(known->name);
+  }
+  chosen.assumptions = {
+      fmt::format("nothing was measured on {}: its times lean on those of {}, nearest first",
+                  card.name, fmt::join(names, ", "))};
+  if (chosen.platform.sections.contains("collectives")) {
+    chosen.assumptions.push_back(
+        fmt::format("communication takes as long as on {}", names.front()));
+  }
+  return chosen;
+}
+
 }  // namespace
 
-std::string add_card(const std::string& name_or_file, predictor::Platform& platform) {
-  predictor::Card card = predictor::card_named(name_or_file, "--card");
-  std::string name = card.name;
-  platform.operators.add_card(std::move(card));
-  return name;
+ChosenPlatform choose_platform(const PredictArguments& arguments) {
+  if (arguments.card.empty()) {
+    return {predictor::read_platform(arguments.platform), arguments.platform, arguments.device};
+  }
+  predictor::Card card = predictor::card_named(arguments.card, "--card");
+  ChosenPlatform chosen = arguments.platform.empty()
+                              ? shipped_platform(card)
+                              : ChosenPlatform{predictor::read_platform(arguments.platform),
+                                               arguments.platform, card.name};
+  chosen.platform.operators.add_card(std::move(card));
+  return chosen;
 }
 
 ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job) {
@@ -46,10 +100,10 @@ ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job)
 }
 
 void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Job& job) {
-  platform_ = predictor::read_platform(arguments.platform);
-  const std::string name =
-      arguments.card.empty() ? arguments.device : add_card(arguments.card, platform_);
-  const predictor::PlatformDevice asked{name, std::max(arguments.threads, 1)};
+  ChosenPlatform chosen = choose_platform(arguments);
+  platform_ = std::move(chosen.platform);
+  assumptions_ = std::move(chosen.assumptions);
+  const predictor::PlatformDevice asked{chosen.device, std::max(arguments.threads, 1)};
   const predictor::DeviceKey device = predictor::find_device(platform_.operators, asked);
   const bool is_host = device.timed == predictor::TimedAs::kHost;
   if (!is_host) {
@@ -87,9 +141,11 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   }
   modelled_.emplace(platform_, asked, std::move(parts));
   costs_ = &*modelled_;
-  platform_text_ = {{"costs", "platform"},
-                    {"file", std::filesystem::path(arguments.platform).filename().string()},
-                    {"device", predictor::to_string(modelled_->device())}};
+  platform_text_ = {
+      {"costs", "platform"},
+      {"file", fs::path(chosen.file).filename().string()},
+      {"device",
+       device.timed == predictor::TimedAs::kDevice ? device.device : predictor::to_string(device)}};
 }
 
 /// Adds the time of the recorded page faults. The interval's upper bound is a page that the

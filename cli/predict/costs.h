@@ -14,8 +14,16 @@
 
 namespace understudy::cli {
 
-/// Adds a card, known by name or described by a file, to the platform. Returns its name.
-[[nodiscard]] std::string add_card(const std::string& name_or_file, predictor::Platform& platform);
+/// The platform to predict from.
+struct ChosenPlatform {
+  predictor::Platform platform;
+  std::string file;    ///< its path; the folder, if several of the shipped files were read
+  std::string device;  ///< --card's name, else --device
+  std::vector<std::string> assumptions = {};
+};
+/// Reads --platform. Without it, reads the shipped platform of --card's card; if none was measured
+/// on that card, all of them. Throws Error (usage) for an unknown card, or if there is no platform.
+[[nodiscard]] ChosenPlatform choose_platform(const PredictArguments& arguments);
 
 /// The costs that the arguments select, and their sources.
 class ChosenCosts {
@@ -40,7 +48,7 @@ class ChosenCosts {
   std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;
   std::optional<predictor::ScaledCommunication> scaled_;
-  predictor::Platform platform_;
+  predictor::Platform platform_ = {};
   std::optional<predictor::PlatformCosts> modelled_;
   const predictor::Costs* costs_ = nullptr;
   std::map<std::string, std::string> platform_text_;

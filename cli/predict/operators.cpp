@@ -63,11 +63,10 @@ Asked read_asked(const std::string& path) {
 /// Returns the device of a row's call: `--card`, else `--device`, else the row's own, else the
 /// platform's only one.
 predictor::DeviceKey device_of(const MeasuredCall& call, const PredictArguments& arguments,
-                               const std::string& card, const predictor::OperatorModels& models) {
-  const std::string& asked = card.empty() ? arguments.device : card;
-  const std::string name = asked.empty() ? call.device : asked;
+                               const ChosenPlatform& chosen) {
+  const std::string& name = chosen.device.empty() ? call.device : chosen.device;
   const int threads = call.threads > 0 ? call.threads : std::max(arguments.threads, 0);
-  return predictor::find_device(models, {name, threads});
+  return predictor::find_device(chosen.platform.operators, {name, threads});
 }
 
 using Energies = std::vector<std::optional<predictor::EnergyPrediction>>;
@@ -117,26 +116,28 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
 
 int predict_operators(const PredictArguments& arguments) {
   if (!arguments.output.empty()) {
-    std::vector<std::string> inputs = {arguments.table, arguments.platform};
-    if (!arguments.card.empty()) {
-      inputs.push_back(arguments.card);
+    std::vector<std::string> inputs = {arguments.table};
+    for (const std::string& path : {arguments.platform, arguments.card}) {
+      if (!path.empty()) {
+        inputs.push_back(path);
+      }
     }
     refuse_output(arguments.output, inputs, "--output");
   }
   Progress progress(arguments.quiet);
   progress.show("reading");
-  predictor::Platform platform = predictor::read_platform(arguments.platform);
-  const std::string card = arguments.card.empty() ? "" : add_card(arguments.card, platform);
+  const ChosenPlatform chosen = choose_platform(arguments);
   const Asked asked = read_asked(arguments.table);
   progress.show("predicting");
   std::vector<predictor::Prediction> predictions;
   predictions.reserve(asked.calls.size());
   Energies energies;
   for (const MeasuredCall& call : asked.calls) {
-    const predictor::DeviceKey device = device_of(call, arguments, card, platform.operators);
-    predictions.push_back(platform.operators.predict(call.call, device, call.counters));
-    if (platform.energy) {
-      energies.push_back(platform.energy->predict(call.call, device, platform.operators));
+    const predictor::DeviceKey device = device_of(call, arguments, chosen);
+    predictions.push_back(chosen.platform.operators.predict(call.call, device, call.counters));
+    if (chosen.platform.energy) {
+      energies.push_back(
+          chosen.platform.energy->predict(call.call, device, chosen.platform.operators));
     }
   }
   progress.clear();

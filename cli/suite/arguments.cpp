@@ -26,13 +26,6 @@ constexpr const char* kExamples =
     "  suite gallery --format html > s.html   as a page\n"
     "  suite my_steps/ --slow matmul:20       what it says if a class is slower\n";
 
-/// Returns the installed package's gallery, or the clone's.
-std::string default_gallery() {
-  const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
-  const fs::path installed = prefix / "share" / "gallery";
-  return fs::exists(installed) ? installed.string() : "gallery";
-}
-
 /// A platform's name is the start of its files' names, up to a dot.
 bool is_platform(const std::string& name) {
   return !name.empty() && name != "bench" && std::ranges::all_of(name, [](unsigned char letter) {
@@ -88,7 +81,7 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
   line.parse(argc, argv);
   if (arguments.folder.empty()) {
-    arguments.folder = default_gallery();
+    arguments.folder = shipped_folder("gallery");
   }
   return arguments;
 }

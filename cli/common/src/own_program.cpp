@@ -26,6 +26,18 @@ std::string sibling(const std::string& name) {
   return (folder / name).string();
 }
 
+std::string shipped_folder(const std::string& name) {
+  const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
+  for (const fs::path& place :
+       {prefix / "share" / name, prefix.parent_path().parent_path() / name}) {
+    std::error_code error;
+    if (fs::is_directory(place, error)) {
+      return place.string();
+    }
+  }
+  return name;
+}
+
 void become_program(std::string program, std::vector<std::string> arguments) {
   std::vector<char*> words = {program.data()};
   for (std::string& argument : arguments) {

@@ -26,7 +26,8 @@ struct Sheet {
   const char* short_name = "";  ///< selects this card if several match
 };
 
-/// From the vendors' data sheets. MI250X is one of its two dies, each of which is a device.
+/// From the vendors' data sheets; multiprocessors and clocks of B300, GB200 and GB300 as the driver
+/// reports them. MI250X is one of its two dies, each of which is a device.
 constexpr Sheet kSheets[] = {
     {"AMD Instinct MI210", 64, 1638, 104, 8, 1700, 64, 22600, 0, 22600, 181000, 181000, 0, 181000},
     {"AMD Instinct MI250X", 64, 1638, 110, 8, 1700, 64, 23950, 0, 23950, 191500, 191500, 0, 191500},
@@ -51,6 +52,12 @@ constexpr Sheet kSheets[] = {
     {"NVIDIA A40", 48, 696, 84, 6, 1740, 128, 37400, 74800, 0, 149700, 149700, 0, 299300},
     {"NVIDIA B200", 180, 8000, 148, 126, 1965, 128, 75000, 1125000, 37000, 2250000, 2250000,
      4500000, 4500000},
+    {"NVIDIA B300 SXM6 AC", 270, 8000, 148, 126, 2032, 128, 75000, 1125000, 1250, 2250000, 2250000,
+     4500000, 154000},
+    {"NVIDIA GB200", 186, 8000, 152, 126, 2062, 128, 80000, 1250000, 40000, 2500000, 2500000,
+     5000000, 5000000},
+    {"NVIDIA GB300", 278, 8000, 152, 126, 2070, 128, 80000, 1250000, 1300, 2500000, 2500000,
+     5000000, 165000},
     {"NVIDIA GH200 480GB", 96, 4000, 132, 50, 1980, 128, 66900, 494700, 34000, 989400, 989400,
      1978900, 1978900},
     {"NVIDIA GeForce RTX 3090", 24, 936, 82, 6, 1695, 128, 35580, 35600, 0, 71000, 71000, 0,
@@ -68,6 +75,8 @@ constexpr Sheet kSheets[] = {
      1978900},
     {"NVIDIA L4", 24, 300, 60, 48, 2040, 128, 31334, 60000, 0, 121000, 121000, 242000, 242000},
     {"NVIDIA L40S", 48, 864, 142, 96, 2520, 128, 91600, 183000, 0, 362000, 362000, 733000, 733000},
+    {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1597, 188, 128, 2430, 128, 117000, 234000,
+     1828, 468000, 468000, 936000, 936000},
     {"Tesla P100-PCIE-16GB", 16, 732, 56, 4, 1380, 64, 9519, 0, 4700, 18700, 0, 0, 0},
     {"Tesla P4", 8, 192, 40, 2, 1113, 64, 5699, 0, 0, 0, 0, 0, 22000},
     {"Tesla T4", 15, 320, 40, 4, 1590, 64, 8141, 0, 0, 65000, 0, 0, 130000},
@@ -224,11 +233,9 @@ Card card_named(const std::string& name_or_file, const std::string& flag) {
   std::vector<std::string> names;
   const std::vector<const Card*> alike = cards_like(name_or_file);
   std::ranges::transform(alike, std::back_inserter(names), &Card::name);
-  if (names.empty()) {
-    names = names_that_hold(name_or_file);
-  }
-  if (names.empty()) {
-    names = names_that_hold("");
+  // Unknown: those that begin as the name does.
+  for (std::string part = name_or_file; names.empty(); part.pop_back()) {
+    names = names_that_hold(part);
   }
   throw et_schema::usage_error(
       alike.empty() ? "no such card" : "several such cards",
