@@ -89,7 +89,6 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
   line.add("--collectives FILE", arguments.collectives,
            "Predict a file of communication in place of a step: collective rows as in "
            "docs/formats.md, with times or without, or nccl-tests' output")
-      .needs("--platform")
       .excludes(of_steps)
       .excludes({"--operators", "--threads", "--report"});
   line.add("--from-profile FILE", arguments.profile,

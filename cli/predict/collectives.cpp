@@ -77,10 +77,9 @@ pages::Page page_of(const Document& document, const Judged& judged) {
 }  // namespace
 
 int predict_collectives(const PredictArguments& arguments) {
-  predictor::Platform platform = predictor::read_platform(arguments.platform);
-  const std::string card =
-      arguments.card.empty() ? arguments.device : add_card(arguments.card, platform);
-  const predictor::CollectiveModels models = predictor::collectives_of(platform);
+  const ChosenPlatform chosen = choose_platform(arguments);
+  const std::string& card = chosen.device;
+  const predictor::CollectiveModels models = predictor::collectives_of(chosen.platform);
   Document predicted = Document::array();
   Judged judged;
   et_schema::read_input_files(

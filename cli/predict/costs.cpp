@@ -1,7 +1,6 @@
 #include "costs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,39 +32,29 @@ fs::path file_of(const predictor::Card& card, const fs::path& folder) {
   return folder / (name + ".platform.json.gz");
 }
 
-/// Reads the platform that ships for a card. If there is none, reads those of all other cards:
-/// communication takes as long as on the nearest one.
+/// Reads the platform that ships for a card, or else for the nearest one.
 ChosenPlatform shipped_platform(const predictor::Card& card) {
   const fs::path folder = shipped_folder("platforms");
-  std::error_code error;
-  if (const fs::path own = file_of(card, folder); fs::exists(own, error)) {
-    return {predictor::read_platform(own.string()), own.string(), card.name};
-  }
-  std::vector<const predictor::Card*> measured;
+  const predictor::Card* nearest = nullptr;
+  double least = 0;
   for (const predictor::Card& known : predictor::known_cards()) {
-    if (fs::exists(file_of(known, folder), error)) {
-      measured.push_back(&known);
+    std::error_code error;
+    const double octaves = predictor::octaves_between(card, known, et_schema::DType::kBFloat16);
+    if (fs::exists(file_of(known, folder), error) && (nearest == nullptr || octaves < least)) {
+      nearest = &known;
+      least = octaves;
     }
   }
-  refuse_if(measured.empty(), "no platform to predict from", "--card",
+  refuse_if(nearest == nullptr, "no platform to predict from", "--card",
             "--platform beside it, or the folder of platforms that ships with Understudy",
             "no such folder", "scripts/platforms makes it from public tables");
-  std::ranges::stable_sort(measured, {}, [&](const predictor::Card* known) {
-    return predictor::octaves_between(card, *known, et_schema::DType::kBFloat16);
-  });
-  ChosenPlatform chosen{{}, folder.string(), card.name};
-  std::vector<std::string> names;
-  for (const predictor::Card* const known : measured) {
-    predictor::add_devices(predictor::read_platform(file_of(*known, folder).string()),
-                           chosen.platform);
-    names.push_back(known->name);
-  }
-  chosen.assumptions = {
-      fmt::format("nothing was measured on {}: its times lean on those of {}, nearest first",
-                  card.name, fmt::join(names, ", "))};
-  if (chosen.platform.sections.contains("collectives")) {
-    chosen.assumptions.push_back(
-        fmt::format("communication takes as long as on {}", names.front()));
+  const std::string file = file_of(*nearest, folder).string();
+  ChosenPlatform chosen{predictor::read_platform(file), file, card.name};
+  if (nearest->name != card.name) {
+    chosen.assumptions.push_back(fmt::format(
+        "nothing was measured on {}: its times lean on those of {}, {:.1f} octaves away "
+        "(docs/prediction.md, \"Other cards\")",
+        card.name, nearest->name, least));
   }
   return chosen;
 }

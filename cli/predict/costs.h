@@ -17,12 +17,12 @@ namespace understudy::cli {
 /// The platform to predict from.
 struct ChosenPlatform {
   predictor::Platform platform;
-  std::string file;    ///< its path; the folder, if several of the shipped files were read
+  std::string file;
   std::string device;  ///< --card's name, else --device
   std::vector<std::string> assumptions = {};
 };
-/// Reads --platform. Without it, reads the shipped platform of --card's card; if none was measured
-/// on that card, all of them. Throws Error (usage) for an unknown card, or if there is no platform.
+/// Reads --platform. Without it, reads the shipped platform of --card's card, or of the nearest one
+/// that has one. Throws Error (usage) for an unknown card, or if there is no platform.
 [[nodiscard]] ChosenPlatform choose_platform(const PredictArguments& arguments);
 
 /// The costs that the arguments select, and their sources.

@@ -49,9 +49,6 @@ template <typename Model>
   return read(et_schema::JsonField(document, source));
 }
 
-/// Adds the devices and cards of `from`, and those sections that `platform` lacks. Rows stay behind.
-void add_devices(Platform&& from, Platform& platform);
-
 /// A section of a file, as JSON text.
 struct KnownSection {
   std::string file;

@@ -260,19 +260,6 @@ Platform read_platform(const std::string& path) {
   return std::move(*platform);
 }
 
-void add_devices(Platform&& from, Platform& platform) {
-  for (const auto& [key, models] : from.operators.devices()) {
-    platform.operators.add(key, models);
-  }
-  for (const Card& card : from.operators.cards()) {
-    platform.operators.add_card(card);
-  }
-  for (const auto& [group, spread] : from.operators.spreads()) {
-    platform.operators.add(group, spread);
-  }
-  platform.sections.merge(from.sections);
-}
-
 std::vector<std::string> take_platform_files(const std::vector<std::string>& paths,
                                              PlatformContent& content) {
   std::vector<std::string> others;

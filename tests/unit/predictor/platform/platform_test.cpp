@@ -66,21 +66,6 @@ TEST(PlatformFile, WhatIsWrittenReadsBackAndPredictsTheSame) {
   }
 }
 
-TEST(Platform, DevicesOfOthersAreAddedAndSectionsKept) {
-  Platform platform;
-  platform.sections["overheads"] = "{}";
-  Platform from = made();
-  from.sections["host"] = "{}";
-  add_devices(std::move(from), platform);
-  const OperatorCall call = synthetic::relu(500, 777);
-  const DeviceKey key{"A", 0, TimedAs::kTimedCall};
-  EXPECT_EQ(platform.operators.predict(call, key).ns, made().operators.predict(call, key).ns);
-  EXPECT_NE(platform.operators.find_card("B"), nullptr);
-  const std::map<std::string, std::string> sections = {{"host", "{}"}, {"overheads", "{}"}};
-  EXPECT_EQ(platform.sections, sections);
-  EXPECT_TRUE(platform.rows.empty());
-}
-
 TEST(PlatformFile, OfAnotherVersionIsRefused) {
   EXPECT_EQ(
       refusal(R"({"format":"understudy-platform","version":99})"),
