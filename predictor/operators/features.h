@@ -14,7 +14,7 @@ namespace understudy::predictor {
 
 /// Input of the models for a call on a card (docs/prediction.md, "Features"). Sizes are logarithms;
 /// features that a family does not have are 0. None is a figure of the card itself.
-inline constexpr std::size_t kFeatures = 60;
+inline constexpr std::size_t kFeatures = 57;
 using Features = std::array<float, kFeatures>;
 
 /// The four sizes of a call. Product: batch, m, n, k. Convolution: batch, channels in and out,
@@ -39,7 +39,7 @@ struct Point {
   /// Minimum time of any algorithm at the peaks: convolutions can need fewer products, float32
   /// products can run on tensor cores, and bytes can be in a cache.
   double least_ns = 0;
-  KernelLoad kernels = {};  ///< work of its kernels at the peaks, including padding and transforms
+  KernelLoad kernels = {};  ///< work of its kernels at the peaks, including padding
   /// Hash of operator, dtypes and shapes. Equal shapes stay in one fold.
   std::uint64_t shape = 0;
   std::string op;  ///< "aten::add.Tensor"

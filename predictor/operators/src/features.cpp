@@ -96,21 +96,13 @@ void add_product(const Work& work, const Card& card, double item_bytes, Writer& 
   add_tiles(p, card, out);
 }
 
-void add_convolution(const OperatorCall& call, const Card& card, Writer& out) {
+void add_convolution(const OperatorCall& call, Writer& out) {
   if (call.inputs.size() < 2) {
     return;
   }
   const TensorLayout& input = call.inputs[0];
   const TensorLayout& weight = call.inputs[1];
   const TensorLayout& result = call.outputs.empty() ? input : call.outputs[0];
-  // Winograd's algorithm computes squares of four results per side.
-  constexpr double kSquare = 4;
-  const double rows = std::ceil(size_at(result, 2) / kSquare);
-  const double columns = std::ceil(size_at(result, 3) / kSquare);
-  const double squares = size_at(input, 0) * rows * columns;
-  out.add_ln(squares);
-  out.add_ln(squares * size_at(weight, 0) / card.processors);
-  out.add(size_at(result, 2) * size_at(result, 3) / (rows * columns * kSquare * kSquare));
   out.add_ln(size_at(input, 0));
   out.add_ln(size_at(input, 1));
   out.add_ln(size_at(input, 2));
@@ -236,7 +228,7 @@ DType compute_dtype(const OperatorCall& call) {
 
 Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   constexpr std::size_t kFamilyAt = kFirstSize + 2 * kSizes;
-  constexpr std::size_t kLayoutAt = kFamilyAt + 6 + 3 * kFeatureTiles.size() + 11;
+  constexpr std::size_t kLayoutAt = kFamilyAt + 6 + 3 * kFeatureTiles.size() + 8;
   static_assert(kLayoutAt + 7 == kOperatorFeature);
   const DType dtype = compute_dtype(call);
   const double bytes = bytes_of(work);
@@ -245,7 +237,7 @@ Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   point.memory_ns = bytes / card.bandwidth_bytes_per_s * kNsPerS;
   point.least_ns = least_of(call, work, card, dtype, point.memory_ns);
   point.kernels =
-      kernel_load(call, work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
+      kernel_load(work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
   point.shape = shape_hash(call);
   point.op = full_name(call) + (has_sparse_result(call) ? kSparseResult : "");
   Writer out(point.x);
@@ -263,7 +255,7 @@ Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   } else if (work.is_product) {
     add_product(work, card, static_cast<double>(et_schema::item_size(dtype)), out);
     if (work.family == Family::kConvolution) {
-      add_convolution(call, card, out);
+      add_convolution(call, out);
     }
   } else {
     add_rows(work, card, out);

@@ -126,9 +126,8 @@ void choose(std::vector<Trial>& trials, std::size_t rows) {
 void set_widths(const Samples& samples, const Trial* best, const FitOptions& options,
                 FittedModel& fitted) {
   const bool is_known = best != nullptr && !best->residuals.empty();
-  const double unknown = fitted.model.kind == Candidate::kOtherCards
-                             ? samples.front()->leaned->width
-                             : kUnknownWidth;
+  const double unknown =
+      fitted.model.kind == Candidate::kOtherCards ? samples.front()->leaned->width : kUnknownWidth;
   fitted.width = is_known ? std::max(conformal_width(best->residuals), kLeastWidth) : unknown;
   fitted.width_beyond =
       samples.size() < kFewest

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "et_schema/base/interval.h"
-
 namespace understudy::predictor {
 namespace {
 
@@ -89,50 +87,9 @@ double grouped_flops(const Experts& of, double processors) {
   return least;
 }
 
-/// Returns true if cuDNN has Winograd kernels: float32, 3x3, stride 1, one group.
-bool has_winograd(const OperatorCall& call) {
-  if (call.inputs.size() < 2 || call.outputs.empty() || has_part(call, "backward")) {
-    return false;
-  }
-  const TensorLayout& input = call.inputs[0];
-  const TensorLayout& weight = call.inputs[1];
-  const TensorLayout& result = call.outputs[0];
-  return input.sizes.size() == 4 && weight.sizes.size() == 4 && result.sizes.size() == 4 &&
-         weight.dtype == DType::kFloat32 && weight.sizes[2] == 3 && weight.sizes[3] == 3 &&
-         weight.sizes[1] == input.sizes[1] && result.sizes[2] >= input.sizes[2] - 2 &&
-         result.sizes[3] >= input.sizes[3] - 2;
-}
-
-/// Returns the smallest load with Winograd's algorithm, which computes 4 x 4 results with 36
-/// products. Its transforms are separate kernels that write to memory, or part of a slower product.
-KernelLoad least_winograd(const OperatorCall& call, const Card& card, double flops,
-                          const KernelLoad& plain, const KernelLoad& least) {
-  constexpr double kSide = 4;
-  constexpr double kProducts = 36;
-  constexpr double kFusedSlower = 1.5;
-  const TensorLayout& result = call.outputs[0];
-  const double squares = size_at(result, 0) * std::ceil(size_at(result, 2) / kSide) *
-                         std::ceil(size_at(result, 3) / kSide);
-  const double out = size_at(call.inputs[1], 0);
-  const double in = size_at(call.inputs[1], 1);
-  const double compute_ns =
-      tiled_flops({kProducts, out, squares, in}, card.processors, false) / flops * kNsPerS;
-  const auto moved_ns = [&](double elements) {
-    const double bytes = 2 * kProducts * elements * 4;  // write and read, float32
-    return plain.memory_ns + bytes / card.bandwidth_bytes_per_s * kNsPerS;
-  };
-  const KernelLoad apart{compute_ns, moved_ns(in * out + squares * (in + out))};
-  const KernelLoad fused{kFusedSlower * compute_ns, moved_ns(in * out)};
-  return std::min({least, apart, fused}, [](const KernelLoad& a, const KernelLoad& b) {
-    return et_schema::root_sum_square(a.compute_ns, a.memory_ns) <
-           et_schema::root_sum_square(b.compute_ns, b.memory_ns);
-  });
-}
-
 }  // namespace
 
-KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& card, double flops,
-                       const KernelLoad& plain) {
+KernelLoad kernel_load(const Work& work, const Card& card, double flops, const KernelLoad& plain) {
   if (card.name == "cpu") {
     return plain;
   }
@@ -151,9 +108,7 @@ KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& c
     const double tiled = tiled_flops(p, card.processors, work.family == Family::kMatmul);
     takes(tiled * work.flops / product_flops);
   }
-  return work.family == Family::kConvolution && has_winograd(call)
-             ? least_winograd(call, card, flops, plain, load)
-             : load;
+  return load;
 }
 
 }  // namespace understudy::predictor

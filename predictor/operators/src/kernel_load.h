@@ -27,7 +27,7 @@ struct Tile {
 
 /// Returns the kernels' load for a call on a card (docs/prediction.md, "Kernels"). `plain` is the
 /// time of FLOPs and bytes at the card's peaks, `flops` the element type's peak per second.
-[[nodiscard]] KernelLoad kernel_load(const OperatorCall& call, const Work& work, const Card& card,
-                                     double flops, const KernelLoad& plain);
+[[nodiscard]] KernelLoad kernel_load(const Work& work, const Card& card, double flops,
+                                     const KernelLoad& plain);
 
 }  // namespace understudy::predictor
