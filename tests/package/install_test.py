@@ -67,6 +67,14 @@ class InstallTest(unittest.TestCase):
                 done = subprocess.run([*command, "--version"], env={}, capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stdout), (0, f"{program} {VERSION}\n"))
 
+    def test_predict_finds_the_platforms(self):
+        table = self.work / "calls.csv"
+        table.write_text("OPName,B,M,N,K,Dtype\nlinear,1,4096,4096,4096,bfloat16\n")
+        for card, peak in (("H100", 989.4e12), ("B300", 2250e12)):
+            done = self.run_installed("understudy", "predict", "--operators", table, "--card", card)
+            ms = float(done.stdout.splitlines()[1].split(",")[6])
+            self.assertTrue(1 <= ms * 1e-3 * peak / (2 * 4096**3) <= 2, f"{card}: {ms} ms")
+
     def without_torch(self):
         """A PATH whose python3 has no torch, whatever the system's has."""
         folder = self.scratch / "no_torch"

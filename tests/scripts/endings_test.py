@@ -11,7 +11,7 @@ COMMANDS = ["scripts/check_gpu", "scripts/platforms", "tests/benchmarks/compare_
             "tests/golden/compare/make_reports", "tests/golden/suite/make_gallery", "gallery/make",
             "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/compile_times", "tests/same_programs", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
             "fleet_samples/programs/make_samples.py",
-            "tests/benchmarks/prediction/sharding_study",
+            "tests/benchmarks/prediction/scoreboard", "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/prediction/profile_rows_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",

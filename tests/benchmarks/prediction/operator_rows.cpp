@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <limits>
 #include <string_view>
 
 #include "et_schema/base/error.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/operators/anchored.h"
+#include "predictor/operators/transfer.h"
 
 namespace operator_study {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 using namespace understudy::predictor;  // NOLINT: a program, no header
 namespace et = understudy::et_schema;
 
-Rows read(const std::string& path, const std::vector<Card>& cards, std::size_t most) {
+Rows read(const std::string& path, const std::vector<Card>& cards) {
   if (!std::filesystem::exists(path)) {
     return {};
   }
@@ -30,7 +29,6 @@ Rows read(const std::string& path, const std::vector<Card>& cards, std::size_t m
     rows.push_back({.measured = std::move(call), .shape = shape});
   }
   std::ranges::stable_sort(rows, {}, [](const Row& row) { return row.hash(0); });
-  rows.resize(std::min(rows.size(), most));
   for (Row& row : rows) {
     const auto card = std::ranges::find(cards, row.measured.device, &Card::name);
     if (card == cards.end()) {
@@ -57,10 +55,11 @@ std::vector<CardRows> read_kind(const std::string& data, const std::string& kind
   std::vector<CardRows> all;
   for (const auto& entry : std::filesystem::directory_iterator(data)) {
     CardRows of{.folder = entry.path().filename().string()};
-    of.rows = read((entry.path() / (kind + ".csv.gz")).string(), cards, most);
-    of.again = read((entry.path() / ("energy_" + kind + ".csv.gz")).string(), cards,
-                    std::numeric_limits<std::size_t>::max());
-    if (!of.rows.empty()) {
+    of.all = read((entry.path() / (kind + ".csv.gz")).string(), cards);
+    of.again = read((entry.path() / ("energy_" + kind + ".csv.gz")).string(), cards);
+    if (!of.all.empty()) {
+      const auto count = static_cast<std::ptrdiff_t>(std::min(of.all.size(), most));
+      of.rows.assign(of.all.begin(), of.all.begin() + count);
       of.card = &*std::ranges::find(cards, of.rows.front().measured.device, &Card::name);
       all.push_back(std::move(of));
     }
@@ -82,15 +81,7 @@ std::set<std::string> kinds_of(const std::string& data) {
 
 const CardRows* sister_of(const CardRows& card, const std::vector<CardRows>& all) {
   const auto apart = [&](const CardRows& other) {
-    const Card& a = *card.card;
-    const Card& b = *other.card;
-    double sum = 0;
-    for (const double ratio : {peak_flops(a, DType::kBFloat16) / peak_flops(b, DType::kBFloat16),
-                               a.bandwidth_bytes_per_s / b.bandwidth_bytes_per_s,
-                               a.processors / b.processors, a.clock_hz / b.clock_hz}) {
-      sum += std::abs(std::log(ratio));
-    }
-    return sum;
+    return octaves_between(*card.card, *other.card, DType::kBFloat16);
   };
   const CardRows* nearest = nullptr;
   for (const CardRows& other : all) {

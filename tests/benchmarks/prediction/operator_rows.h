@@ -33,17 +33,19 @@ using Rows = std::vector<Row>;
 struct CardRows {
   std::string folder;
   const Card* card = nullptr;
-  Rows rows = {};
+  Rows all = {};
+  Rows rows = {};   ///< the first of them, as many as were asked for
   Rows again = {};  ///< another collection of the same card
 };
 
 /// Returns the kinds of tables below `data`.
 [[nodiscard]] std::set<std::string> kinds_of(const std::string& data);
-/// Reads at most `most` rows of each card: those of the least hash, so that cards keep the same
-/// shapes. `cards` must outlive the result. Throws Error (usage) if a card is not among them.
+/// Reads the rows of each card. CardRows::rows are at most `most`, those of the least hash, so that
+/// cards keep the same shapes. `cards` must outlive the result. Throws Error (usage) if a card is
+/// not among them.
 [[nodiscard]] std::vector<CardRows> read_kind(const std::string& data, const std::string& kind,
                                               std::size_t most, const std::vector<Card>& cards);
-/// Returns the card whose data sheet has the most similar figures; null if there is no other card.
+/// Returns the nearest card (octaves_between()); null if there is no other card.
 [[nodiscard]] const CardRows* sister_of(const CardRows& card, const std::vector<CardRows>& all);
 
 /// Returns the mean errors of simple rules for large calls in %, by rule; unset if none was judged.

@@ -3,11 +3,11 @@
 //   study_operators DATA CARDS [speed] [--kinds A,…] [--cards A,…] [--scenarios A,…] [--rows N]
 //                   [--format text|json]
 // DATA has a folder of tables for each card, of which NAME.csv.gz is the kind NAME. At most N rows
-// (2,000) of a card and kind are used, chosen by a hash of the shape. Scenarios:
+// (2,000) of a card and kind are used, chosen by a hash of the shape, except for `own`. Scenarios:
 // - own: fitted to four fifths of the card's shapes, asked for the others
 // - nothing: fitted to the other cards only, asked for all rows of this one
 // - 20 calls: the same with 20 calls of the card; mean over three draws
-// - sister: fitted to the card with the most similar data sheet only
+// - sister: fitted to the nearest card (octaves_between()) only
 // Beside them, for calls above 50 µs:
 // - roofline: the bound × the other cards' median of measured ÷ bound
 // - unscaled: the sister's time of the same shape; anchored: scaled as a profile's (anchored.h)
@@ -123,7 +123,7 @@ std::vector<Split> splits_of(const std::string& scenario, const CardRows& card,
                              const std::vector<CardRows>& all, const CardRows* sister) {
   const auto none = [](const Row&) { return false; };
   if (scenario == "own") {
-    return {split({}, card.rows, [](const Row& row) { return row.hash(1) % kFold != 0; })};
+    return {split({}, card.all, [](const Row& row) { return row.hash(1) % kFold != 0; })};
   }
   Calls others;
   for (const CardRows& other : all) {
