@@ -52,6 +52,7 @@ struct Product {
 
 /// An attention. Prefill has as many queries as keys, decode has one.
 struct Attention {
+  double sequences = 1;    ///< of the batch
   double batch_heads = 1;  ///< sequences times heads of the query
   double queries = 1, keys = 1, width = 1;
   double heads_of_key = 1;    ///< heads of the query that share one of keys and values

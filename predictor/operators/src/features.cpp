@@ -118,6 +118,8 @@ void add_attention(const Attention& of, const Work& work, const Card& card, Writ
   constexpr double kSplitKeys = 256;  // keys of a block, if one query's keys are divided
   const double key_heads = of.batch_heads / of.heads_of_key;
   const double rows = of.queries > 1 ? of.queries * of.heads_of_key : of.keys;
+  out.add_ln(of.sequences);
+  out.add_ln(of.batch_heads / of.sequences);
   out.add_ln(key_heads);
   out.add_ln(of.heads_of_key);
   out.add(of.key_item_bytes);
@@ -138,6 +140,7 @@ void add_experts(const Experts& of, const Work& work, const Card& card, Writer& 
   out.add_ln(each);
   out.add_ln(of.weight_bytes);
   out.add_ln(of.weight_bytes / card.l2_bytes);
+  out.add_ln(of.weight_bytes / (of.hit * of.hidden * of.inner));  // by the weights' type
   out.add_ln((bytes_of(work) - of.weight_bytes) / card.l2_bytes);
   out.add_ln(of.hidden / of.inner);
   out.add_ln(of.experts * of.hidden * of.inner);

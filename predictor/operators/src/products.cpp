@@ -26,18 +26,24 @@ void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& 
   work.flops = 2 * static_cast<double>(given) * 2 * count(gradient) * work.product.k;
 }
 
-/// Returns a sequence's length. The kernels below scaled dot product attention use (batch, length,
+/// Returns true for the kernels below scaled dot product attention, which use (batch, length,
 /// heads, width), or concatenate all sequences in one dimension and add their offsets.
-double sequence_length(const OperatorCall& call, const TensorLayout& tensor) {
-  if (!has_part(call, "::_flash_attention") && !has_part(call, "::_efficient_attention")) {
-    return dimension(tensor, 2);
+bool is_kernel(const OperatorCall& call) {
+  return has_part(call, "::_flash_attention") || has_part(call, "::_efficient_attention");
+}
+
+double sequences_of(const OperatorCall& call, const TensorLayout& query) {
+  if (!is_kernel(call) || query.sizes.size() != 3) {
+    return query.sizes.size() == 4 ? std::max(size_at(query, 0), 1.0) : 1;
   }
-  double sequences = 1;
-  for (const TensorLayout& input : call.inputs) {
-    const bool has_starts = tensor.sizes.size() == 3 && et_schema::is_integral(input.dtype);
-    sequences = has_starts ? std::max(count(input) - 1, 1.0) : sequences;
-  }
-  return dimension(tensor, 3) / sequences;
+  const auto starts = std::ranges::find_if(
+      call.inputs, [](const TensorLayout& input) { return et_schema::is_integral(input.dtype); });
+  return starts == call.inputs.end() ? 1 : std::max(count(*starts) - 1, 1.0);
+}
+
+double sequence_length(const OperatorCall& call, const TensorLayout& tensor, double sequences) {
+  const bool is_joined = is_kernel(call) && tensor.sizes.size() == 3;
+  return std::max(dimension(tensor, is_kernel(call) ? 3 : 2) / (is_joined ? sequences : 1), 1.0);
 }
 
 }  // namespace
@@ -117,8 +123,9 @@ void set_attention(const OperatorCall& call, Work& work) {
   const TensorLayout& key = *tensors[is_backward && tensors.size() > 2 ? 2 : 1];
   constexpr double kBackwardProducts = 2.5;  // five products instead of the forward pass's two
   Attention attention;
-  attention.queries = std::max(sequence_length(call, query), 1.0);
-  attention.keys = std::max(sequence_length(call, key), 1.0);
+  attention.sequences = sequences_of(call, query);
+  attention.queries = sequence_length(call, query, attention.sequences);
+  attention.keys = sequence_length(call, key, attention.sequences);
   attention.width = std::max(dimension(query, 1), 1.0);
   attention.batch_heads = count(query) / (attention.queries * attention.width);
   const double key_heads = count(key) / (attention.keys * attention.width);

@@ -75,7 +75,7 @@ TEST(Work, AttentionTellsHeadsThatShareKeysAndTheirType) {
       call("aten::scaled_dot_product_attention",
            {"bfloat16[8,48,1,128]", "float8_e4m3fn[8,6,1024,128]", "float8_e4m3fn[8,6,1024,128]"},
            {"bfloat16[8,48,1,128]"}));
-  EXPECT_EQ(decode.attention, (Attention{8 * 48, 1, 1024, 128, 8, 1}));
+  EXPECT_EQ(decode.attention, (Attention{8, 8 * 48, 1, 1024, 128, 8, 1}));
   EXPECT_EQ(decode.flops, 4.0 * 8 * 48 * 128 * 1024) << "one query meets all keys";
   EXPECT_EQ(bytes_of(decode), 2.0 * 8 * 6 * 1024 * 128 + 2 * 2 * 8 * 48 * 128);
 }
@@ -85,7 +85,7 @@ TEST(Work, AttentionsKernelsTakeSequencesFirst) {
   const Work work =
       work_of(call(flash, {"float32[2,10,4,8]", "float32[2,20,4,8]", "float32[2,20,4,8]"},
                    {"float32[2,10,4,8]"}));
-  EXPECT_EQ(work.attention, (Attention{2 * 4, 10, 20, 8, 1, 4}));
+  EXPECT_EQ(work.attention, (Attention{2, 2 * 4, 10, 20, 8, 1, 4}));
   const Work packed =
       work_of(call(flash, {"float32[20,4,8]", "float32[40,4,8]", "float32[40,4,8]", "int32[3]"},
                    {"float32[20,4,8]"}));
