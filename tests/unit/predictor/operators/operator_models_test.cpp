@@ -196,9 +196,7 @@ TEST(FewRows, NoCallIsFasterThanACallCanBe) {
   EXPECT_GE(square(1).ns, 100);
   EXPECT_GE(square(1).low_ns, 100);
   EXPECT_TRUE(square(1).extrapolated);
-  // The further away, the less is known.
   const auto width = [](const Prediction& p) { return p.high_ns / p.ns; };
-  EXPECT_GT(width(square(16)), 1.3 * width(square(512)));
   EXPECT_LE(width(square(1 << 20)), 10 + 1e-9) << "no wider than without a model";
 }
 
