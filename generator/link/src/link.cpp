@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "generator/link/clock.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/model/device_time.h"
@@ -13,6 +12,7 @@
 #include "et_schema/model/program.h"
 #include "generator/flow/autograd.h"
 #include "generator/flow/steps.h"
+#include "generator/link/clock.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

@@ -38,8 +38,7 @@ constexpr std::array<std::string_view, 5> kSections = {"ceilings", "collectives"
 
 /// Key of a group of rows; its fields are written once per group.
 auto key_of_rows(const MeasuredCall& row) {
-  return std::tuple(row.call.name, key_of(row), row.source, row.call.overload,
-                    row.call.is_full);
+  return std::tuple(row.call.name, key_of(row), row.source, row.call.overload, row.call.is_full);
 }
 
 ordered_json rows_json(const std::vector<MeasuredCall>& rows) {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "generator/link/clock.h"
 #include "et_schema/base/error.h"
+#include "generator/link/clock.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 #include "generator/link/names.h"

@@ -58,8 +58,7 @@ TEST(PlatformFile, WhatIsWrittenReadsBackAndPredictsTheSame) {
     for (const std::int64_t rows : {1, 500, 50000, 5000000}) {
       const OperatorCall call = synthetic::relu(rows, 777);
       const DeviceKey key{device, 0, TimedAs::kTimedCall};
-      EXPECT_EQ(read.operators.predict(call, key).ns,
-                platform.operators.predict(call, key).ns);
+      EXPECT_EQ(read.operators.predict(call, key).ns, platform.operators.predict(call, key).ns);
       EXPECT_EQ(read.operators.predict(call, key).high_ns,
                 platform.operators.predict(call, key).high_ns);
     }
