@@ -18,6 +18,7 @@ namespace understudy::predictor {
 struct Sample {
   Point point;
   double ln_ns = 0;
+  std::uint64_t shape = 0;            ///< shape_hash(): equal shapes stay in one fold
   std::optional<Leaned> leaned = {};  ///< what other cards say of it
 };
 using Samples = std::vector<const Sample*>;

@@ -40,9 +40,7 @@ struct Point {
   /// products can run on tensor cores, and bytes can be in a cache.
   double least_ns = 0;
   KernelLoad kernels = {};  ///< work of its kernels at the peaks, including padding
-  /// Hash of operator, dtypes and shapes. Equal shapes stay in one fold.
-  std::uint64_t shape = 0;
-  std::string op;  ///< "aten::add.Tensor"
+  std::string op;           ///< "aten::add.Tensor"
 };
 
 /// Returns the roofline bound; 0 if the call moves nothing.
@@ -55,6 +53,9 @@ struct Point {
 [[nodiscard]] inline Point point_of(const OperatorCall& call, const Card& card) {
   return point_of(call, work_of(call), card);
 }
+
+/// Returns a hash of operator, types and sizes, which is equal on all cards.
+[[nodiscard]] std::uint64_t shape_hash(const OperatorCall& call);
 
 /// Returns the type whose peak applies: that of the first floating-point tensor, of experts that of
 /// their weights; otherwise float32.

@@ -172,19 +172,6 @@ void add_layout(const OperatorCall& call, Writer& out) {
   out.add(static_cast<double>(call.outputs.size()));
 }
 
-std::uint64_t shape_hash(const OperatorCall& call) {
-  std::string text = full_name(call) + (call.is_full ? "|full" : "");
-  for (const auto* tensors : {&call.inputs, &call.outputs}) {
-    text += "|";
-    for (const TensorLayout& tensor : *tensors) {
-      text += to_string(tensor);
-    }
-  }
-  return et_schema::content_hash(text);
-}
-
-constexpr const char* kSparseResult = " (sparse)";
-
 /// Returns the minimum share of products that a convolution needs. Winograd's algorithm computes a
 /// square of results with 36 products instead of 144; Fourier's needs as few for larger filters.
 double fewest_products(const OperatorCall& call, const Work& work) {
@@ -215,6 +202,17 @@ double least_of(const OperatorCall& call, const Work& work, const Card& card, DT
 
 }  // namespace
 
+std::uint64_t shape_hash(const OperatorCall& call) {
+  std::string text = full_name(call) + (call.is_full ? "|full" : "");
+  for (const auto* tensors : {&call.inputs, &call.outputs}) {
+    text += "|";
+    for (const TensorLayout& tensor : *tensors) {
+      text += to_string(tensor);
+    }
+  }
+  return et_schema::content_hash(text);
+}
+
 DType compute_dtype(const OperatorCall& call) {
   if (family_of(call.name) == Family::kExperts && call.inputs.size() > 1) {
     return call.inputs[1].dtype;
@@ -241,8 +239,7 @@ Point point_of(const OperatorCall& call, const Work& work, const Card& card) {
   point.least_ns = least_of(call, work, card, dtype, point.memory_ns);
   point.kernels =
       kernel_load(work, card, peak_flops(card, dtype), {point.compute_ns, point.memory_ns});
-  point.shape = shape_hash(call);
-  point.op = full_name(call) + (has_sparse_result(call) ? kSparseResult : "");
+  point.op = full_name(call) + (has_sparse_result(call) ? " (sparse)" : "");
   Writer out(point.x);
   out.add_ln(work.flops / std::max(bytes, 1.0));
   out.add_ln(point.compute_ns);

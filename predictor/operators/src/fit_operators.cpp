@@ -77,6 +77,7 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
       CallSample* const sample = &device.samples.emplace_back();
       sample->point = point_of(call->call, work, device.card);
       sample->ln_ns = std::log(call->time().median_ns);
+      sample->shape = shape_hash(call->call);
       sample->call = &call->call;
       sample->work = work;
       device.by_operator[sample->point.op].push_back(sample);

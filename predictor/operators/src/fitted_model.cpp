@@ -52,13 +52,13 @@ Samples without(const Samples& samples, const Samples& left_out) {
 std::vector<Samples> folds_of(const Samples& samples, std::size_t count) {
   std::set<std::uint64_t> shapes;
   for (const Sample* sample : samples) {
-    shapes.insert(sample->point.shape);
+    shapes.insert(sample->shape);
   }
   const std::size_t folds = std::min(count, shapes.size());
   std::vector<Samples> all(folds);
   for (const Sample* sample : samples) {
     const auto rank =
-        static_cast<std::size_t>(std::distance(shapes.begin(), shapes.find(sample->point.shape)));
+        static_cast<std::size_t>(std::distance(shapes.begin(), shapes.find(sample->shape)));
     all[rank % folds].push_back(sample);
   }
   return all;

@@ -15,7 +15,8 @@ namespace {
 std::vector<Sample> samples_of(const std::vector<MeasuredCall>& calls, const Card& on) {
   std::vector<Sample> samples;
   for (const MeasuredCall& call : calls) {
-    samples.push_back({point_of(call.call, on), std::log(call.time().median_ns)});
+    samples.push_back(
+        {point_of(call.call, on), std::log(call.time().median_ns), shape_hash(call.call)});
   }
   return samples;
 }
