@@ -173,7 +173,8 @@ struct CurveAnswer {
 
 CurveAnswer answer(const ErrorSteps& sizes, const SizeCurve& curve, double bytes) {
   const Place place = find_place(curve.ln_bytes, ln_size(bytes));
-  const double width = std::hypot(width_at(sizes, place), curve.spread[place.below], kLeastWidth);
+  const double width = et_schema::root_sum_square(
+      et_schema::root_sum_square(width_at(sizes, place), curve.spread[place.below]), kLeastWidth);
   return {interpolate(curve.efficiency, place), width, place.outside > 0};
 }
 

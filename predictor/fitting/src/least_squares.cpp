@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "et_schema/base/assert.h"
+#include "et_schema/base/interval.h"
 
 namespace understudy::predictor {
 namespace {
@@ -22,7 +23,7 @@ NormalEquations normal_equations(const DesignMatrix& rows, const std::vector<dou
                             std::vector<double>(n)};
   for (const std::vector<double>& row : rows) {
     for (std::size_t i = 0; i < n; ++i) {
-      equations.lengths[i] = std::hypot(equations.lengths[i], row[i]);
+      equations.lengths[i] = et_schema::root_sum_square(equations.lengths[i], row[i]);
     }
   }
   const auto scaled = [&](const std::vector<double>& row, std::size_t i) {

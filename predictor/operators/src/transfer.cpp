@@ -58,7 +58,8 @@ double octaves_between(const Card& one, const Card& other, DType dtype) {
   const double memory = std::log2(per_clock(one.bandwidth_bytes_per_s, one) /
                                   per_clock(other.bandwidth_bytes_per_s, other));
   const double makers = is_of_amd(one) == is_of_amd(other) ? 0 : kOtherMaker;
-  return std::hypot(arithmetic, kOfMemory * memory, makers);
+  return et_schema::root_sum_square(et_schema::root_sum_square(arithmetic, kOfMemory * memory),
+                                    makers);
 }
 
 TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card) {
