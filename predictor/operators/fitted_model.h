@@ -43,7 +43,6 @@ struct FittedModel {
   Range range;
   std::size_t rows = 0;
   std::vector<std::string> operators;  ///< ordered by name
-  [[nodiscard]] const Errors& errors() const { return candidates.front().errors; }
   /// Returns the width of the interval. `width_beyond` comes from the largest tenth of the samples
   /// and holds up to ten times the range; farther outside it grows with ln of the distance. Outside
   /// of what other cards measured, it is at least theirs.
@@ -60,9 +59,9 @@ struct FitOptions {
 };
 
 /// Cross-validates the candidates (equal shapes stay in one fold), keeps the one with the smallest
-/// mean error, and calibrates its intervals. Inside of the range the width comes from the folds.
-/// Outside it is 1.5 times the error on the largest tenth, predicted by a fit to the rest. If all
-/// samples know what other cards say, that competes, too.
+/// mean error, and calibrates its intervals. kOtherCards competes if all samples have `leaned`. The
+/// width comes from the folds; beyond the range it is 1.5 times the error with which a fit to the
+/// smaller nine tenths predicts the largest tenth.
 [[nodiscard]] FittedModel fit_best(const Samples& samples, const FitOptions& options);
 
 }  // namespace understudy::predictor

@@ -60,10 +60,11 @@ class OperatorModels {
                                    const et_schema::Counters& counters = {}) const;
 
   /// Returns what the measured cards that are nearest to `card` say of a call on it; null if none
-  /// has an own model for it. `key` is the card's: it does not answer for itself, and times are of
-  /// its kind.
+  /// has an own model for it. `point` is the call's on `card`. `key` is the card's: it does not
+  /// answer for itself, and times are of its kind.
   [[nodiscard]] std::optional<Leaned> leaned(const OperatorCall& call, const Work& work,
-                                             const DeviceKey& key, const Card& card) const;
+                                             const Point& point, const DeviceKey& key,
+                                             const Card& card) const;
 
   [[nodiscard]] const std::map<DeviceKey, DeviceModels>& devices() const { return devices_; }
   /// Errors of other cards' models for each octave between the cards (ln, 90 %), by group_key().

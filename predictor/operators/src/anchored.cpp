@@ -15,7 +15,6 @@ namespace {
 /// Properties of a vendor's cards that are in no specification (docs/prediction.md, "From a
 /// profile").
 struct Maker {
-  std::string_view name;
   double floor_ns;           ///< 1st percentile of kernels in profiles of its cards
   double attention_latency;  ///< of a block, relative to NVIDIA
   double product_latency;
@@ -27,8 +26,8 @@ struct Maker {
 };
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-constexpr Maker kNvidia = {"NVIDIA", 1500, 1, 1, 1, {0, 0, 0.7, 0.7}, 290, 0.7};
-constexpr Maker kAmd = {"AMD", 2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}, kUnbounded, 0.39};
+constexpr Maker kNvidia = {1500, 1, 1, 1, {0, 0, 0.7, 0.7}, 290, 0.7};
+constexpr Maker kAmd = {2200, 3.2, 0.8, 1.3, {0, 0, 0.35, 0.6}, kUnbounded, 0.39};
 /// PyTorch's softmax of long unaligned rows has the same source for all vendors.
 constexpr double kUnalignedSoftmaxShare = 0.2;
 
@@ -167,7 +166,7 @@ TimeParts anchored_time(const RecordedKernels& recorded, const Card& here, const
       recorded.kernels * maker_there.floor_ns * std::min(recorded.ns / floors_ns, 1.0);
   const double above_ns = std::max(recorded.ns - floors_ns, 0.0);
   const TimePart of_work = is_product_class(of_class) ? TimePart::kProducts : TimePart::kMemory;
-  if (above_ns > 0 && !is_unknown(recorded.call) && is_of_amd(here) == is_of_amd(there)) {
+  if (above_ns > 0 && !is_unknown(recorded.call) && &maker_here == &maker_there) {
     parts[of_work] =
         transferred_ns(above_ns, reached(point_of(recorded.call, here).kernels, here),
                        reached(point_of(recorded.call, there).kernels, there), here, there);

@@ -130,7 +130,8 @@ class Fitter {
     const CallSamples used = drawn(all, options_.most_rows);
     if (all.size() < kFewestOfTeacher) {
       for (CallSample* sample : used) {
-        sample->leaned = models_.leaned(*sample->call, sample->work, key, devices_.at(key).card);
+        sample->leaned =
+            models_.leaned(*sample->call, sample->work, sample->point, key, devices_.at(key).card);
       }
     }
     FittedModel fitted = fit_best(Samples(used.begin(), used.end()),
@@ -202,7 +203,7 @@ class Fitter {
     std::vector<double> missed;
     double widths = 0;
     for (const CallSample* sample : drawn(samples, kMost)) {
-      const auto leaned = teacher.leaned(*sample->call, sample->work, key, card);
+      const auto leaned = teacher.leaned(*sample->call, sample->work, sample->point, key, card);
       if (!leaned || !leaned->is_known) {
         return std::nullopt;
       }

@@ -126,19 +126,9 @@ Prediction ask(const Found& found, Point point, const Leaned* leaned, double lea
     prediction.device_ns = std::max(prediction.ns - leaned->host_ns, 0.0);
   }
   prediction.model = to_string(fitted.model.kind);
-  prediction.extrapolated = fitted.excludes(point, leaned) || !found.is_known;
+  prediction.extrapolated = fitted.rows == 0 || fitted.excludes(point, leaned) || !found.is_known;
   prediction.modelled = found.is_known || is_of_torch(point);
   return clipped(std::move(prediction), fitted.least_share * least_ns);
-}
-
-Prediction ask(const Leaned& leaned, const Point& point, double least_ns) {
-  Prediction prediction = prediction_of(leaned.ln_ns, width_of(leaned.width, leaned.is_known));
-  prediction.host_ns = leaned.host_ns;
-  prediction.device_ns = std::max(prediction.ns - leaned.host_ns, 0.0);
-  prediction.model = "other cards";
-  prediction.extrapolated = true;
-  prediction.modelled = leaned.is_known || is_of_torch(point);
-  return clipped(std::move(prediction), leaned.least_share * least_ns);
 }
 
 Prediction bound_only(const Point& point, double least_ns) {
@@ -214,7 +204,8 @@ const Card* OperatorModels::find_card(const std::string& name) const {
 }
 
 std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
-                                             const DeviceKey& key, const Card& card) const {
+                                             const Point& point, const DeviceKey& key,
+                                             const Card& card) const {
   constexpr double kNear = 0.3;  // octaves in which a card's weight falls to 1 / e
   constexpr double kLeastWeight = 0.01;
   constexpr double kUsualSpread = 0.5;  // of one measured card, which shows none
@@ -225,13 +216,11 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
     double octaves;
   };
   std::vector<Teacher> teachers;
-  const Family family = family_of(call.name);
-  const std::string op = full_name(call);
   for (const auto& [own, device] : devices_) {
     if (own.device == key.device || own.timed != key.timed || key.timed == TimedAs::kHost) {
       continue;
     }
-    std::optional<Found> found = find_model(device, op, family);
+    std::optional<Found> found = find_model(device, point.op, work.family);
     if (found && found->model->model.kind != Candidate::kOtherCards) {
       teachers.push_back(
           {&device, *std::move(found), octaves_between(device.card, card, compute_dtype(call))});
@@ -242,7 +231,7 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   }
   std::ranges::stable_sort(teachers, {}, &Teacher::octaves);
   const Teacher& nearest = teachers.front();
-  const KernelLoad at_there = reached(point_of(call, work, card).kernels, card);
+  const KernelLoad at_there = reached(point.kernels, card);
   Leaned leaned{.is_known = nearest.found.is_known};
   double weights = 0;
   double least = 0;
@@ -252,21 +241,21 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
     if (weight < kLeastWeight) {
       break;
     }
-    Point point = point_of(call, work, device->card);
-    point.op = found.op;
+    Point here = point_of(call, work, device->card);
+    here.op = found.op;
     const TwoClock& base = found.model->model.base;
     const bool has_host = key.timed == TimedAs::kTimedCall;
-    const double ns = std::exp(found.model->model.ln_ns(point)) *
-                      (has_host ? kernel_share(base, point.kernels) : 1);
+    const double ns = std::exp(found.model->model.ln_ns(here)) *
+                      (has_host ? kernel_share(base, here.kernels) : 1);
     const double there =
-        transferred_ns(ns, reached(point.kernels, device->card), at_there, device->card, card);
+        transferred_ns(ns, reached(here.kernels, device->card), at_there, device->card, card);
     const double host = has_host ? base.floor_ns : 0;
     weights += weight;
     leaned.ln_ns += weight * std::log(std::max(there, host));
     leaned.host_ns += weight * host;
-    leaned.own_width += weight * found.model->width_at(point);
+    leaned.own_width += weight * found.model->width_at(here);
     leaned.least_share = std::min(leaned.least_share, found.model->least_share);
-    leaned.is_extrapolated = leaned.is_extrapolated || found.model->range.excludes(point);
+    leaned.is_extrapolated = leaned.is_extrapolated || found.model->range.excludes(here);
     least += weight * std::max(base.floor_ns, base.fixed_ns);
   }
   leaned.ln_ns /= weights;
@@ -309,10 +298,16 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   if (own && own->model->model.kind != Candidate::kOtherCards) {
     answer = ask(*own, point, nullptr, least);
   } else {
-    const std::optional<Leaned> others = leaned(call, work, key, *card);
-    answer = !others ? clipped(bound_only(point, least), least)
-             : own   ? ask(*own, point, &*others, least)
-                     : ask(*others, point, least);
+    const std::optional<Leaned> others = leaned(call, work, point, key, *card);
+    if (others && !own) {
+      FittedModel uncorrected;
+      uncorrected.model.kind = Candidate::kOtherCards;
+      answer = ask({&uncorrected, {}, point.op, others->is_known}, point, &*others,
+                   others->least_share * least);
+    } else {
+      answer =
+          others ? ask(*own, point, &*others, least) : clipped(bound_only(point, least), least);
+    }
     const DType dtype = compute_dtype(call);
     if (!own && !has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
       answer = without_peak(std::move(answer), dtype, least);

@@ -113,7 +113,7 @@ TEST(FitBest, TreesFindWhatTheBaseDoesNotHold) {
   const auto samples = samples_of(synthetic::elementwise(on, 600), on);
   const FittedModel fitted = fit_best(pointers(samples), synthetic::quick_fit());
   EXPECT_EQ(fitted.candidates.front().candidate, Candidate::kTrees);
-  EXPECT_LT(fitted.errors().mean, 0.02);
+  EXPECT_LT(fitted.candidates.front().errors.mean, 0.02);
   EXPECT_GT(fitted.width_beyond, 0);
   EXPECT_GE(fitted.width_beyond, fitted.width);
   EXPECT_EQ(fitted.candidates.size(), 2U);
@@ -143,7 +143,7 @@ TEST(FitBest, FewRowsAndOneRow) {
   const FittedModel few = fit_best(pointers(samples), synthetic::quick_fit());
   EXPECT_EQ(few.rows, 6U);
   const FittedModel one = fit_best({&samples[0]}, synthetic::quick_fit());
-  EXPECT_EQ(one.errors().n, 0U);
+  EXPECT_EQ(one.candidates.front().errors.n, 0U);
   EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
 }
 
