@@ -12,6 +12,7 @@ If the script runs by itself it behaves as before: step() then does nothing.
 
 import argparse
 import atexit
+import contextlib
 import importlib.util
 import os
 import runpy
@@ -156,19 +157,19 @@ def say(text):
     print(f"capture: {text}", file=sys.stderr)
 
 
-def capture_script(arguments, capture, second_run):
+def capture_script(arguments, capture, ending):
     """Returns the exit status. The capture is complete, or nothing of it remains."""
     import torch
     from . import job, recorder
 
-    has_gloo_threads = False
+    ending.has_threads = job.is_distributed
     try:
         run_script(arguments)
     except recorder.CaptureDone:
-        # The script was ended before it could destroy its process group.
+        # The script was ended before it could destroy its process group, which its model still holds.
         if job.is_distributed():
             torch.distributed.destroy_process_group()
-            has_gloo_threads = True
+            ending.has_threads = lambda: True
     except recorder.CaptureFailed:
         pass  # close() reports it
     except SystemExit as end:
@@ -185,7 +186,7 @@ def capture_script(arguments, capture, second_run):
     try:
         capture.close()
     except recorder.EndedUnsteady as problem:
-        second_run.want(str(problem))
+        ending.run_again(str(problem))
         return 0
     except recorder.CaptureFailed as problem:
         say(problem)
@@ -194,12 +195,7 @@ def capture_script(arguments, capture, second_run):
         return FAILED
     if capture.summary is not None:
         say(capture.summary)
-    if has_gloo_threads:
-        # The model still holds its process group. Its threads sometimes abort an interpreter that shuts down (pytorch/pytorch pull request
-        # 179291). All files are written.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+    ending.is_whole = True
     return 0
 
 
@@ -212,25 +208,37 @@ def end_early(capture, reason):
         say(f"{reason}; nothing was written")
 
 
-class SecondRun:
-    """Starts the command again, in the same process, if the first run ended without a capture.
+class Ending:
+    """What comes after the script and its own exit handlers.
 
-    Recording at the first run's start would make the second run unnecessary, but disturb the steps after it: once a profiler was on, the
-    heap keeps its pages (docs/capture.md), and launches on a GPU stay slower.
+    If the first run ended without a capture, the command starts again in the same process. Recording at the first run's start would make
+    the second run unnecessary, but disturb the steps after it: once a profiler was on, the heap keeps its pages (docs/capture.md), and
+    launches on a GPU stay slower.
+
+    If the capture is complete and a process group is left, the process ends at once. The group's threads sometimes abort an interpreter
+    that shuts down (pytorch/pytorch pull request 179291).
     """
 
     def __init__(self):
         self._folder, self._environment = os.getcwd(), dict(os.environ)
-        self._reason = None
+        self._reason = None  # for a second run
+        self.is_whole = False
+        self.has_threads = None  # function that returns whether a process group is left
         # Registered before the script's own handlers, so called after them.
-        atexit.register(self._start)
+        atexit.register(self._end)
 
-    def want(self, reason):
+    def run_again(self, reason):
         self._reason = reason
 
-    def _start(self):
-        if self._reason is None:
-            return
+    def _end(self):
+        if self._reason is not None:
+            self._start_again()
+        elif self.is_whole and self.has_threads():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(0)
+
+    def _start_again(self):
         if is_first_rank():
             say(f"{self._reason}; the script runs once more, and is captured as it is")
         if "MASTER_PORT" in self._environment:  # the store of the first run still holds its keys
@@ -238,7 +246,11 @@ class SecondRun:
             self._environment["TORCHELASTIC_USE_AGENT_STORE"] = "False"
         sys.stdout.flush()
         os.chdir(self._folder)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        # Files are closed by the call that ends the process's threads: until then those of a process group wait for theirs, and would abort.
+        for number in map(int, os.listdir("/dev/fd")):
+            if number > 2:
+                with contextlib.suppress(OSError):  # that of the list itself
+                    os.set_inheritable(number, False)
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]],
                   {**self._environment, SECOND_RUN: self._reason})
 
@@ -248,7 +260,7 @@ def is_first_rank():
 
 
 def run():
-    arguments, second_run = parse_arguments(), SecondRun()
+    arguments, ending = parse_arguments(), Ending()
     reason = os.environ.pop(SECOND_RUN, None)
     if reason is not None:
         arguments.steady = 0
@@ -265,7 +277,7 @@ def run():
         if reason is not None and is_first_rank():
             capture.notices.append(f"{reason}: these are the steps of a second run, as they were")
         set_command_capture(capture)
-        return capture_script(arguments, capture, second_run)
+        return capture_script(arguments, capture, ending)
     except BadOutput as problem:
         raise Refused(problem, USAGE) from problem
 

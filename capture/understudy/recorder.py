@@ -26,6 +26,11 @@ from .summary import summarize
 from .threads import can_see_all, counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
+if torch.distributed.is_available():
+    # Its functions hold the process group of the time of their import as a default. If a profiler's start were the first to import them,
+    # destroy_process_group() would not end the group's threads, which may then abort the interpreter that shuts down.
+    import torch.distributed.nn  # noqa: F401
+
 CAPTURE_VERSION = 1
 PROFILED = ("kineto_only", "faults", "counters", "et")
 NOT_COUNTED = "hardware counters were not recorded"

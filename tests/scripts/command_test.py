@@ -46,6 +46,11 @@ for number in range({steps}):
     understudy.step()
 dist.destroy_process_group()
 """
+GLOO_THREADS = """
+from pathlib import Path
+def gloo_threads():
+    return [path for path in Path("/proc/self/task").glob("*/comm") if "gloo" in path.read_text()]
+"""
 
 
 def free_port():
@@ -177,7 +182,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn('train me.py", line 9', err)
         self.assertIn("RuntimeError: ", err)
-        self.assertNotIn("understudy", err.split("capture:")[0])
+        self.assertNotIn(str(ROOT / "capture"), err.split("capture:")[0])
         self.assertNothingLeft()
 
     def test_one_that_fails_after_the_capture_says_that_it_is_whole(self):
@@ -206,14 +211,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((rank["steady"]["is_steady"], len(rank["step_ns"])), (True, 4))  # of 8
 
     def test_a_script_that_ends_before_runs_again_and_is_captured_as_it_is(self):
-        """Two ranks, each in a process of its own: the second run takes the first one's place."""
-        script = self.write(TWO_RANKS + "print('the end')\n")
+        """Two ranks, each in a process of its own: the second run takes the first one's place. The threads of the group that the script
+        keeps run until then, however long it takes."""
+        kept = ("import sys, time; sys.addaudithook(lambda event, _: event == 'os.exec' and time.sleep(1))\n"
+                "print('the end', len(gloo_threads()))\n")
+        script = self.write(TWO_RANKS.replace("dist.destroy_process_group()\n", GLOO_THREADS + kept))
         job = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
         ranks = [subprocess.Popen([sys.executable, ROOT / "scripts" / "capture", *QUICK[:-2], "-o", self.output, script],
                                   env={**job, "RANK": str(rank)}, cwd=self.scratch, text=True, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE) for rank in range(2)]
         said = [rank.communicate(timeout=MOST_S) for rank in ranks]
-        self.assertEqual([(rank.returncode, out) for rank, (out, _) in zip(ranks, said)], [(0, "the end\n" * 2)] * 2, said)
+        self.assertEqual([(rank.returncode, out) for rank, (out, _) in zip(ranks, said)], [(0, "the end 2\n" * 2)] * 2, said)
         reason = "the loop ended after 6 steps, before they were steady and recorded"
         self.assertIn(f"capture: {reason}; the script runs once more, and is captured as it is\n", said[0][1])
         self.assertIn(f"warning       rank 0: {reason}: these are the steps of a second run, as they were\n", said[0][1])
@@ -240,16 +248,17 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((status, err), (130, "capture: interrupted; nothing was written\n"))
         self.assertNothingLeft()
 
-    def ranks(self, **changes):
-        script, port = self.write(TWO_RANKS, **changes), free_port()
+    def ranks(self, text=TWO_RANKS, **changes):
+        script, port = self.write(text, **changes), free_port()
         started = [self.start(script, variables={
             "RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port)}) for rank in range(2)]
         return [command_of.wait() for command_of in started]
 
     def test_ranks_are_one_capture_with_one_summary(self):
-        ended = self.ranks()
-        self.assertEqual([status for status, _, _ in ended], [0, 0], ended)
+        """No thread of theirs runs on when the script has destroyed its group: one would now and then abort the interpreter's end."""
+        ended = self.ranks(TWO_RANKS + GLOO_THREADS + "print(gloo_threads())\n")
+        self.assertEqual([(status, out) for status, out, _ in ended], [(0, "[]\n")] * 2, ended)
         self.assertEqual([err.count("capture: wrote") for _, _, err in ended], [1, 0])
         self.assertIn("  ranks         2\n", ended[0][2])
         self.assertIn(", the slowest rank of each\n", ended[0][2])
