@@ -188,6 +188,12 @@ class Launches:
 
 
 LAUNCHES = Launches()
+_HELD = {}  # a function or tuner by its id, which is another's once it is freed
+
+
+def identity_of(launched, *rest):
+    _HELD[id(launched)] = launched
+    return (id(launched), *map(str, rest))
 
 
 class TritonLabels:
@@ -249,7 +255,7 @@ class TritonLabels:
                 return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             passed = [name for name, kind in signature.items() if kind != "constexpr"]
             blocks = grid(bound) if callable(grid) else grid
-            identity = (id(function), str(signature), str(constants), str(attributes), str(options))
+            identity = identity_of(function, signature, constants, attributes, options)
             jit = as_jit_function(function)
             kernel = self._launches.kernel(identity, lambda: describe(
                 function.__name__, jit, signature, constants, attributes, options))
@@ -277,7 +283,7 @@ class TritonLabels:
             passed = [(name, value) for name, value in zip(argument_names(tuner, config), args)
                       if signature.get(name, "constexpr") != "constexpr"]
             name = tuner.inductor_meta.get("kernel_name", "triton kernel")  # inductor's name
-            identity = (id(tuner), str(config))
+            identity = identity_of(tuner, config)
             kernel = self._launches.kernel(identity,
                                            lambda: describe(name, *compiled_as(tuner, config)))
             written = mutated_by_tuned(tuner, config, identity)

@@ -8,6 +8,7 @@ launcher that launches nothing stands in for a GPU's.
 """
 
 import collections
+import gc
 import gzip
 import json
 import os
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import types
 import unittest
+import weakref
 from pathlib import Path
 from typing import Optional
 
@@ -389,6 +391,15 @@ class LaunchTest(unittest.TestCase):
         before = triton.runtime.jit.JITFunction.run
         self.launch()
         self.assertIs(triton.runtime.jit.JITFunction.run, before)
+
+    def test_no_kernel_takes_the_place_of_one_that_the_program_freed(self):
+        kernel, x = triton.jit(gate.fn), torch.zeros(ROWS, COLUMNS)
+        with triton_kernels.TritonLabels(launches=self.launches):
+            kernel[(1,)](x, x, COLUMNS, BLOCK=128)
+        left = weakref.ref(kernel)
+        del kernel
+        gc.collect()
+        self.assertIsNotNone(left())
 
     def test_a_kernel_with_an_unknown_global_is_left_out(self):
         with triton_kernels.TritonLabels(launches=self.launches):
