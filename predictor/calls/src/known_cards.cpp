@@ -23,7 +23,7 @@ struct Sheet {
   const char* name;
   double memory, bandwidth, processors, l2, clock, cores;
   double float32, tf32, float64, float16, bfloat16, float8, int8;
-  const char* short_name = "";  ///< selects this card if several match
+  const char* short_name = "";  ///< selects this card if several match, as a shipped platform's
 };
 
 /// From the vendors' data sheets; multiprocessors and clocks of B300, GB200 and GB300 as the driver
@@ -47,7 +47,7 @@ constexpr Sheet kSheets[] = {
     {"NVIDIA A100-SXM4-40GB", 40, 1555, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
      624000},
     {"NVIDIA A100-SXM4-80GB", 80, 2039, 108, 40, 1410, 64, 19492, 156000, 9700, 312000, 312000, 0,
-     624000},
+     624000, "A100"},
     {"NVIDIA A30", 24, 933, 56, 24, 1440, 64, 10320, 82000, 5200, 165000, 165000, 0, 330000},
     {"NVIDIA A40", 48, 696, 84, 6, 1740, 128, 37400, 74800, 0, 149700, 149700, 0, 299300},
     {"NVIDIA B200", 180, 8000, 148, 126, 1965, 128, 75000, 1125000, 37000, 2250000, 2250000,

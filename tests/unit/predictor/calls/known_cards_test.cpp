@@ -19,7 +19,8 @@ TEST(KnownCards, AreFoundByWordsOfTheirNames) {
   EXPECT_EQ(name_of(find_known_card("H100 PCIe")), "NVIDIA H100 PCIe");
   EXPECT_EQ(name_of(find_known_card("A100-SXM4-40GB")), "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(name_of(find_known_card("A10")), "NVIDIA A10");
-  EXPECT_EQ(name_of(find_known_card("A100")), "none") << "there are four";
+  EXPECT_EQ(name_of(find_known_card("A100")), "NVIDIA A100-SXM4-80GB") << "of four";
+  EXPECT_EQ(name_of(find_known_card("NVIDIA A100-PG509-200")), "none");
   EXPECT_EQ(name_of(find_known_card("H10")), "none");
   EXPECT_EQ(name_of(find_known_card("")), "none");
   EXPECT_EQ(name_of(find_known_card("-")), "none");
