@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,25 @@ namespace understudy::cli {
 namespace {
 
 using fleet::SuiteReplays;
+
+/// Returns why a replay failed, in one line. Throws its error if that is about the device, since no
+/// step can run then.
+std::string failure_of(const fleet::ProgramEnd& end) {
+  const std::size_t at = std::min(end.errors.find("{\"error\":"), end.errors.size());
+  const auto said = nlohmann::json::parse(end.errors.substr(at), nullptr, false);
+  if (said.is_discarded()) {
+    return end.errors.substr(0, end.errors.find('\n'));
+  }
+  const auto& fields = said["error"];
+  const auto text = [&fields](const char* name) { return fields[name].get<std::string>(); };
+  if (text("field") == "--device") {
+    throw et_schema::usage_error(text("summary"), {.field = text("field"),
+                                                   .expected = text("expected"),
+                                                   .got = text("got"),
+                                                   .hint = text("hint")});
+  }
+  return fmt::format("{}: expected {}, got {}", text("summary"), text("expected"), text("got"));
+}
 
 /// Returns the steps for this kind of device.
 std::vector<SuiteReplays> chosen_steps(const SuiteArguments& arguments) {
@@ -121,7 +141,7 @@ class Suite {
     if (end.timed_out) {
       step.failure = step.reports.empty() ? fmt::format("not done within {:.0f} s", timeout_s) : "";
     } else if (end.status != 0) {
-      step.failure = end.errors.substr(0, end.errors.find('\n'));
+      step.failure = failure_of(end);
     } else {
       step.reports.push_back(et_schema::parse_report(end.output, step.step.benchmark()));
     }
