@@ -239,8 +239,7 @@ void ReplayJob::check_world_size() const {
            ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
        .got = world == 1 ? "1 process" : fmt::format("{} processes", world),
        .hint = ranks == 1 ? "Start replay without mpirun."
-                          : fmt::format("mpirun -np {} replay …, or --rank K for one rank alone.",
-                                        ranks)});
+                          : backends::how_to_start(ranks) + ", or --rank K for one rank alone."});
 }
 
 void ReplayJob::check_partial() const {

@@ -34,4 +34,7 @@ struct Launch {
 /// job and step. Returns nothing if the launcher reports neither.
 [[nodiscard]] std::optional<std::string> launched_job();
 
+/// Returns how to start `replay` on this many ranks, with MPI and without, for hints.
+[[nodiscard]] std::string how_to_start(int ranks);
+
 }  // namespace understudy::backends

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "replayer/backends/interface/launcher.h"
 #include "replayer/device/device.h"
 #include "replayer/device/span_lanes.h"
 #include "replayer/job/rank_gpus.h"
@@ -28,11 +29,11 @@ bool wants_nccl(const et_schema::Bench& bench, backends::Backend& backend,
   const bool is_asked = options.comms == CommsPath::kNccl;
   if (backend.world_size() == 1) {
     if (is_asked && bench.recorded_world_size() > 1) {
-      refuse_nccl("all ranks of the benchmark, one process and one GPU each",
-                  fmt::format("one process of {}", bench.recorded_world_size()),
-                  fmt::format("mpirun -np {} replay …, or leave --comms out: one rank alone moves "
-                              "its part within its own memory.",
-                              bench.recorded_world_size()));
+      refuse_nccl(
+          "all ranks of the benchmark, one process and one GPU each",
+          fmt::format("one process of {}", bench.recorded_world_size()),
+          backends::how_to_start(static_cast<int>(bench.recorded_world_size())) +
+              ", or leave --comms out: one rank alone moves its part within its own memory.");
     }
     return is_asked;
   }

