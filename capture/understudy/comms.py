@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from pathlib import Path
 
 import torch
 
 from . import job
+from .endings import USAGE, Refused
 
 REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
               "_reduce_scatter_base", "reduce_scatter_tensor_coalesced")
@@ -19,10 +22,13 @@ def use_nccl_form():
     Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and registers it as backend `nccl_form`.
     init_process_group and new_group use it instead of `gloo`.
     """
+    source = Path(__file__).resolve().with_name("capture_backend.cpp")
+    for program, package in (("ninja", "pip install ninja"), (os.environ.get("CXX", "c++").split()[0], "on Debian g++")):
+        if shutil.which(program) is None:
+            raise Refused(f"collectives in NCCL's form need {program} on the path, to build {source.name}: install it ({package})", USAGE)
     from torch.distributed import Backend, ProcessGroupGloo, distributed_c10d
     from torch.utils import cpp_extension
 
-    source = Path(__file__).resolve().with_name("capture_backend.cpp")
     native = cpp_extension.load("understudy_nccl_form", [str(source)],
                                 extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
 

@@ -163,6 +163,11 @@ class CommandTest(unittest.TestCase):
                                   "object file: No such file or directory); scripts/build builds it, for the torch that "
                                   "it is given\n")
 
+    def test_a_package_that_is_missing_is_named(self):
+        ended = self.start(self.write(SCRIPT), "--comms", "nccl-form", variables={"PATH": "/nowhere"}).wait()
+        self.assertEqual(ended, (2, "", "capture: collectives in NCCL's form need ninja on the path, to build "
+                                        "capture_backend.cpp: install it (pip install ninja)\n"))
+
     def test_a_script_that_raises_keeps_its_traceback_and_ours_is_not_in_it(self):
         status, _, err = self.capture(
             extra='\n    if number == 3:\n        raise ValueError("no data")')
