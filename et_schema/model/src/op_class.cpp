@@ -86,14 +86,22 @@ constexpr ClassRow kOperatorRows[] = {
 /// The same for kernels.
 constexpr ClassRow kKernelRows[] = {
     {"copy", "Memcpy Memset"},
-    // nccl: also RCCL. deep_ep: DeepEP. userbuffers_: TransformerEngine and TensorRT-LLM.
-    // multimem_, …_shot_, exchangeSplitAndOffset, allToAllV, tile_reduce_scatter:
-    // torch.ops.symm_mem. cross_device_: vLLM and SGLang. lamport: FlashInfer.
-    {"communication",
-     "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_all_reduce two_shot_all_reduce "
-     "exchangeSplitAndOffset allToAllV tile_reduce_scatter cross_device_ allreduce_kernel "
-     "allreduce_fusion lamport"},
+    // Inductor's names hold those of the operators that it fused.
     {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
+    // What a kernel does between devices, in whichever library. nccl: also RCCL. hcom_: HCCL.
+    // internode, intranode, notify, get_dispatch_layout, clean_low_latency_buffer: DeepEP and what
+    // was made of it, in any namespace. hybrid_ep, Ep…: DeepEP's successor and mori. userbuffers_:
+    // TransformerEngine and TensorRT-LLM. multimem_, …_shot_, exchangeSplitAndOffset,
+    // symmetric_memory, tile_reduce_scatter: torch.ops.symm_mem. cross_device_: vLLM, SGLang and
+    // AITER. quickreduce: vLLM. lamport: FlashInfer.
+    {"communication",
+     "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_ two_shot_ symmetric_memory "
+     "exchangeSplitAndOffset cross_device_ quickreduce quick_reduce lamport mscclpp hccl hcom_ "
+     "internode intranode notify_dispatch notify_combine cached_notify get_dispatch_layout "
+     "clean_low_latency_buffer hybrid_ep EpDispatch EpCombine "
+     "all_reduce allreduce AllReduce allReduce all_gather allgather AllGather allGather "
+     "reduce_scatter reducescatter ReduceScatter reduceScatter all_to_all alltoall AllToAll "
+     "allToAll"},
     // compute_dot_do_o and convert_dq: cuDNN, helpers of its backward kernels.
     {"attention", "flash fmha attn attention Attention fused_mha compute_dot_do_o convert_dq"},
     // Changes of layout inside of libraries.

@@ -39,6 +39,25 @@ TEST(OpClass, IsToldByTheName) {
   EXPECT_EQ(op_class("## Call CompiledFxGraph fabc ##"), "compiled");
 }
 
+TEST(KernelClass, IsCommunicationByWhatAKernelDoes) {
+  for (const char* name :
+       {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)",
+        "void acme::ep::internode::combine<false, 8>(int4*, float*)",
+        "void intranode::notify_dispatch<8>(int const*)",
+        "void acme::layout::get_dispatch_layout<256, 32, 8>(long const*)",
+        "void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<half>>(half*)",
+        "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData*)",
+        "void tensorrt_llm::kernels::oneShotAllReduceKernel<half, 8>(Params)",
+        "void multimem_all_reduce_kernel<c10::BFloat16, 16>(x)",
+        "void c10d::symmetric_memory::barrier_kernel(unsigned int**, int)",
+        "mori::moe::EpDispatchIntraNodeKernel<__hip_bfloat16>"}) {
+    EXPECT_EQ(kernel_class(name), "communication") << name;
+  }
+  EXPECT_EQ(kernel_class("void flash_fwd_splitkv_combine_kernel<8>(Params)"), "attention");
+  EXPECT_EQ(kernel_class("triton_poi_fused_all_reduce_0"), "compiled");
+  EXPECT_EQ(kernel_class("void moe_dispatch_gemm<half>(half*)"), "matmul");
+}
+
 TEST(OpClass, WhatDrawsIsRandom) {
   for (const char* name : {"aten::rand",
                            "aten::rand_like",
