@@ -83,8 +83,9 @@ const Tensor* find_memory(const Values& values, const Tensor& wanted) {
   return found;
 }
 
-/// Returns true if the first node after the label that uses the gradient's memory receives this
-/// very gradient. The gradient was alive while the label ran, so the label's results are elsewhere.
+/// Returns true if a node after the label receives this very gradient before its memory begins
+/// anew; until then others may read views of it. The gradient was alive while the label ran, so the
+/// label's results are elsewhere.
 bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const Tensor& gradient) {
   for (NodeIndex index = trace.nodes[label].last_descendant + 1; index < trace.nodes.size();
        ++index) {
@@ -92,10 +93,11 @@ bool is_taken_next(const Trace& trace, const Flow& flow, NodeIndex label, const 
     if (!flow.is_operator[index] && node.scope != et_schema::Scope::kBackwardFunction) {
       continue;
     }
-    if (const Tensor* taken = find_memory(node.inputs, gradient)) {
-      return has_layout_of(*taken, gradient);
+    const Tensor* taken = find_memory(node.inputs, gradient);
+    if (taken != nullptr && has_layout_of(*taken, gradient)) {
+      return true;
     }
-    if (find_memory(node.outputs, gradient) != nullptr) {
+    if (taken == nullptr && find_memory(node.outputs, gradient) != nullptr) {
       return false;
     }
   }
@@ -117,14 +119,18 @@ std::map<std::string_view, std::int64_t> shortest_own_times(const Trace& trace, 
   return shortest;
 }
 
-/// Returns true if a Python function's backward only passes its gradients on: the next node that
-/// uses a gradient's memory receives it unchanged, and the function's shortest own time is at most
-/// kMostIdleNs. Flow alone is no proof, since a gradient may go to several functions.
+/// Returns true if a Python function's backward only passes its gradients on, as Megatron's f and
+/// g: a later node receives each unchanged, and the function's shortest own time is at most
+/// kMostIdleNs. Flow alone is no proof, since a gradient may go to several functions; without times
+/// it is one if nothing is below the function.
 bool only_hands_on(const Trace& trace, const Flow& flow, NodeIndex label, const Link* link,
                    const std::map<std::string_view, std::int64_t>& shortest_own_ns) {
   const Node& node = trace.nodes[label];
-  if (link == nullptr || !link->nodes[label] || link->nodes[label]->device_ns > 0 ||
-      !node.name.ends_with("Backward") || shortest_own_ns.at(node.name) > kMostIdleNs) {
+  const bool is_timed = link != nullptr && link->nodes[label];
+  const bool did_work =
+      is_timed ? link->nodes[label]->device_ns > 0 || shortest_own_ns.at(node.name) > kMostIdleNs
+               : !node.children.empty();
+  if (did_work || !node.name.ends_with("Backward")) {
     return false;
   }
   bool all = true;
