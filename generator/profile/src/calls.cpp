@@ -9,6 +9,7 @@
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/flow.h"
 #include "left_out.h"
 
 namespace understudy::generator {
@@ -108,59 +109,68 @@ bool only_hands_on(std::string_view name) {
          name.starts_with("_c10d_functional") || name == "aten::set_";
 }
 
-/// Finds kernels: operators about which too little is known and that do all their work themselves.
-/// A stub replays their time. On a device, they launched work, and no replayed operator below
-/// them launched work or allocated memory; other work launched below them counts as theirs. Without
-/// a device, they have nothing below them or, in a profile without shapes, nothing that
-/// communicates. If several are nested, the outermost is the kernel.
+/// Longest own time of an operator that only calls others.
+constexpr std::int64_t kLongestDispatchNs = 100'000;
+
+/// Finds kernels: operators about which too little is known and whose time what is below them does
+/// not explain. A stub replays that time. On a device, they launched more work themselves than
+/// replayed operators below them did; work that labels launched below them counts as theirs.
+/// Without a device, the operators and Python modes below them took less than half of their time,
+/// and the rest is more than dispatching operators that compute takes; in a profile without shapes
+/// nothing explains it. Calls above communication are no kernels. If several are nested, the
+/// outermost is the kernel.
 void find_kernels(std::vector<Call>& calls, const HostEvents& host,
                   const et_schema::DeviceTimeline& device) {
   struct Below {
-    bool any = false;
-    bool launched = false;
-    bool replayed = false;  ///< a replayed operator launched
-    bool allocated = false;
+    std::int64_t explained_ns = 0;
+    std::int64_t launched_ns = 0;  ///< by itself, and by all that no replayed operator holds
+    bool computed = false;
     bool communicated = false;
   };
+  const bool has_device = device.total() > 0;
+  const bool has_shapes = std::ranges::any_of(
+      host.sources, [](const KinetoEvent& event) { return !event.arguments.empty(); });
   std::vector<Below> below(calls.size());
   std::vector<bool> launched(calls.size());
   for (const et_schema::DeviceEvent& event : device.events) {
     if (const HostIndex launcher = host.event_of(event.launcher); launcher != kNoEvent) {
       launched[launcher] = true;
+      below[launcher].launched_ns += event.ns();
     }
   }
-  const auto makes_memory = [](const ResultTensor& result) { return result.storage_of < 0; };
+  const auto is_named = [&host](HostIndex i) {
+    return host.events[i].is_operator && host.source(i).name.find("::") != std::string_view::npos;
+  };
   for (auto i = static_cast<HostIndex>(calls.size()); i-- > 0;) {
-    if (host.events[i].parent != kNoEvent) {
-      Below& parent = below[host.events[i].parent];
-      parent.any = true;
-      const bool has_launched = below[i].launched || launched[i];
-      parent.launched |= has_launched;
-      parent.replayed |= below[i].replayed || (has_launched && !calls[i].recorded.schema.empty());
-      parent.allocated |=
-          below[i].allocated || std::ranges::any_of(calls[i].told.tensors, makes_memory);
-      parent.communicated |= below[i].communicated || calls[i].communicates ||
-                             host.source(i).name.starts_with("c10d::");
+    if (host.events[i].parent == kNoEvent) {
+      continue;
     }
+    Below& parent = below[host.events[i].parent];
+    const std::string_view name = host.source(i).name;
+    const bool is_whole =
+        has_device ? !calls[i].recorded.schema.empty()
+                   : has_shapes && (is_named(i) || name == kSubclassLabel || name == kModeLabel);
+    const std::int64_t whole_ns = has_device ? below[i].launched_ns + below[i].explained_ns
+                                             : host.events[i].end_ns - host.events[i].start_ns;
+    parent.explained_ns += is_whole ? whole_ns : below[i].explained_ns;
+    parent.launched_ns += is_whole ? 0 : below[i].launched_ns;
+    parent.computed |= below[i].computed || (is_named(i) && !only_prepares_memory(name));
+    parent.communicated |=
+        below[i].communicated || calls[i].communicates || name.starts_with("c10d::");
   }
-  const bool has_device = device.total() > 0;
-  const bool has_shapes = std::ranges::any_of(
-      host.sources, [](const KinetoEvent& event) { return !event.arguments.empty(); });
   std::vector<bool> is_inside(calls.size());
   for (HostIndex i = 0; i < calls.size(); ++i) {
     const HostEvent& event = host.events[i];
-    const std::string_view name = host.source(i).name;
     is_inside[i] =
         event.parent != kNoEvent && (is_inside[event.parent] || calls[event.parent].is_kernel);
-    const bool is_own = has_device ? launched[i] && !below[i].replayed && !below[i].allocated &&
-                                         !below[i].communicated
-                        : has_shapes ? !below[i].any
-                                     : !below[i].communicated;
+    const std::int64_t own_ns =
+        has_device ? below[i].launched_ns : event.end_ns - event.start_ns - below[i].explained_ns;
+    const bool is_dispatch = !has_device && below[i].computed && own_ns <= kLongestDispatchNs;
+    const bool is_unexplained = own_ns > below[i].explained_ns && !is_dispatch;
     const bool works =
-        has_device || (event.end_ns > event.start_ns && name.find("::") != std::string_view::npos &&
-                       !only_hands_on(name));
-    if (is_own && works && !is_inside[i] && event.is_operator && !calls[i].is_backward &&
-        !calls[i].communicates && calls[i].recorded.schema.empty()) {
+        has_device ? launched[i] : is_named(i) && !only_hands_on(host.source(i).name);
+    if (is_unexplained && works && !below[i].communicated && !is_inside[i] && event.is_operator &&
+        !calls[i].is_backward && !calls[i].communicates && calls[i].recorded.schema.empty()) {
       calls[i].is_kernel = true;
     }
   }

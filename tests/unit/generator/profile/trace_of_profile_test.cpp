@@ -642,6 +642,31 @@ TEST(TraceOfProfile, WithoutShapesAndDeviceTheOutermostOperatorsAreKernels) {
   EXPECT_EQ(trace.losses[Loss::kUnshapedOperators], 3U);
 }
 
+TEST(TraceOfProfile, AnOperatorWhoseTimeNothingBelowItExplainsIsAKernel) {
+  const auto is_kernel = [](int own_us, const char* below, int below_us) {
+    const Trace trace = ProfileText()
+                            .op("acme::mix", 0, own_us + below_us, kOne)
+                            .op(below, 1, below_us, kOne)
+                            .trace();
+    return !node_of(trace, "acme::mix").kernel_backend.empty();
+  };
+  EXPECT_TRUE(is_kernel(30, "aten::empty_like", 10)) << "it computes by itself";
+  EXPECT_TRUE(is_kernel(600, "aten::relu", 500));
+  EXPECT_FALSE(is_kernel(400, "aten::relu", 500));
+  EXPECT_FALSE(is_kernel(90, "aten::relu", 10)) << "so long a call of others may take";
+  EXPECT_FALSE(is_kernel(600, "PythonSubclass", 700));
+  const auto on_device = [](int own, int of_child) {
+    ProfileText text;
+    text.op("acme::mix", 0, 100, kOne).op("aten::relu", 10, 20, kOne);
+    for (int i = 0; i < own + of_child; ++i) {
+      text.launch(i < own ? 40 + i : 11 + i - own, "kernel");
+    }
+    return !node_of(text.trace(), "acme::mix").kernel_backend.empty();
+  };
+  EXPECT_TRUE(on_device(3, 1));
+  EXPECT_FALSE(on_device(1, 3));
+}
+
 TEST(TraceOfProfile, OneStepOfSeveralIsWalked) {
   Profile profile = ProfileText()
                         .mark("ProfilerStep#5", 0, 40)
