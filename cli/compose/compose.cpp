@@ -93,8 +93,8 @@ class Composing {
     progress_.clear();
     if (!arguments_.quiet || arguments_.format != Format::kText) {
       const std::uint64_t bytes = std::filesystem::file_size(arguments_.output);
-      print_output(
-          pages::written(composed_page(bench, arguments_.output, bytes), arguments_.format));
+      print_output(pages::written(composed_page(bench, arguments_.output, bytes, sources_),
+                                  arguments_.format));
     }
     return kStatusOk;
   }
@@ -149,17 +149,18 @@ class Composing {
 
   et_schema::Bench compose_bench() {
     if (plan_) {
-      return composer::compose(*plan_, loader(folder()));
+      return composer::compose(*plan_, loader(folder()), &sources_);
     }
     const et_schema::Bench whole = loader("")({"", arguments_.shapes_of, std::nullopt, "", 0}, "");
     return composer::compose(
         composer::micro_plan(arguments_.operators, arguments_.shapes_of, whole.world_size()),
-        loader(""));
+        loader(""), &sources_);
   }
 
   const Arguments& arguments_;
   Progress& progress_;
   std::optional<composer::Plan> plan_;
+  et_schema::Account sources_;
 };
 
 int compose(const Arguments& arguments) {

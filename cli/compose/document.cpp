@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
 
@@ -44,7 +45,8 @@ std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
   return sums;
 }
 
-Json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes) {
+Json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                 const et_schema::Account& sources) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const et_schema::Program& program = bench.programs[rank];
@@ -65,13 +67,15 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
           {"bytes", bytes},
           {"world_size", bench.world_size()},
           {"ranks", std::move(ranks)},
-          {"pieces", std::move(pieces)}};
+          {"pieces", std::move(pieces)},
+          {"account", pages::account_json(sources)}};
 }
 
 }  // namespace
 
-pages::Page composed_page(const Bench& bench, const std::string& path, std::uint64_t bytes) {
-  const Json document = document_of(bench, path, bytes);
+pages::Page composed_page(const Bench& bench, const std::string& path, std::uint64_t bytes,
+                          const et_schema::Account& sources) {
+  const Json document = document_of(bench, path, bytes, sources);
   pages::Page page;
   page.title =
       fmt::format("{}: a benchmark of {}, {}", path, et_schema::counted(bench.world_size(), "rank"),
@@ -84,7 +88,8 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
                   figures("recorded step, ms", "step_ns", 1 / kNsPerMs)}),
         table_at(document, "/pieces", "Pieces",
                  {texts("piece"), counts("occurrences"), counts("instructions"),
-                  figures("recorded in operators, ms", "recorded_ms")})}}};
+                  figures("recorded in operators, ms", "recorded_ms")}),
+        pages::account_table(document, "/account", "the mix")}}};
   return made_by("compose", std::move(page), document, "composed.json");
 }
 

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/pages/document/account.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"
@@ -108,7 +109,8 @@ nlohmann::ordered_json chakra_json(const WrittenChakra& written) {
   return {{"folder", written.folder},
           {"bytes", written.bytes},
           {"ranks", std::move(ranks)},
-          {"left_out", std::move(left_out)}};
+          {"left_out", std::move(left_out)},
+          {"account", pages::account_json(written.job.account)}};
 }
 
 }  // namespace understudy::cli

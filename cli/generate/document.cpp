@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
 #include "cli/compile/profiled_device.h"
+#include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/model/memory_plan.h"
@@ -36,6 +38,15 @@ et_schema::Source source_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
 }
 
+/// Returns the length of a step with the cost of recording it, as `inspect --device-time` has it.
+double profiled_step_ns(const Program& program) {
+  const RecordedProfile& profile = *program.profile;
+  const double events = static_cast<double>(profile.events) /
+                        static_cast<double>(std::max<std::uint64_t>(profile.steps, 1));
+  return static_cast<double>(et_schema::recorded_step_ns(program)) +
+         std::round(profile.observer_ns_per_event * events);
+}
+
 Json profile_json(const Program& program) {
   if (!program.profile) {
     return nullptr;
@@ -59,6 +70,7 @@ Json profile_json(const Program& program) {
                {"join", to_string(profile.join)},
                {"steps", profile.steps},
                {"step_ns", et_schema::recorded_step_ns(program)},
+               {"profiled_step_ns", profiled_step_ns(program)},
                {"unprofiled_step_ns", nullptr},
                {"observer_ns_per_event", profile.observer_ns_per_event},
                {"observer_source", profile.observer_source},
@@ -135,8 +147,17 @@ Json bench_json(const Generated& made) {
   return document;
 }
 
-Json generated_json(const Generated& made) {
+et_schema::Account account_of(const Bench& bench) {
+  et_schema::Account account;
+  for (const Program& program : bench.programs) {
+    et_schema::add_step(program, et_schema::in_no_instruction, account);
+  }
+  return account;
+}
+
+Json generated_json(const Generated& made, const et_schema::Account& account) {
   Json document = bench_json(made);
+  document["account"] = pages::account_json(account);
   if (made.kernels) {
     document["kernels"] = kernels_json(*made.kernels);
   }
@@ -210,6 +231,7 @@ Section profiles_section(const Json& document, const Bench& bench) {
                  counts("device events", "profile/device_events_linked"),
                  counts("of", "profile/device_events"), counts("steps", "profile/steps"),
                  figures("step ms", "profile/step_ns", kMsPerNs),
+                 figures("as profiled ms", "profile/profiled_step_ns", kMsPerNs),
                  figures("unprofiled ms", "profile/unprofiled_step_ns", kMsPerNs),
                  figures("operators ms", "profile/operators_ns", kMsPerNs),
                  figures("device ms", "profile/operators_device_ns", kMsPerNs),
@@ -226,6 +248,8 @@ Section profiles_section(const Json& document, const Bench& bench) {
                 {shortened(texts("device event", "name"), kLongNameInText), summed(counts("count")),
                  summed(figures("ms", "device_ns", kMsPerNs)), texts("reason")},
                 kRowsInText)}};
+  section.blocks.insert(section.blocks.begin() + 1,
+                        pages::account_table(document, "/account", "the benchmark"));
   if (document.contains("device_time")) {
     section.blocks.insert(section.blocks.begin() + 1,
                           pages::device_time_table(document, "/device_time", "what it is here"));
@@ -274,6 +298,7 @@ Section chakra_section(const Json& document) {
                  counts("communication", "communication_nodes"), counts("data edges", "data_edges"),
                  counts("order edges", "order_edges")}),
        facts_at(document, "/chakra", {byte_counts("of them", "bytes"), texts("in", "folder")}),
+       pages::account_table(document, "/chakra/account", "the Chakra traces"),
        table_at(document, "/chakra/left_out", "What a Chakra trace cannot hold",
                 {texts("loss", "name"), counts("count", "value")})}};
 }
@@ -293,9 +318,11 @@ std::string title_of(const Generated& made) {
 }  // namespace
 
 pages::Page generated_page(const Generated& made) {
-  const Json document = generated_json(made);
+  const et_schema::Account account = account_of(made.bench);
+  const Json document = generated_json(made, account);
   pages::Page page;
   page.title = title_of(made);
+  pages::add_left(account, "the benchmark", page.verdict);
   page.sections = {ranks_section(document, made), opened_section(document, made.bench),
                    profiles_section(document, made.bench), losses_section(document, made.bench)};
   if (made.chakra) {

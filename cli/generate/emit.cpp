@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "cli/common/output.h"
+#include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
@@ -84,7 +85,8 @@ nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice)
           {"calls", project.calls},
           {"missing", json_of(project.missing)},
           {"mapped", json_of(project.mapped)},
-          {"foreign", json_of(project.foreign)}};
+          {"foreign", json_of(project.foreign)},
+          {"account", pages::account_json(project.account)}};
 }
 
 pages::Page project_page(const Project& project, const EmitChoice& choice) {
@@ -96,14 +98,17 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
   };
   pages::Page page;
   page.title = choice.folder + ": the step as source; README.md in it says how to build and run it";
-  page.verdict.sentence =
-      project.missing.empty() && project.foreign.empty() ? "Nothing is missing." : "";
+  pages::add_left(project.account, "the project", page.verdict);
+  const bool is_whole =
+      project.missing.empty() && project.foreign.empty() && page.verdict.findings.empty();
+  page.verdict.sentence = is_whole ? "Nothing is missing." : "";
   page.sections = {
       {"project",
        "What is in it",
        {facts_at(document, "",
                  {counts("files"), counts("lines of steps", "step_lines"), counts("operators"),
-                  counts("functions"), counts("calls of them", "calls")})}},
+                  counts("functions"), counts("calls of them", "calls")}),
+        pages::account_table(document, "/account", "the project")}},
       {"missing",
        "Missing",
        {table("missing", "Missing: what reads their results gets tensors made before the step")}},

@@ -155,7 +155,7 @@ pages::Section profile_section(const Json& document, std::size_t place) {
           {facts_at(document, at,
                     {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
                      figures("in which any stream was at work", "busy_ms", 1, "ms"),
-                     figures("a step, to the end of its device's work", "step_ms", 1, "ms"),
+                     figures("a step as profiled, with its work", "step_ms", 1, "ms"),
                      figures("in the marks of the steps", "span_ms", 1, "ms"),
                      shares("of that the device was idle", "idle"),
                      figures("at work outside of the marks", "beyond_ms", 1, "ms"),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,63 @@ void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 /// "label without operators".
 [[nodiscard]] std::string_view kind_text(const Instruction& instruction);
 
-/// Returns all recorded device time by kernel class and fate, longest first; shares add up to 1. An
-/// instruction's fate is fate_of(instruction); that of time outside of instructions is
-/// to_string(Outside). Empty without a profile that shows device events.
-[[nodiscard]] std::vector<DeviceTime> device_times(
-    const Program& program, const std::function<std::string(const Instruction&)>& fate_of);
+/// HeldTime::holder of the host's time in no operator: Python's, and waits.
+inline constexpr std::string_view kBetweenOperators = "between operators";
+
+/// A part of a step's recorded time: one instruction's, or time that none holds.
+struct HeldTime {
+  const Instruction* instruction = nullptr;  ///< null: none, for the reason in `holder`
+  std::string_view holder;  ///< kind_text(), to_string(Outside) or kBetweenOperators
+  std::int64_t host_ns = 0;
+  std::int64_t device_ns = 0;
+  KernelClassTimes kernel_classes = {};  ///< the proportions of device_ns; empty: not known
+};
+
+/// Returns all recorded time of the program's step, each part once: of the instructions in order,
+/// of RecordedProfile::outside (on the host, then on the device), and the host's between operators.
+/// Empty without a profile.
+[[nodiscard]] std::vector<HeldTime> held_times(const Program& program);
+
+/// Recorded time of one step, or the sum over ranks.
+struct StepTime {
+  double host_ms = 0;
+  double device_ms = 0;
+  std::map<std::string, double> class_ms = {};  ///< device_ms by kernel class, or "not told"
+};
+
+/// What a verb makes of a step's time (docs/metrics.md, "The account of a step").
+/// `whole` = `carried` + the sum of `left`.
+struct Account {
+  StepTime whole;
+  StepTime carried;
+  std::map<std::string, StepTime> left;  ///< by reason
+};
+
+/// Why a benchmark itself lacks a part: no instruction holds it. Empty: one does.
+[[nodiscard]] std::string in_no_instruction(const HeldTime& part);
+
+/// Adds a program's step to an account. `why_left` returns why a part of its time is left out;
+/// empty: it is carried.
+void add_step(const Program& program, const std::function<std::string(const HeldTime&)>& why_left,
+              Account& account);
+
+/// Returns what became of a part of the step's time: one of the fates below, or why it is in
+/// nothing that runs.
+using FateOf = std::function<std::string(const HeldTime&)>;
+inline constexpr std::string_view kReplayed = "replayed";
+inline constexpr std::string_view kSubstituted = "substituted";
+inline constexpr std::string_view kStub = "stub";
+inline constexpr std::string_view kDropped = "dropped";
+inline constexpr std::string_view kNotApplicable = "not applicable here";
+inline constexpr std::string_view kCommunication = "communication";
+
+/// Sets the shares of the step's time, and its device time by fate, in a replay's coverage
+/// (docs/metrics.md, "Coverage"). Without a profile, sets nothing.
+void set_times(const Program& program, const FateOf& fate_of, Coverage& coverage);
+
+/// Returns all recorded device time by kernel class and fate, longest first; shares add up to 1.
+/// Empty without a profile that shows device events.
+[[nodiscard]] std::vector<DeviceTime> device_times(const Program& program, const FateOf& fate_of);
 
 /// Sums the lists of several programs or ranks by kernel class and fate.
 [[nodiscard]] std::vector<DeviceTime> sum_of(const std::vector<std::vector<DeviceTime>>& parts);

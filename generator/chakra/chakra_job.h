@@ -9,6 +9,7 @@
 
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/chakra/chakra.h"
+#include "et_schema/model/device_time.h"
 
 namespace understudy::generator {
 
@@ -46,6 +47,7 @@ struct ChakraJob {
   /// For ASTRA-sim's --comm-group-configuration: {"1":[0,1]}, without the default group.
   std::string comm_groups;
   std::map<ChakraLoss, std::uint64_t> left_out;  ///< summed over all ranks
+  et_schema::Account account;                    ///< of the time that nodes have
 };
 
 /// Returns the Chakra traces of a benchmark's ranks (docs/formats.md, "Chakra"). Each instruction

@@ -36,6 +36,7 @@ struct NodeTimes {
 struct LaunchedWork {
   et_schema::DeviceWork work;
   et_schema::NodeIndex node = et_schema::kNoNode;  ///< the node that launched it
+  bool communicates = false;                       ///< by the kernel's name
 };
 
 /// A kernel's launch in a step.

@@ -91,10 +91,10 @@ def _memory(sample):
 def _health(replay):
     """Checks coverage, values and the profile of one replay."""
     found = []
-    # The own time of decomposed operators is not replayed: their parts run instead.
+    # The own time of decomposed operators is not replayed: their parts run instead. Between operators a paced replay waits.
     opened = replay["coverage"]["opened_time"]
     for by, besides, note in (("count", 0, ""),
-                              ("time", opened, f" (and {opened:.2%} of opened operators' own)")):
+                              ("time", opened, f" (and {opened:.2%} of opened operators' own and between operators)")):
         share = replay["coverage"][by]
         if share is None:
             found.append(("coverage", f"coverage by {by} is not known: no profile is linked"))

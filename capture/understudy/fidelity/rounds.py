@@ -217,7 +217,7 @@ def replay_figures(report):
             "output_mismatches": report["output_mismatches"],
             "coverage": {"count": report["coverage"]["count"], "time": report["coverage"]["time"],
                          "opened_time": sum(row["share"] for row in report["coverage"]["other_time"]
-                                            if row["name"] == "opened operators")},
+                                            if row["name"] in ("opened operators", "between operators"))},
             "losses": report["losses"], "memory": report["memory"]}
 
 

@@ -295,9 +295,8 @@ predictor::RowsRead profiled_rows(const Profile& profile) {
 nlohmann::ordered_json device_time_json(const et_schema::Bench& bench) {
   std::vector<std::vector<et_schema::DeviceTime>> ranks;
   for (const et_schema::Program& program : bench.programs) {
-    ranks.push_back(et_schema::device_times(program, [](const et_schema::Instruction& instruction) {
-      return std::string(kind_text(instruction));
-    }));
+    ranks.push_back(et_schema::device_times(
+        program, [](const et_schema::HeldTime& part) { return std::string(part.holder); }));
   }
   auto rows = nlohmann::ordered_json::array();
   for (const et_schema::DeviceTime& row : sum_of(ranks)) {

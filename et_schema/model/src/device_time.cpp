@@ -34,19 +34,26 @@ double sum_ns(const KernelClassTimes& times) {
   return sum;
 }
 
-/// Distributes a device time over its kernel classes.
-void add_shared(std::int64_t device_ns, const KernelClassTimes& classes, const std::string& fate,
-                Sums& sums) {
-  const double all_ns = sum_ns(classes);
-  const double ms = static_cast<double>(device_ns) / kNsInMs;
-  if (device_ns > 0 && !(all_ns > 0)) {
-    sums[{"not told", fate}] += ms;
+/// Calls add(class, ms) for the parts of a device time by kernel class.
+void share_out(const HeldTime& time, const auto& add) {
+  const double all_ns = sum_ns(time.kernel_classes);
+  const double ms = static_cast<double>(time.device_ns) / kNsInMs;
+  if (time.device_ns > 0 && !(all_ns > 0)) {
+    add("not told", ms);
   }
-  for (const KernelClassTime& time : classes) {
-    if (device_ns > 0 && time.ns > 0) {
-      sums[{time.kernel_class, fate}] += ms * static_cast<double>(time.ns) / all_ns;
+  for (const KernelClassTime& part : time.kernel_classes) {
+    if (time.device_ns > 0 && part.ns > 0) {
+      add(part.kernel_class, ms * static_cast<double>(part.ns) / all_ns);
     }
   }
+}
+
+void add_time(const HeldTime& part, StepTime& sum) {
+  sum.host_ms += static_cast<double>(part.host_ns) / kNsInMs;
+  sum.device_ms += static_cast<double>(part.device_ns) / kNsInMs;
+  share_out(part, [&sum](const std::string& kernel_class, double ms) {
+    sum.class_ms[kernel_class] += ms;
+  });
 }
 
 std::vector<DeviceTime> rows_of(const Sums& sums) {
@@ -117,19 +124,90 @@ std::string_view kind_text(const Instruction& instruction) {
   }
 }
 
-std::vector<DeviceTime> device_times(
-    const Program& program, const std::function<std::string(const Instruction&)>& fate_of) {
-  Sums sums;
+std::vector<HeldTime> held_times(const Program& program) {
+  std::vector<HeldTime> parts;
+  if (!program.profile) {
+    return parts;
+  }
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.timing && instruction.timing->device_ns > 0) {
-      add_shared(instruction.timing->device_ns, instruction.timing->kernel_classes,
-                 fate_of(instruction), sums);
+    if (instruction.timing) {
+      const Timing& timing = *instruction.timing;
+      parts.push_back({&instruction, kind_text(instruction), timing.host_ns, timing.device_ns,
+                       timing.kernel_classes});
     }
   }
-  if (program.profile) {
-    for (const OutsideTime& row : program.profile->outside) {
-      add_shared(row.device_ns, row.kernel_classes, std::string(to_string(row.why)), sums);
+  for (const OutsideTime& row : program.profile->outside) {
+    parts.push_back({nullptr, to_string(row.why), row.host_ns, 0});
+    parts.push_back({nullptr, to_string(row.why), 0, row.device_ns, row.kernel_classes});
+  }
+  std::int64_t between_ns = program.profile->step_ns;
+  for (const HeldTime& part : parts) {
+    between_ns -= std::min(between_ns, part.host_ns);
+  }
+  if (between_ns > 0) {
+    parts.push_back({nullptr, kBetweenOperators, between_ns, 0});
+  }
+  return parts;
+}
+
+std::string in_no_instruction(const HeldTime& part) {
+  return std::string(part.instruction == nullptr ? part.holder : "");
+}
+
+void add_step(const Program& program, const std::function<std::string(const HeldTime&)>& why_left,
+              Account& account) {
+  for (const HeldTime& part : held_times(program)) {
+    if (part.host_ns > 0 || part.device_ns > 0) {
+      const std::string why = why_left(part);
+      add_time(part, account.whole);
+      add_time(part, why.empty() ? account.carried : account.left[why]);
     }
+  }
+}
+
+void set_times(const Program& program, const FateOf& fate_of, Coverage& coverage) {
+  const std::vector<HeldTime> parts = held_times(program);
+  const auto is_work = [](const HeldTime& part) {
+    return part.instruction == nullptr || !part.instruction->comm;
+  };
+  const auto time =
+      std::ranges::any_of(parts,
+                          [&](const HeldTime& part) { return is_work(part) && part.device_ns > 0; })
+          ? &HeldTime::device_ns
+          : &HeldTime::host_ns;
+  double whole = 0;
+  std::map<std::string, double> sums;
+  for (const HeldTime& part : parts) {
+    const std::string fate = is_work(part) ? fate_of(part) : std::string(kNotApplicable);
+    if (fate != kNotApplicable && part.*time > 0) {
+      whole += static_cast<double>(part.*time);
+      sums[fate] += static_cast<double>(part.*time);
+    }
+  }
+  if (whole == 0) {
+    return;
+  }
+  const auto take = [&](std::string_view fate) {
+    const auto node = sums.extract(std::string(fate));
+    return node.empty() ? 0 : node.mapped();
+  };
+  const double substituted = take(kSubstituted);
+  coverage.substituted_time = substituted / whole;
+  coverage.time = (take(kReplayed) + substituted) / whole;
+  coverage.dropped_time = (take(kStub) + take(kDropped)) / whole;
+  for (const auto& [fate, sum] : sums) {
+    coverage.other_time.push_back({fate, sum / whole});
+  }
+  coverage.device_time = device_times(program, fate_of);
+}
+
+std::vector<DeviceTime> device_times(const Program& program, const FateOf& fate_of) {
+  Sums sums;
+  for (const HeldTime& part : held_times(program)) {
+    const std::string fate = fate_of(part);
+    share_out(part, [&](const std::string& kernel_class, double ms) {
+      sums[{kernel_class, fate}] += ms;
+    });
   }
   return rows_of(sums);
 }

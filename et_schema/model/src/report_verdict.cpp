@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "et_schema/base/figures.h"
+#include "et_schema/model/device_time.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -69,6 +70,40 @@ void add_verdict_rows(std::vector<std::string>& findings, const std::vector<Name
   }
 }
 
+/// Smallest share of a step that is a thing to know.
+constexpr double kTold = 0.02;
+
+/// Adds the step's time that no operator replays, and operators that take less than a quarter of
+/// their recorded time on the recorded kind of device: they do less than the original's did.
+void add_lost_time(std::vector<std::string>& findings, const RunFigures& total) {
+  constexpr double kQuarter = 0.25;
+  const Coverage& coverage = total.coverage;
+  if (coverage.dropped_time.value_or(0) > kTold) {
+    findings.push_back(
+        fmt::format("{} of the step's recorded time is in operators that were dropped or stubbed.",
+                    percent_text(coverage.dropped_time)));
+  }
+  for (const TimeShare& other : coverage.other_time) {
+    const bool is_loss =
+        other.name != kBetweenOperators && other.name != to_string(Outside::kFiltered);
+    if (is_loss && other.share > kTold) {
+      findings.push_back(fmt::format("{} of the step's recorded time is replayed by nothing: {}.",
+                                     percent_text(other.share), other.name));
+    }
+  }
+  for (const OperatorTime& row : total.operators) {
+    const bool on_device = !coverage.device_time.empty();
+    const double ms = (on_device ? row.device_ms : std::optional(row.ms)).value_or(0);
+    const double recorded = (on_device ? row.recorded_device_ms : row.recorded_ms).value_or(0);
+    if (ms > 0 && ms < kQuarter * recorded &&
+        recorded > kTold * total.original.step_ms.value_or(0)) {
+      findings.push_back(
+          fmt::format("{} takes {} of the recorded {} ms: it does less than the original's did.",
+                      row.name, figure_text(ms), figure_text(recorded)));
+    }
+  }
+}
+
 void add_values(std::vector<std::string>& findings, const RunFigures& total) {
   const ValueHealth& values = total.values;
   if (values.nan > 0) {
@@ -115,6 +150,7 @@ std::vector<std::string> findings_of(const Report& report) {
         "among all ranks. Nothing was sent.",
         comms == report.environment.settings.end() ? "simulated" : comms->second));
   }
+  add_lost_time(findings, total);
   add_verdict_rows(findings, total.coverage.dropped, "dropped");
   add_verdict_rows(findings, total.coverage.stubbed, "stubbed");
   if (total.output_mismatches > 0) {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -42,6 +45,11 @@ bool is_cpp_kernel(const Instruction& instruction) {
   return roles != nullptr && roles->find_first_not_of("rw- ") == std::string::npos;
 }
 
+/// Returns true for time that filters exclude: the list of device work does not have it.
+bool is_left_out(const et_schema::HeldTime& part) {
+  return part.holder == to_string(et_schema::Outside::kFiltered);
+}
+
 /// Rounds successive times to whole microseconds. Their sums deviate by less than a microsecond.
 class Rounding {
  public:
@@ -55,6 +63,21 @@ class Rounding {
   std::int64_t sum_ns_ = 0;
   std::int64_t sum_us_ = 0;
 };
+
+/// Returns the account's device time in no instruction ÷ that of the program's list of device work;
+/// 0 if the list has none.
+double outside_scale(const Program& program) {
+  double listed_ns = 0;
+  for (const et_schema::DeviceWork& work : program.device_work) {
+    listed_ns += work.instruction ? 0 : static_cast<double>(work.device_ns);
+  }
+  double all_ns = 0;
+  for (const et_schema::HeldTime& part : et_schema::held_times(program)) {
+    const bool is_left = part.instruction != nullptr || is_left_out(part);
+    all_ns += is_left ? 0 : static_cast<double>(part.device_ns);
+  }
+  return listed_ns > 0 ? all_ns / listed_ns : 0;
+}
 
 class RankWriter {
  public:
@@ -75,6 +98,9 @@ class RankWriter {
     ChakraOrder order(program_, has_groups ? kFirstId : 0);
     for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
       const Instruction& instruction = program_.instructions[i];
+      if (instruction.timing) {
+        write_outside(instruction.timing->start_ns, order);
+      }
       ChakraIds ids;
       ids.host = next_id_++;
       if (has_device_node(instruction)) {
@@ -86,6 +112,7 @@ class RankWriter {
         write_device(instruction, ids.device, edges);
       }
     }
+    write_outside(std::numeric_limits<std::int64_t>::max(), order);
   }
 
  private:
@@ -296,6 +323,40 @@ class RankWriter {
     file_.nodes.push_back(node);
   }
 
+  /// Writes the device work before `until_ns` that no instruction launched: a node for each stream
+  /// and reason. Its time is scaled to that of the account, which is of all profiled steps.
+  void write_outside(std::int64_t until_ns, ChakraOrder& order) {
+    std::map<std::pair<std::int64_t, et_schema::Outside>, et_schema::Timing> sums;
+    for (; next_work_ < program_.device_work.size() &&
+           program_.device_work[next_work_].launch_ns < until_ns;
+         ++next_work_) {
+      const et_schema::DeviceWork& work = program_.device_work[next_work_];
+      if (!work.instruction) {
+        et_schema::Timing& sum = sums[{work.stream, work.why}];
+        sum.device_ns += work.device_ns;
+        ++sum.launches;
+      }
+    }
+    for (const auto& [key, sum] : sums) {
+      const std::int64_t ns = std::llround(outside_scale_ * static_cast<double>(sum.device_ns));
+      ChakraNode node;
+      node.id = next_id_++;
+      node.type = ChakraNodeType::kCompute;
+      node.name = to_string(key.second);
+      const ChakraEdges edges = order.outside(key.first, node.id);
+      node.data_deps = arena_.copy<std::uint64_t>(edges.all);
+      node.duration_us = device_rounding_[key.first].take(ns);
+      add_bool("is_cpu_op", false);
+      add_bool("in_no_operator", true);
+      add_int64("stream", key.first);
+      add_int64("device_ns", ns);
+      add_int64("launches", static_cast<std::int64_t>(sum.launches));
+      add_order(edges);
+      node.attributes = take_attributes();
+      file_.nodes.push_back(node);
+    }
+  }
+
   void add_communication(const ChakraComm& comm, const et_schema::CommInfo& info,
                          ChakraNode& node) {
     node.type = comm.type;
@@ -330,7 +391,18 @@ class RankWriter {
   bool are_strides_told_ = false;                     ///< of the current node
   std::map<std::uint64_t, Rounding> host_rounding_;   ///< by thread
   std::map<std::int64_t, Rounding> device_rounding_;  ///< by stream
+  std::size_t next_work_ = 0;                         ///< in Program::device_work
+  double outside_scale_ = outside_scale(program_);
 };
+
+/// Returns why nodes do not have a part of the program's time. Work that no instruction launched
+/// has nodes of its own if the program lists it.
+std::function<std::string(const et_schema::HeldTime&)> why_left(const Program& program) {
+  return [has_work = outside_scale(program) > 0](const et_schema::HeldTime& part) {
+    const bool has_node = has_work && part.device_ns > 0 && !is_left_out(part);
+    return has_node ? std::string() : et_schema::in_no_instruction(part);
+  };
+}
 
 /// Returns one rank's trace, without its file name.
 ChakraFile chakra_of_rank(const Bench& bench, std::size_t rank) {
@@ -351,6 +423,7 @@ ChakraJob chakra_of(const et_schema::Bench& bench, const std::string& prefix) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     job.files.push_back(chakra_of_rank(bench, rank));
     job.files.back().file = fmt::format("{}.{}.et", prefix, job.files.back().rank);
+    et_schema::add_step(bench.programs[rank], why_left(bench.programs[rank]), job.account);
     for (const auto& [loss, count] : chakra_losses(bench.programs[rank])) {
       job.left_out[loss] += count;
     }

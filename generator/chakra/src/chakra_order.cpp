@@ -234,10 +234,13 @@ void ChakraOrder::add_device_order(const Instruction& instruction, ChakraIds ids
   if (!instruction.timing || instruction.timing->launches == 0) {
     return;
   }
-  const std::int64_t stream = instruction.timing->stream.value_or(-1);
+  add_stream_order(instruction.timing->stream.value_or(-1), ids.device, device);
+}
+
+void ChakraOrder::add_stream_order(std::int64_t stream, std::uint64_t id, Collector& device) {
   std::uint64_t& last = last_on_stream_[stream];
   device.order(last);
-  last = ids.device;
+  last = id;
   last_stream_ = stream;
   const auto [needs, is_new] = stream_needs_.try_emplace(stream, joined_);
   std::ranges::for_each(needs->second, [&device](std::uint64_t id) { device.order(id); });
@@ -271,6 +274,13 @@ void ChakraOrder::remember(const Instruction& instruction, const Uses& uses, Cha
       }
     }
   }
+}
+
+ChakraEdges ChakraOrder::outside(std::int64_t stream, std::uint64_t id) {
+  Collector device(id);
+  device.order(before_id_ != 0 ? before_id_ : first_);
+  add_stream_order(stream, id, device);
+  return device.take(0);
 }
 
 InstructionEdges ChakraOrder::next(std::size_t index, ChakraIds ids) {

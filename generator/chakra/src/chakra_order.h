@@ -48,6 +48,10 @@ class ChakraOrder {
   /// Returns the edges of the next instruction, in program order.
   [[nodiscard]] InstructionEdges next(std::size_t index, ChakraIds ids);
 
+  /// Returns the edges of device work that no instruction launched: after the last host node, and
+  /// after the last work on its stream.
+  [[nodiscard]] ChakraEdges outside(std::int64_t stream, std::uint64_t id);
+
  private:
   struct Uses {
     std::vector<et_schema::StorageId> reads;
@@ -71,6 +75,7 @@ class ChakraOrder {
   void add_waits(const et_schema::Instruction& instruction, Collector& host);
   void add_device_order(const et_schema::Instruction& instruction, ChakraIds ids,
                         Collector& device);
+  void add_stream_order(std::int64_t stream, std::uint64_t id, Collector& device);
   void join_waited(const et_schema::Instruction& instruction, InstructionEdges& edges,
                    Collector& host);
   void remember(const et_schema::Instruction& instruction, const Uses& uses, ChakraIds ids);

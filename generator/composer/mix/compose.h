@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/model/device_time.h"
 #include "generator/composer/plan/plan.h"
 
 namespace understudy::composer {
@@ -25,8 +26,10 @@ struct PieceEnds {
 
 /// Returns the benchmark that a plan describes. Throws Error (bad input) with the plan's line: a
 /// piece that selects nothing, pieces that overlap, a wire whose ends do not fit, ranks of a source
-/// that do not fit the job, communication that does not match between ranks.
-[[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load);
+/// that do not fit the job, communication that does not match between ranks. `sources_account`:
+/// what the pieces carry of their sources' steps, each once a rank.
+[[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load,
+                                       et_schema::Account* sources_account = nullptr);
 
 /// Lists the plan's pieces, on the first rank of each source.
 [[nodiscard]] std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/model/device_time.h"
 
 namespace understudy::emitter {
 
@@ -27,6 +28,7 @@ struct Project {
   std::vector<Missing> missing;              ///< in order of names
   std::vector<Missing> mapped;   ///< run by functions of the operator map, named in `reason`
   std::vector<Missing> foreign;  ///< called, but defined neither by LibTorch nor by the project
+  et_schema::Account account;    ///< of the time of what the source calls
   std::uint64_t operators = 0;   ///< over all ranks, missing ones included
   std::uint64_t functions = 0;
   std::uint64_t calls = 0;  ///< of `functions`

@@ -61,7 +61,8 @@ class Summer {
     const HostIndex owner = owner_of(event);
     const bool is_in_none =
         owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] && is_of_graph(event));
-    sums_.owners.push_back({is_in_none ? et_schema::kNoNode : node_of_[owner], event_ns(event)});
+    sums_.owners.push_back({is_in_none ? et_schema::kNoNode : node_of_[owner], event_ns(event),
+                            class_of(profile(event.source)) == "communication"});
     if (is_in_none) {
       add_outside(event);
       return;

@@ -30,6 +30,7 @@ void add_up_launches(const et_schema::Trace& trace, std::vector<std::optional<No
 struct EventOwner {
   et_schema::NodeIndex node = et_schema::kNoNode;
   std::int64_t ns = 0;
+  bool communicates = false;  ///< by the kernel's name
 };
 
 struct LaunchSums {

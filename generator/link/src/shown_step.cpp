@@ -249,6 +249,7 @@ class Shower {
       place_of[i] = static_cast<std::uint32_t>(result_.work.size());
       LaunchedWork& added = result_.work.emplace_back();
       added.node = in_.owners[i].node;
+      added.communicates = in_.owners[i].communicates;
       added.work.why = event.by == et_schema::LaunchedBy::kGraph ? et_schema::Outside::kGraphLaunch
                                                                  : et_schema::Outside::kUnlinked;
       if (event.call != kUnknownEvent) {

@@ -259,6 +259,9 @@ class TimingSetter {
         work.why = work.instruction ? work.why : reasons[launched.node];
       }
       const bool is_left_out = !work.instruction && work.why == Outside::kFiltered;
+      if (!work.instruction && !is_left_out && launched.communicates) {
+        work.why = Outside::kUnseenComm;
+      }
       places.push_back(
           is_left_out ? std::nullopt
                       : std::optional(static_cast<std::uint32_t>(program_.device_work.size())));

@@ -96,12 +96,15 @@ class RoleFinder {
     }
   }
 
-  /// In Chakra's converter, a device node's first dependency is the host node that launched it.
+  /// In Chakra's converter, a device node's first dependency is the host node that launched it. Our
+  /// nodes of work that no operator launched say so.
   void find_device_role(std::uint32_t i) {
     const ChakraNode& node = file_.nodes[i];
+    const bool has_launcher = node.find("in_no_operator") == nullptr;
     for (const std::uint64_t id : node.data_deps) {
       const std::uint32_t parent = find_id(id);
-      if (parent != kNoPosition && is_host_[parent] && is_recorded(file_.nodes[parent])) {
+      if (has_launcher && parent != kNoPosition && is_host_[parent] &&
+          is_recorded(file_.nodes[parent])) {
         roles_.role[i] = ChakraRole::kDevice;
         roles_.launcher[i] = parent;
         return;

@@ -214,11 +214,13 @@ class TraceMaker {
     });
     trace_.own_times.resize(trace_.nodes.size());
     for (const std::uint32_t i : roles_.in_order) {
-      if (roles_.role[i] == ChakraRole::kTimeOnly || !is_timed(file_.nodes[i])) {
+      const bool is_time_only = roles_.role[i] == ChakraRole::kTimeOnly;
+      const bool is_device = roles_.role[i] == ChakraRole::kDevice ||
+                             (is_time_only && file_.nodes[i].integer("is_cpu_op") == 0);
+      if (!is_timed(file_.nodes[i]) || (is_time_only && !is_device)) {
         continue;
       }
-      const bool is_device = roles_.role[i] == ChakraRole::kDevice;
-      const std::uint32_t owner = roles_.whole[is_device ? roles_.launcher[i] : i];
+      const std::uint32_t owner = roles_.whole[is_device && !is_time_only ? roles_.launcher[i] : i];
       const NodeIndex index = trace_.find(file_.nodes[owner].id + shift_);
       std::optional<OwnTimes>& times = trace_.own_times[index];
       if (!times) {

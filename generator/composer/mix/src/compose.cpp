@@ -125,6 +125,25 @@ class RankComposer {
   /// Returns the origin of each run of instructions.
   std::vector<et_schema::Origin> take_origins() { return std::move(origins_); }
 
+  /// Adds the steps that pieces were taken from.
+  void add_sources(et_schema::Account& account) const {
+    for (const Program* const source : used_) {
+      std::set<const Instruction*> taken;
+      for (const auto& [key, piece] : selected_) {
+        for (const std::size_t at : key.second == source ? piece.instructions : Places()) {
+          taken.insert(&source->instructions[at]);
+        }
+      }
+      et_schema::add_step(
+          *source,
+          [&taken](const et_schema::HeldTime& part) {
+            const bool is_left = part.instruction != nullptr && !taken.contains(part.instruction);
+            return is_left ? std::string("in no piece") : et_schema::in_no_instruction(part);
+          },
+          account);
+    }
+  }
+
  private:
   void add_item(const PlanItem& item, std::vector<Timeline>& parts) {
     if (!item.ranks.empty() && std::ranges::find(item.ranks, rank_) == item.ranks.end()) {
@@ -342,6 +361,7 @@ class RankComposer {
     }
   }
 
+  using Places = std::vector<std::size_t>;
   using SourceKey = std::tuple<std::string, std::size_t, std::string>;
   const Plan& plan_;
   Sources& sources_;
@@ -374,7 +394,7 @@ void match(const Plan& plan, const Bench& bench) {
 
 }  // namespace
 
-Bench compose(const Plan& plan, const Load& load) {
+Bench compose(const Plan& plan, const Load& load, et_schema::Account* sources_account) {
   Sources sources(plan, load);
   NewGroups groups(plan.ranks);
   Bench bench;
@@ -384,6 +404,9 @@ Bench compose(const Plan& plan, const Load& load) {
     RankComposer composer(plan, sources, groups, rank);
     bench.programs.push_back(composer.compose());
     bench.origins.push_back(composer.take_origins());
+    if (sources_account != nullptr) {
+      composer.add_sources(*sources_account);
+    }
     if (bench.programs.back().instructions.empty()) {
       refuse_plan(plan.file, 0, "a rank with nothing to do", "a piece on each rank",
                   fmt::format("none on rank {}", rank));

@@ -100,6 +100,16 @@ class Emitter {
   }
 
   void count_missing(const Program& program, const StepText& step) {
+    et_schema::add_step(
+        program,
+        [&](const et_schema::HeldTime& part) {
+          const bool is_missing = part.instruction != nullptr &&
+                                  !step.refused[static_cast<std::size_t>(
+                                                    part.instruction - program.instructions.data())]
+                                       .empty();
+          return is_missing ? std::string("missing") : in_no_instruction(part);
+        },
+        project_.account);
     for (std::size_t at = 0; at < program.instructions.size(); ++at) {
       const Instruction& instruction = program.instructions[at];
       if (!counts(instruction)) {

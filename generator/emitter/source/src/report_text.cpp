@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "et_schema/base/map_values.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/report/report_json.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/original_step.h"
 #include "showing.h"
@@ -47,18 +49,16 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
   et_schema::RankReport report;
   et_schema::Coverage& coverage = report.coverage;
   std::map<std::string, et_schema::OperatorTime> operators;
-  std::optional<double> all_ms;
-  std::optional<double> dropped_ms;
+  std::set<const Instruction*> dropped;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
     if (!is_selected(instruction)) {
       continue;
     }
     ++coverage.selected;
-    all_ms = added(all_ms, instruction);
     if (!refused[at].empty()) {
       coverage.dropped.push_back({instruction.name, 1, refused[at]});
-      dropped_ms = added(dropped_ms, instruction);
+      dropped.insert(&instruction);
       continue;
     }
     ++coverage.replayed;
@@ -79,10 +79,14 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
       times.recorded_ms = added(times.recorded_ms, instruction);
     }
   }
-  if (all_ms && *all_ms > 0) {
-    coverage.dropped_time = dropped_ms.value_or(0) / *all_ms;
-    coverage.time = 1 - *coverage.dropped_time;
-  }
+  et_schema::set_times(
+      program,
+      [&dropped](const et_schema::HeldTime& part) {
+        return std::string(part.instruction == nullptr          ? part.holder
+                           : dropped.contains(part.instruction) ? et_schema::kDropped
+                                                                : et_schema::kReplayed);
+      },
+      coverage);
   report.operators = et_schema::values_of(std::move(operators));
   et_schema::add_recorded_counters(program, report.operators);
   report.original = et_schema::original_step(program, is_selected);

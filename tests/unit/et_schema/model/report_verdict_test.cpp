@@ -55,6 +55,22 @@ TEST(ReportVerdict, NamesWhatIsWrong) {
       std::string::npos);
 }
 
+TEST(ReportVerdict, TellsLostTimeFirst) {
+  Report report = clean_report();
+  report.total.coverage.dropped_time = 0.04;
+  report.total.coverage.other_time = {
+      {"between operators", 0.5}, {"graph launch", 0.2}, {"opened operators", 0.02}};
+  report.total.operators = {{"aten::mm", "matmul", 1, 0.9, {}, 4.0},          // too fast
+                            {"aten::bmm", "matmul", 1, 1.1, {}, 4.0},         // a faster machine
+                            {"aten::add", "elementwise", 1, 0.01, {}, 0.5}};  // of no weight
+  EXPECT_EQ(verdict_of(report).findings,
+            (std::vector<std::string>{
+                "4.00 % of the step's recorded time is in operators that were dropped or stubbed.",
+                "20.00 % of the step's recorded time is replayed by nothing: graph launch.",
+                "aten::mm takes 0.900 of the recorded 4.000 ms: it does less than the original's "
+                "did."}));
+}
+
 TEST(ReportVerdict, OfAnInterruptedReplayIsBad) {
   Report report = clean_report();
   report.total.complete = false;

@@ -197,6 +197,38 @@ TEST(ChakraJob, CallsThatWaitedForTheDevice) {
   EXPECT_EQ(data_deps(file_of(text.program()), 6), (Ids{4, 5}));
 }
 
+TEST(ChakraJob, WorkInNoInstructionHasNodesOfItsOwn) {
+  using et_schema::Outside;
+  ProgramText text("cuda:0");
+  text.op(kMake, {}, {text.tensor()}).timing = launched(0, 10, 1500, 7);   // 2, device 3
+  text.op(kMake, {}, {text.tensor()}).timing = launched(90, 10, 1500, 7);  // 5, device 6
+  Program& program = text.program();
+  program.profile.emplace().outside = {{Outside::kFiltered, "", 0, 700},
+                                       {Outside::kGraphLaunch, "", 30, 6000},
+                                       {Outside::kUnlinked, "", 0, 2000}};
+  const auto work = [](std::int64_t launch_ns, Outside why, std::int64_t ns) {
+    return et_schema::DeviceWork{{}, why, 1, launch_ns, 0, launch_ns, ns, 7};
+  };
+  program.device_work = {{0U},  // an instruction's
+                         work(20, Outside::kGraphLaunch, 1000),
+                         work(21, Outside::kGraphLaunch, 2000),
+                         work(200, Outside::kUnlinked, 1000)};
+  const ChakraJob job = chakra_of(bench_of({program}), "c");
+  const ChakraFile& file = job.files.front();
+  EXPECT_EQ(data_deps(file, 4), (Ids{2, 3}));  // behind the host's last and on its stream
+  EXPECT_EQ(data_deps(file, 6), (Ids{5, 4}));
+  EXPECT_EQ(data_deps(file, 7), (Ids{5, 6}));
+  EXPECT_EQ(file.nodes[2].name, "graph launch");
+  EXPECT_EQ(file.nodes[2].integer("launches"), 2);
+  EXPECT_EQ(file.nodes[2].integer("device_ns"), 6000)
+      << "the step's of 3,000, the account's of all";
+  EXPECT_EQ(file.nodes.back().integer("device_ns"), 2000);
+  EXPECT_DOUBLE_EQ(job.account.whole.device_ms, 0.0117);
+  EXPECT_DOUBLE_EQ(job.account.carried.device_ms, 0.011);
+  EXPECT_DOUBLE_EQ(job.account.left.at("left out by a filter").device_ms, 0.0007);
+  EXPECT_DOUBLE_EQ(job.account.left.at("graph launch").host_ms, 0.00003);
+}
+
 TEST(ChakraJob, WaitsOnADeviceBindItsStreams) {
   ProgramText text("cuda:0");
   const SlotId a = text.tensor();

@@ -217,8 +217,6 @@ class CoverageTimeTest : public BindTest {
           timing;
     }
     et_schema::RecordedProfile& profile = builder_.program().profile.emplace();
-    profile.operators_ns = 1000;  // nobody's, of a step on a device
-    profile.operators_device_ns = 500;
     profile.outside = {{et_schema::Outside::kOpened, "", 600, 0},
                        {et_schema::Outside::kLabel, "AcmeFunction", 0, 60},
                        {et_schema::Outside::kLabel, "OtherFunction", 0, 15},
@@ -267,11 +265,17 @@ TEST_F(CoverageTimeTest, WhatAFilterLeavesOutIsNamedSo) {
   EXPECT_DOUBLE_EQ(all(found), 1);
 }
 
-TEST_F(CoverageTimeTest, ARestThatNoRowNamesIsARowOfItsOwn) {
-  builder_.program().profile->outside.clear();
+TEST_F(CoverageTimeTest, OnAHostTheWholeIsTheStep) {
+  for (et_schema::Instruction& instruction : builder_.program().instructions) {
+    instruction.timing->device_ns = 0;
+  }
+  builder_.program().profile->outside.resize(1);
+  builder_.program().profile->step_ns = 2000;
   const et_schema::Coverage found = coverage();
-  EXPECT_EQ(found.other_time,
-            (std::vector<et_schema::TimeShare>{{"not named by this benchmark", 0.2}}));
+  EXPECT_EQ(found.time, 0.15);
+  EXPECT_EQ(found.dropped_time, 0.05);
+  EXPECT_EQ(found.other_time, (std::vector<et_schema::TimeShare>{{"between operators", 0.5},
+                                                                 {"opened operators", 0.3}}));
   EXPECT_DOUBLE_EQ(all(found), 1);
 }
 
