@@ -9,7 +9,6 @@
 #include "cli/common/output.h"
 #include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
-#include "et_schema/formats/chakra/check.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "op_times.h"
 
@@ -53,10 +52,6 @@ struct InspectOptions {
 /// Shows a benchmark's machine code: registers, shared memory, bytes, launches and share of the
 /// recorded device time for each kernel and architecture, and the kernels without machine code.
 [[nodiscard]] pages::Page kernels_page(const et_schema::Bench& bench);
-
-/// Shows the result of a check of Chakra traces. The tone is bad if the check refuses them.
-[[nodiscard]] pages::Page check_page(const std::vector<et_schema::ChakraFile>& files,
-                                     const et_schema::ChakraCheck& check);
 
 /// Shows the device time of each Kineto profile: kernels, copies and fills, by class, by launching
 /// operator, and by name. Accepts files, archives and folders, and skips other files in them.

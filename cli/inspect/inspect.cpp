@@ -19,7 +19,6 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/formats/bench/bench.h"
-#include "et_schema/formats/pytorch_et/chakra_trace.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/report/report_json.h"
 #include "op_times.h"
@@ -45,7 +44,6 @@ struct Arguments {
   InspectOptions shown;
   bool memory = false;
   bool match = false;
-  bool check = false;
   bool device_time = false;
   bool kernels = false;
   bool certificate = false;
@@ -99,9 +97,6 @@ void add_views(CommandLine& line, Arguments& arguments) {
       {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
       {"--match", &arguments.match,
        "All ranks' communication matched against each other; status 1 if it does not match"},
-      {"--check", &arguments.check,
-       "Check Chakra traces against the rules of Chakra's feeder and of ASTRA-sim; status 1 if one "
-       "is broken"},
       {"--certificate", &arguments.certificate,
        "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence"},
       {"--device-time", &arguments.device_time,
@@ -126,8 +121,7 @@ Arguments read_arguments(int argc, char** argv) {
                     .description = "Shows what is in PyTorch execution traces and Chakra traces: "
                                    "nodes, operators, collectives, and what was repaired.",
                     .examples = kExamples,
-                    .failure = "Chakra traces break a rule, ranks do not match, or the output "
-                               "could not be written",
+                    .failure = "ranks do not match, or the output could not be written",
                     .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory",
                                "--match", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
@@ -257,11 +251,6 @@ pages::Page inspect_certificate(const Arguments& arguments) {
 }
 
 pages::Page page_of(const Arguments& arguments, Progress& progress) {
-  if (arguments.check) {
-    const std::vector<et_schema::ChakraFile> files = et_schema::read_chakra_files(arguments.paths);
-    progress.show("checking");
-    return check_page(files, et_schema::check_chakra(files));
-  }
   if (arguments.device_time) {
     return device_time_page(arguments.paths);
   }
@@ -298,8 +287,8 @@ int inspect(const Arguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const bool is_view = arguments.check || arguments.device_time || arguments.kernels ||
-                       arguments.certificate || arguments.roofline;
+  const bool is_view =
+      arguments.device_time || arguments.kernels || arguments.certificate || arguments.roofline;
   if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     print_output(inspect_report(arguments));
     return kStatusOk;
@@ -308,8 +297,7 @@ int inspect(const Arguments& arguments) {
   const std::string output = pages::written(page, arguments.format);
   progress.clear();
   print_output(output);
-  // Only two pages can have the tone kBad: --check if a rule is broken, and --match if the ranks'
-  // communication does not match.
+  // Only the page of --match can have the tone kBad, if the ranks' communication does not match.
   return page.verdict.tone == pages::Tone::kBad ? static_cast<int>(et_schema::ErrorKind::kFailed)
                                                 : kStatusOk;
 }

@@ -22,7 +22,6 @@ enum class ChakraNodeType : std::uint8_t {
   kRecv = 6,
   kCollective = 7
 };
-inline constexpr int kChakraNodeTypes = 8;
 
 /// CollectiveCommType of Chakra's schema.
 enum class ChakraCollective : std::uint8_t {
@@ -38,10 +37,6 @@ enum class ChakraCollective : std::uint8_t {
   kBarrier = 9
 };
 inline constexpr int kChakraCollectives = 10;
-
-/// Returns the schema's spelling: "COMM_COLL_NODE", "ALL_REDUCE".
-[[nodiscard]] std::string_view to_string(ChakraNodeType type);
-[[nodiscard]] std::string_view to_string(ChakraCollective collective);
 
 /// The field of AttributeProto's oneof that holds a value, by its number in the schema. Writers
 /// differ, so a reader of an integer accepts any integer arm.
@@ -78,9 +73,6 @@ enum class ChakraArm : std::uint8_t {
   kBytes = 31,
   kBytesList = 32
 };
-
-/// Returns the schema's spelling: "int64_val", "bool_list"; "nothing" for kNone.
-[[nodiscard]] std::string_view to_string(ChakraArm arm);
 
 /// A named value. Lists are kept if they hold integers or bools; attributes in use have no others.
 struct ChakraAttribute {

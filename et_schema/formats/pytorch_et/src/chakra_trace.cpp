@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -14,13 +13,9 @@
 #include "et_schema/base/arena.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/quote.h"
-#include "et_schema/base/trace_start.h"
-#include "et_schema/base/unpack.h"
 #include "et_schema/formats/json_trace/escaped_name.h"
 #include "et_schema/formats/pytorch_et/process_groups.h"
-#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/pytorch_et/trace_tree.h"
-#include "importers.h"
 #include "python_text.h"
 #include "trace_values.h"
 
@@ -299,23 +294,6 @@ std::int64_t integer_of(const ChakraFile& file, std::string_view name) {
   return attribute == nullptr ? 0 : integer_of(*attribute).value_or(0);
 }
 
-/// Returns 3 for "traces/chakra.3.et" and "chakra.3.et.gz", as simulators name files; 0 for others.
-int rank_in_name(std::string_view name) {
-  constexpr std::string_view kGzip = ".gz";
-  constexpr std::string_view kEnding = ".et";
-  if (name.ends_with(kGzip)) {
-    name.remove_suffix(kGzip.size());
-  }
-  if (!name.ends_with(kEnding)) {
-    return 0;
-  }
-  name.remove_suffix(kEnding.size());
-  const std::string_view digits = name.substr(name.rfind('.') + 1);
-  int rank = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-  return error == std::errc() && end == digits.data() + digits.size() && rank >= 0 ? rank : 0;
-}
-
 }  // namespace
 
 Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
@@ -338,40 +316,6 @@ Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
     throw error.with_file(trace.file);
   }
   return trace;
-}
-
-std::vector<ChakraFile> read_chakra_files(const std::vector<std::string>& paths,
-                                          const ReadLimits& limits) {
-  std::vector<ChakraFile> files;
-  std::vector<std::string> names;
-  UnpackBudget budget(limits);
-  for (const std::string& path : paths) {
-    const std::size_t before = files.size();
-    std::vector<std::string> others;
-    read_input_files(path, budget, [&](InputFile&& file) {
-      if (starts_as_chakra(file.data)) {
-        files.push_back(parse_chakra(file.data, file.name));
-        names.push_back(file.name);
-        budget.keep(file.data.size());
-      } else {
-        others.push_back(file.name);
-      }
-    });
-    if (files.size() == before) {
-      throw bad_input("no Chakra trace found",
-                      {.file = path,
-                       .expected = "Chakra protobuf traces, PREFIX.R.et of each rank R",
-                       .got = others.empty() ? "none" : and_more("other files: ", others),
-                       .hint = "generate --chakra DIR writes them of traces and benchmarks"});
-    }
-  }
-  const std::vector<int> ranks =
-      files.size() > 1 ? ranks_from_names(names) : std::vector<int>{rank_in_name(names.front())};
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    files[i].rank = ranks[i];
-  }
-  std::ranges::stable_sort(files, {}, &ChakraFile::rank);
-  return files;
 }
 
 }  // namespace understudy::et_schema

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/model/trace.h"
 
@@ -30,12 +27,5 @@ struct Importer {
 
 /// Returns the format that recognises a file; null if none does.
 [[nodiscard]] const Importer* importer_of(std::string_view content);
-
-/// Returns "other files: a.txt and 3 more". `names` must not be empty.
-[[nodiscard]] inline std::string and_more(std::string_view what,
-                                          const std::vector<std::string>& names) {
-  return fmt::format("{}{}{}", what, names.front(),
-                     names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
-}
 
 }  // namespace understudy::et_schema

@@ -50,6 +50,12 @@ Error bench_among(const std::string& path, const std::vector<std::string>& paths
                         : "give one benchmark alone, or traces without it"});
 }
 
+/// Returns "other files: a.txt and 3 more". `names` must not be empty.
+std::string and_more(std::string_view what, const std::vector<std::string>& names) {
+  return fmt::format("{}{}{}", what, names.front(),
+                     names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+}
+
 Error no_traces(const std::string& path, const std::vector<std::string>& paths,
                 const TraceSet& set) {
   std::error_code error;

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/formats/chakra/check.h"
 #include "generator/chakra/chakra_job.h"
 
 namespace understudy::generator {
@@ -32,15 +31,6 @@ Rows table(const std::string& header) {
                       line.substr(second + 3, line.size() - second - 5));
   }
   return rows;
-}
-
-TEST(ChakraDoc, ListsTheRules) {
-  Rows expected;
-  for (std::size_t i = 0; i < et_schema::kChakraRules; ++i) {
-    const et_schema::ChakraRuleInfo& rule = info(static_cast<et_schema::ChakraRule>(i));
-    expected.emplace_back(rule.name, rule.meaning);
-  }
-  EXPECT_EQ(table("| rule | what is found |"), expected);
 }
 
 TEST(ChakraDoc, ListsWhatIsLeftOut) {
