@@ -12,6 +12,7 @@
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
@@ -266,7 +267,7 @@ Json bench_document(const Bench& bench) {
 
 }  // namespace
 
-pages::Page bench_page(const Bench& bench, const std::string& file, const InspectOptions& options) {
+pages::Page bench_page(const Bench& bench, const std::string& path, const InspectOptions& options) {
   if (options.ops && (options.by == GroupBy::kModule || options.by == GroupBy::kPhase)) {
     throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
                                  {.field = "--by",
@@ -276,7 +277,7 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const Inspec
   }
   Json document = bench_document(bench);
   pages::Page page;
-  page.title = "Benchmark " + file;
+  page.title = fmt::format("Benchmark {}", et_schema::file_name(path));
   page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
   page.verdict.sentence = bench_verdict(bench);
   if (bench.partial) {
@@ -306,6 +307,10 @@ pages::Page bench_page(const Bench& bench, const std::string& file, const Inspec
     const std::vector<RankOps> ops = ops_by(bench, options.by);
     add_all_ops(document, ops);
     page.sections.push_back(ops_section(document, ops));
+  }
+  if (options.certificate) {
+    document["certificate"] = certificate_json(bench, path);
+    page.sections.push_back(certificate_section(document));
   }
   return made_by("inspect", std::move(page), document, "benchmark.json");
 }

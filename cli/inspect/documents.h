@@ -22,6 +22,7 @@ struct InspectOptions {
   bool collectives = false;
   bool tensors = false;
   bool tree = false;
+  bool certificate = false;
   GroupBy by = GroupBy::kName;  ///< grouping of the rows of `ops`
 };
 
@@ -33,10 +34,16 @@ struct InspectOptions {
 
 /// Shows the contents of a benchmark: instructions by kind, slots, memory, decomposed operators,
 /// losses. If a profile was linked, the page also has the recorded step's timeline and where its
-/// time went. `options` adds operators in groups, and each communication. `file` is the benchmark's
-/// name. Throws Error (usage) for groups that a benchmark lacks: modules and phases.
-[[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& file,
+/// time went. `options` adds operators in groups, each communication, and a certificate. `path` is
+/// the benchmark's file. Throws Error (usage) for groups that a benchmark lacks: modules and
+/// phases.
+[[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& path,
                                      const InspectOptions& options);
+
+/// What a recipient should know before trusting a benchmark: hashes of its file and of its sources.
+[[nodiscard]] nlohmann::ordered_json certificate_json(const et_schema::Bench& bench,
+                                                      const std::string& path);
+[[nodiscard]] pages::Section certificate_section(const nlohmann::ordered_json& document);
 
 /// Shows the memory of a benchmark's tensors over the step: a curve, its peak, and the largest
 /// tensors at the peak. If `rank` is set, of that rank only. In csv the curve has the instructions'
@@ -64,26 +71,5 @@ struct InspectOptions {
 /// (bad input) as predictor::read_measured_calls() does.
 [[nodiscard]] pages::Page roofline_page(const std::vector<std::string>& paths,
                                         const std::optional<std::string>& platform);
-
-/// A report that was measured with the benchmark.
-struct CertifiedReport {
-  std::string file;
-  std::string json;
-};
-
-/// Returns a certificate's statement about a report. Reports are not signed: the checks cover
-/// ranges, the sums of the ranks' figures, and the original's times, which must be the benchmark's.
-/// Throws Error (bad input) if a check fails, the report is of another benchmark, or it cannot be
-/// read.
-[[nodiscard]] nlohmann::ordered_json measured_by(const CertifiedReport& given,
-                                                 const et_schema::Bench& bench,
-                                                 const std::string& benchmark_hash);
-
-/// Shows what a recipient should know before trusting or running a benchmark: hashes of the file
-/// and its sources, versions, what was selected, lost, replaced and pinned, the stated licence, and
-/// a report's result. Throws Error (bad input) if measured_by() refuses the report.
-[[nodiscard]] pages::Page certificate_page(const std::string& path,
-                                           const std::optional<CertifiedReport>& report,
-                                           const std::optional<std::string>& licence);
 
 }  // namespace understudy::cli

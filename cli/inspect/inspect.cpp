@@ -46,11 +46,8 @@ struct Arguments {
   bool match = false;
   bool device_time = false;
   bool kernels = false;
-  bool certificate = false;
   bool roofline = false;
   std::optional<std::string> platform;
-  std::optional<std::string> report;
-  std::optional<std::string> licence;
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
@@ -97,8 +94,6 @@ void add_views(CommandLine& line, Arguments& arguments) {
       {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
       {"--match", &arguments.match,
        "All ranks' communication matched against each other; status 1 if it does not match"},
-      {"--certificate", &arguments.certificate,
-       "A benchmark's certificate: hashes of it and of its sources, versions, losses, licence"},
       {"--device-time", &arguments.device_time,
        "Of Kineto profiles, without a trace: all device time, by class, launch and kernel; of "
        "benchmarks that one was linked with: by class of kernel, and what it is there"},
@@ -108,7 +103,8 @@ void add_views(CommandLine& line, Arguments& arguments) {
       {"--roofline", &arguments.roofline,
        "Of what replay --operator-times wrote, or of operator tables: FLOP and bytes of operators "
        "and classes, their rates, and what bounds them"}};
-  std::vector<std::string> others = {"--ops", "--collectives", "--tensors", "--tree"};
+  std::vector<std::string> others = {"--ops", "--collectives", "--certificate", "--tensors",
+                                     "--tree"};
   for (const View& view : views) {
     line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
     others.emplace_back(view.flag);
@@ -132,17 +128,14 @@ Arguments read_arguments(int argc, char** argv) {
   line.begin(FlagGroup::kOutput);
   line.add_flag("--collectives", arguments.shown.collectives,
                 "Each communication call; of a benchmark also what was decided of it, and why");
+  line.add_flag("--certificate", arguments.shown.certificate,
+                "A benchmark's certificate: hashes of it and of its sources");
   line.add_flag("--tensors", arguments.shown.tensors,
                 "Tensors by device and element type (traces only)");
   line.add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
   add_views(line, arguments);
-  line.add("--licence TEXT", arguments.licence, "With --certificate: the licence to state in it")
-      .needs("--certificate");
   line.add_format(arguments.format);
   line.begin(FlagGroup::kInput);
-  line.add("--report FILE", arguments.report,
-           "With --certificate: the report of a replay of this very benchmark")
-      .needs("--certificate");
   line.add("--platform FILE", arguments.platform,
            "With --roofline: what calibrate measured on that device (default: the data sheet of a "
            "known card)")
@@ -153,12 +146,26 @@ Arguments read_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.of_traces =
       line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
-  arguments.of_no_report =
-      line.first_given({"--ops", "--collectives", "--tensors", "--tree", "--memory", "--match"});
+  arguments.of_no_report = line.first_given(
+      {"--ops", "--collectives", "--certificate", "--tensors", "--tree", "--memory", "--match"});
   return arguments;
 }
 
+void require_benchmark(const Arguments& arguments, const char* summary, const char* flag) {
+  if (!is_one_benchmark(arguments.paths)) {
+    throw et_schema::usage_error(
+        summary, {.file = arguments.paths.front(),
+                  .field = flag,
+                  .expected = "one bench.et",
+                  .got = arguments.paths.size() == 1 ? "something else" : "several files",
+                  .hint = "generate makes benchmarks of traces"});
+  }
+}
+
 pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
+  if (arguments.shown.certificate) {
+    require_benchmark(arguments, "only a benchmark has a certificate", "--certificate");
+  }
   JobTraces job = read_job(arguments.paths, arguments.step.value_or("all"));
   std::vector<RankOps> ops;
   if (arguments.shown.ops) {
@@ -190,7 +197,7 @@ pages::Page inspect_bench(const Arguments& arguments) {
   const std::string& path = arguments.paths[0];
   const et_schema::Bench bench = et_schema::read_bench(path);
   et_schema::use_operator_maps(bench, path);
-  return bench_page(bench, std::filesystem::path(path).filename().string(), arguments.shown);
+  return bench_page(bench, path, arguments.shown);
 }
 
 /// Loads a benchmark, or compiles traces as `replay` does.
@@ -229,27 +236,6 @@ void refuse_details_of_report(const Arguments& arguments) {
   }
 }
 
-void require_benchmark(const Arguments& arguments, const char* summary, const char* flag) {
-  if (!is_one_benchmark(arguments.paths)) {
-    throw et_schema::usage_error(
-        summary, {.file = arguments.paths.front(),
-                  .field = flag,
-                  .expected = "one bench.et",
-                  .got = arguments.paths.size() == 1 ? "something else" : "several files",
-                  .hint = "generate makes benchmarks of traces"});
-  }
-}
-
-pages::Page inspect_certificate(const Arguments& arguments) {
-  require_benchmark(arguments, "only a benchmark has a certificate", "--certificate");
-  std::optional<CertifiedReport> report;
-  if (arguments.report) {
-    report = {*arguments.report,
-              et_schema::read_file(*arguments.report, et_schema::process_limits())};
-  }
-  return certificate_page(arguments.paths.front(), report, arguments.licence);
-}
-
 pages::Page page_of(const Arguments& arguments, Progress& progress) {
   if (arguments.device_time) {
     return device_time_page(arguments.paths);
@@ -260,9 +246,6 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
   }
   if (arguments.roofline) {
     return roofline_page(arguments.paths, arguments.platform);
-  }
-  if (arguments.certificate) {
-    return inspect_certificate(arguments);
   }
   if (arguments.memory) {
     return memory_page(load_job(arguments, progress), arguments.rank, arguments.format);
@@ -287,8 +270,7 @@ int inspect(const Arguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const bool is_view =
-      arguments.device_time || arguments.kernels || arguments.certificate || arguments.roofline;
+  const bool is_view = arguments.device_time || arguments.kernels || arguments.roofline;
   if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     print_output(inspect_report(arguments));
     return kStatusOk;
