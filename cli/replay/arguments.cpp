@@ -140,8 +140,7 @@ void add_measurement_options(CommandLine& line, replayer::ReplayOptions& options
                   "iterations on up to 200 passes, for 2 s or as long as the iterations took)");
   line.add("--counters SET", options.counters,
            "Count what processors and devices do, in passes after all that is timed: names at "
-           "commas, default (a few of each source), timeline (also samples them over one "
-           "iteration of a GPU), or list (prints the sources and their names)")
+           "commas, default (a few of each source), or list (prints the sources and their names)")
       .splits_at_commas();
   line.add_number("--timeout S", options.timeout_s, kLeastTimeoutSeconds, kMostSeconds,
                   "End the job when a rank that others wait for has made no progress for this many "

@@ -27,7 +27,6 @@ void ReplayJob::list_counters() const {
     }
   };
   std::ranges::for_each(replayer::open_counter_sources(device), add);
-  add(replayer::open_timeline(device));
   const nlohmann::ordered_json document = {{"sources", std::move(sources)}};
   using pages::texts;
   pages::Page page;

@@ -12,9 +12,6 @@ namespace understudy::et_schema {
 /// has no entry.
 using Counters = std::map<std::string, double>;
 
-/// The name that asks for a timeline of counters, and its source's.
-inline constexpr const char* kTimeline = "timeline";
-
 /// One of the counters that all sources call by the same name: docs/metrics.md, "Counters".
 struct CounterFact {
   std::string_view name;  ///< with its unit, as in "dram_bytes"; no unit: a number or a share

@@ -246,9 +246,6 @@ struct RankReport : RunFigures {
   int rank = 0;
   std::optional<GpuUse> gpu;          ///< absent on the CPU
   std::optional<HostLoad> host_load;  ///< absent if the system does not report it
-  /// Samples of one iteration on the device, each with its begin "ms", since the first one's, its
-  /// length "interval_ns" and the counters in it; empty: not asked for, or not there.
-  std::vector<Counters> timeline;
 };
 
 /// Environment::backend of a rank that ran alone with simulated communication.

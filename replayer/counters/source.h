@@ -52,16 +52,13 @@ class CounterSource {
   virtual void end_range() = 0;
   virtual void end_pass() = 0;
   /// Returns the counters of each range after the last pass, and forgets them. Ranges that did not
-  /// run, and counters that overflowed or ran backwards in a range, have no entry. A source of a
-  /// timeline returns its samples instead, whatever the number of ranges.
+  /// run, and counters that overflowed or ran backwards in a range, have no entry.
   [[nodiscard]] virtual std::vector<et_schema::Counters> take() = 0;
-  /// Returns what is missing in what was taken: a line; empty: nothing.
-  [[nodiscard]] virtual std::string lacks() const { return ""; }
 };
 
 /// A source of the list, opened if it is there.
 struct OpenedSource {
-  std::string name;  ///< "perf", "cupti", "gpm", kTimeline
+  std::string name;  ///< "perf", "cupti", "gpm"
   std::unique_ptr<CounterSource> source;
   /// Why `source` is null, or lacks counters, and what to do about it: a line.
   std::string why_not;
@@ -69,14 +66,8 @@ struct OpenedSource {
   /// Closes the source because of this error, which becomes the line why it is not there.
   void close(const et_schema::Error& error);
 };
-/// The shortest interval of samples, the default of NVIDIA's cupti-python.
-inline constexpr double kLeastIntervalNs = 10'000;
 /// Returns all sources for a replay on this device.
 [[nodiscard]] std::vector<OpenedSource> open_counter_sources(c10::Device device);
-
-/// Returns the source of samples in intervals of time, named kTimeline. Sources of
-/// open_counter_sources() must be closed before.
-[[nodiscard]] OpenedSource open_timeline(c10::Device device, double interval_ns = kLeastIntervalNs);
 
 /// The counters that the name "default" selects; each source counts those that it has.
 inline constexpr std::array<std::string_view, 17> kDefaultCounters = {
@@ -84,10 +75,9 @@ inline constexpr std::array<std::string_view, 17> kDefaultCounters = {
     "sm_active",    "occupancy",    "tensor_active", "dram_active",  "dram_bytes",      "flop",
     "tensor_flop",  "nvlink_bytes", "pcie_bytes",    "power_w",      "energy_j"};
 
-/// Returns the names of the counters to count: replaces "default", adds the weights of means, and
-/// removes kTimeline. kTimeline alone asks for the default counters. Throws Error (usage) for a
-/// name that is neither ours nor a source's. A name that looks like a maker's is accepted as long
-/// as no source knows such names.
+/// Returns the names of the counters to count: replaces "default", and adds the weights of means.
+/// Throws Error (usage) for a name that is neither ours nor a source's. A name that looks like a
+/// maker's is accepted as long as no source knows such names.
 [[nodiscard]] std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,
                                                        std::span<const OpenedSource> sources);
 

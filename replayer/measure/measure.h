@@ -43,8 +43,6 @@ struct MeasureOptions {
   /// Opens the sources of counters, which must outlive the measurement. Called after all that is
   /// timed, since an open one may slow the device's calls.
   std::function<std::span<OpenedSource>()> open_sources = {};
-  /// Closes them and opens the source of a timeline. Null if no timeline was asked for.
-  std::function<OpenedSource(double interval_ns)> open_timeline = {};
 };
 
 /// Measures iterations of a program after its trial: samples, value health, memory, time by
@@ -89,7 +87,6 @@ class Measurement {
   [[nodiscard]] std::vector<et_schema::Counters> count(et_schema::RankReport& report);
   bool count_iteration(OpenedSource& opened, et_schema::RankReport& report);
   void count_row(OpenedSource& opened, std::size_t iterations);
-  void sample_iteration(et_schema::RankReport& report);
   bool count_calls(OpenedSource& opened, const std::vector<std::string>& asked,
                    std::vector<et_schema::Counters>& calls);
   using Rounds = std::vector<std::vector<et_schema::Counters>>;

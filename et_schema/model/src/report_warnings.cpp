@@ -183,7 +183,7 @@ class Warnings {
     std::istringstream names(setting == report_.environment.settings.end() ? "" : setting->second);
     std::string missing;
     for (std::string name; std::getline(names, name, ',');) {
-      if (name != "default" && name != kTimeline && !report_.total.counters.contains(name)) {
+      if (name != "default" && !report_.total.counters.contains(name)) {
         missing += (missing.empty() ? "" : ", ") + name;
       }
     }

@@ -17,7 +17,7 @@ bool looks_like_a_makers(const std::string& name) {
   const std::string meant = et_schema::nearest_word(name, known);
   throw et_schema::usage_error("unknown counter " + name,
                                {.field = "--counters",
-                                .expected = "default, timeline, or names of replay --counters list",
+                                .expected = "default, or names of replay --counters list",
                                 .got = name,
                                 .hint = meant.empty() ? "" : "did you mean " + meant + "?"});
 }
@@ -26,7 +26,7 @@ bool looks_like_a_makers(const std::string& name) {
 
 std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,
                                          std::span<const OpenedSource> sources) {
-  std::vector<std::string> known = {"default", et_schema::kTimeline};
+  std::vector<std::string> known = {"default"};
   for (const et_schema::CounterFact& fact : et_schema::counter_facts()) {
     known.emplace_back(fact.name);
   }
@@ -45,9 +45,6 @@ std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,
     }
   };
   for (const std::string& name : asked) {
-    if (name == et_schema::kTimeline) {
-      continue;
-    }
     if (name == "default") {
       std::ranges::for_each(kDefaultCounters, choose);
     } else if (std::ranges::find(known, name) != known.end() ||
@@ -56,9 +53,6 @@ std::vector<std::string> chosen_counters(const std::vector<std::string>& asked,
     } else {
       refuse(name, known);
     }
-  }
-  if (chosen.empty()) {
-    std::ranges::for_each(kDefaultCounters, choose);
   }
   return chosen;
 }

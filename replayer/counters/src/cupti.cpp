@@ -1,11 +1,8 @@
 #include "cupti.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
-#include <cupti_pmsampling.h>
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -26,11 +23,6 @@ namespace {
 
 using et_schema::CounterFormula;
 using et_schema::Counters;
-
-/// What the driver keeps of samples until they are read: more than ten thousand.
-constexpr std::size_t kBufferBytes = std::size_t{128} << 20U;
-constexpr std::uint32_t kMostSamples = 4096;
-constexpr double kNsOfMs = 1e6;
 
 /// Links carry what a whole GPU sends and receives, beside the work of a range, and cannot be
 /// counted together with a range's other counters. GPM counts them.
@@ -59,22 +51,20 @@ std::vector<std::string> cupti_metrics(std::vector<std::string> metrics,
 }
 
 /// Returns the image of the device's counters. A user without the privilege is refused here.
-template <typename Block>
-std::vector<std::uint8_t> availability(const CuptiLibrary& library, const char* function,
-                                       Block asked) {
-  asked = library.call(function, asked);
+std::vector<std::uint8_t> availability(const CuptiLibrary& library, CUcontext context) {
+  constexpr const char* function = "cuptiProfilerGetCounterAvailability";
+  auto asked =
+      library.call(function, CUPTI_BLOCK(CUpti_Profiler_GetCounterAvailability_Params, context));
   std::vector<std::uint8_t> image(asked.counterAvailabilityImageSize);
   asked.pCounterAvailabilityImage = image.data();
   library.call(function, asked);
   return image;
 }
 
-/// What both of CUPTI's ways to count have in common: a device, its metrics, the choice of those
-/// that are counted together.
-class CuptiSource : public CounterSource {
+/// Counts ranges, by the Range Profiler.
+class CuptiRanges : public CounterSource {
  public:
-  CuptiSource(c10::Device device, CUpti_ProfilerType type)
-      : device_(device), type_(type), gpu_(device.type()) {
+  explicit CuptiRanges(c10::Device device) : device_(device), gpu_(device.type()) {
     gpu_.setDevice(device_);
     wait();  // makes the device's context current on this thread
     context_ = cuda_driver().current_context();
@@ -83,16 +73,10 @@ class CuptiSource : public CounterSource {
     auto chip = CUPTI_BLOCK(CUpti_Device_GetChipName_Params);
     chip.deviceIndex = static_cast<std::uint8_t>(device_.index());
     chip = library_.call("cuptiDeviceGetChipName", chip);
-    chip_ = chip.pChipName;
-    host_.emplace(
-        library_, type_, chip_,
-        is_sampled()
-            ? availability(library_, "cuptiPmSamplingGetCounterAvailability",
-                           CUPTI_BLOCK(CUpti_PmSampling_GetCounterAvailability_Params, index()))
-            : availability(library_, "cuptiProfilerGetCounterAvailability",
-                           CUPTI_BLOCK(CUpti_Profiler_GetCounterAvailability_Params, context_)));
+    host_.emplace(library_, chip.pChipName, availability(library_, context_));
   }
-  ~CuptiSource() override {
+  ~CuptiRanges() override {
+    object_.reset();
     library_.end("cuptiProfilerDeInitialize", CUPTI_BLOCK(CUpti_Profiler_DeInitialize_Params));
   }
 
@@ -106,20 +90,13 @@ class CuptiSource : public CounterSource {
         names.push_back(name);
       }
     }
-    if (!is_sampled()) {
-      std::ranges::move(host_->metrics(), std::back_inserter(names));
-    }
+    std::ranges::move(host_->metrics(), std::back_inserter(names));
     return names;
-  }
-
-  [[nodiscard]] std::vector<std::string> call_names() const override {
-    return is_sampled() ? std::vector<std::string>() : names();
   }
 
   [[nodiscard]] std::size_t prepare(const std::vector<std::string>& names,
                                     std::size_t ranges) override {
     chosen_.clear();
-    left_out_.clear();
     configurations_.clear();
     counted_ = 0;
     metrics_.assign(ranges, {});
@@ -129,8 +106,6 @@ class CuptiSource : public CounterSource {
           formulas, [this](const CounterFormula& formula) { return can_add(formula); });
       if (chosen != formulas.end()) {
         chosen_.push_back(*chosen);
-      } else if (formulas.size() > 1 || name.find("__") != std::string::npos) {
-        left_out_.push_back(name);
       }
     }
     std::size_t passes = 0;
@@ -155,75 +130,6 @@ class CuptiSource : public CounterSource {
     metrics_.clear();
     return counters;
   }
-
- protected:
-  [[nodiscard]] bool is_sampled() const { return type_ == CUPTI_PROFILER_TYPE_PM_SAMPLING; }
-  [[nodiscard]] std::size_t index() const { return static_cast<std::size_t>(device_.index()); }
-  void wait() const { gpu_.synchronizeDevice(device_.index()); }
-
-  void refuse_unsupported() const {
-    auto asked = CUPTI_BLOCK(CUpti_Profiler_DeviceSupported_Params, device_.index());
-    asked.api = is_sampled() ? CUPTI_PROFILER_PM_SAMPLING : CUPTI_PROFILER_RANGE_PROFILING;
-    asked = library_.call("cuptiProfilerDeviceSupported", asked);
-    library_.check("cuptiProfilerDeviceSupported",
-                   asked.isSupported != CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? CUPTI_SUCCESS
-                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
-                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
-                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
-                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED
-                       : CUPTI_ERROR_NOT_SUPPORTED);
-  }
-
-  /// Returns a configuration of the formula's metrics and these others; nothing if the chip cannot
-  /// count them together. Samples are counted in one pass.
-  [[nodiscard]] std::optional<CuptiConfiguration> configured(std::vector<std::string> metrics,
-                                                             const CounterFormula& formula) const {
-    if (!is_sampled() && is_of_links(formula.counter)) {
-      return std::nullopt;
-    }
-    auto made = host_->configure(cupti_metrics(std::move(metrics), formula));
-    return made && is_sampled() && made->passes > 1 ? std::nullopt : made;
-  }
-
-  /// Adds the formula's metrics to the first configuration that can count them too, or as another
-  /// one. Samples have one.
-  [[nodiscard]] bool can_add(const CounterFormula& formula) {
-    for (CuptiConfiguration& configuration : configurations_) {
-      if (auto joined = configured(configuration.metrics, formula)) {
-        configuration = std::move(*joined);
-        return true;
-      }
-    }
-    if (is_sampled() && !configurations_.empty()) {
-      return false;
-    }
-    auto alone = configured({}, formula);
-    if (alone) {
-      configurations_.push_back(std::move(*alone));
-    }
-    return alone.has_value();
-  }
-
-  c10::Device device_;
-  CUpti_ProfilerType type_;
-  c10::impl::VirtualGuardImpl gpu_;
-  CuptiLibrary library_;
-  CUcontext context_ = nullptr;
-  std::string chip_;
-  std::optional<CuptiHost> host_;
-  std::vector<CounterFormula> chosen_;
-  std::vector<std::string> left_out_;  ///< counters of GPUs that cannot be counted so
-  std::vector<CuptiConfiguration> configurations_;
-  std::size_t counted_ = 0;         ///< configurations of which all passes have run
-  std::vector<std::uint8_t> data_;  ///< CUPTI's image of counter data
-  std::vector<Counters> metrics_;   ///< of each range, by NVIDIA's names
-};
-
-/// Counts ranges, by the Range Profiler.
-class CuptiRanges : public CuptiSource {
- public:
-  explicit CuptiRanges(c10::Device device)
-      : CuptiSource(device, CUPTI_PROFILER_TYPE_RANGE_PROFILER) {}
 
   void begin_pass() override {
     if (object_ == nullptr && counted_ < configurations_.size()) {
@@ -264,6 +170,47 @@ class CuptiRanges : public CuptiSource {
   }
 
  private:
+  void wait() const { gpu_.synchronizeDevice(device_.index()); }
+
+  void refuse_unsupported() const {
+    auto asked = CUPTI_BLOCK(CUpti_Profiler_DeviceSupported_Params, device_.index());
+    asked.api = CUPTI_PROFILER_RANGE_PROFILING;
+    asked = library_.call("cuptiProfilerDeviceSupported", asked);
+    library_.check("cuptiProfilerDeviceSupported",
+                   asked.isSupported != CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED ? CUPTI_SUCCESS
+                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_DISABLED
+                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES
+                   : asked.vGpu == CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                       ? CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED
+                       : CUPTI_ERROR_NOT_SUPPORTED);
+  }
+
+  /// Returns a configuration of the formula's metrics and these others; nothing if the chip cannot
+  /// count them together.
+  [[nodiscard]] std::optional<CuptiConfiguration> configured(std::vector<std::string> metrics,
+                                                             const CounterFormula& formula) const {
+    if (is_of_links(formula.counter)) {
+      return std::nullopt;
+    }
+    return host_->configure(cupti_metrics(std::move(metrics), formula));
+  }
+
+  /// Adds the formula's metrics to the first configuration that can count them too, or as another
+  /// one.
+  [[nodiscard]] bool can_add(const CounterFormula& formula) {
+    for (CuptiConfiguration& configuration : configurations_) {
+      if (auto joined = configured(configuration.metrics, formula)) {
+        configuration = std::move(*joined);
+        return true;
+      }
+    }
+    auto alone = configured({}, formula);
+    if (alone) {
+      configurations_.push_back(std::move(*alone));
+    }
+    return alone.has_value();
+  }
+
   /// Prepares the context to count the configuration's metrics in ranges.
   void enable(const CuptiConfiguration& configuration) {
     const auto enabled = CUPTI_BLOCK(CUpti_RangeProfiler_Enable_Params, context_);
@@ -309,120 +256,25 @@ class CuptiRanges : public CuptiSource {
     }
   }
 
+  c10::Device device_;
+  c10::impl::VirtualGuardImpl gpu_;
+  CuptiLibrary library_;
+  CUcontext context_ = nullptr;
+  std::optional<CuptiHost> host_;
+  std::vector<CounterFormula> chosen_;
+  std::vector<CuptiConfiguration> configurations_;
+  std::size_t counted_ = 0;         ///< configurations of which all passes have run
+  std::vector<std::uint8_t> data_;  ///< CUPTI's image of counter data
+  std::vector<Counters> metrics_;   ///< of each range, by NVIDIA's names
   /// Counts the configuration behind those that are counted, while its passes run.
   std::unique_ptr<CUpti_RangeProfiler_Object, std::function<void(CUpti_RangeProfiler_Object*)>>
       object_;
-};
-
-/// Turing and GA100 sample every so many clocks. One lasts about a nanosecond.
-CUpti_PmSampling_TriggerMode trigger_of(const std::string& chip) {
-  return chip.starts_with("TU") || chip == "GA100"
-             ? CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL
-             : CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
-}
-
-/// Counts intervals of time in the range that runs, by PM sampling.
-class CuptiSamples : public CuptiSource {
- public:
-  CuptiSamples(c10::Device device, double interval_ns)
-      : CuptiSource(device, CUPTI_PROFILER_TYPE_PM_SAMPLING),
-        interval_(static_cast<std::uint64_t>(interval_ns)) {}
-
-  [[nodiscard]] std::size_t prepare(const std::vector<std::string>& names,
-                                    std::size_t /*ranges*/) override {
-    const std::size_t passes = CuptiSource::prepare(names, 0);
-    chosen_.push_back({"ms", {{"ms"}}});
-    chosen_.push_back({"interval_ns", {{"interval_ns"}}});
-    return passes;
-  }
-
-  void begin_pass() override {
-    const CuptiConfiguration& configuration = configurations_.front();
-    const auto enabled = CUPTI_BLOCK(CUpti_PmSampling_Enable_Params, index());
-    object_ = {library_.call("cuptiPmSamplingEnable", enabled).pPmSamplingObject,
-               [this](CUpti_PmSampling_Object* object) {
-                 library_.end("cuptiPmSamplingDisable",
-                              CUPTI_BLOCK(CUpti_PmSampling_Disable_Params, object));
-               }};
-    library_.call(
-        "cuptiPmSamplingSetConfig",
-        CUPTI_BLOCK(CUpti_PmSampling_SetConfig_Params, object_.get(), configuration.image.size(),
-                    configuration.image.data(), kBufferBytes, interval_, trigger_of(chip_)));
-    std::vector<const char*> names = cupti_names(configuration.metrics);
-    const auto sized = CUPTI_BLOCK(CUpti_PmSampling_GetCounterDataSize_Params, object_.get(),
-                                   names.data(), names.size(), kMostSamples);
-    data_.assign(library_.call("cuptiPmSamplingGetCounterDataSize", sized).counterDataSize, 0);
-    library_.call("cuptiPmSamplingCounterDataImageInitialize",
-                  CUPTI_BLOCK(CUpti_PmSampling_CounterDataImage_Initialize_Params, object_.get(),
-                              data_.size(), data_.data()));
-  }
-
-  void begin_range(std::size_t /*range*/) override {
-    wait();
-    library_.call("cuptiPmSamplingStart",
-                  CUPTI_BLOCK(CUpti_PmSampling_Start_Params, object_.get()));
-  }
-
-  void end_range() override {
-    wait();
-    library_.call("cuptiPmSamplingStop", CUPTI_BLOCK(CUpti_PmSampling_Stop_Params, object_.get()));
-  }
-
-  void end_pass() override {
-    auto decoded =
-        CUPTI_BLOCK(CUpti_PmSampling_DecodeData_Params, object_.get(), data_.data(), data_.size());
-    const CUptiResult status = library_.status_of("cuptiPmSamplingDecodeData", decoded);
-    // The samples before an overflow are there.
-    has_overflowed_ =
-        status == CUPTI_ERROR_OUT_OF_MEMORY || decoded.overflow != 0 ||
-        decoded.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
-    library_.check("cuptiPmSamplingDecodeData", has_overflowed_ ? CUPTI_SUCCESS : status);
-    read(configurations_.front());
-    object_.reset();
-    ++counted_;
-  }
-
-  [[nodiscard]] std::string lacks() const override {
-    std::string line =
-        has_overflowed_ ? "the buffer overflowed: the iteration's end is missing" : "";
-    if (!left_out_.empty()) {
-      line += fmt::format("{}not counted in one pass: {}", line.empty() ? "" : "; ",
-                          fmt::join(left_out_, ", "));
-    }
-    return line;
-  }
-
- private:
-  /// Stores the samples but the first one, which may begin before the sampling does.
-  void read(const CuptiConfiguration& configuration) {
-    const auto held = library_.call(
-        "cuptiPmSamplingGetCounterDataInfo",
-        CUPTI_BLOCK(CUpti_PmSampling_GetCounterDataInfo_Params, data_.data(), data_.size()));
-    std::uint64_t begin_ns = 0;
-    for (std::size_t i = 1; i < held.numCompletedSamples; ++i) {
-      const auto at = library_.call("cuptiPmSamplingCounterDataGetSampleInfo",
-                                    CUPTI_BLOCK(CUpti_PmSampling_CounterData_GetSampleInfo_Params,
-                                                object_.get(), data_.data(), data_.size(), i));
-      begin_ns = i == 1 ? at.startTimestamp : begin_ns;
-      Counters& sample = metrics_.emplace_back(host_->values(configuration.metrics, data_, i));
-      sample["ms"] = static_cast<double>(at.startTimestamp - begin_ns) / kNsOfMs;
-      sample["interval_ns"] = static_cast<double>(at.endTimestamp - at.startTimestamp);
-    }
-  }
-
-  std::uint64_t interval_;
-  bool has_overflowed_ = false;
-  std::unique_ptr<CUpti_PmSampling_Object, std::function<void(CUpti_PmSampling_Object*)>> object_;
 };
 
 }  // namespace
 
 std::unique_ptr<CounterSource> open_cupti(c10::Device device) {
   return std::make_unique<CuptiRanges>(device);
-}
-
-std::unique_ptr<CounterSource> open_cupti_samples(c10::Device device, double interval_ns) {
-  return std::make_unique<CuptiSamples>(device, interval_ns);
 }
 
 }  // namespace understudy::replayer

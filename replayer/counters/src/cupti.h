@@ -14,10 +14,4 @@ namespace understudy::replayer {
 /// that says what to do.
 [[nodiscard]] std::unique_ptr<CounterSource> open_cupti(c10::Device device);
 
-/// Opens the same GPU's PM sampling: all that is counted in one pass, of the whole GPU, in equal
-/// intervals of time. Its "ranges" are the samples of the range that ran, with their begin "ms",
-/// since the first one's, and length "interval_ns". Only one of both sources may be open at a time.
-[[nodiscard]] std::unique_ptr<CounterSource> open_cupti_samples(c10::Device device,
-                                                                double interval_ns);
-
 }  // namespace understudy::replayer

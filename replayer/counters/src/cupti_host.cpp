@@ -14,17 +14,17 @@ std::vector<const char*> cupti_names(const std::vector<std::string>& names) {
   return pointers;
 }
 
-CuptiHost::CuptiHost(const CuptiLibrary& library, CUpti_ProfilerType type, std::string chip,
+CuptiHost::CuptiHost(const CuptiLibrary& library, std::string chip,
                      std::vector<std::uint8_t> availability)
     : library_(library),
-      type_(type),
       chip_(std::move(chip)),
       availability_(std::move(availability)),
       object_(make_object()) {}
 
 CuptiHost::Object CuptiHost::make_object() const {
-  const auto made = CUPTI_BLOCK(CUpti_Profiler_Host_Initialize_Params, type_, chip_.c_str(),
-                                availability_.empty() ? nullptr : availability_.data());
+  const auto made =
+      CUPTI_BLOCK(CUpti_Profiler_Host_Initialize_Params, CUPTI_PROFILER_TYPE_RANGE_PROFILER,
+                  chip_.c_str(), availability_.empty() ? nullptr : availability_.data());
   return {library_.call("cuptiProfilerHostInitialize", made).pHostObject,
           [this](CUpti_Profiler_Host_Object* object) {
             library_.end("cuptiProfilerHostDeinitialize",

@@ -25,10 +25,9 @@ struct CuptiConfiguration {
 /// What CUPTI knows about the metrics of a chip, such as "GH100". Needs no GPU.
 class CuptiHost {
  public:
-  /// `type`: how the metrics are counted. `availability`: the image of the device's counters. If it
-  /// is empty, the chip has all. Throws Error (failed), also if CUPTI does not know the chip. The
-  /// library must outlive the object.
-  CuptiHost(const CuptiLibrary& library, CUpti_ProfilerType type, std::string chip,
+  /// `availability`: the image of the device's counters. If it is empty, the chip has all. Throws
+  /// Error (failed), also if CUPTI does not know the chip. The library must outlive the object.
+  CuptiHost(const CuptiLibrary& library, std::string chip,
             std::vector<std::uint8_t> availability = {});
 
   /// Returns nothing if the chip lacks one of the metrics, or cannot count them together.
@@ -46,7 +45,6 @@ class CuptiHost {
   [[nodiscard]] Object make_object() const;
 
   const CuptiLibrary& library_;
-  CUpti_ProfilerType type_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
   Object object_;  ///< without a configuration

@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "et_schema/base/error.h"
 #include "gpm.h"
 #include "replayer/counters/perf.h"
@@ -24,12 +22,9 @@ OpenedSource open_source(std::string name, Make&& make) {
   return opened;
 }
 
-/// Opens CUPTI's counters of ranges, or with an interval its samples.
-std::unique_ptr<CounterSource> cupti_source(
-    [[maybe_unused]] c10::Device device,
-    [[maybe_unused]] std::optional<double> interval_ns = std::nullopt) {
+std::unique_ptr<CounterSource> cupti_source([[maybe_unused]] c10::Device device) {
 #ifdef UNDERSTUDY_CUPTI
-  return interval_ns ? open_cupti_samples(device, *interval_ns) : open_cupti(device);
+  return open_cupti(device);
 #else
   throw et_schema::run_failed(
       "built without CUPTI: build beside torch's wheel for CUDA or a CUDA toolkit", {});
@@ -64,12 +59,6 @@ std::vector<OpenedSource> open_counter_sources(c10::Device device) {
                                        device_uuid(device));
   }));
   return sources;
-}
-
-OpenedSource open_timeline(c10::Device device, double interval_ns) {
-  return device.is_cuda()
-             ? open_source(et_schema::kTimeline, [&] { return cupti_source(device, interval_ns); })
-             : OpenedSource{et_schema::kTimeline, nullptr, no_gpu(device)};
 }
 
 }  // namespace understudy::replayer

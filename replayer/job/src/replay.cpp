@@ -247,12 +247,6 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     sources = open_counter_sources(device);
     return std::span(sources);
   };
-  if (std::ranges::count(options.counters, et_schema::kTimeline) > 0) {
-    measure.open_timeline = [&](double interval_ns) {
-      sources.clear();
-      return open_timeline(device, interval_ns);
-    };
-  }
   Measurement measurement(program, first.program, machine, externals, backend, measure);
   measurement.run(run.report);
   sources.clear();  // CUPTI's would be in the way of a profile

@@ -24,11 +24,8 @@ using et_schema::Counters;
 
 /// Each source counts this often, to show how much its counters vary.
 constexpr std::size_t kRounds = 3;
-/// A timeline has about as many samples.
-constexpr double kSamples = 1000;
 /// Consecutive iterations are faster than single ones, so more of them fill a range.
 constexpr double kFaster = 1.5;
-constexpr double kNsOfMs = 1e6;
 /// Counters of the host for single instructions (docs/formats.md, "operators.jsonl").
 constexpr std::array<std::string_view, 4> kOfInstructions = {"minor_faults", "instructions",
                                                              "cycles", "cache_misses"};
@@ -90,9 +87,6 @@ std::vector<Counters> Measurement::count(et_schema::RankReport& report) {
         report.counter_sources.try_emplace(opened.name, et_schema::kCounted);
       }
     }
-    if (options_.open_timeline) {
-      sample_iteration(report);
-    }
   } catch (const Interrupted&) {
     stop_->interrupt();
   }
@@ -116,8 +110,8 @@ bool Measurement::count_iteration(OpenedSource& opened, et_schema::RankReport& r
       std::ceil(kFaster * least_ms / et_schema::median(report.iteration_ms.samples).value_or(1));
   const std::size_t iterations =
       most_of_ranks(std::max<std::size_t>(1, static_cast<std::size_t>(enough)));
-  const Rounds rounds = count_rounds(opened, names, 1, kRounds,
-                                     [&](OpenedSource& used) { count_row(used, iterations); });
+  const Rounds rounds =
+      count_rounds(opened, names, 1, [&](OpenedSource& used) { count_row(used, iterations); });
   Counters medians;
   Counters spreads;
   for (const auto& [name, values] : values_of(rounds, 0)) {
@@ -145,22 +139,6 @@ void Measurement::count_row(OpenedSource& opened, std::size_t iterations) {
   }
 }
 
-/// Samples one more iteration. A sample is its own device time.
-void Measurement::sample_iteration(et_schema::RankReport& report) {
-  const double ns = kNsOfMs * et_schema::median(report.iteration_ms.samples).value_or(0);
-  OpenedSource opened = options_.open_timeline(std::max(kLeastIntervalNs, ns / kSamples));
-  std::vector<std::string> names = options_.asked.counters;
-  std::erase(names, "device_ns");
-  Rounds rounds =
-      count_rounds(opened, names, 1, 1, [this](OpenedSource& used) { count_row(used, 1); });
-  if (!rounds.empty()) {
-    report.timeline = std::move(rounds.front());
-  }
-  use_source(opened, [&](CounterSource& source) { opened.why_not = source.lacks(); });
-  report.counter_sources[opened.name] =
-      opened.why_not.empty() ? et_schema::kCounted : opened.why_not;
-}
-
 /// Communications complete one at a time, as in timing passes. Returns false if the source counted
 /// nothing.
 bool Measurement::count_calls(OpenedSource& opened, const std::vector<std::string>& asked,
@@ -176,7 +154,7 @@ bool Measurement::count_calls(OpenedSource& opened, const std::vector<std::strin
   const auto ranges =
       static_cast<std::size_t>(std::ranges::count_if(bound_.steps, &Step::does_work));
   machine_.set_blocking(true);
-  const Rounds rounds = count_rounds(opened, names, ranges, kRounds, [&](OpenedSource& used) {
+  const Rounds rounds = count_rounds(opened, names, ranges, [&](OpenedSource& used) {
     CountHook hook(used, options_.device);
     guarded([&] { machine_.run(bound_, hook); });
     finish_iteration(options_.device);
@@ -193,15 +171,15 @@ bool Measurement::count_calls(OpenedSource& opened, const std::vector<std::strin
   return !rounds.empty();
 }
 
-/// Makes the passes that the source needs for these names, in so many rounds. All passes have the
+/// Makes the passes that the source needs for these names, in kRounds rounds. All passes have the
 /// same inputs. Returns by round the counters of each range. `work` runs the ranges of a pass.
 Measurement::Rounds Measurement::count_rounds(OpenedSource& opened,
                                               const std::vector<std::string>& names,
-                                              std::size_t ranges, std::size_t most_rounds,
+                                              std::size_t ranges,
                                               const std::function<void(OpenedSource&)>& work) {
   OpenedSource none;
   Rounds rounds;
-  for (std::size_t round = 0; round < most_rounds; ++round) {
+  for (std::size_t round = 0; round < kRounds; ++round) {
     std::size_t mine = 0;
     if (!names.empty()) {
       use_source(opened, [&](CounterSource& source) { mine = source.prepare(names, ranges); });
@@ -212,7 +190,7 @@ Measurement::Rounds Measurement::count_rounds(OpenedSource& opened,
       if (stop_->is_interrupted()) {
         throw Interrupted();
       }
-      tell(Phase::kCounterPasses, round * passes + pass, most_rounds * passes);
+      tell(Phase::kCounterPasses, round * passes + pass, kRounds * passes);
       OpenedSource& used = pass < mine ? opened : none;
       externals_.vary(0);
       use_source(used, [](CounterSource& source) { source.begin_pass(); });

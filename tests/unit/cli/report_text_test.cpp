@@ -174,37 +174,9 @@ TEST(ReportText, ShowsCountersWhereTheyWereCounted) {
   EXPECT_NE(to_html(report_page(report)).find("device_ns"), std::string::npos);
 }
 
-TEST(ReportText, ShowsTheTimelineOfTheFirstRankThatHasOne) {
-  et_schema::Report report = et_schema::sample_report(3);
-  for (int i = 0; i < 10; ++i) {
-    report.ranks[1].timeline.push_back({{"ms", 0.01 * i},
-                                        {"interval_ns", 10'000},
-                                        {"sm_active", i < 4 ? 0.05 : 0.8},
-                                        {"dram_bytes", 1024 * i},
-                                        {"a__b/c.sum", 3}});
-  }
-  report.ranks[2].timeline = {{{"ms", 0}, {"interval_ns", 10'000}, {"sm_active", 1}}};
-  const std::string text = report_to_text(report);
-  EXPECT_NE(
-      text.find("\nTimeline of an iteration, rank 1: 10 samples of 10.0 µs\n"
-                "  share of SMs at work    mean 50.0 %, peak 80.0 %, below a tenth of that "
-                "40.0 % of the time\n"
-                "  bytes of device memory  mean 4.5 KiB, peak 9.0 KiB, below a tenth of that "
-                "10.0 % of the time\n"
-                "  a__b/c.sum              mean 3, peak 3, below a tenth of that 0.0 % of the "
-                "time\n"),
-      std::string::npos)
-      << text;
-  const std::string html = to_html(report_page(report));
-  for (const char* const part : {"ranks-1-timeline-table", "/ranks/1/timeline", "a__b~1c.sum"}) {
-    EXPECT_NE(html.find(part), std::string::npos) << part;
-  }
-  EXPECT_EQ(report_to_text(et_schema::sample_report(3)).find("Timeline"), std::string::npos);
-}
-
 TEST(ReportText, SaysWhichCountersWereAskedForInVain) {
   et_schema::Environment environment = et_schema::sample_report(1).environment;
-  environment.settings["counters"] = "default,timeline,minor_faults,sm_active,dram_bytes";
+  environment.settings["counters"] = "default,minor_faults,sm_active,dram_bytes";
   const std::string text =
       report_to_text(et_schema::merge({et_schema::sample_rank_report(0)}, {}, environment));
   EXPECT_NE(text.find("  WARNING: not counted: sm_active, dram_bytes; perf: this machine has no "
@@ -287,7 +259,6 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
     full.operators[0].counters = full.operators[0].recorded_counters = {{"flop", 8}};
     full.original.counters = {{"minor_faults", 900}};
     full.counter_spreads = {{"minor_faults", 20}};
-    full.timeline = {{{"ms", 0}, {"interval_ns", 10'000}, {"sm_active", 0.5}}};
     full.collectives.resize(1);
     full.collectives[0].samples_us = {240, 250};
     full.collectives[0].moving_samples_us = {200, 210};

@@ -10,7 +10,7 @@ from .gpt import bench_of
 SHARE = 0.05
 SIDE = 8192
 COPIED_BYTES = 4 << 30
-ITERATIONS = ["--warmup", 2, "--iterations", 3, "--passes", 2, "--counters", "default,timeline"]
+ITERATIONS = ["--warmup", 2, "--iterations", 3, "--passes", 2, "--counters", "default"]
 DRAM = "dram__bytes_read.sum,dram__bytes_write.sum"
 # Depends on what else runs on the card, or on the host's speed.
 NOT_ALIKE = ("pcie_bytes", "cpu_ms", "minor_faults", "major_faults", "involuntary_switches", "instructions", "cycles",
@@ -18,12 +18,9 @@ NOT_ALIKE = ("pcie_bytes", "cpu_ms", "minor_faults", "major_faults", "involuntar
 
 
 def _counted(report, findings):
-    """Keeps what the sources say, counted and sampled. Raises NotRun with CUPTI's line if it counted nothing."""
+    """Keeps what the sources say and counted. Raises NotRun with CUPTI's line if it counted nothing."""
     sources = report["counter_sources"]
     findings.figures.update({**{f"source {name}": state for name, state in sources.items()}, **report["counters"]})
-    samples = report["ranks"][0].get("timeline", [])
-    findings.figures.update({"timeline, samples": len(samples),
-                             "timeline, dram_bytes": sum(row.get("dram_bytes", 0) for row in samples)})
     if sources["cupti"] != "counted":
         raise NotRun(f"CUPTI: {sources['cupti']}")
     return {row["name"]: row for row in report["operators"]}

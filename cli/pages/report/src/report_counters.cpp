@@ -7,7 +7,6 @@
 #include <span>
 
 #include "et_schema/base/figures.h"
-#include "et_schema/base/statistics.h"
 #include "et_schema/facts/counters.h"
 #include "report_parts.h"
 
@@ -38,54 +37,7 @@ std::vector<Counters> counters_of(const ReportData& data) {
   return rows;
 }
 
-/// Returns a counter's mean over the samples, its peak, and how often it was far below.
-std::string over_time(const std::vector<Counters>& samples, const std::string& name) {
-  std::vector<double> values;
-  for (const Counters& sample : samples) {
-    if (const auto found = sample.find(name); found != sample.end()) {
-      values.push_back(found->second);
-    }
-  }
-  const double peak = std::ranges::max(values);
-  const auto low = static_cast<double>(
-      std::ranges::count_if(values, [&](double value) { return value < peak / 10; }));
-  const auto text = [&](double value) { return cell_text(value, kind_of(name)); };
-  return fmt::format("mean {}, peak {}, below a tenth of that {} of the time",
-                     text(et_schema::mean(values)), text(peak),
-                     et_schema::share_text(low / static_cast<double>(values.size())));
-}
-
 }  // namespace
-
-Section timeline_section(const ReportData& data) {
-  const auto& ranks = data.report.ranks;
-  const auto rank = std::ranges::find_if(
-      ranks, [](const et_schema::RankReport& of) { return !of.timeline.empty(); });
-  if (rank == ranks.end()) {
-    return {"timeline", "Timeline", {}};
-  }
-  const std::vector<Counters>& samples = rank->timeline;
-  std::vector<Column> columns = {figures("ms")};
-  std::vector<Plot> plots;
-  Facts facts;
-  for (const std::string& name : et_schema::counter_names(samples)) {
-    if (name != "ms" && name != "interval_ns") {
-      const std::string text(et_schema::counter_fact(name).text);
-      plots.push_back({.draw = Draw::kSeries, .caption = text, .columns = {columns.size()}});
-      columns.push_back(column_of(kind_of(name), name, place_of("", name).substr(1)));
-      facts.push_back({text, over_time(samples, name)});
-    }
-  }
-  Table table = table_at(data.json, fmt::format("/ranks/{}/timeline", rank - ranks.begin()), "",
-                         std::move(columns), 0);
-  table.shown = 0;
-  table.plots = std::move(plots);
-  Counters first = samples.front();
-  return {"timeline",
-          fmt::format("Timeline of an iteration, rank {}: {} of {:.1f} µs", rank->rank,
-                      et_schema::counted(samples.size(), "sample"), 1e-3 * first["interval_ns"]),
-          {std::move(table), std::move(facts)}};
-}
 
 Facts iteration_counters(const ReportData& data) {
   const et_schema::RunFigures& total = data.report.total;

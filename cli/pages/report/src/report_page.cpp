@@ -79,8 +79,7 @@ Page page_of(const ReportData& data) {
                    operators_section(data),  collectives_section(data), ranks_section(data),
                    memory_section(data),     gpu_section(data),         coverage_section(data),
                    losses_section(data),     values_section(data),      pace_section(data),
-                   graphs_section(data),     system_section(data),      timeline_section(data),
-                   environment_section(data)};
+                   graphs_section(data),     system_section(data),      environment_section(data)};
   page.footer = "Understudy " + data.report.environment.tool_version;
   return page;
 }

@@ -34,8 +34,6 @@ struct ReportData {
 [[nodiscard]] Section losses_section(const ReportData& data);
 [[nodiscard]] Section pace_section(const ReportData& data);
 [[nodiscard]] Section graphs_section(const ReportData& data);
-/// Of the first rank that has a timeline.
-[[nodiscard]] Section timeline_section(const ReportData& data);
 [[nodiscard]] Section system_section(const ReportData& data);
 [[nodiscard]] Section environment_section(const ReportData& data);
 

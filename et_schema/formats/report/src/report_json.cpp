@@ -237,7 +237,6 @@ static void figure_members(auto& json, auto& figures) {
   json("measurement", figures.measurement);
   if constexpr (kOfRank) {
     json.unless(std::nullopt, "host_load", figures.host_load);
-    json.if_any("timeline", figures.timeline, kNullIsNan);
   }
   json("original", figures.original);
   json("gap_samples_ms", figures.gap_samples_ms, kNullIsNan);

@@ -131,100 +131,6 @@ TEST_F(Cupti, AFusedProductAndAdditionIsTwoOperations) {
             (Counters{{"flop", 422'211'211'211}, {"tensor_flop", 53}}));
 }
 
-TEST_F(Cupti, SamplesWhatOnePassCountsOverTime) {
-  fake_.samples = {{0, 100'000}, {100'000, 110'000}, {110'000, 120'000}, {120'000, 130'500}};
-  fake_.metrics["pcie__read_bytes.sum"] = fake_.metrics["pcie__write_bytes.sum"] = 1;
-  fake_.metrics_of_pass = 4;
-  fake_.unsampled = {"lts__t_sectors.sum"};
-  const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
-  EXPECT_TRUE(source->call_names().empty());
-  EXPECT_EQ(source->names(), (std::vector<std::string>{"sm_active", "dram_bytes", "pcie_bytes"}));
-  const std::vector<std::string> names = {"sm_active",  "minor_faults", "l2_bytes",
-                                          "dram_bytes", "pcie_bytes",   kWarps};
-  for (int repetition = 0; repetition < 2; ++repetition) {
-    EXPECT_EQ(source->prepare(names, 1), 1U);
-    run_pass(*source, {0});
-    EXPECT_EQ(source->take(), (std::vector<Counters>{{{"ms", 0},
-                                                      {"interval_ns", 10'000},
-                                                      {"sm_active", 0.5},
-                                                      {"dram_bytes", 2000},
-                                                      {"pcie_bytes", 4}},
-                                                     {{"ms", 0.01},
-                                                      {"interval_ns", 10'000},
-                                                      {"sm_active", 0.75},
-                                                      {"dram_bytes", 3000},
-                                                      {"pcie_bytes", 6}},
-                                                     {{"ms", 0.02},
-                                                      {"interval_ns", 10'500},
-                                                      {"sm_active", 1},
-                                                      {"dram_bytes", 4000},
-                                                      {"pcie_bytes", 8}}}));
-    EXPECT_EQ(source->lacks(), "not counted in one pass: l2_bytes, " + std::string(kWarps));
-  }
-  EXPECT_EQ(fake_.sampling.samplingInterval, 10'000U);
-  EXPECT_EQ(fake_.sampling.triggerMode, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL);
-  EXPECT_EQ(source->prepare({"minor_faults"}, 1), 0U);
-  EXPECT_EQ(source->lacks(), "");
-}
-
-TEST_F(Cupti, SamplesByClocksWhereTheGpuHasNoTimer) {
-  fake_.chip = "GA100";
-  const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
-  static_cast<void>(count(*source, {"dram_bytes"}, {0}));
-  EXPECT_EQ(fake_.sampling.triggerMode, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL);
-}
-
-TEST_F(Cupti, SaysThatSamplesAreMissing) {
-  const std::string lost = "the buffer overflowed: the iteration's end is missing";
-  const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
-  fake_.samples.assign(3, {0, 1});
-  fake_.overflows = true;
-  EXPECT_EQ(count(*source, {"dram_bytes"}, {0}).size(), 2U);
-  EXPECT_EQ(source->lacks(), lost);
-  fake_.overflows = false;
-  EXPECT_EQ(count(*source, {"dram_bytes"}, {0}).size(), 2U);
-  EXPECT_EQ(source->lacks(), "");
-  fake_.samples.assign(5000, {0, 1});  // more than an image has room for
-  EXPECT_EQ(count(*source, {"dram_bytes"}, {0}).size(), 4095U);
-  EXPECT_EQ(source->lacks(), lost);
-  fake_.failures["cuptiPmSamplingDecodeData"] = {CUPTI_ERROR_OUT_OF_MEMORY};
-  EXPECT_TRUE(count(*source, {"dram_bytes", "flop"}, {0}).empty());
-  EXPECT_EQ(source->lacks(), lost + "; not counted in one pass: flop");
-}
-
-TEST_F(Cupti, SamplesHaveNoEntryForValuesThatAreNone) {
-  fake_.samples.assign(2, {0, 1});
-  fake_.metrics[kSmActive] = std::numeric_limits<double>::quiet_NaN();
-  const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
-  EXPECT_EQ(count(*source, {"sm_active", "dram_bytes"}, {0}),
-            (std::vector<Counters>{{{"ms", 0}, {"interval_ns", 1}, {"dram_bytes", 2000}}}));
-}
-
-TEST_F(Cupti, SaysWhyThereIsNoTimeline) {
-  const auto line = [] {
-    const OpenedSource opened = open_timeline(open_device("cuda", std::nullopt));
-    EXPECT_EQ(opened.name, et_schema::kTimeline);
-    return opened.source == nullptr ? opened.why_not : "it is there";
-  };
-  EXPECT_EQ(line(), "it is there");
-  fake_.failures["cuptiPmSamplingGetCounterAvailability"] = {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES};
-  EXPECT_EQ(line(), std::string(kNotPermitted) + ": CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)");
-  fake_.support.isSupported = CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED;
-  EXPECT_EQ(line(),
-            "CUPTI does not count on this GPU: it needs compute capability 7.5, and neither SLI, "
-            "WSL nor confidential computing: CUPTI_ERROR_OTHER (27)");
-  EXPECT_EQ(open_timeline(c10::Device(c10::kCPU)).why_not, "no GPU: the replay runs on cpu");
-}
-
-TEST_F(Cupti, SamplingEndsWhereAnotherToolHoldsTheCounters) {
-  fake_.failures["cuptiPmSamplingStart"] = {CUPTI_ERROR_HARDWARE_BUSY};
-  const auto source = open_cupti_samples(open_device("cuda", std::nullopt), 10'000);
-  EXPECT_EQ(
-      error_of(et_schema::ErrorKind::kFailed, [&] { return count(*source, {"dram_bytes"}, {0}); }),
-      told("another profiler counts on this GPU (Nsight, DCGM, a PyTorch profile): end it",
-           "field: cuptiPmSamplingStart", "expected: success", "got: CUPTI_ERROR_OTHER (26)"));
-}
-
 TEST_F(Cupti, ARangeWaitsForTheDeviceAtBothEnds) {
   const auto source = open();
   EXPECT_EQ(source->prepare({"dram_bytes"}, 4), 1U);
@@ -395,7 +301,7 @@ class CuptiMetrics : public ::testing::TestWithParam<const char*> {
 TEST_P(CuptiMetrics, EachCounterHasAFormulaOnTheChip) {
   const std::string chip = GetParam();
   const CuptiLibrary library;
-  const CuptiHost host(library, CUPTI_PROFILER_TYPE_RANGE_PROFILER, chip);
+  const CuptiHost host(library, chip);
   EXPECT_GT(host.metrics().size(), 3000U);
   std::vector<std::string> missing;
   for (const et_schema::CounterFormula& formula : et_schema::counter_formulas()) {
@@ -414,7 +320,7 @@ TEST_P(CuptiMetrics, EachCounterHasAFormulaOnTheChip) {
 
 TEST_P(CuptiMetrics, AllButOperationsNeedOnePass) {
   const CuptiLibrary library;
-  const CuptiHost host(library, CUPTI_PROFILER_TYPE_RANGE_PROFILER, GetParam());
+  const CuptiHost host(library, GetParam());
   std::vector<std::string> counters = {"device_ns",     "sm_active",   "occupancy",
                                        "tensor_active", "dram_active", "dram_bytes"};
   EXPECT_EQ(passes_of(host, counters), 1U);
@@ -423,27 +329,10 @@ TEST_P(CuptiMetrics, AllButOperationsNeedOnePass) {
   EXPECT_LE(passes_of(host, {"tensor_flop"}), std::string(GetParam()) == "GB202" ? 9U : 5U);
 }
 
-TEST_P(CuptiMetrics, ATimelineHasAllButOperationsInOnePass) {
-  const std::string chip = GetParam();
-  const CuptiLibrary library;
-  const CuptiHost host(library, CUPTI_PROFILER_TYPE_PM_SAMPLING, chip);
-  std::vector<std::string> counters = {"sm_active", "occupancy", "tensor_active", "dram_active",
-                                       "dram_bytes"};
-  if (chip == "GA100" || chip == "GH100") {
-    counters.insert(counters.end(), {"nvlink_bytes", "pcie_bytes"});
-  }
-  EXPECT_EQ(passes_of(host, counters), 1U);
-  EXPECT_TRUE(metrics_of(host, "flop").empty());
-  EXPECT_TRUE(metrics_of(host, "tensor_flop").empty());
-}
-
 TEST_P(CuptiMetrics, AChipOfTheFutureIsRefused) {
   const CuptiLibrary library;
   EXPECT_EQ(error_of(et_schema::ErrorKind::kFailed,
-                     [&] {
-                       return CuptiHost(library, CUPTI_PROFILER_TYPE_RANGE_PROFILER,
-                                        std::string(GetParam()) + "9");
-                     }),
+                     [&] { return CuptiHost(library, std::string(GetParam()) + "9"); }),
             told("CUPTI does not know this GPU: UNDERSTUDY_CUPTI names a newer library",
                  "field: cuptiProfilerHostInitialize", "expected: success",
                  "got: CUPTI_ERROR_INVALID_CHIP_NAME (46)"));

@@ -47,7 +47,6 @@ CUptiResult begin(const char* function, const Block* block, std::size_t size) {
 
 /// CUPTI's objects, which its headers only name.
 struct CUpti_Profiler_Host_Object {
-  CUpti_ProfilerType type = CUPTI_PROFILER_TYPE_PROFILER_INVALID;
   std::vector<std::string> metrics;
 };
 struct CUpti_RangeProfiler_Object {
@@ -56,18 +55,6 @@ struct CUpti_RangeProfiler_Object {
   bool is_in_range = false;
   std::size_t range = 0;  ///< of this pass, so far
 };
-
-struct CUpti_PmSampling_Object {
-  std::size_t configuration = 0;
-  enum class State { kEnabled, kConfigured, kStarted, kStopped } state = State::kEnabled;
-  /// Returns what a call in `before` gives, and goes on to `after`.
-  CUptiResult go(State before, State after) {
-    const bool is_in_order = state == before;
-    state = after;
-    return is_in_order ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
-  }
-};
-using SamplingState = CUpti_PmSampling_Object::State;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be in parentheses
 #define PLAYED(function, Block)                                                \
@@ -109,8 +96,7 @@ PLAYED(cuptiProfilerDeviceSupported, CUpti_Profiler_DeviceSupported_Params) {
   block.confidentialCompute = level(fake.support.confidentialCompute);
   block.cmp = level(fake.support.cmp);
   block.wsl = level(fake.support.wsl);
-  return is_initialized && (block.api == CUPTI_PROFILER_RANGE_PROFILING ||
-                            block.api == CUPTI_PROFILER_PM_SAMPLING)
+  return is_initialized && block.api == CUPTI_PROFILER_RANGE_PROFILING
              ? CUPTI_SUCCESS
              : CUPTI_ERROR_INVALID_OPERATION;
 }
@@ -130,11 +116,12 @@ PLAYED(cuptiProfilerGetCounterAvailability, CUpti_Profiler_GetCounterAvailabilit
 }
 
 PLAYED(cuptiProfilerHostInitialize, CUpti_Profiler_Host_Initialize_Params) {
-  if (std::string(block.pChipName) != fake.chip || block.pCounterAvailabilityImage == nullptr ||
+  if (block.profilerType != CUPTI_PROFILER_TYPE_RANGE_PROFILER ||
+      std::string(block.pChipName) != fake.chip || block.pCounterAvailabilityImage == nullptr ||
       block.pCounterAvailabilityImage[kAvailabilityBytes - 1] != 1) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
-  block.pHostObject = new CUpti_Profiler_Host_Object{block.profilerType, {}};
+  block.pHostObject = new CUpti_Profiler_Host_Object{};
   ++fake.open;
   return CUPTI_SUCCESS;
 }
@@ -155,9 +142,7 @@ PLAYED(cuptiProfilerHostGetBaseMetrics, CUpti_Profiler_Host_GetBaseMetrics_Param
 PLAYED(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params) {
   bool is_apart = false;
   for (std::size_t i = 0; i < block.numMetrics; ++i) {
-    const bool is_sampled = block.pHostObject->type == CUPTI_PROFILER_TYPE_PM_SAMPLING;
-    if (!fake.metrics.contains(block.ppMetricNames[i]) ||
-        (is_sampled && fake.unsampled.contains(block.ppMetricNames[i]))) {
+    if (!fake.metrics.contains(block.ppMetricNames[i])) {
       return CUPTI_ERROR_INVALID_METRIC_NAME;
     }
     is_apart = is_apart || fake.apart.contains(block.ppMetricNames[i]);
@@ -278,74 +263,5 @@ PLAYED(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataI
 PLAYED(cuptiRangeProfilerCounterDataGetRangeInfo,
        CUpti_RangeProfiler_CounterData_GetRangeInfo_Params) {
   block.rangeName = images[number_in(block.pCounterDataImage)].names[block.rangeIndex].c_str();
-  return CUPTI_SUCCESS;
-}
-
-PLAYED(cuptiPmSamplingGetCounterAvailability, CUpti_PmSampling_GetCounterAvailability_Params) {
-  if (!is_initialized || block.deviceIndex != 0) {
-    return CUPTI_ERROR_INVALID_OPERATION;
-  }
-  if (block.pCounterAvailabilityImage != nullptr) {
-    std::memset(block.pCounterAvailabilityImage, 1, kAvailabilityBytes);
-  }
-  block.counterAvailabilityImageSize = kAvailabilityBytes;
-  return CUPTI_SUCCESS;
-}
-PLAYED(cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params) {
-  block.pPmSamplingObject = new CUpti_PmSampling_Object;
-  ++fake.open;
-  return is_initialized && block.deviceIndex == 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_OPERATION;
-}
-PLAYED(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params) {
-  delete block.pPmSamplingObject;
-  --fake.open;
-  return CUPTI_SUCCESS;
-}
-PLAYED(cuptiPmSamplingSetConfig, CUpti_PmSampling_SetConfig_Params) {
-  block.pPmSamplingObject->configuration = number_in(block.pConfig);
-  fake.sampling = block;
-  if (passes_of({.configuration = number_in(block.pConfig)}) > 1) {
-    return CUPTI_ERROR_NOT_SUPPORTED;
-  }
-  return block.pPmSamplingObject->go(SamplingState::kEnabled, SamplingState::kConfigured);
-}
-PLAYED(cuptiPmSamplingGetCounterDataSize, CUpti_PmSampling_GetCounterDataSize_Params) {
-  block.counterDataSize = kImageBytes * (1 + block.maxSamples);
-  return block.numMetrics > 0 ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
-}
-PLAYED(cuptiPmSamplingCounterDataImageInitialize,
-       CUpti_PmSampling_CounterDataImage_Initialize_Params) {
-  const std::size_t number = images.size();
-  images.push_back({.configuration = block.pPmSamplingObject->configuration});
-  std::memcpy(block.pCounterData, &number, kImageBytes);
-  return CUPTI_SUCCESS;
-}
-PLAYED(cuptiPmSamplingStart, CUpti_PmSampling_Start_Params) {
-  return block.pPmSamplingObject->go(SamplingState::kConfigured, SamplingState::kStarted);
-}
-PLAYED(cuptiPmSamplingStop, CUpti_PmSampling_Stop_Params) {
-  return block.pPmSamplingObject->go(SamplingState::kStarted, SamplingState::kStopped);
-}
-PLAYED(cuptiPmSamplingDecodeData, CUpti_PmSampling_DecodeData_Params) {
-  Ranges& image = images[number_in(block.pCounterDataImage)];
-  const std::size_t most = block.counterDataImageSize / kImageBytes - 1;
-  while (image.names.size() < std::min(most, fake.samples.size())) {
-    image.names.push_back(std::to_string(image.names.size()));
-  }
-  image.is_decoded = true;
-  block.overflow = fake.overflows ? 1 : 0;
-  block.decodeStopReason = most < fake.samples.size()
-                               ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
-                               : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS;
-  return block.pPmSamplingObject->go(SamplingState::kStopped, SamplingState::kStopped);
-}
-PLAYED(cuptiPmSamplingGetCounterDataInfo, CUpti_PmSampling_GetCounterDataInfo_Params) {
-  block.numCompletedSamples = images[number_in(block.pCounterDataImage)].names.size();
-  block.numTotalSamples = block.numPopulatedSamples = block.numCompletedSamples + 1;
-  return CUPTI_SUCCESS;
-}
-PLAYED(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSampleInfo_Params) {
-  block.startTimestamp = fake.samples.at(block.sampleIndex).begin_ns;
-  block.endTimestamp = fake.samples.at(block.sampleIndex).end_ns;
   return CUPTI_SUCCESS;
 }

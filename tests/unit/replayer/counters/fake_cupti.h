@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
 #include <cupti_profiler_target.h>
 #include <cupti_range_profiler.h>
@@ -28,14 +27,6 @@ struct FakeCupti {
   std::size_t hidden_passes = 0;    ///< passes that a configuration needs beyond those it tells
   std::size_t kept_ranges = 1000;   ///< ranges beyond are dropped
   const char* chip = "GH100";
-  struct Sample {
-    std::uint64_t begin_ns = 0;
-    std::uint64_t end_ns = 0;
-  };
-  std::vector<Sample> samples;      ///< the sample i has i + 1 times the values of the range "0"
-  bool overflows = false;           ///< more samples came than its buffer could keep
-  std::set<std::string> unsampled;  ///< metrics that are counted in ranges only
-  CUpti_PmSampling_SetConfig_Params sampling{};     ///< as it was asked for last
   CUpti_Profiler_DeviceSupported_Params support{};  ///< of the GPU; what is unset is supported
   std::size_t open = 0;                             ///< objects that are not ended yet
 };

@@ -48,7 +48,6 @@ class PlantedSource : public CounterSource {
     return Counters{{"instructions", 600}, {"cycles", 300}, {"ipc", 2}};
   };
   std::function<void(const std::string& used)> on_use = [](const std::string&) {};
-  std::string lacking;
   std::vector<std::string> asked;
   std::map<std::string, int> uses;
 
@@ -80,7 +79,6 @@ class PlantedSource : public CounterSource {
     ++rounds_[counted_.size()];
     return counted_;
   }
-  std::string lacks() const override { return lacking; }
 
  private:
   void use(const std::string& what) {
@@ -269,55 +267,6 @@ TEST_F(CounterPassesTest, DoNotCountAnIterationTwice) {
   EXPECT_EQ(report.counter_sources.at("absent"), "no driver");
 }
 
-/// Lets the measurement open a source of a timeline, and returns what it is asked for.
-std::shared_ptr<std::map<std::string, int>> plant_timeline(
-    MeasureOptions& options, const std::function<void(PlantedSource&)>& prepare) {
-  auto uses = std::make_shared<std::map<std::string, int>>();
-  options.open_timeline = [uses, prepare](double interval_ns) {
-    EXPECT_EQ(interval_ns, kLeastIntervalNs);  // the iterations of these tests are short
-    auto planted = std::make_unique<PlantedSource>();
-    planted->values = [](const PlantedPlace&) {
-      return Counters{{"ms", 0.5}, {"interval_ns", 10'000}, {"instructions", 12}};
-    };
-    planted->on_use = [uses](const std::string& what) { ++(*uses)[what]; };
-    prepare(*planted);
-    return OpenedSource{et_schema::kTimeline, std::move(planted), ""};
-  };
-  return uses;
-}
-
-TEST_F(CounterPassesTest, EndWithATimelineOfOneMoreIteration) {
-  const auto uses = plant_timeline(options_, [](PlantedSource& planted) {
-    planted.lacking = "not counted in one pass: cycles";
-  });
-  et_schema::RankReport report = measure();
-  EXPECT_EQ(report.timeline,
-            (std::vector<Counters>{{{"ms", 0.5}, {"interval_ns", 10'000}, {"instructions", 12}}}));
-  EXPECT_EQ(report.counters.at("instructions"), 600);
-  EXPECT_EQ(report.counter_sources.at("timeline"), "not counted in one pass: cycles");
-  EXPECT_EQ(*uses, (std::map<std::string, int>{{"prepare", 1},
-                                               {"begin_pass", 1},
-                                               {"begin_range", 1},
-                                               {"end_range", 1},
-                                               {"end_pass", 1},
-                                               {"take", 1}}));
-}
-
-TEST_F(CounterPassesTest, GoOnWithoutATimelineThatVanishes) {
-  plant_timeline(options_, [](PlantedSource& planted) {
-    planted.on_use = [](const std::string& what) {
-      if (what == "end_range") {
-        throw et_schema::run_failed("the samples vanished", {});
-      }
-    };
-  });
-  const et_schema::RankReport report = measure();
-  EXPECT_TRUE(report.complete);
-  EXPECT_TRUE(report.timeline.empty());
-  EXPECT_EQ(report.counter_sources.at("planted"), et_schema::kCounted);
-  EXPECT_EQ(report.counter_sources.at("timeline"), "the samples vanished");
-}
-
 TEST_F(CounterPassesTest, OfSingleInstructionsNeedNoNames) {
   options_.asked.counters.clear();
   options_.asked.operator_times = true;
@@ -425,20 +374,6 @@ TEST(CounterPassesOfRanks, AreAsManyOnEachRank) {
   EXPECT_EQ(report.total.counters.at("ipc"), 2);
 }
 
-TEST(CounterPassesOfRanks, HaveATimelineWhereItIsPermitted) {
-  const et_schema::Report report = measure_two([](int rank, RankOfTwo& test) {
-    plant_timeline(test.options_, [](PlantedSource&) {});
-    if (rank == 1) {
-      test.options_.open_timeline = [](double) {
-        return OpenedSource{et_schema::kTimeline, nullptr, "not permitted"};
-      };
-    }
-  });
-  EXPECT_EQ(report.ranks[0].timeline.size(), 1U);
-  EXPECT_TRUE(report.ranks[1].timeline.empty());
-  EXPECT_EQ(report.total.counter_sources.at("timeline"), "rank 1: not permitted");
-}
-
 std::vector<OpenedSource> sources_with(const std::vector<std::string>& names) {
   std::vector<OpenedSource> sources;
   sources.push_back({"planted", std::make_unique<PlantedSource>(), ""});
@@ -450,8 +385,6 @@ TEST(ChosenCounters, AddTheWeightsOfMeans) {
   EXPECT_EQ(chosen_counters({"sm_active", "dram_bytes", "sm_active"}, {}),
             (std::vector<std::string>{"device_ns", "sm_active", "dram_bytes"}));
   EXPECT_EQ(chosen_counters({"default"}, {}).size(), kDefaultCounters.size());
-  EXPECT_EQ(chosen_counters({"timeline"}, {}), chosen_counters({"default"}, {}));
-  EXPECT_EQ(chosen_counters({"flop", "timeline"}, {}), (std::vector<std::string>{"flop"}));
 }
 
 std::string refusal(const std::string& name, const std::vector<OpenedSource>& sources) {
@@ -468,7 +401,7 @@ TEST(ChosenCounters, RefuseAWrongNameWithTheNearest) {
   EXPECT_EQ(refusal("sm_activ", {}),
             "unknown counter sm_activ\n"
             "  field:    --counters\n"
-            "  expected: default, timeline, or names of replay --counters list\n"
+            "  expected: default, or names of replay --counters list\n"
             "  got:      sm_activ\n"
             "  hint:     did you mean sm_active?");
   const std::vector<OpenedSource> sources = sources_with({"dram__bytes.sum"});
