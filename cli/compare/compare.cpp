@@ -37,7 +37,7 @@ int compare(const CompareArguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const ComparedRuns runs = read_runs(arguments.a, arguments.b);
+  ComparedRuns runs = read_runs(arguments.a, arguments.b);
   if (!arguments.different_benchmarks) {
     comparer::refuse_different_benchmarks(runs.a, runs.b);
     if (runs.devices) {
@@ -55,7 +55,9 @@ int compare(const CompareArguments& arguments) {
     comparer::refuse_different_operators(runs.a.front(), runs.b.front());
   }
   progress.show("comparing");
-  const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, arguments.options);
+  comparer::CompareOptions options = arguments.options;
+  options.by_kernels = runs.devices && comparer::class_by_kernels(runs.a.front(), runs.b.front());
+  const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, options);
   progress.clear();
   const std::string text = pages::written(
       pages::comparison_page(comparison, runs.a, runs.b, arguments.top, runs.devices),

@@ -45,6 +45,9 @@ struct Row {
 struct CompareOptions {
   /// SAME: the ratio's interval, or a counter's ratio, lies within 1 ± margin.
   double margin = 0.02;
+  /// Classes are of kernels by their names (class_by_kernels()): operators of a class show only a
+  /// part of it.
+  bool by_kernels = false;
 };
 
 struct Comparison {
@@ -58,6 +61,7 @@ struct Comparison {
   bool was_busy = false;
   /// All verdicts are UNSURE: a profile's device events are lost or unknown.
   bool lost_events = false;
+  bool by_kernels = false;  ///< CompareOptions::by_kernels
   /// Time of a fixed piece of work: the cores' clock. Unset if a run did not measure it.
   std::optional<et_schema::Interval> speed_probe;
   std::uint64_t samples_left_out = 0;  ///< values in the inputs that were not finite

@@ -53,8 +53,12 @@ struct Run {
   et_schema::Environment environment;  ///< reports: complete; others: a few fields
   bool is_cut_off = false;             ///< profiles only: the file is truncated
   bool by_device = false;              ///< times of classes are device times
-  bool has_sizes = false;              ///< profiles only: operators have their arguments' sizes
-  std::uint64_t steps_left_out = 0;    ///< profiles only: steps that lost device events
+  /// Only with by_device: classes of all kernels of the device, by their names, and the share of
+  /// their time that lies in no operator.
+  std::vector<Series> kernel_classes = {};
+  double outside_share = 0;
+  bool has_sizes = false;            ///< profiles only: operators have their arguments' sizes
+  std::uint64_t steps_left_out = 0;  ///< profiles only: steps that lost device events
   bool is_incomplete = false;  ///< profiles only: every step has lost or unknown device events
   std::uint64_t samples_left_out = 0;  ///< values that were not finite
   /// et_schema::interruptions_per_s(); high if other programs ran on the same cores.
@@ -78,6 +82,10 @@ struct Run {
 /// Throws Error (bad input) if no operator lies in a step. O(n log n) in the number of events.
 [[nodiscard]] Run run_of(const et_schema::Profile& profile, const et_schema::DeviceTimeline& device,
                          const std::set<std::string>& known, bool by_device = false);
+
+/// Makes classes those of all kernels, if more than a fiftieth of a side's device time lies in no
+/// operator: then operators of a class do not show its time. Returns true if it did.
+[[nodiscard]] bool class_by_kernels(Run& a, Run& b);
 
 /// Merges operators that differ only in their overload, since profiles lack it: "aten::add.Tensor"
 /// becomes "aten::add".

@@ -160,6 +160,12 @@ std::vector<std::string> findings_of(const Comparison& comparison, const std::ve
       }
     }
   }
+  if (comparison.by_kernels) {
+    findings.push_back(fmt::format(
+        "{} of A's device time and {} of B's lie in no operator: classes are of all kernels, by "
+        "their names.",
+        share_text(a.front().outside_share), share_text(b.front().outside_share)));
+  }
   if (comparison.was_busy) {
     findings.push_back(fmt::format(
         "The machine was busy: {:.0f} involuntary context switches a second and thread; "

@@ -284,6 +284,33 @@ void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   }
 }
 
+/// Sets changes to UNSURE that kernels without operator or class may explain: those of operators
+/// that are called more or less often, and those of classes while unnamed kernels change the other
+/// way.
+void veto_moved(std::vector<Row>& rows) {
+  constexpr double kMuch = 0.1;  // of the class's own change
+  const auto unnamed = std::ranges::find_if(
+      rows, [](const Row& row) { return row.kind == RowKind::kClass && row.name == "other"; });
+  const double unnamed_ms = unnamed == rows.end() ? 0 : unnamed->change_ms.value_or(0);
+  std::vector<Row*> moved;
+  for (Row& row : rows) {
+    const double change_ms = row.change_ms.value_or(0);
+    const bool is_class = row.kind == RowKind::kClass;
+    const bool is_operator = row.kind == RowKind::kOperator || row.kind == RowKind::kOnDevice;
+    const bool is_hidden =
+        unnamed_ms * change_ms < 0 && std::abs(unnamed_ms) > kMuch * std::abs(change_ms);
+    if ((is_class && is_hidden) || (is_operator && row.count_a != row.count_b)) {
+      moved.push_back(&row);
+    }
+  }
+  for (Row* const row : moved) {
+    if (row->verdict != Verdict::kUnsure) {
+      row->verdict = Verdict::kUnsure;
+      row->why = "in no operator";
+    }
+  }
+}
+
 std::vector<et_schema::CountedRun> counted_runs(const std::vector<Run>& runs) {
   std::vector<et_schema::CountedRun> counted;
   std::ranges::transform(runs, std::back_inserter(counted), &Run::counted);
@@ -318,6 +345,10 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
     veto_changes(comparison.rows, "busy");  // other programs may have caused the changes
+  }
+  comparison.by_kernels = options.by_kernels;
+  if (options.by_kernels) {
+    veto_moved(comparison.rows);
   }
   const auto is_incomplete = [](const std::vector<Run>& runs) {
     return std::ranges::any_of(runs, &Run::is_incomplete);

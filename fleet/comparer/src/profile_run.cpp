@@ -77,7 +77,10 @@ class ProfileRows {
  public:
   ProfileRows(const Profile& profile, const DeviceTimeline& device,
               const std::set<std::string>& known, bool by_device)
-      : known_(known), by_device_(by_device), calls_(call_trees(profile, device, known)) {
+      : profile_(profile),
+        known_(known),
+        by_device_(by_device),
+        calls_(call_trees(profile, device, known)) {
     for (const et_schema::EventIndex step : device.usable_steps()) {
       steps_.push_back(device.steps[step].mark);
       lengths_ns_.push_back(device.steps[step].length_ns);
@@ -123,6 +126,33 @@ class ProfileRows {
     return rows;
   }
 
+  /// Returns the classes of all kernels of the steps, and sets the share that no operator launched.
+  std::vector<Series> kernel_classes(const DeviceTimeline& device, double& outside_share) {
+    const std::vector<et_schema::EventIndex> usable = device.usable_steps();
+    std::map<std::string, Series> classes;
+    double all_ms = 0;
+    double outside_ms = 0;
+    for (const et_schema::DeviceEvent& event : device.events) {
+      const auto step = std::ranges::lower_bound(usable, event.step);
+      if (step == usable.end() || *step != event.step) {
+        continue;
+      }
+      const std::string name(et_schema::kernel_class(profile_.events[event.source].name));
+      const double ms = static_cast<double>(event.ns()) / kNsPerMs;
+      add({RowKind::kClass, name, "", 1, {}}, classes[name],
+          static_cast<std::size_t>(step - usable.begin()), ms);
+      all_ms += ms;
+      outside_ms += event.by == et_schema::LaunchedBy::kOperator ? 0 : ms;
+    }
+    outside_share = all_ms > 0 ? outside_ms / all_ms : 0;
+    std::vector<Series> rows;
+    for (auto& [name, row] : classes) {
+      row.count /= steps_.size();
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
   [[nodiscard]] bool is_empty() const { return operators_.empty(); }
 
  private:
@@ -163,6 +193,7 @@ class ProfileRows {
     sum.samples_ms[step] += ms;
   }
 
+  const Profile& profile_;
   const std::set<std::string>& known_;
   bool by_device_;
   Stretches steps_;  ///< the steps' marks
@@ -194,6 +225,9 @@ Run run_of(const Profile& profile, const DeviceTimeline& device, const std::set<
     run.world_size = static_cast<int>(profile.distributed->world_size);
   }
   run.rows = table.rows();
+  if (by_device) {
+    run.kernel_classes = table.kernel_classes(device, run.outside_share);
+  }
   if (table.is_empty()) {
     throw et_schema::bad_input("a profile without operators",
                                {.file = profile.file,
@@ -203,6 +237,18 @@ Run run_of(const Profile& profile, const DeviceTimeline& device, const std::set<
                                 .hint = "profile with ProfilerActivity.CPU"});
   }
   return run;
+}
+
+bool class_by_kernels(Run& a, Run& b) {
+  constexpr double kMuch = 0.02;
+  if (std::max(a.outside_share, b.outside_share) <= kMuch) {
+    return false;
+  }
+  for (Run* const run : {&a, &b}) {
+    std::erase_if(run->rows, [](const Series& row) { return row.kind == RowKind::kClass; });
+    run->rows.insert(run->rows.end(), run->kernel_classes.begin(), run->kernel_classes.end());
+  }
+  return true;
 }
 
 }  // namespace understudy::comparer

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "et_schema/base/statistics.h"
 #include "et_schema/facts/schema_text.h"
 #include "fleet/comparer/run.h"
 
@@ -40,29 +41,33 @@ void add_row(std::map<std::string, Series>& rows, const Series& row) {
 }
 
 /// Returns one sample per iteration: the sum of the collective's calls in it. The input has all
-/// iterations of the first call, then all of the next. If it cannot be divided into iterations,
-/// each call is a sample.
-std::vector<double> by_iteration(const std::vector<double>& calls_us, std::size_t iterations) {
-  const bool divides = iterations > 0 && calls_us.size() % iterations == 0;
-  const std::size_t calls = divides ? calls_us.size() / iterations : 1;
-  std::vector<double> samples_ms(calls_us.size() / calls, 0.0);
-  for (std::size_t i = 0; i < calls_us.size(); ++i) {
-    samples_ms[i % samples_ms.size()] += calls_us[i] * kMilliPerMicro;
+/// iterations of the first call, then all of the next. An iteration with a sample that is not
+/// finite is left out. If the samples cannot be divided into iterations, the mean is the only one.
+std::vector<double> by_iteration(const std::vector<double>& calls_us, std::uint64_t calls,
+                                 std::uint64_t& left_out) {
+  const std::size_t count = std::max<std::size_t>(calls, 1);
+  if (calls_us.size() % count != 0) {
+    const std::vector<double> known = finite(calls_us, left_out);
+    return known.empty()
+               ? known
+               : std::vector{et_schema::mean(known) * static_cast<double>(count) * kMilliPerMicro};
   }
-  return samples_ms;
+  std::vector<double> samples_ms(calls_us.size() / count, 0.0);
+  for (std::size_t i = 0; i < calls_us.size(); ++i) {
+    samples_ms[i % samples_ms.size()] +=
+        calls_us[i] < 0 ? std::nan("") : calls_us[i] * kMilliPerMicro;
+  }
+  return finite(samples_ms, left_out);
 }
 
 std::string detail_of(const et_schema::CollectiveTime& row) {
   return fmt::format("{} of {}, {} bytes", row.group, row.group_size, row.bytes);
 }
 
-Series collective_row(const et_schema::CollectiveTime& row, std::size_t iterations,
-                      std::uint64_t& left_out) {
-  Series series{RowKind::kCollective, row.name, detail_of(row), row.count, {}};
-  const std::vector<double> calls_us = finite(row.samples_us, left_out);
-  if (!calls_us.empty()) {
-    series.samples_ms = by_iteration(calls_us, iterations);
-  } else if (row.median_us && std::isfinite(*row.median_us)) {
+Series collective_row(const et_schema::CollectiveTime& row, std::uint64_t& left_out) {
+  Series series{RowKind::kCollective, row.name, detail_of(row), row.count,
+                by_iteration(row.samples_us, row.count, left_out)};
+  if (series.samples_ms.empty() && row.median_us && std::isfinite(*row.median_us)) {
     series.samples_ms = {*row.median_us * static_cast<double>(row.count) * kMilliPerMicro};
   }
   return series;
@@ -88,12 +93,10 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
                       kept(total.iteration_speed_probe_samples_ms)});
   std::map<std::string, Series> classes;
   std::vector<Series> operators;
-  std::size_t iterations = 0;
   for (const et_schema::OperatorTime& row : total.operators) {
     const std::vector<double> stated =
         row.samples_ms.empty() ? std::vector{row.ms} : row.samples_ms;
     Series series{RowKind::kOperator, row.name, row.op_class, row.count, kept(stated)};
-    iterations = std::max(iterations, series.samples_ms.size());
     add_row(classes, {RowKind::kClass, row.op_class, "", row.count, series.samples_ms});
     operators.push_back(std::move(series));
     if (!row.device_samples_ms.empty()) {
@@ -112,12 +115,13 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   }
   std::ranges::move(operators, std::back_inserter(run.rows));
   for (const et_schema::CollectiveTime& row : total.collectives) {
-    run.rows.push_back(collective_row(row, iterations, run.samples_left_out));
-    const std::vector<double> moving_us = kept(row.moving_samples_us);
-    if (!moving_us.empty()) {
+    run.rows.push_back(collective_row(row, run.samples_left_out));
+    std::vector<double> moving_ms =
+        by_iteration(row.moving_samples_us, row.count, run.samples_left_out);
+    if (!moving_ms.empty()) {
       // The remaining time is spent waiting for the last rank and is not the collective's own.
       run.rows.push_back({RowKind::kCollective, row.name, detail_of(row) + ", moving", row.count,
-                          by_iteration(moving_us, iterations)});
+                          std::move(moving_ms)});
     }
   }
   return run;

@@ -77,8 +77,9 @@ bool is_class(RowKind kind) {
 
 Section classes_section(const Comparison& comparison, bool by_device) {
   Table table = table_of(comparison, "class-table",
-                         by_device ? "Classes of operators, by the device's own time"
-                                   : "Classes of operators, by cost",
+                         comparison.by_kernels ? "Classes of kernels, by their names"
+                         : by_device           ? "Classes of operators, by the device's own time"
+                                               : "Classes of operators, by cost",
                          "class", nullptr, is_class);
   // Indexes of the columns of table_of().
   table.plots = {

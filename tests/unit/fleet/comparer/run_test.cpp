@@ -89,6 +89,25 @@ TEST(ReportRun, CollectivesAreSummedByIteration) {
   EXPECT_EQ(find(run, RowKind::kCollective, "barrier").samples_ms, (Samples{0.05}));
 }
 
+TEST(ReportRun, AMissingSampleOfACollectiveLeavesOutItsIteration) {
+  et_schema::RankReport rank;
+  rank.operators = {{"aten::mm", "matmul", 1, 1, {1, 1}}};
+  rank.collectives = {{"allreduce",
+                       "world",
+                       2,
+                       8,
+                       8,
+                       250.0,
+                       1.0,
+                       1.0,
+                       {100, 200, std::numeric_limits<double>::quiet_NaN(), 400}},
+                      {"barrier", "world", 2, 0, 8, 50.0, 1.0, 1.0, {100, 200, 600}}};
+  const comparer::Run run = run_of(report_of(rank), "a.json");
+  EXPECT_EQ(find(run, RowKind::kCollective, "allreduce").samples_ms, (Samples{0.2 + 0.4}));
+  EXPECT_EQ(find(run, RowKind::kCollective, "barrier").samples_ms, (Samples{0.6}));
+  EXPECT_EQ(run.samples_left_out, 1U);
+}
+
 TEST(ReportRun, MovingBytesIsARowOfItsOwnWhereItIsToldFromWaiting) {
   et_schema::RankReport rank;
   rank.operators = {{"allreduce", "communication", 1, 1, {1, 1}}};
