@@ -99,6 +99,13 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
     place(device.device, job);
   }
   predictor::CostParts parts = predictor::cost_parts(platform_, is_host ? "" : device.device);
+  if (const auto& profile = job.programs.front()->profile) {
+    const auto named = profile->kernel_settings.find("device");
+    const predictor::Card* const card = named == profile->kernel_settings.end()
+                                            ? nullptr
+                                            : predictor::find_known_card(named->second);
+    parts.recorded_on = card == nullptr ? std::nullopt : std::optional(*card);
+  }
   if (!parts.communication) {
     assumptions_.emplace_back(
         "the platform file has no collectives: communication by 10 us and 10 GB/s");

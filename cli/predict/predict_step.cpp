@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,7 @@
 #include "et_schema/base/figures.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/model/original_step.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::cli {
@@ -195,6 +197,57 @@ std::string count_text(std::int64_t count) {
   return et_schema::with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
 }
 
+/// Says what becomes of the recorded device time that no operator holds. Throws if too much of it
+/// cannot be told on another card.
+void account_for_device(const PredictArguments& arguments, const predictor::Job& job,
+                        et_schema::Prediction& prediction) {
+  constexpr double kMostUnknown = 0.1;  // of the recorded step
+  double held_ms = 0;
+  double unknown_ms = 0;
+  std::vector<std::string> carried;
+  std::vector<std::string> unknown;
+  std::vector<std::string> left;
+  for (const et_schema::PredictedWork& row : prediction.device_time) {
+    if (row.held_by == "operator" || row.held_by == "communication") {
+      held_ms += row.recorded_ms;
+      continue;
+    }
+    std::vector<std::string>& rows = !row.ms ? left : row.modelled ? carried : unknown;
+    rows.push_back(fmt::format("{} ms of {} ({})", et_schema::figure_text(row.recorded_ms),
+                               row.kernel_class, row.held_by));
+    unknown_ms += &rows == &carried ? 0 : row.recorded_ms;
+  }
+  const auto add = [&](const std::vector<std::string>& rows, const char* what) {
+    if (!rows.empty()) {
+      prediction.assumptions.push_back(fmt::format(
+          "device time of no operator, beside {} ms of operators and communication: {}{}",
+          et_schema::figure_text(held_ms), fmt::join(rows, ", "), what));
+    }
+  };
+  add(carried, arguments.recorded
+                   ? " count as recorded"
+                   : " are carried to this card by their class; communication keeps its time");
+  add(unknown,
+      " have no class, or no card is known that they were recorded on: they count as "
+      "recorded, and the interval holds nothing to twice that");
+  add(left, " are left out");
+  const double step_ms =
+      static_cast<double>(et_schema::recorded_step_ns(job.program(prediction.slowest_rank))) *
+      kMsPerNs;
+  if (!arguments.recorded && unknown_ms > kMostUnknown * step_ms) {
+    unknown.insert(unknown.end(), left.begin(), left.end());
+    throw et_schema::usage_error(
+        "too much of the step's device time is of no operator",
+        {.file = arguments.paths.front(),
+         .field = arguments.card.empty() ? "--platform" : "--card",
+         .expected = fmt::format("at most a tenth of the step's {} ms in kernels without operator "
+                                 "whose class, or whose card, is not known",
+                                 et_schema::figure_text(step_ms)),
+         .got = fmt::format("{}", fmt::join(unknown, ", ")),
+         .hint = "predict --from-profile PROFILE --card CARD predicts each kernel's time"});
+  }
+}
+
 /// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
@@ -249,8 +302,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   std::vector<et_schema::PredictedChange> changes;
   const predictor::WhatIfCosts asked_costs(costs, arguments.what_if);
   if (has_questions) {
-    changes = changes_for(arguments.what_if,
-                          predictor::changes_of(job, simulation.costs, arguments.what_if));
+    changes =
+        changes_for(arguments.what_if, predictor::changes_of(job, simulation, arguments.what_if));
     simulation = predictor::simulate(job, asked_costs, arguments.options);
   }
 
@@ -263,6 +316,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
+  account_for_device(arguments, job, prediction);
   std::vector<std::string>& texts = prediction.assumptions;
   add_overlap(arguments.options.overlap, is_on_device(simulation), arguments.recorded, texts);
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());

@@ -19,6 +19,22 @@ void take_kernel_times(const KernelClassTimes& taken, KernelClassTimes& times);
 /// Scales the times so that they add up to `ns`, except for rounding.
 void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 
+/// Returns the classes of all kernels that no instruction launched for this reason.
+[[nodiscard]] KernelClassTimes classes_of(const Program& program, Outside why);
+
+/// Returns the share of a class; 0 without it.
+[[nodiscard]] double share_of(std::string_view kernel_class, const KernelClassTimes& times);
+/// Returns the share of an instruction's device time in kernels that communicate.
+[[nodiscard]] double communication_share(const Instruction& instruction);
+/// Returns true if most of an instruction's device time is in kernels that communicate.
+[[nodiscard]] inline bool mostly_communicates(const Instruction& instruction) {
+  return communication_share(instruction) > 0.5;
+}
+/// Returns true for communication that no instruction launched.
+[[nodiscard]] inline bool communicates_unseen(const DeviceWork& work) {
+  return !work.instruction && work.why == Outside::kUnseenComm;
+}
+
 /// Returns the instruction's kind in reports: "operator", "communication", "compiled kernel",
 /// "label without operators".
 [[nodiscard]] std::string_view kind_text(const Instruction& instruction);

@@ -80,6 +80,11 @@ class Costs {
   /// Returns the host time between the previous instruction on the same thread and `instruction`.
   [[nodiscard]] virtual Estimate of_gap(const Program& program,
                                         const Instruction& instruction) const = 0;
+  /// Returns the time of recorded device work that no instruction launched.
+  [[nodiscard]] virtual Estimate of_outside(const Program& /*program*/,
+                                            const et_schema::DeviceWork& work) const {
+    return known(static_cast<double>(work.device_ns), "recorded");
+  }
   /// Returns the host time after the last instruction. Set if and only if all costs are the
   /// recorded step's own: the simulator then simulates each recorded device work separately.
   [[nodiscard]] virtual std::optional<Estimate> of_end(const Program& /*program*/) const {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/formats/bench/bench.h"
@@ -39,6 +41,8 @@ struct CostParts {
   std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
   /// The issuing thread's time for an operator on a card.
   std::function<Estimate(const Program&, const Instruction&)> host = {};
+  /// The card that the programs were recorded on, if known.
+  std::optional<Card> recorded_on = {};
 };
 
 /// Costs by a platform's models: operators by `platform`, communication and the host by `parts`.
@@ -54,11 +58,19 @@ class PlatformCosts final : public Costs {
   [[nodiscard]] Estimate of_communication(const GroupComm& call) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
+  [[nodiscard]] Estimate of_outside(const Program& program,
+                                    const et_schema::DeviceWork& work) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }
 
  private:
   [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
                                  const Prediction& prediction) const;
+  /// Returns the time of recorded kernels of a class on this card, without a model of their
+  /// operator: as the times of a profile (anchored.h). Communication keeps its time. Not modelled
+  /// if the class or a card is unknown: then the recorded time stands in, within 0 and twice that.
+  [[nodiscard]] Estimate carried(std::string_view kernel_class, double kernels, double ns) const;
+  [[nodiscard]] Estimate carried(et_schema::KernelClassTimes classes, double kernels,
+                                 double ns) const;
 
   const Platform& platform_;
   DeviceKey key_;

@@ -49,9 +49,14 @@ struct Breakdown {
   }
 };
 
+/// No launch takes longer. Work that begins later, and a wait that lasts longer after all work, was
+/// waiting for something that the profile does not show.
+inline constexpr std::int64_t kLateNs = 100'000;
+
 enum class SpanKind : std::uint8_t {
   kHost,      ///< a thread in an operator; the gap before it is [begin_ns, start_ns)
   kHostWait,  ///< a thread waiting for a stream or a communication
+  kStall,     ///< a thread waiting for something that the profile does not show
   kDevice,    ///< the work of an operator on a stream
   kArrived,   ///< a communication waiting for other ranks
   kMoving     ///< a communication that has begun on all ranks
@@ -94,7 +99,11 @@ struct RankClass {
 struct PathPiece {
   std::int64_t ns = 0;
   SpanId span = {};
-  bool is_gap = false;  ///< host time before the span's operator
+  enum class Part : std::uint8_t {
+    kItself,
+    kGap,  ///< host time before the span's operator
+    kLate  ///< before work that could have begun, while the device shows no other
+  } part = Part::kItself;
 };
 
 /// The cost that the simulation used for an instruction.
@@ -112,6 +121,8 @@ struct Simulation {
   std::vector<PathPiece> critical_path;        ///< the latest first
   std::vector<Flow> flows;                     ///< by program
   std::vector<std::vector<PlayedCost>> costs;  ///< by program and instruction
+  /// By program and index in Program::device_work: the cost of work that no instruction launched.
+  std::vector<std::vector<Estimate>> outside;
   std::uint64_t events = 0;
 };
 

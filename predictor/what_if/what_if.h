@@ -55,6 +55,8 @@ class WhatIfCosts final : public Costs {
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
   [[nodiscard]] Estimate of_communication(const GroupComm& call) const override;
+  [[nodiscard]] Estimate of_outside(const Program& program,
+                                    const et_schema::DeviceWork& work) const override;
   [[nodiscard]] Estimate of_gap(const Program& program,
                                 const Instruction& instruction) const override;
   [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
@@ -67,11 +69,10 @@ class WhatIfCosts final : public Costs {
 };
 
 /// Returns the effect of each question on the result of the previous ones, without communications'
-/// waits. `costs` must be Simulation::costs without questions. Throws Error (usage) if a question
+/// waits. `simulation` must be without questions. Throws Error (usage) if a question
 /// matches nothing, with possible targets.
-[[nodiscard]] std::vector<WhatIfChanges> changes_of(
-    const Job& job, const std::vector<std::vector<PlayedCost>>& costs,
-    const std::vector<WhatIf>& questions);
+[[nodiscard]] std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulation,
+                                                    const std::vector<WhatIf>& questions);
 
 /// Returns the program with all host tensors on one accelerator, as for `replay --place device`.
 [[nodiscard]] Program placed_on_device(Program program);

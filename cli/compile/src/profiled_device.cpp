@@ -163,17 +163,6 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeli
   return calls;
 }
 
-/// Returns the name of the device that most of the work ran on.
-std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {
-  std::map<std::int64_t, std::size_t> events;
-  for (const et_schema::DeviceStream& stream : timeline.streams) {
-    events[stream.pid] += stream.events.size();
-  }
-  const auto most =
-      std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
-  return most == events.end() ? std::string() : profile.device_name(most->first);
-}
-
 predictor::MeasuredCall row_of(const ProfiledCall& call, const std::string& card,
                                const std::string& source) {
   predictor::MeasuredCall row;

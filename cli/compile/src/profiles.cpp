@@ -230,7 +230,9 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().profile.counters = (*captures)[rank].facts.counters;
-    links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
+    auto settings = (*captures)[rank].facts.kernel_settings;
+    settings.merge(links.back().profile.kernel_settings);  // what the profile alone tells
+    links.back().profile.kernel_settings = std::move(settings);
     links.back().profile.variables = (*captures)[rank].facts.variables;
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -128,5 +129,8 @@ struct DeviceTimeline {
 /// used only if 90 % of the profile's ids name a plausible operator: one that was open at the
 /// launch, or, if the launch is unknown, one that had begun when the work ran.
 [[nodiscard]] DeviceTimeline device_timeline(const Profile& profile);
+
+/// Returns the name of the device that most of the work ran on; empty if unknown.
+[[nodiscard]] std::string device_name(const Profile& profile, const DeviceTimeline& timeline);
 
 }  // namespace understudy::et_schema

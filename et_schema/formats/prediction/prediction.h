@@ -16,7 +16,7 @@ namespace understudy::et_schema {
 /// Version of the file format. Readers refuse any other.
 inline constexpr int kPredictionVersion = 1;
 
-/// Parts of an iteration; their sum is the iteration. docs/metrics.md, "Prediction".
+/// Parts of an iteration; their sum is the iteration. docs/prediction.md, "What bounds it".
 struct PredictedBreakdown {
   double compute = 0;
   double exposed_communication = 0;
@@ -66,6 +66,16 @@ struct PredictedSum {
   bool operator==(const PredictedSum&) const = default;
 };
 
+/// Recorded device time of kernels of one class and one holder, and what is predicted of it.
+struct PredictedWork {
+  std::string kernel_class;
+  std::string held_by;  ///< kind_text() of instructions, or why none holds it (Outside)
+  double recorded_ms = 0;
+  std::optional<double> ms = {};  ///< unset: it is left out
+  bool modelled = true;  ///< false: work of no operator, for which the recorded time stands in
+  bool operator==(const PredictedWork&) const = default;
+};
+
 /// Effect of one what-if question.
 struct PredictedChange {
   struct Row {
@@ -87,13 +97,15 @@ struct Prediction {
   int world_size = 1;
   Interval iteration_ms;            ///< time with its 90 % interval
   PredictedBreakdown breakdown_ms;  ///< of the slowest rank
-  std::string bound_by;             ///< "compute", "communication", "host"
+  PredictedBreakdown bound_ms;      ///< the critical path by part; idle: waits for the unseen
+  std::string bound_by;  ///< its largest part: "compute", "communication", "host", "waits …"
   std::vector<PredictedRank> ranks;
   int slowest_rank = 0;  ///< the rank that waits least
   std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
   std::vector<PredictedSum> unmodelled;
+  std::vector<PredictedWork> device_time;         ///< the recorded step's, of the slowest rank
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs

@@ -105,6 +105,26 @@ void scale_kernel_times(std::int64_t ns, KernelClassTimes& times) {
   }
 }
 
+KernelClassTimes classes_of(const Program& program, Outside why) {
+  static const std::vector<OutsideTime> kNone;
+  KernelClassTimes times;
+  for (const OutsideTime& row : program.profile ? program.profile->outside : kNone) {
+    if (row.why == why && row.device_ns > 0) {
+      add_kernel_times(row.kernel_classes, times);
+    }
+  }
+  return times;
+}
+
+double share_of(std::string_view kernel_class, const KernelClassTimes& times) {
+  const auto found = std::ranges::find(times, kernel_class, &KernelClassTime::kernel_class);
+  return found == times.end() ? 0 : static_cast<double>(found->ns) / std::max(sum_ns(times), 1.0);
+}
+
+double communication_share(const Instruction& instruction) {
+  return instruction.timing ? share_of("communication", instruction.timing->kernel_classes) : 0;
+}
+
 std::string_view to_string(Outside why) {
   return kOutsideNames[static_cast<std::size_t>(why)];
 }

@@ -328,6 +328,9 @@ class Linker {
         })) {
       profile.kernel_settings["float32_matmul_precision"] = "high";
     }
+    if (std::string name = device_name(profile_, device); !name.empty()) {
+      profile.kernel_settings["device"] = std::move(name);
+    }
     std::uint64_t pairs = 0;
     for (const JoinedStep& step : join_.steps) {
       profile.events += step.events;

@@ -13,9 +13,11 @@
 #include "et_schema/base/error.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/schema_text.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/sparse_content.h"
 #include "predictor/calls/measured_files.h"
+#include "predictor/operators/anchored.h"
 
 namespace understudy::predictor {
 namespace {
@@ -202,6 +204,14 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     return cost;
   }
   cost.host = of_host(program, instruction, prediction);
+  if (instruction.timing && instruction.timing->device_ns > 0 &&
+      (instruction.kind != InstructionKind::kOp || et_schema::mostly_communicates(instruction))) {
+    cost.device = carried(instruction.timing->kernel_classes,
+                          static_cast<double>(instruction.timing->launches),
+                          static_cast<double>(instruction.timing->device_ns));
+    cost.launches = instruction.timing->launches;
+    return cost;
+  }
   const Family family = family_of(call.name);
   const bool launches_nothing =
       family == Family::kView || (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
@@ -210,6 +220,48 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     cost.launches = instruction.timing ? instruction.timing->launches : 1;
   }
   return cost;
+}
+
+Estimate PlatformCosts::of_outside(const Program& program,
+                                   const et_schema::DeviceWork& work) const {
+  return carried(classes_of(program, work.why), 1, static_cast<double>(work.device_ns));
+}
+
+Estimate PlatformCosts::carried(et_schema::KernelClassTimes classes, double kernels,
+                                double ns) const {
+  if (classes.empty()) {
+    classes.push_back({"not told", 1});
+  }
+  Estimate sum;
+  for (const et_schema::KernelClassTime& time : classes) {
+    const double share = et_schema::share_of(time.kernel_class, classes);
+    const Estimate part = carried(time.kernel_class, share * kernels, share * ns);
+    sum.ns += part.ns;
+    sum.low_ns += part.low_ns;
+    sum.high_ns += part.high_ns;
+    sum.model = part.model;
+    sum.modelled &= part.modelled;
+  }
+  return sum;
+}
+
+Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, double ns) const {
+  const Card* const there = platform_.operators.find_card(key_.device);
+  const bool is_known = there != nullptr && parts_.recorded_on;
+  const bool stays =
+      kernel_class == "communication" || (is_known && parts_.recorded_on->name == there->name);
+  const bool has_class = kernel_class != "not told" && kernel_class != "other";
+  if (!stays && !(is_known && has_class)) {
+    return {ns, 0, 2 * ns, "as recorded", false, false};
+  }
+  const RecordedKernels recorded{
+      .kernel_class = kernel_class, .kernels = kernels, .ns = ns, .crosses_hosts = stays};
+  const Card none;
+  const TimeParts parts =
+      anchored_time(recorded, is_known ? *parts_.recorded_on : none, is_known ? *there : none);
+  const double width_ns = parts.half_width_ns();
+  return {parts.total_ns(), std::max(parts.total_ns() - width_ns, 0.0), parts.total_ns() + width_ns,
+          "the class of its kernels"};
 }
 
 Estimate PlatformCosts::of_host(const Program& program, const Instruction& instruction,

@@ -24,16 +24,30 @@ bool is_wait(const Span& span) {
   return span.kind == SpanKind::kHostWait || span.kind == SpanKind::kArrived;
 }
 
+bool is_on_device(const Span& span) {
+  return span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
+}
+
+/// Returns since when a rank's device shows no work, at least since `ready_ns`.
+std::int64_t quiet_since(const RankClass& rank, std::int64_t ready_ns, std::int64_t now_ns) {
+  for (const Span& span : rank.spans) {
+    if (is_on_device(span) && span.start_ns < now_ns) {
+      ready_ns = std::max(ready_ns, std::min(span.end_ns, now_ns));
+    }
+  }
+  return ready_ns;
+}
+
 }  // namespace
 
 std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std::int64_t begin_ns,
                                      std::int64_t end_ns) {
   std::vector<PathPiece> path;
   std::int64_t now_ns = end_ns;
-  const auto go_back = [&](std::int64_t to_ns, SpanId id, bool is_gap) {
+  const auto go_back = [&](std::int64_t to_ns, SpanId id, PathPiece::Part part) {
     to_ns = std::max(to_ns, begin_ns);
     if (to_ns < now_ns) {
-      path.push_back({now_ns - to_ns, id, is_gap});
+      path.push_back({now_ns - to_ns, id, part});
       now_ns = to_ns;
     }
   };
@@ -42,12 +56,20 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
     const Span& span = classes[id.rank_class].spans[id.index];
     // A wait with a known cause is not on the path: its cause is.
     if (!is_wait(span) || span.cause.is_none()) {
-      go_back(span.start_ns, id, false);
-      go_back(span.begin_ns, id, true);
+      go_back(span.start_ns, id, PathPiece::Part::kItself);
+      go_back(span.begin_ns, id, PathPiece::Part::kGap);
+    }
+    const bool is_work = is_on_device(span) || span.kind == SpanKind::kArrived;
+    if (is_work && !span.cause.is_none()) {
+      std::int64_t ready_ns = classes[span.cause.rank_class].spans[span.cause.index].end_ns;
+      if (now_ns - ready_ns >= kLateNs) {
+        ready_ns = quiet_since(classes[id.rank_class], ready_ns, now_ns);
+        go_back(now_ns - ready_ns >= kLateNs ? ready_ns : now_ns, id, PathPiece::Part::kLate);
+      }
     }
     id = span.cause;
   }
-  go_back(begin_ns, {}, false);
+  go_back(begin_ns, {}, PathPiece::Part::kItself);
   return path;
 }
 

@@ -1,6 +1,9 @@
 #include "predictor/simulate/assessment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
 
 #include "et_schema/base/figures.h"
 
@@ -24,12 +27,35 @@ std::optional<double> original_ms(const Prediction& prediction) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Names the waits for something that the profile does not show, by their operators.
+std::string waits_text(const Prediction& prediction) {
+  constexpr double kNoticed = 0.01;
+  if (prediction.bound_ms.idle <= kNoticed * prediction.iteration_ms.value) {
+    return "";
+  }
+  std::vector<std::string> waits;
+  for (const et_schema::PredictedSum& row : prediction.critical_path) {
+    if (row.where == "wait") {
+      waits.push_back(fmt::format("{} ms in {}", figure_text(row.ms), row.name));
+    }
+  }
+  const char* const what = prediction.bound_by.starts_with("waits")
+                               ? ""
+                               : ", beside waits for something outside of the profile";
+  return fmt::format("{} ({})", what, fmt::join(waits, ", "));
+}
+
+}  // namespace
+
 et_schema::Assessment verdict_of(const Prediction& prediction) {
   const et_schema::Interval& time = prediction.iteration_ms;
   std::string text = fmt::format(
       "An iteration on {} of {} would take {} ms, 90 % within {} to {}; bound by {}",
       et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
       figure_text(time.value), figure_text(time.low), figure_text(time.high), prediction.bound_by);
+  text += waits_text(prediction);
   if (const auto original = original_ms(prediction); original && *original > 0) {
     text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,
                         figure_text(original));

@@ -67,6 +67,7 @@ enum class HostDoes : std::uint8_t {
   kGap,
   kWaitsBefore,
   kOperates,
+  kStalls,
   kWaitsBehind,
   kWaitsForIteration,  ///< until the step's own thread begins the next iteration
   kIsDone

@@ -1,6 +1,8 @@
 #include "plan.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "plan_builder.h"
@@ -22,6 +24,8 @@ class Planner : PlanBuilder {
     for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
       add(at);
     }
+    issue_outside(std::numeric_limits<std::int64_t>::max(),
+                  static_cast<std::uint32_t>(program_.instructions.size()));
     static_cast<void>(add_wait(gaps_.at_end, 0, 0));
     end(false);
     return std::move(plan_);
@@ -31,6 +35,9 @@ class Planner : PlanBuilder {
   void add(std::uint32_t at) {
     const Instruction& instruction = program_.instructions[at];
     const InstructionFlow& flow = flow_.instructions[at];
+    if (instruction.timing) {
+      issue_outside(instruction.timing->start_ns, at);
+    }
     ask(at);
     const PlayedCost& cost = played_[at];
     Task task{.host_ns = rounded(cost.cost.host.ns), .instruction = at};
@@ -45,6 +52,7 @@ class Planner : PlanBuilder {
       }
     } else if (flow.stream != kNoStream) {
       run(task, cost.cost);
+      task.communicates = et_schema::mostly_communicates(instruction);
       if (task.launches > 0) {
         issue(task, flow, at);
       }
@@ -55,6 +63,28 @@ class Planner : PlanBuilder {
       push(flow.timeline, task);
     }
     note_returned(at);
+  }
+
+  /// Issues the recorded work that no instruction launched, of launches before `until_ns`, ahead of
+  /// instruction `at`.
+  void issue_outside(std::int64_t until_ns, std::uint32_t at) {
+    for (; next_work_ < program_.device_work.size(); ++next_work_) {
+      const et_schema::DeviceWork& work = program_.device_work[next_work_];
+      if (work.launch_ns >= until_ns) {
+        return;
+      }
+      std::int64_t& end_ns = ends_ns_.try_emplace(work.stream, work.start_ns).first->second;
+      if (!work.instruction) {
+        Task task;
+        const InstructionFlow flow = run_outside(task, next_work_);
+        const DeviceTraits traits;
+        task.turn = {traits.launch_ns,
+                     std::clamp<std::int64_t>(work.start_ns - end_ns, 0, traits.kernel_gap_ns)};
+        issue(task, flow, at);
+        push(0, task);
+      }
+      end_ns = work.end_ns();
+    }
   }
 
   /// Adds a recorded wait for the device as a task and returns the remaining gap.
@@ -93,6 +123,8 @@ class Planner : PlanBuilder {
   }
 
   HostGaps gaps_;
+  std::uint32_t next_work_ = 0;                   ///< index in Program::device_work
+  std::map<std::int64_t, std::int64_t> ends_ns_;  ///< by recorded stream: end of its last work
 };
 
 }  // namespace

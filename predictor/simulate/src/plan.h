@@ -37,6 +37,7 @@ struct RecordedTurn {
 struct Task {
   std::int64_t gap_ns = 0;
   std::int64_t host_ns = 0;
+  std::int64_t stall_ns = 0;  ///< after host_ns: the host waits for what the profile does not show
   std::int64_t device_ns = 0;
   std::uint32_t launches = 0;  ///< an item each
   std::uint32_t instruction = kNoIndex;
@@ -48,6 +49,7 @@ struct Task {
   std::uint32_t item = 0;           ///< number of its first item on the stream, counted from 1
   std::uint32_t call = kNoIndex;    ///< for a communication: its number in the program
   bool on_host = false;             ///< communication: starts when its host's call returns
+  bool communicates = false;        ///< its items are communication that no call shows
   PlanRange before = {};            ///< streams that its host waits for before it starts
   PlanRange after_hosts = {};
   PlanRange item_after = {};  ///< streams that its item waits for
@@ -62,6 +64,8 @@ struct ProgramPlan {
   std::vector<std::uint32_t> items;  ///< by stream: number of items in one iteration
   /// Instructions of the communications, by the communications' number.
   std::vector<std::uint32_t> instructions;
+  /// By index in Program::device_work: the cost of work that no instruction launched.
+  std::vector<Estimate> outside;
   bool on_device = false;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "et_schema/model/device_time.h"
 #include "plan.h"
 #include "predictor/simulate/flow.h"
 #include "time_limit.h"
@@ -29,6 +30,7 @@ class PlanBuilder {
     plan_.on_device = flow.on_device;
     plan_.timelines.resize(flow.timelines.size());
     plan_.items.assign(flow.streams.size(), 0);
+    plan_.outside.resize(program.device_work.size());
     played_.assign(program.instructions.size(), {});
   }
   PlanBuilder(const PlanBuilder&) = delete;
@@ -71,6 +73,23 @@ class PlanBuilder {
   static bool holds_host(const Instruction& instruction, const InstructionFlow& flow) {
     return is_communication(instruction) &&
            (flow.is_blocking || instruction.comm->kind == CommKind::kBarrier);
+  }
+
+  /// Prepares the task of recorded work that no instruction launched, and returns where it runs.
+  InstructionFlow run_outside(Task& task, std::uint32_t number) {
+    const et_schema::DeviceWork& work = program_.device_work[number];
+    const Estimate& cost = plan_.outside[number] = costs_.of_outside(program_, work);
+    limit_.add(cost.ns, std::string(to_string(work.why)));
+    task.work = number;
+    task.launches = 1;
+    task.device_ns = rounded(cost.ns);
+    task.communicates = et_schema::communicates_unseen(work);
+    return {.stream = stream_of(work)};
+  }
+
+  [[nodiscard]] std::uint32_t stream_of(const et_schema::DeviceWork& work) const {
+    const auto stream = std::ranges::find(flow_.streams, Stream{.recorded = work.stream});
+    return static_cast<std::uint32_t>(stream - flow_.streams.begin());
   }
 
   static void run(Task& task, const OperatorCost& cost) {

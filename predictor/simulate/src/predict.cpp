@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include "et_schema/base/enum_names.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/base/map_values.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/original_step.h"
@@ -37,8 +39,9 @@ PredictedBreakdown ms_of(const Breakdown& breakdown) {
 }
 
 std::string class_of(const Instruction& instruction) {
-  return std::string(communicates(instruction) ? "communication"
-                                               : et_schema::op_class(instruction.name));
+  const bool is_communication =
+      communicates(instruction) || et_schema::mostly_communicates(instruction);
+  return std::string(is_communication ? "communication" : et_schema::op_class(instruction.name));
 }
 
 /// Returns the class that waits least for others and so determines the iteration.
@@ -95,13 +98,64 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
   prediction.unmodelled = et_schema::values_of(std::move(unmodelled));
 }
 
-enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kOutside };
+/// Adds the recorded device time of each class of kernels and holder beside what is predicted of
+/// it.
+void add_device_time(const Program& program, const std::vector<PlayedCost>& costs,
+                     const std::vector<Estimate>& outside, Prediction& prediction) {
+  std::map<std::pair<std::string, std::string>, et_schema::PredictedWork> rows;
+  const auto row_of = [&rows](const std::string& kernel_class, std::string_view held_by) -> auto& {
+    auto& row = rows[{kernel_class, std::string(held_by)}];
+    row.kernel_class = kernel_class;
+    row.held_by = held_by;
+    return row;
+  };
+  const auto holder = [](const et_schema::HeldTime& part) { return std::string(part.holder); };
+  for (const et_schema::DeviceTime& time : et_schema::device_times(program, holder)) {
+    row_of(time.kernel_class, time.fate).recorded_ms = time.ms;
+  }
+  const auto add = [&row_of](et_schema::KernelClassTimes classes, std::string_view held_by,
+                             const Estimate& estimate, bool modelled) {
+    if (classes.empty()) {
+      classes.push_back({"not told", 1});
+    }
+    for (const et_schema::KernelClassTime& part : classes) {
+      auto& row = row_of(part.kernel_class, held_by);
+      row.ms = row.ms.value_or(0) +
+               estimate.ns * kMsPerNs * et_schema::share_of(part.kernel_class, classes);
+      row.modelled &= modelled;
+    }
+  };
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    if (instruction.timing && instruction.timing->device_ns > 0) {
+      const bool is_call = is_communication(instruction);
+      const Estimate& estimate = is_call ? costs[at].communication : costs[at].cost.device;
+      add(instruction.timing->kernel_classes, kind_text(instruction), estimate,
+          estimate.modelled || is_call || instruction.kind == InstructionKind::kOp);
+    }
+  }
+  for (std::size_t i = 0; i < outside.size(); ++i) {
+    const et_schema::DeviceWork& work = program.device_work[i];
+    if (!work.instruction) {
+      add(classes_of(program, work.why), to_string(work.why), outside[i], outside[i].modelled);
+    }
+  }
+  prediction.device_time =
+      et_schema::largest_first(std::move(rows), &et_schema::PredictedWork::recorded_ms);
+}
+
+enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kWait, kOutside };
 constexpr et_schema::EnumNames<Where::kOutside> kWhere("device", "communication", "host",
-                                                       "host gap", "outside");
+                                                       "host gap", "wait", "outside");
 using TimeByPlace = std::map<Where, double>;
 
-Where where_of(const Span& span, bool is_gap) {
+Where where_of(const Span& span, PathPiece::Part part) {
+  if (part == PathPiece::Part::kLate) {
+    return Where::kWait;
+  }
   switch (span.kind) {
+    case SpanKind::kStall:
+      return Where::kWait;
     case SpanKind::kDevice:
       return Where::kDevice;
     case SpanKind::kMoving:
@@ -109,7 +163,7 @@ Where where_of(const Span& span, bool is_gap) {
       return Where::kCommunication;
     case SpanKind::kHost:
     case SpanKind::kHostWait:
-      return is_gap ? Where::kGap : Where::kHost;
+      return part == PathPiece::Part::kGap ? Where::kGap : Where::kHost;
   }
   return Where::kOutside;
 }
@@ -125,7 +179,7 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
     if (!piece.span.is_none()) {
       const RankClass& rank = simulation.classes[piece.span.rank_class];
       const Span& span = rank.spans[piece.span.index];
-      where = where_of(span, piece.is_gap);
+      where = where_of(span, piece.part);
       name = name_of(*job.programs[rank.program], span);
     }
     PredictedSum& row = rows[{name, where}];
@@ -138,16 +192,23 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
   return sums;
 }
 
-/// Returns the largest part of the path. Operators' host time counts as compute if the job runs on
-/// a CPU, otherwise as host time.
-std::string bound_by(TimeByPlace path, bool on_device) {
-  const double compute = path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]);
-  const double host = path[Where::kGap] + (on_device ? path[Where::kHost] : 0);
-  const double communication = path[Where::kCommunication];
-  if (communication >= compute && communication >= host) {
-    return "communication";
-  }
-  return compute >= host ? "compute" : "host";
+/// Returns the path's time by part. Operators' host time counts as compute if the job runs on a
+/// CPU, otherwise as host time.
+PredictedBreakdown parts_of(TimeByPlace path, bool on_device) {
+  return ms_of(Breakdown{
+      path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]), path[Where::kCommunication],
+      path[Where::kGap] + (on_device ? path[Where::kHost] : 0), path[Where::kWait]});
+}
+
+/// Returns the largest part.
+std::string bound_by(const PredictedBreakdown& parts) {
+  const std::array<std::pair<double, const char*>, 4> all = {{
+      {parts.exposed_communication, "communication"},
+      {parts.compute, "compute"},
+      {parts.host_bound, "host"},
+      {parts.idle, "waits for something outside of the profile"},
+  }};
+  return std::ranges::max_element(all, {}, &std::pair<double, const char*>::first)->second;
 }
 
 }  // namespace
@@ -176,8 +237,11 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
   prediction.slowest_rank = shown.ranks.front();
   prediction.breakdown_ms = ms_of(shown.breakdown);
   add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
-  prediction.bound_by = bound_by(add_critical_path(job, simulation, prediction),
+  add_device_time(*job.programs[shown.program], simulation.costs[shown.program],
+                  simulation.outside[shown.program], prediction);
+  prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
                                  simulation.flows[shown.program].on_device);
+  prediction.bound_by = bound_by(prediction.bound_ms);
   return prediction;
 }
 
@@ -261,19 +325,24 @@ void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played
 namespace {
 
 /// Returns the estimate behind a piece of the path; null if there is none.
-const Estimate* estimate_of(const PlayedCost& cost, const Span& span, bool is_gap) {
-  switch (span.kind) {
-    case SpanKind::kHost:
-      return is_gap ? &cost.gap : &cost.cost.host;
-    case SpanKind::kDevice:
-      return &cost.cost.device;
-    case SpanKind::kMoving:
-      return &cost.communication;
-    case SpanKind::kHostWait:
-    case SpanKind::kArrived:
-      break;
+const Estimate* estimate_of(const Simulation& simulation, const PathPiece& piece) {
+  if (piece.span.is_none() || piece.part == PathPiece::Part::kLate) {
+    return nullptr;
   }
-  return nullptr;
+  const RankClass& rank = simulation.classes[piece.span.rank_class];
+  const Span& span = rank.spans[piece.span.index];
+  const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
+  if (span.instruction == kNoIndex) {
+    return is_work && span.work != kNoIndex ? &simulation.outside[rank.program][span.work]
+                                            : nullptr;
+  }
+  const PlayedCost& cost = simulation.costs[rank.program][span.instruction];
+  if (is_work) {
+    return cost.communication.ns > 0 ? &cost.communication : &cost.cost.device;
+  }
+  return span.kind != SpanKind::kHost          ? nullptr
+         : piece.part == PathPiece::Part::kGap ? &cost.gap
+                                               : &cost.cost.host;
 }
 
 /// Returns the half-width on one side. Models are independent; within a model, a share of the
@@ -303,16 +372,7 @@ HalfWidths half_widths(const std::vector<Contribution>& contributions, double su
 std::vector<Contribution> contributions_of(const Simulation& simulation) {
   std::map<std::tuple<std::string, double, double, double>, Contribution> equal;
   for (const PathPiece& piece : simulation.critical_path) {
-    if (piece.span.is_none()) {
-      continue;
-    }
-    const RankClass& rank = simulation.classes[piece.span.rank_class];
-    const Span& span = rank.spans[piece.span.index];
-    if (span.instruction == kNoIndex) {
-      continue;
-    }
-    const PlayedCost& cost = simulation.costs[rank.program][span.instruction];
-    const Estimate* estimate = estimate_of(cost, span, piece.is_gap);
+    const Estimate* estimate = estimate_of(simulation, piece);
     if (estimate == nullptr || estimate->ns <= 0) {
       continue;
     }

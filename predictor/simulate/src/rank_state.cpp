@@ -116,9 +116,21 @@ void Engine::end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   HostState& host = rank.hosts[h];
   const Task& task = rank.plan->timelines[h][host.task];
-  --rank.doing.hosts;
-  if (h == 0 && !rank.plan->on_device) {
-    rank.accounts.operate(task.gap_ns, task.host_ns);
+  if (host.does == HostDoes::kStalls) {
+    host.last = add_span(c, host.iteration,
+                         {host.start_ns, host.start_ns, now_ns, task.instruction, kNoIndex, h,
+                          SpanKind::kStall, host.last});
+  } else {
+    --rank.doing.hosts;
+    if (h == 0 && !rank.plan->on_device) {
+      rank.accounts.operate(task.gap_ns, task.host_ns);
+    }
+    if (task.stall_ns > 0) {
+      host.does = HostDoes::kStalls;
+      host.start_ns = now_ns;
+      host.next_ns = now_ns + task.stall_ns;
+      return;
+    }
   }
   if (are_done(rank, task.behind, host.iteration)) {
     finish_task(c, h, now_ns);
@@ -244,16 +256,17 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     arrive(c, s, now_ns);
     return;
   }
-  stream.does = StreamDoes::kOperates;
+  stream.does = task.communicates ? StreamDoes::kMoves : StreamDoes::kOperates;
   stream.next_ns = now_ns;
-  ++rank.doing.operators;
+  ++(task.communicates ? rank.doing.communications : rank.doing.operators);
+  rank.moving += task.communicates ? 1 : 0;
   rescale(rank, now_ns);
   if (task.launches > 0) {
     const std::int64_t more_ns = task.work == kNoIndex
                                      ? options_.device.kernel_gap_ns
                                      : std::min<std::int64_t>(task.turn.turn_ns, 0);
     const auto alone_ns = static_cast<double>(std::max<std::int64_t>(item.device_ns + more_ns, 0));
-    stream.next_ns = now_ns + std::llround(alone_ns * rank.slowdown);
+    stream.next_ns = now_ns + std::llround(alone_ns * (task.communicates ? 1 : rank.slowdown));
   }
 }
 
@@ -261,8 +274,8 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   RankState& rank = ranks_[c];
   StreamState& stream = rank.streams[s];
   const Item item = stream.front();
-  const bool is_call = item.task->call != kNoIndex;
-  if (is_call) {
+  const bool communicates = item.task->call != kNoIndex || item.task->communicates;
+  if (communicates) {
     --rank.doing.communications;
     rank.moving -= stream.does == StreamDoes::kMoves ? 1 : 0;
   } else {
@@ -272,7 +285,7 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
     stream.last = add_span(
         c, item.iteration,
         {stream.since_ns, stream.since_ns, now_ns, item.task->item_instruction, item.task->work, s,
-         is_call ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
+         communicates ? SpanKind::kMoving : SpanKind::kDevice, stream.cause});
   }
   stream.free_ns = now_ns;
   stream.does = StreamDoes::kNothing;

@@ -121,6 +121,7 @@ class RecordedPlanner : PlanBuilder {
         launch(*moment.work, timeline, in_call);
       } else {
         open_[timeline].instruction = at_;
+        open_[timeline].stall_ns = moment.stall_ns;
         open_[timeline].behind = awaited_by(program_.profile->device_waits[*moment.wait]);
         close(timeline);
       }
@@ -138,19 +139,17 @@ class RecordedPlanner : PlanBuilder {
       return;
     }
     Task& task = fresh(timeline, in_call);
-    task.work = number;
-    task.launches = 1;
-    auto ns = static_cast<double>(work.device_ns);
-    InstructionFlow flow;
     if (work.instruction) {
-      flow = flow_.instructions[*work.instruction];
-      ns = share_of(number, *work.instruction);
+      task.work = number;
+      task.launches = 1;
+      task.device_ns = rounded(share_of(number, *work.instruction));
+      task.communicates = et_schema::mostly_communicates(program_.instructions[*work.instruction]);
+      InstructionFlow flow = flow_.instructions[*work.instruction];
+      flow.stream = stream_of(work);
+      issue_work(task, flow);
+    } else {
+      issue_work(task, run_outside(task, number));
     }
-    const auto stream = std::ranges::find(flow_.streams, Stream{.recorded = work.stream});
-    flow.stream = static_cast<std::uint32_t>(stream - flow_.streams.begin());
-    limit_.add(work.instruction ? 0 : ns, std::string(to_string(work.why)));
-    task.device_ns = rounded(ns);
-    issue_work(task, flow);
     task.item_instruction = work.instruction.value_or(kNoIndex);
   }
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "predictor/simulate/simulate.h"
+
 namespace understudy::predictor {
 namespace {
 
@@ -11,8 +13,8 @@ namespace {
 class Moments {
  public:
   void add(std::int64_t at_ns, std::optional<std::uint32_t> wait, std::optional<std::uint32_t> work,
-           std::int64_t waits_ns) {
-    all_.push_back({at_ns, wait, work, waits_ns});
+           std::int64_t waits_ns, std::int64_t stall_ns = 0) {
+    all_.push_back({at_ns, wait, work, waits_ns, stall_ns});
   }
   void sort() {
     // A launch at the start of a wait precedes the wait.
@@ -33,7 +35,7 @@ class Moments {
           std::clamp<std::int64_t>(moment.at_ns - now_ns_, waits_ns, whole_ns);
       before_ns.push_back(passed_ns - waits_ns);
       waits_ns += std::min(moment.waits_ns, whole_ns - passed_ns);
-      part.moments.push_back({0, moment.work, moment.wait});
+      part.moments.push_back({0, moment.work, moment.wait, moment.stall_ns});
     }
     part.host_ns = whole_ns - waits_ns;
     for (std::size_t i = 0; i < before_ns.size() && part.host_ns > 0; ++i) {
@@ -49,7 +51,8 @@ class Moments {
     std::int64_t at_ns = 0;
     std::optional<std::uint32_t> wait;
     std::optional<std::uint32_t> work;
-    std::int64_t waits_ns = 0;  ///< time that the host waited
+    std::int64_t waits_ns = 0;  ///< time that the host waited, with `stall_ns`
+    std::int64_t stall_ns = 0;
   };
   std::vector<Moment> all_;
   std::size_t next_ = 0;
@@ -70,7 +73,11 @@ std::vector<Moments> moments_of(const Program& program, const Flow& flow) {
   }
   for (std::uint32_t i = 0; i < program.profile->device_waits.size(); ++i) {
     const et_schema::DeviceWait& wait = program.profile->device_waits[i];
-    of_thread(wait.thread).add(wait.start_ns, i, {}, wait.host_ns - wait.own_ns);
+    // After a copy that it launched itself, a call moves the data on the host.
+    const bool is_copy = wait.work && program.device_work[*wait.work].launch_ns >= wait.start_ns;
+    const std::int64_t stall_ns = wait.own_ns < kLateNs || is_copy ? 0 : wait.own_ns;
+    of_thread(wait.thread)
+        .add(wait.start_ns, i, {}, wait.host_ns - wait.own_ns + stall_ns, stall_ns);
   }
   std::ranges::for_each(moments, &Moments::sort);
   return moments;

@@ -47,6 +47,9 @@ Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& o
     result.flows.push_back(flow_of(*job.programs[p]));
     plans.push_back(plan_of(*job.programs[p], result.flows.back(), costs, result.costs[p]));
   }
+  for (const ProgramPlan& plan : plans) {
+    result.outside.push_back(plan.outside);
+  }
   const Channels channels = find_channels(job, result.classes, plans, costs, result.costs);
   Engine engine(job, options, plans, channels, result.classes);
   result.events = engine.run();

@@ -78,15 +78,16 @@ class TraceWriter {
     const Instruction* source =
         is_none ? nullptr : &job_.programs[rank.program]->instructions[span.instruction];
     std::string text = name_of(*job_.programs[rank.program], span);
-    if (span.kind == SpanKind::kHostWait) {
+    const bool is_wait = span.kind == SpanKind::kHostWait || span.kind == SpanKind::kStall;
+    if (is_wait) {
       text = is_none ? "wait for the device" : text + " (waits)";
     } else if (span.kind == SpanKind::kArrived) {
       text += " (waits for ranks)";
     }
     Json event = {{"ph", "X"},
-                  {"cat", is_on_stream(span)                 ? "kernel"
-                          : span.kind == SpanKind::kHostWait ? "cuda_runtime"
-                                                             : "cpu_op"},
+                  {"cat", is_on_stream(span) ? "kernel"
+                          : is_wait          ? "cuda_runtime"
+                                             : "cpu_op"},
                   {"name", text},
                   {"pid", rank.ranks.front()},
                   {"tid", is_on_stream(span) ? kFirstStream + span.lane : span.lane},

@@ -13,6 +13,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/regular_expression.h"
 #include "et_schema/model/comm_traits.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "predictor/simulate/flow.h"
@@ -78,10 +79,16 @@ bool is_about_operator(const WhatIf& question, const Instruction& instruction) {
   if (communicates(instruction) || instruction.kind == InstructionKind::kMarker) {
     return false;
   }
-  return question.target == WhatIfTarget::kClass
-             ? et_schema::op_class(instruction.name) == question.name
-             : question.target == WhatIfTarget::kOperator &&
-                   std::regex_search(instruction.name, *question.pattern);
+  switch (question.target) {
+    case WhatIfTarget::kClass:
+      return et_schema::op_class(instruction.name) == question.name;
+    case WhatIfTarget::kOperator:
+      return std::regex_search(instruction.name, *question.pattern);
+    case WhatIfTarget::kNetwork:
+      return et_schema::mostly_communicates(instruction);
+    default:
+      return false;
+  }
 }
 
 bool is_about_call(const WhatIf& question, CommKind kind) {
@@ -112,6 +119,18 @@ std::vector<Estimate*> meant(const WhatIf& question, const Program& program,
   return of_host ? std::vector{&cost.gap} : std::vector{&cost.gap, &cost.cost.host};
 }
 
+/// Returns the factor of work that no instruction launched. Its class is known as a share.
+double factor_of(const WhatIf& question, const Program& program,
+                 const et_schema::DeviceWork& work) {
+  if (et_schema::communicates_unseen(work)) {
+    return question.target == WhatIfTarget::kNetwork ? question.factor : 1;
+  }
+  const double share = question.target == WhatIfTarget::kClass
+                           ? et_schema::share_of(question.name, classes_of(program, work.why))
+                           : 0;
+  return 1 + share * (question.factor - 1);
+}
+
 /// Applies a question to an instruction's cost.
 void change(const WhatIf& question, const Program& program, const Instruction& instruction,
             PlayedCost& cost) {
@@ -137,7 +156,8 @@ std::string what_is_there(const Job& job) {
 
 [[noreturn]] void refuse_idle(const Job& job, const WhatIf& question) {
   const bool communicates = std::ranges::any_of(job.programs, [](const Program* program) {
-    return std::ranges::any_of(program->instructions, et_schema::is_communication);
+    return std::ranges::any_of(program->instructions, et_schema::is_communication) ||
+           std::ranges::any_of(program->device_work, et_schema::communicates_unseen);
   });
   const char* got = question.target == WhatIfTarget::kNetwork ? "no communication in this benchmark"
                                                               : "no instruction of that name";
@@ -193,6 +213,14 @@ Estimate WhatIfCosts::of_communication(const GroupComm& call) const {
   return estimate;
 }
 
+Estimate WhatIfCosts::of_outside(const Program& program, const et_schema::DeviceWork& work) const {
+  Estimate estimate = costs_.of_outside(program, work);
+  for (const WhatIf& question : questions_) {
+    estimate = scaled(estimate, factor_of(question, program, work));
+  }
+  return estimate;
+}
+
 Estimate WhatIfCosts::of_gap(const Program& program, const Instruction& instruction) const {
   return of_host(costs_.of_gap(program, instruction));
 }
@@ -211,31 +239,46 @@ Estimate WhatIfCosts::of_host(Estimate estimate) const {
   return estimate;
 }
 
-std::vector<WhatIfChanges> changes_of(const Job& job,
-                                      const std::vector<std::vector<PlayedCost>>& costs,
+std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulation,
                                       const std::vector<WhatIf>& questions) {
   std::vector<std::uint64_t> ranks(job.programs.size(), 0);
   for (const std::uint32_t program : job.program_of) {
     ++ranks[program];
   }
   std::vector<WhatIfChanges> changes(questions.size());
+  const auto add = [&](std::size_t q, std::size_t p, const std::string& name, double before_ns,
+                       double factor) {
+    WhatIfChange& row = changes[q][name];
+    row.instructions += ranks[p];
+    row.before_ns += before_ns * static_cast<double>(ranks[p]);
+    row.after_ns += before_ns * factor * static_cast<double>(ranks[p]);
+  };
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
-    for (std::size_t at = 0; at < costs[p].size(); ++at) {
-      const Instruction& instruction = job.programs[p]->instructions[at];
-      PlayedCost cost = costs[p][at];
+    const Program& program = *job.programs[p];
+    for (std::size_t at = 0; at < simulation.costs[p].size(); ++at) {
+      const Instruction& instruction = program.instructions[at];
+      PlayedCost cost = simulation.costs[p][at];
       for (std::size_t q = 0; q < questions.size(); ++q) {
-        const std::vector<Estimate*> all = meant(questions[q], *job.programs[p], instruction, cost);
+        const std::vector<Estimate*> all = meant(questions[q], program, instruction, cost);
         if (all.empty()) {
           continue;
         }
         const double ns = std::accumulate(
             all.begin(), all.end(), 0.0,
             [](double sum, const Estimate* estimate) { return sum + estimate->ns; });
-        WhatIfChange& row = changes[q][instruction.name];
-        row.instructions += ranks[p];
-        row.before_ns += ns * static_cast<double>(ranks[p]);
-        row.after_ns = row.before_ns * questions[q].factor;
-        change(questions[q], *job.programs[p], instruction, cost);
+        add(q, p, instruction.name, ns, questions[q].factor);
+        change(questions[q], program, instruction, cost);
+      }
+    }
+    for (std::size_t i = 0; i < program.device_work.size(); ++i) {
+      const et_schema::DeviceWork& work = program.device_work[i];
+      double ns = simulation.outside[p][i].ns;
+      for (std::size_t q = 0; q < questions.size(); ++q) {
+        const double factor = work.instruction ? 1 : factor_of(questions[q], program, work);
+        if (factor != 1) {
+          add(q, p, std::string(to_string(work.why)), ns, factor);
+          ns *= factor;
+        }
       }
     }
   }

@@ -48,12 +48,17 @@ Table with_shares(Table table, Figure whole = {}) {
   return table;
 }
 
-/// Parts of an iteration: title, key in the document.
-constexpr std::array<std::pair<const char*, const char*>, 4> kParts = {{
-    {"compute", "compute"},
-    {"exposed communication", "exposed_communication"},
-    {"host bound", "host_bound"},
-    {"idle", "idle"},
+/// Parts of an iteration, of what it waits for and of what a rank does: title, key in the document.
+struct PredictedPart {
+  const char* of_path;
+  const char* of_rank;
+  const char* key;
+};
+constexpr std::array<PredictedPart, 4> kParts = {{
+    {"compute", "compute", "compute"},
+    {"exposed communication", "exposed communication", "exposed_communication"},
+    {"host", "host alone", "host_bound"},
+    {"waits outside of the profile", "idle", "idle"},
 }};
 
 double operators_ms(const Prediction& prediction) {
@@ -93,17 +98,16 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
   return table;
 }
 
-Section parts_section(const Prediction& prediction, const Json& document) {
+Section parts_section(const Json& document) {
   std::vector<Column> columns = {ids("rank")};
-  Plot plot{.caption = "Where an iteration goes, ms.", .unit = "ms"};
+  Plot plot{.caption = "What ranks do in an iteration, ms.", .unit = "ms"};
   Table table{.id = "part-table",
-              .caption = fmt::format("Iteration of rank {}{}", prediction.slowest_rank,
-                                     prediction.world_size == 1 ? "" : ", the slowest"),
+              .caption = "What the iteration waits for: its critical path by part",
               .columns = {texts("part"), figures("ms"), shares("share")}};
-  for (const auto& [title, key] : kParts) {
+  for (const PredictedPart& part : kParts) {
     plot.columns.push_back(columns.size());
-    columns.push_back(figures(title, fmt::format("breakdown_ms/{}", key)));
-    table.rows.push_back({title, cell_of(document.at("breakdown_ms").at(key)), Cell()});
+    columns.push_back(figures(part.of_rank, fmt::format("breakdown_ms/{}", part.key)));
+    table.rows.push_back({part.of_path, cell_of(document.at("bound_ms").at(part.key)), Cell()});
   }
   return {"parts",
           "Where the time goes",
@@ -118,8 +122,8 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
     return {"ranks", "Ranks", {}};
   }
   std::vector<Column> columns = {counts("rank"), figures("iteration", "iteration_ms")};
-  for (const auto& [title, key] : kParts) {
-    columns.push_back(figures(title, fmt::format("breakdown_ms/{}", key)));
+  for (const PredictedPart& part : kParts) {
+    columns.push_back(figures(part.of_rank, fmt::format("breakdown_ms/{}", part.key)));
   }
   const std::size_t profiled = columns.size();
   if (has_steps) {
@@ -129,7 +133,8 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
                                    figures("unprofiled step", "recorded_step/unprofiled_ms"),
                                    {"predicted ÷ unprofiled", CellKind::kRatio}});
   }
-  Table table = table_at(document, "/ranks", "Ranks, ms an iteration", std::move(columns), top);
+  Table table = table_at(document, "/ranks", "Ranks, ms an iteration: what each does at a moment",
+                         std::move(columns), top);
   if (has_steps) {
     for (std::vector<Cell>& row : table.rows) {
       row[profiled + 2] = ratio_of(row[profiled + 1], row[profiled]);
@@ -153,6 +158,18 @@ Section classes_section(const Prediction& prediction, const Json& document) {
   table.plots = {
       {.caption = "Time by class of operator, ms an iteration.", .columns = {2}, .unit = "ms"}};
   return {"classes", "Time by class", {std::move(table)}};
+}
+
+Section device_section(const Json& document, std::size_t top) {
+  return {
+      "device-time",
+      "The recorded device time",
+      {table_at(document, "/device_time",
+                "The recorded step's device time by class of kernel and what holds it, and what "
+                "is predicted of it; none: it is left out",
+                {texts("class"), texts("held by", "held_by"), figures("recorded ms", "recorded_ms"),
+                 figures("predicted ms", "ms")},
+                top)}};
 }
 
 Section path_section(const Prediction& prediction, const Json& document, std::size_t top) {
@@ -225,10 +242,11 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
   }
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, options)}},
-      parts_section(prediction, document),
+      parts_section(document),
       {"timeline", "Timeline", {lanes, lanes_table(lanes)}},
       ranks_section(prediction, document, options.top),
       classes_section(prediction, document),
+      device_section(document, options.top),
       path_section(prediction, document, options.top),
       operators_section(prediction, options.top),
       {"unmodelled",

@@ -312,4 +312,14 @@ DeviceTimeline device_timeline(const Profile& profile) {
   return Builder(profile).build();
 }
 
+std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {
+  std::map<std::int64_t, std::size_t> events;
+  for (const DeviceStream& stream : timeline.streams) {
+    events[stream.pid] += stream.events.size();
+  }
+  const auto most =
+      std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
+  return most == events.end() ? std::string() : profile.device_name(most->first);
+}
+
 }  // namespace understudy::et_schema

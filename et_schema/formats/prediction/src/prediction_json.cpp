@@ -49,6 +49,14 @@ void members(auto& json, SameAs<PredictedSum> auto& row) {
   json("ms", row.ms);
 }
 
+void members(auto& json, SameAs<PredictedWork> auto& row) {
+  json("class", row.kernel_class);
+  json("held_by", row.held_by);
+  json("recorded_ms", row.recorded_ms);
+  json("ms", row.ms);
+  json.unless(true, "modelled", row.modelled);
+}
+
 void members(auto& json, SameAs<PredictedChange::Row> auto& row) {
   json("name", row.name);
   json("count", row.count);
@@ -68,6 +76,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("world_size", prediction.world_size);
   json("iteration_ms", prediction.iteration_ms);
   json("breakdown_ms", prediction.breakdown_ms);
+  json("bound_ms", prediction.bound_ms);
   json("bound_by", prediction.bound_by);
   json("ranks", prediction.ranks);
   json("slowest_rank", prediction.slowest_rank);
@@ -75,6 +84,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("operators", prediction.operators);
   json("critical_path", prediction.critical_path);
   json("unmodelled", prediction.unmodelled);
+  json("device_time", prediction.device_time);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
   json("assumptions", prediction.assumptions, kFreeText);

@@ -387,6 +387,7 @@ et_schema::Prediction sample_prediction(const Words& words) {
   prediction.world_size = 2;
   prediction.iteration_ms = {31.25, 30, 33};
   prediction.breakdown_ms = {20, 5, 4.25, 2};
+  prediction.bound_ms = {22, 4, 5.25, 0};
   prediction.bound_by = words.of("compute");
   for (int rank = 0; rank < 2; ++rank) {
     prediction.ranks.push_back({rank, 31.25, prediction.breakdown_ms, {{30.5, 61, 62.5}}});
@@ -396,6 +397,7 @@ et_schema::Prediction sample_prediction(const Words& words) {
       {0, words.of("aten::mm"), words.of("matmul"), {15, 14, 16}, 1, 0.5, words.of("model"), true}};
   prediction.critical_path = {{words.of("aten::mm"), 12, 15, words.of("device")}};
   prediction.unmodelled = {{words.of("my::op"), 3, 1.4}};
+  prediction.device_time = {{words.of("matmul"), words.of("graph launch"), 3, 1.4, false}};
   prediction.without_what_if_ms = 40;
   prediction.what_if = {{words.of("matmul x0.5"), {{words.of("aten::mm"), 12, 30, 15}}}};
   prediction.assumptions = {words.of("page faults as recorded")};

@@ -273,7 +273,7 @@ TEST(Schedule, TheCriticalPathIsAsLongAsTheIterationAndNamesItsOperators) {
     sum_ns += piece.ns;
     const Span& span = simulation.classes[0].spans[piece.span.index];
     names.push_back(job.programs[0]->instructions[span.instruction].name +
-                    (piece.is_gap ? " gap" : ""));
+                    (piece.part == PathPiece::Part::kGap ? " gap" : ""));
   }
   EXPECT_EQ(sum_ns, simulation.end_ns - simulation.begin_ns);
   EXPECT_EQ(sum_ns, 2 + 90 + 3 + 5 + 10);

@@ -86,6 +86,56 @@ TEST(RecordedStep, EachPieceOfWorkIsSimulatedOnceWhateverLaunchedIt) {
   EXPECT_EQ(prediction.critical_path.front().where, "device");
 }
 
+/// A graph of a product and a reduction, behind a product.
+TEST(RecordedStep, KernelsThatCommunicateAreCommunicationWhoeverLaunchedThem) {
+  HandMade made;
+  add_products(made, {10}, 100);
+  std::vector<DeviceWork> work = {work_of(0, 12, 20, 1000), work_of({}, 40, 1021, 500),
+                                  work_of({}, 40, 1522, 3000)};
+  work[2].why = Outside::kUnseenComm;
+  add_work(made, work);
+  made.program().profile->outside = {
+      {Outside::kGraphLaunch, "", 0, 500 * kUs, {{"matmul", 500 * kUs}}},
+      {Outside::kUnseenComm, "graph launch", 0, 3000 * kUs, {{"communication", 3000 * kUs}}}};
+  const Job job = made.job();
+  const RecordedCosts costs(job);
+  const Simulation simulation = simulate(job, costs);
+  const et_schema::Prediction prediction = prediction_of(job, simulation);
+  EXPECT_NEAR(prediction.breakdown_ms.exposed_communication, 3.0, 0.01);
+  EXPECT_NEAR(prediction.bound_ms.exposed_communication, 3.0, 0.01);
+  EXPECT_EQ(prediction.bound_by, "communication");
+  EXPECT_EQ(iteration_us(job) - iteration_us(job, {parse_what_if("network x0.5")}), 1500);
+  EXPECT_NEAR(iteration_us(job) - iteration_us(job, {parse_what_if("matmul x0")}), 1500, 50);
+  const auto changes = changes_of(job, simulation, {parse_what_if("network x0.5")});
+  EXPECT_EQ(changes.front().at("unseen communication").after_ns, 1500 * kUs);
+  ASSERT_EQ(prediction.device_time.size(), 3);
+  EXPECT_EQ(prediction.device_time[0].held_by, "unseen communication");
+  EXPECT_EQ(prediction.device_time[0].recorded_ms, 3);
+  EXPECT_EQ(prediction.device_time[0].ms, 3);
+}
+
+/// The device does nothing for 8 ms: before a kernel that was launched, or in a synchronization.
+TEST(RecordedStep, WaitsForWhatTheProfileDoesNotShowAreNamed) {
+  HandMade made;
+  add_products(made, {10, 40}, 8200);
+  add_work(made, {work_of(0, 12, 20, 10), work_of(1, 45, 8045, 60)});
+  made.program().profile->device_waits = {wait_for(DeviceWait::For::kStream, 70, 8040, 5, 1)};
+  const auto bound_by = [&made] {
+    const Job job = made.job();
+    const RecordedCosts costs(job);
+    const et_schema::Prediction prediction = prediction_of(job, simulate(job, costs));
+    EXPECT_NEAR(prediction.bound_ms.idle, 8.0, 0.1);
+    EXPECT_NEAR(prediction.breakdown_ms.idle, 8.0, 0.1);
+    EXPECT_EQ(prediction.critical_path.front().where, "wait");
+    EXPECT_NEAR(prediction.iteration_ms.value, 8.2, 0.02);
+    return prediction.bound_by + ", " + prediction.critical_path.front().name;
+  };
+  EXPECT_EQ(bound_by(), "waits for something outside of the profile, aten::mm");
+  add_work(made, {work_of(0, 12, 20, 10), work_of(1, 45, 50, 10)});
+  made.program().profile->device_waits = {wait_for(DeviceWait::For::kStream, 70, 8000, 8000, 1)};
+  EXPECT_EQ(bound_by(), "waits for something outside of the profile, end of the step");
+}
+
 /// The second product's call waits for the first one's kernel, as reading a value does.
 TEST(RecordedStep, AWaitInAnOperatorIsForItsWorkAndNoTimeOfTheHost) {
   HandMade made;

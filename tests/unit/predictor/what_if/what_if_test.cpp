@@ -67,7 +67,7 @@ TEST(WhatIfs, TellWhatTheyChange) {
   const Job job = made.job({0, 0});
   const Simulation simulation = simulate(job, made, single_step());
   const auto changes =
-      changes_of(job, simulation.costs, {parse_what_if("matmul x0.5"), parse_what_if("host x3")});
+      changes_of(job, simulation, {parse_what_if("matmul x0.5"), parse_what_if("host x3")});
   ASSERT_EQ(changes.size(), 2);
   ASSERT_EQ(changes[0].size(), 2);
   EXPECT_EQ(changes[0].at("aten::mm").instructions, 2);
@@ -83,7 +83,7 @@ TEST(WhatIfs, TellWhatTheOnesBeforeThemLeft) {
   const Job job = made.job({0, 0});
   const Simulation simulation = simulate(job, made, single_step());
   const auto changes =
-      changes_of(job, simulation.costs, {parse_what_if("matmul x0.5"), parse_what_if("mm x3")});
+      changes_of(job, simulation, {parse_what_if("matmul x0.5"), parse_what_if("mm x3")});
   EXPECT_EQ(changes[0].at("aten::mm").after_ns, 100);
   EXPECT_EQ(changes[1].at("aten::mm").before_ns, 100);
   EXPECT_EQ(changes[1].at("aten::mm").after_ns, 300);
@@ -109,7 +109,7 @@ TEST(WhatIfs, ThatAreAboutNothingAreRefused) {
   const Job job = made.job();
   const Simulation simulation = simulate(job, made, single_step());
   EXPECT_EQ(testing_errors::error_of(
-                [&] { return changes_of(job, simulation.costs, {parse_what_if("attention x2")}); }),
+                [&] { return changes_of(job, simulation, {parse_what_if("attention x2")}); }),
             "a what-if that changes nothing\n"
             "  field:    --what-if 'attention x2'\n"
             "  expected: something that the benchmark has: network, host, a regular "
