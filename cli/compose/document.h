@@ -13,7 +13,7 @@ namespace understudy::cli {
 /// Shows the result of `compose`.
 [[nodiscard]] pages::Page composed_page(const et_schema::Bench& bench, const std::string& path,
                                         std::uint64_t bytes, const et_schema::Account& sources);
-/// Shows the contents of pieces, for writing wires.
+/// Shows the contents of pieces.
 [[nodiscard]] pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces);
 
 }  // namespace understudy::cli

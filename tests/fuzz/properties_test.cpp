@@ -92,8 +92,8 @@ TEST(PlanProperty, NestingAndAliasesEnd) {
   std::string aliases = "sources: {a: {path: a}}\npieces: {p: {of: a}}\nl0: &l0 [p, p]\n";
   for (int i = 1; i < 40; ++i) {
     const std::string before = std::to_string(i - 1);
-    aliases += "l" + std::to_string(i) + ": &l" + std::to_string(i) + " [{interleave: *l" + before +
-               "}, {interleave: *l" + before + "}]\n";
+    aliases += "l" + std::to_string(i) + ": &l" + std::to_string(i) + " [{side_by_side: *l" +
+               before + "}, {side_by_side: *l" + before + "}]\n";
   }
   ASSERT_NO_THROW(check_plan(aliases + "run: *l39\n"));
 }

@@ -15,7 +15,7 @@ namespace understudy::composer {
 using Load =
     std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
 
-/// Size, inputs and outputs of a piece. Wires refer to inputs and outputs by their index.
+/// Size, inputs and outputs of a piece.
 struct PieceEnds {
   std::string piece;
   std::string source;
@@ -25,9 +25,9 @@ struct PieceEnds {
 };
 
 /// Returns the benchmark that a plan describes. Throws Error (bad input) with the plan's line: a
-/// piece that selects nothing, pieces that overlap, a wire whose ends do not fit, ranks of a source
-/// that do not fit the job, communication that does not match between ranks. `sources_account`:
-/// what the pieces carry of their sources' steps, each once a rank.
+/// piece that selects nothing, pieces that overlap, ranks of a source that do not fit the job,
+/// communication that does not match between ranks. `sources_account`: what the pieces carry of
+/// their sources' steps, each once a rank.
 [[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load,
                                        et_schema::Account* sources_account = nullptr);
 

@@ -30,31 +30,14 @@ struct PlanPiece {
   int line = 0;
 };
 
-/// One element of the new step.
+/// One element of the new step: a piece, or parts.
 struct PlanItem {
-  enum class Kind : std::uint8_t {
-    kPiece,
-    kInterleave,  ///< parts alternate every `stride` instructions, on one thread
-    kSideBySide   ///< parts run on their own threads, all starting together
-  };
-  Kind kind = Kind::kPiece;
   std::string piece;
-  std::string as;  ///< name of this occurrence in wires; empty: the piece's name
+  std::string as;  ///< name of this occurrence
   int repeat = 1;
-  bool own_tensors = false;  ///< each repetition has its own weights
-  bool chained = false;      ///< inputs bind to the last fitting outputs of the previous occurrence
-  std::vector<int> ranks;    ///< of the new job; empty: all
-  int stride = 1;
-  std::vector<PlanItem> parts;
-  int line = 0;
-};
-
-/// Binds an input of an occurrence to an output of an earlier one. Numbers are those of --list.
-struct PlanWire {
-  std::string from;
-  std::size_t output = 0;
-  std::string to;
-  std::size_t input = 0;
+  bool own_tensors = false;     ///< each repetition has its own weights
+  std::vector<int> ranks;       ///< of the new job; empty: all
+  std::vector<PlanItem> parts;  ///< run on their own threads, all starting together
   int line = 0;
 };
 
@@ -65,11 +48,10 @@ struct Plan {
   std::vector<PlanSource> sources;
   std::vector<PlanPiece> pieces;
   std::vector<PlanItem> run;
-  std::vector<PlanWire> wires;
 };
 
 /// Parses a plan. Throws Error (bad input) that names the plan's line: text that is not YAML, an
-/// unknown key, a name that is unknown or used twice, ranks outside the job, wires in a cycle.
+/// unknown key, a name that is unknown or used twice, ranks outside the job.
 [[nodiscard]] Plan parse_plan(std::string_view text, const std::string& file);
 
 /// Checks a plan without reading its sources. Throws Error (bad input).

@@ -20,7 +20,6 @@
 #include "groups.h"
 #include "occurrence.h"
 #include "timeline.h"
-#include "wires.h"
 
 namespace understudy::composer {
 namespace {
@@ -150,7 +149,7 @@ class RankComposer {
       return;
     }
     for (int i = 0; i < item.repeat; ++i) {
-      if (item.kind == PlanItem::Kind::kPiece) {
+      if (item.parts.empty()) {
         add_piece(item, parts);
         continue;
       }
@@ -162,9 +161,7 @@ class RankComposer {
         add_item(placed, one);
         inner.push_back(in_sequence(one, all_));
       }
-      parts.push_back(item.kind == PlanItem::Kind::kInterleave
-                          ? interleaved(inner, static_cast<std::size_t>(item.stride), all_)
-                          : side_by_side(inner, next_lane_, all_));
+      parts.push_back(side_by_side(inner, next_lane_, all_));
     }
   }
 
@@ -224,17 +221,14 @@ class RankComposer {
     }
     refuse_overlap(asked, origin, piece);
     Binding binding;
-    binding.wired = wires_of({plan_, rank_, program_, all_, last_, newest_}, item, origin, piece);
     binding.shared =
         item.own_tensors ? nullptr : &shared_[{asked.source, chosen, asked.annotation}];
     binding.group = [&, &ranks = ranks](et_schema::GroupId group) {
       return groups_.find(asked.source, bench, group, ranks);
     };
     note_origin(item.as, asked, bench, chosen);
-    last_[item.as] = all_.size();
-    newest_ = all_.size();
     all_.push_back(place_piece(origin, piece, binding, program_));
-    parts.push_back(alone(*newest_, all_));
+    parts.push_back(alone(all_.size() - 1, all_));
     if (std::ranges::find(used_, &origin) == used_.end()) {
       used_.push_back(&origin);
     }
@@ -303,7 +297,6 @@ class RankComposer {
       }
     }
     number_threads();
-    refuse_unwritten();
     make_values(program_);
     describe_program(timeline);
   }
@@ -314,27 +307,6 @@ class RankComposer {
     rename_threads(program_.instructions, [&](std::uint64_t thread) {
       return numbers.try_emplace(thread, numbers.size() + 1).first->second;
     });
-  }
-
-  /// Refuses wires to an instruction that runs before, or concurrently with, the tensor's maker.
-  void refuse_unwritten() const {
-    std::vector<bool> exists(program_.slots.size());
-    for (SlotId slot = 0; slot < exists.size(); ++slot) {
-      exists[slot] = program_.slots[slot].external;
-    }
-    for (const Instruction& instruction : program_.instructions) {
-      et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
-        if (!exists[slot] && !instruction.comm) {
-          refuse_plan(plan_.file, plan_.wires.empty() ? 0 : plan_.wires.front().line,
-                      "a tensor would be read before it is written",
-                      "wires between occurrences that run one behind the other",
-                      fmt::format("node {} ({}) reads {}", instruction.node_id, instruction.name,
-                                  et_schema::layout_text(program_.slots[slot])));
-        }
-        exists[slot] = true;
-      });
-      et_schema::for_each_slot(instruction.results, [&](SlotId slot) { exists[slot] = true; });
-    }
   }
 
   void describe_program(const Timeline& timeline) {
@@ -378,8 +350,6 @@ class RankComposer {
   std::size_t placed_ = 0;
   std::map<std::pair<std::string, const Program*>, Piece> selected_;
   std::map<SourceKey, Binding::Shared> shared_;
-  std::map<std::string, std::size_t> last_;  ///< by name: the latest occurrence
-  std::optional<std::size_t> newest_;
   std::vector<const Program*> used_;
 };
 

@@ -4,7 +4,6 @@
 #include <set>
 #include <variant>
 
-#include "et_schema/model/slot_extent.h"
 #include "generator/values/value_flow.h"
 
 namespace understudy::composer {
@@ -18,24 +17,6 @@ using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::Storage;
 using et_schema::StorageId;
-
-std::int64_t begin_of(const Slot& slot) {
-  return slot.offset * et_schema::item_size(slot.dtype);
-}
-
-Span span_of(const Slot& slot) {
-  const std::int64_t bytes = et_schema::extent_elements(slot) * et_schema::item_size(slot.dtype);
-  return {begin_of(slot), begin_of(slot) + bytes};
-}
-
-template <typename Visit>
-void for_each_slot_within(const Instruction& instruction, Visit&& visit) {
-  et_schema::for_each_slot(instruction.args, visit);
-  et_schema::for_each_slot(instruction.results, visit);
-  for (const Instruction& inner : instruction.body) {
-    for_each_slot_within(inner, visit);
-  }
-}
 
 class Placer {
  public:
@@ -54,27 +35,14 @@ class Placer {
         placed.comm->joins_batch = false;  // the piece starts after the first message of its batch
       }
     }
-    for (const SlotId slot : piece_.inputs) {
-      placed_.inputs.push_back(slots_.at(slot));
-    }
-    for (const SlotId slot : piece_.outputs) {
-      placed_.outputs.push_back(slots_.at(slot));
-    }
     find_holds();
     return std::move(placed_);
   }
 
  private:
-  /// Binds an input to a wire, to a shared tensor, or to a new tensor that is made before the step.
+  /// Binds an input to a shared tensor, or to a new tensor that is made before the step.
   void take_input(SlotId slot) {
     const StorageId storage = origin_.slots[slot].storage;
-    if (const auto wire = binding_.wired.find(slot); wire != binding_.wired.end()) {
-      slots_[slot] = wire->second;
-      if (storages_.try_emplace(storage, into_.slots[wire->second].storage).second) {
-        moved_bytes_[storage] = begin_of(into_.slots[wire->second]) - begin_of(origin_.slots[slot]);
-      }
-      return;
-    }
     if (binding_.shared != nullptr) {
       const auto known = binding_.shared->slots.find(slot);
       if (known != binding_.shared->slots.end()) {
@@ -121,9 +89,7 @@ class Placer {
   void take_parts() {
     std::set<StorageId> used;
     for (const SlotId slot : piece_.inputs) {
-      if (!binding_.wired.contains(slot)) {
-        used.insert(origin_.slots[slot].storage);
-      }
+      used.insert(origin_.slots[slot].storage);
     }
     for (SlotId slot = 0; slot < origin_.slots.size(); ++slot) {
       const Slot& layout = origin_.slots[slot];
@@ -140,9 +106,6 @@ class Placer {
       return known->second;
     }
     Slot layout = origin_.slots[slot];
-    if (const auto moved = moved_bytes_.find(layout.storage); moved != moved_bytes_.end()) {
-      layout.offset += moved->second / et_schema::item_size(layout.dtype);
-    }
     layout.storage = storage_of(layout.storage);
     layout.external = layout.external && into_.storages[layout.storage].external;
     return slots_[slot] = add(layout);
@@ -229,8 +192,6 @@ class Placer {
   Occurrence placed_;
   std::map<SlotId, SlotId> slots_;
   std::map<StorageId, StorageId> storages_;
-  /// By storage of the origin: distance from its tensors to their place in wired memory.
-  std::map<StorageId, std::int64_t> moved_bytes_;
 };
 
 }  // namespace
@@ -238,36 +199,6 @@ class Placer {
 Occurrence place_piece(const Program& origin, const Piece& piece, const Binding& binding,
                        Program& into) {
   return Placer(origin, piece, binding, into).place();
-}
-
-std::map<StorageId, Span> spans_of_views(const Program& origin, const Piece& piece) {
-  const std::set<SlotId> inputs(piece.inputs.begin(), piece.inputs.end());
-  std::map<StorageId, Span> spans;
-  for (const std::size_t at : piece.instructions) {
-    for_each_slot_within(origin.instructions[at], [&](SlotId slot) {
-      if (inputs.contains(slot)) {
-        return;
-      }
-      const Span used = span_of(origin.slots[slot]);
-      const auto [span, is_new] = spans.try_emplace(origin.slots[slot].storage, used);
-      span->second = is_new ? used
-                            : Span{std::min(span->second.begin, used.begin),
-                                   std::max(span->second.end, used.end)};
-    });
-  }
-  return spans;
-}
-
-bool holds_views(const Slot& input, const std::map<StorageId, Span>& views) {
-  const auto used = views.find(input.storage);
-  const Span whole = span_of(input);
-  return used == views.end() ||
-         (whole.begin <= used->second.begin && used->second.end <= whole.end);
-}
-
-bool fits(const Slot& from, const Slot& to) {
-  return from.dtype == to.dtype && from.sizes == to.sizes && from.strides == to.strides &&
-         from.sparse == to.sparse;
 }
 
 void make_values(et_schema::Program& program) {

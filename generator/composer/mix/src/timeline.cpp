@@ -116,32 +116,6 @@ Timeline in_sequence(const std::vector<Timeline>& parts, std::vector<Occurrence>
   return timeline;
 }
 
-Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
-                     std::vector<Occurrence>& all) {
-  Timeline timeline;
-  Walk walk(parts, all);
-  bool any = true;
-  while (any) {
-    any = false;
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      for (std::size_t i = 0; i < stride && !walk.ended(part); ++i) {
-        walk.take(part, timeline);
-        any = true;
-      }
-    }
-  }
-  // One thread issues the instructions one after the other, each after the previous one has ended.
-  std::map<std::size_t, std::size_t> done;
-  for (const std::size_t occurrence : timeline.order) {
-    Instruction& instruction = all[occurrence].instructions[done[occurrence]++];
-    if (instruction.timing) {
-      instruction.timing->start_ns = timeline.length_ns + instruction.timing->gap_ns;
-      timeline.length_ns = instruction.timing->start_ns + instruction.timing->host_ns;
-    }
-  }
-  return timeline;
-}
-
 void rename_threads(std::vector<Instruction>& instructions,
                     const std::function<std::uint64_t(std::uint64_t)>& renamed) {
   for (Instruction& instruction : instructions) {

@@ -19,9 +19,6 @@ struct Timeline {
 /// Concatenates the parts.
 [[nodiscard]] Timeline in_sequence(const std::vector<Timeline>& parts,
                                    std::vector<Occurrence>& all);
-/// Interleaves the parts: `stride` instructions of each in turn, until all have ended.
-[[nodiscard]] Timeline interleaved(const std::vector<Timeline>& parts, std::size_t stride,
-                                   std::vector<Occurrence>& all);
 /// Runs the parts concurrently, each on threads of its own, numbered downwards from `next_lane`.
 /// Instructions are in the order of their recorded start; they alternate if no times were recorded.
 [[nodiscard]] Timeline side_by_side(const std::vector<Timeline>& parts, std::uint64_t& next_lane,

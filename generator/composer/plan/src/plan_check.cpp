@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <regex>
 #include <set>
 
@@ -72,44 +71,19 @@ void check_ranks(const Plan& plan, const PlanItem& item) {
   }
 }
 
-/// Collects the occurrences by name, in order. `as` distinguishes occurrences of one piece.
-void collect(const Plan& plan, const std::vector<PlanItem>& items,
-             std::map<std::string, int>& order) {
+/// Collects the names of occurrences. `as` distinguishes occurrences of one piece.
+void collect(const Plan& plan, const std::vector<PlanItem>& items, std::set<std::string>& names) {
   for (const PlanItem& item : items) {
     check_ranks(plan, item);
-    if (item.kind != PlanItem::Kind::kPiece) {
-      if (item.parts.size() < 2) {
-        refuse_plan(plan.file, item.line, "nothing to run beside each other", "two parts or more",
-                    fmt::format("{}", item.parts.size()));
-      }
-      collect(plan, item.parts, order);
+    if (!item.parts.empty()) {
+      collect(plan, item.parts, names);
       continue;
     }
     refuse_unknown(plan, item.line, "piece", item.piece, names_of(plan.pieces));
-    const bool added = order.emplace(item.as, static_cast<int>(order.size())).second;
+    const bool added = names.insert(item.as).second;
     if (!added && item.as != item.piece) {
       refuse_plan(plan.file, item.line, "two occurrences of one name", "names of their own",
                   item.as);
-    }
-  }
-}
-
-/// Wires must lead forward in time; a wire back would close a cycle.
-void check_wires(const Plan& plan, const std::map<std::string, int>& order) {
-  std::set<std::pair<std::string, std::size_t>> wired;
-  const auto names = std::views::keys(order);
-  const std::vector<std::string> known(names.begin(), names.end());
-  for (const PlanWire& wire : plan.wires) {
-    refuse_unknown(plan, wire.line, "occurrence", wire.from, known);
-    refuse_unknown(plan, wire.line, "occurrence", wire.to, known);
-    if (order.at(wire.from) >= order.at(wire.to)) {
-      refuse_plan(plan.file, wire.line, "a cycle: an occurrence waits for one that runs later",
-                  fmt::format("an output of what runs before {}", wire.to),
-                  fmt::format("one of {}", wire.from));
-    }
-    if (!wired.emplace(wire.to, wire.input).second) {
-      refuse_plan(plan.file, wire.line, "an input with two wires", "one",
-                  fmt::format("{}.{}", wire.to, wire.input));
     }
   }
 }
@@ -122,9 +96,8 @@ void check_plan(const Plan& plan) {
   for (const PlanPiece& piece : plan.pieces) {
     check_piece(plan, piece);
   }
-  std::map<std::string, int> order;
-  collect(plan, plan.run, order);
-  check_wires(plan, order);
+  std::set<std::string> names;
+  collect(plan, plan.run, names);
 }
 
 void refuse_plan(const std::string& file, int line, const std::string& summary,

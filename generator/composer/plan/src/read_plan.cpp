@@ -25,7 +25,7 @@ class Reader {
   explicit Reader(const std::string& file) { plan_.file = file; }
 
   Plan read(const YAML::Node& root) {
-    check_keys(root, "plan", {"version", "name", "ranks", "sources", "pieces", "run", "wires"});
+    check_keys(root, "plan", {"version", "name", "ranks", "sources", "pieces", "run"});
     if (root["version"] && number(root["version"], 1, 1'000'000) != 1) {
       refuse(root["version"], "a plan of another version", "version 1", text(root["version"]));
     }
@@ -42,11 +42,6 @@ class Reader {
     }
     if (plan_.run.empty()) {
       refuse(root["run"], "a plan that runs nothing", "a piece or more under run", "none");
-    }
-    if (root["wires"]) {
-      for (const YAML::Node& wire : items(root["wires"])) {
-        plan_.wires.push_back(read_wire(wire));
-      }
     }
     check_plan(plan_);
     return std::move(plan_);
@@ -217,55 +212,29 @@ class Reader {
       item.as = item.piece;
       return item;
     }
-    check_keys(node, "run",
-               {"piece", "interleave", "side_by_side", "as", "repeat", "tensors", "inputs", "ranks",
-                "stride"});
-    const int kinds =
-        (node["piece"] ? 1 : 0) + (node["interleave"] ? 1 : 0) + (node["side_by_side"] ? 1 : 0);
-    if (kinds != 1) {
-      refuse(node, "an entry of run that is not one thing", "piece, interleave or side_by_side",
-             fmt::format("{} of them", kinds));
+    check_keys(node, "run", {"piece", "side_by_side", "as", "repeat", "tensors", "ranks"});
+    const bool is_piece = node["piece"].IsDefined();
+    if (is_piece == node["side_by_side"].IsDefined()) {
+      refuse(node, "an entry of run that is not one thing", "piece or side_by_side",
+             is_piece ? "both" : "none of them");
     }
     item.repeat = node["repeat"] ? number(node["repeat"], 1, kMostRepeats) : 1;
     item.own_tensors = node["tensors"] && flag(node["tensors"], "own", "shared");
-    item.chained = node["inputs"] && flag(node["inputs"], "chained", "made");
     item.ranks = node["ranks"] ? ranks(node["ranks"]) : std::vector<int>();
-    item.stride = node["stride"] ? number(node["stride"], 1, kMostRepeats) : 1;
-    if (node["piece"]) {
+    if (is_piece) {
       item.piece = text(node["piece"]);
       item.as = node["as"] ? text(node["as"]) : item.piece;
       return item;
     }
-    item.kind = node["interleave"] ? PlanItem::Kind::kInterleave : PlanItem::Kind::kSideBySide;
-    for (const YAML::Node& part :
-         items(node["interleave"] ? node["interleave"] : node["side_by_side"])) {
+    const std::vector<YAML::Node> parts = items(node["side_by_side"]);
+    if (parts.size() < 2) {
+      refuse(node, "nothing to run beside each other", "two parts or more",
+             fmt::format("{}", parts.size()));
+    }
+    for (const YAML::Node& part : parts) {
       item.parts.push_back(read_item(part, depth + 1));
     }
     return item;
-  }
-
-  /// Parses "layer.2": an occurrence and a number.
-  [[nodiscard]] std::pair<std::string, std::size_t> read_end(const YAML::Node& node) const {
-    const std::string end = text(node);
-    const std::size_t dot = end.rfind('.');
-    std::size_t place = 0;
-    const char* const last = end.data() + end.size();
-    const auto [read, error] = dot == std::string::npos
-                                   ? std::from_chars_result{last, std::errc::invalid_argument}
-                                   : std::from_chars(end.data() + dot + 1, last, place);
-    if (error != std::errc() || read != last || dot == 0) {
-      refuse(node, "an end of a wire that cannot be read", "OCCURRENCE.NUMBER, as layer.0", end);
-    }
-    return {end.substr(0, dot), place};
-  }
-
-  [[nodiscard]] PlanWire read_wire(const YAML::Node& node) const {
-    check_keys(node, "wire", {"from", "to"});
-    PlanWire wire;
-    wire.line = line_of(node);
-    std::tie(wire.from, wire.output) = read_end(need(node, "from"));
-    std::tie(wire.to, wire.input) = read_end(need(node, "to"));
-    return wire;
   }
 
   Plan plan_;

@@ -11,7 +11,6 @@
 namespace understudy::composer {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
@@ -152,80 +151,8 @@ TEST(Compose, WhatAPieceReadsAndDoesNotMakeIsMadeBeforeTheStep) {
   EXPECT_FALSE(program.slots[2].external);
 }
 
-TEST(Compose, WiresAndChainsLeadOutputsToInputs) {
-  const Bench wired =
-      compose(plan_of("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\n"
-                      "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n"),
-              load);
-  EXPECT_EQ(wired.programs[0].instructions[1].args[0],
-            wired.programs[0].instructions[0].results[0]);
-  const Bench chained = compose(plan_of("pieces:\n  q: {of: a, nodes: 11-12}\nrun:\n  - {piece: q, "
-                                        "repeat: 2, inputs: chained}\n"),
-                                load);
-  EXPECT_EQ(chained.programs[0].instructions[2].args[0],
-            chained.programs[0].instructions[1].results[0]);
-}
-
-/// The step of program_of, but what mm reads is a part of a larger tensor, and what it makes a view
-/// of that memory.
-Bench load_parts(const std::vector<std::int64_t>& sizes, std::int64_t offset) {
-  Bench bench = bench_of(1);
-  Program& program = bench.programs.edit(0);
-  et_schema::Slot& part = program.slots[1];
-  et_schema::Slot& view = program.slots[3];
-  part.offset = 16;
-  view.storage = part.storage;
-  view.sizes = sizes;
-  view.offset = offset;
-  program.storages[part.storage].bytes = 640;
-  return bench;
-}
-
-constexpr const char* kChained =
-    "pieces:\n  q: {of: a, nodes: 11-12}\nrun:\n  - {piece: q, repeat: 2, inputs: chained}\n";
-
-TEST(Compose, APartIsNotChainedWhereThePieceUsesMoreOfItsMemory) {
-  const Bench bench =
-      compose(plan_of(kChained), [](const PlanSource& /*source*/, const std::string& /*label*/) {
-        return load_parts({40, 4}, 0);
-      });
-  const Program& program = bench.programs[0];
-  const SlotId read = std::get<Argument::SlotRef>(program.instructions[2].args[0].value).id;
-  EXPECT_TRUE(program.slots[read].external);
-  EXPECT_EQ(refusal("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\nrun: [p, q]\n"
-                    "wires:\n  - {from: p.0, to: q.0}\n",
-                    [](const PlanSource& /*source*/, const std::string& /*label*/) {
-                      return load_parts({40, 4}, 0);
-                    }),
-            "a wire to a part of a tensor\n"
-            "  file:     plan.yaml\n"
-            "  field:    line 9\n"
-            "  expected: views of it that reach no further than float32[4, 4]\n"
-            "  got:      q.0 shows a part of the memory that the piece uses\n"
-            "  hint:     wire the tensor that it is a view of, or leave the wire out: it is then "
-            "made before the step\n");
-}
-
-TEST(Compose, AViewOfAChainedPartLiesInWhatTakesItsPlace) {
-  const Bench bench =
-      compose(plan_of(kChained), [](const PlanSource& /*source*/, const std::string& /*label*/) {
-        return load_parts({2, 4}, 20);
-      });
-  const Program& program = bench.programs[0];
-  const auto slot = [&](const Argument& argument) {
-    return program.slots[std::get<Argument::SlotRef>(argument.value).id];
-  };
-  EXPECT_EQ(program.instructions[2].args[0], program.instructions[1].results[0]);
-  const et_schema::Slot view = slot(program.instructions[2].results[0]);
-  EXPECT_EQ(view.storage, slot(program.instructions[1].results[0]).storage);
-  EXPECT_EQ(view.offset, 4);
-}
-
-TEST(Compose, InterleavesAndRunsSideBySide) {
+TEST(Compose, RunsSideBySide) {
   const std::string pieces = "pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\n";
-  const Bench turns = compose(plan_of(pieces + "run:\n  - interleave: [p, q]\n"), load);
-  ASSERT_EQ(turns.origins[0].size(), 6U);
-  EXPECT_EQ(turns.origins[0][1].occurrence, "q");
   const Bench beside = compose(plan_of(pieces + "run:\n  - side_by_side: [p, q]\n"), load);
   EXPECT_EQ(beside.programs[0].profile->step_ns, 5000);
   EXPECT_NE(beside.programs[0].instructions[0].thread, beside.programs[0].instructions[1].thread);
@@ -255,7 +182,6 @@ TEST(Compose, ABatchOfMessagesStaysWhole) {
     }
     return text;
   };
-  EXPECT_EQ(occurrences("interleave: [p, {piece: p, as: q}]\n"), "p3q3");
   EXPECT_EQ(occurrences("side_by_side: [p, {piece: p, as: q}]\n"), "p3q3");
 }
 
@@ -288,7 +214,7 @@ TEST(Compose, ThreadsAreNumberedFromOneAlsoOfNestedLanes) {
 TEST(Compose, RepetitionsAreCountedAcrossWhatRepeatsAroundThem) {
   const Bench bench =
       compose(plan_of("pieces:\n  p: {of: a}\n  q: {of: two, operators: aten}\n"
-                      "run:\n  - {interleave: [{piece: p, repeat: 2}, q], repeat: 2}\n"),
+                      "run:\n  - {side_by_side: [{piece: p, repeat: 2}, q], repeat: 2}\n"),
               load);
   std::map<std::string, std::set<std::uint64_t>> repetitions;
   for (const et_schema::Origin& origin : bench.origins[0]) {
@@ -327,11 +253,6 @@ TEST(Compose, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal("ranks: 2\npieces:\n  p: {of: a}\nrun:\n  - {piece: p, ranks: [0]}\n"),
             "a rank with nothing to do\n  file:     plan.yaml\n  expected: a piece on each rank\n"
             "  got:      none on rank 1\n");
-  EXPECT_EQ(refusal("pieces:\n  p: {of: a, nodes: 10-10}\n  q: {of: a, nodes: 11-12}\nrun: [p, q]\n"
-                    "wires:\n  - {from: p.4, to: q.0}\n"),
-            "a wire's end that the piece does not have\n  file:     plan.yaml\n  field:    line 9\n"
-            "  expected: outputs below 1 of p, inputs below 2 of q\n  got:      p.4 to q.0\n"
-            "  hint:     compose --list PLAN shows them\n");
 }
 
 TEST(Compose, PlacesInTheHeapOfAnotherProcessAreNotTaken) {

@@ -31,10 +31,8 @@ TEST(Plan, IsReadWhole) {
       "  q: {of: b, annotation: layer}\n"
       "run:\n"
       "  - p\n"
-      "  - {piece: q, as: second, repeat: 3, tensors: own, inputs: chained, ranks: [1]}\n"
-      "  - {interleave: [p, q], stride: 4}\n"
-      "  - {side_by_side: [p, q]}\n"
-      "wires:\n  - {from: p.0, to: second.1}\n",
+      "  - {piece: q, as: second, repeat: 3, tensors: own, ranks: [1]}\n"
+      "  - {side_by_side: [p, q]}\n",
       "plan.yaml");
   EXPECT_EQ(plan.ranks, 2);
   EXPECT_EQ(plan.sources[0].rank, 1);
@@ -43,14 +41,10 @@ TEST(Plan, IsReadWhole) {
   EXPECT_EQ(plan.pieces[0].shape, (std::vector<std::int64_t>{2, 3}));
   EXPECT_EQ(plan.pieces[1].annotation, "layer");
   EXPECT_EQ(plan.pieces[1].line, 9);
-  ASSERT_EQ(plan.run.size(), 4U);
+  ASSERT_EQ(plan.run.size(), 3U);
   EXPECT_EQ(plan.run[1].repeat, 3);
-  EXPECT_TRUE(plan.run[1].own_tensors && plan.run[1].chained);
-  EXPECT_EQ(plan.run[2].kind, PlanItem::Kind::kInterleave);
-  EXPECT_EQ(plan.run[2].stride, 4);
-  EXPECT_EQ(plan.run[3].parts.size(), 2U);
-  ASSERT_EQ(plan.wires.size(), 1U);
-  EXPECT_EQ(plan.wires[0].to, "second");
+  EXPECT_TRUE(plan.run[1].own_tensors);
+  EXPECT_EQ(plan.run[2].parts.size(), 2U);
 }
 
 TEST(Plan, ABenchmarkIsNone) {
@@ -74,11 +68,16 @@ TEST(Plan, RefusalsNameTheLine) {
   EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - q\n"),
             "a piece that the plan does not have\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: one of p\n  got:      q\n");
-  EXPECT_EQ(
-      plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repaet: 2}\n"),
-      "a key of a run that is not known\n  file:     plan.yaml\n  field:    line 6\n"
-      "  expected: one of piece, interleave, side_by_side, as, repeat, tensors, inputs, ranks, "
-      "stride\n  got:      'repaet'\n");
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repaet: 2}\n"),
+            "a key of a run that is not known\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: one of piece, side_by_side, as, repeat, tensors, ranks\n"
+            "  got:      'repaet'\n");
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {side_by_side: [p]}\n"),
+            "nothing to run beside each other\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: two parts or more\n  got:      1\n");
+  EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, side_by_side: [p, p]}\n"),
+            "an entry of run that is not one thing\n  file:     plan.yaml\n  field:    line 6\n"
+            "  expected: piece or side_by_side\n  got:      both\n");
   EXPECT_EQ(plan_refusal(std::string(kStart) + "run:\n  - {piece: p, repeat: 0}\n"),
             "a number that does not fit\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: a whole number from 1 to 1000000\n  got:      '0'\n");
@@ -108,14 +107,6 @@ TEST(Plan, OfTwoDocumentsNoneIsTaken) {
   EXPECT_EQ(plan_refusal(std::string(kStart) + "run: [p]\n---\nrun: [p]\n"),
             "two plans in one file\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: one document\n  got:      several\n");
-}
-
-TEST(Plan, WiresInACircleAreRefused) {
-  EXPECT_EQ(
-      plan_refusal("sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n  q: {of: a}\n"
-                   "run: [p, q]\nwires:\n  - {from: p.0, to: q.0}\n  - {from: q.0, to: p.0}\n"),
-      "a cycle: an occurrence waits for one that runs later\n  file:     plan.yaml\n"
-      "  field:    line 9\n  expected: an output of what runs before p\n  got:      one of q\n");
 }
 
 }  // namespace
