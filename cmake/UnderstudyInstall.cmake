@@ -62,20 +62,10 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT pr
   PATTERN programs.py EXCLUDE PATTERN make EXCLUDE PATTERN __pycache__ EXCLUDE)
 # Measured cards, for `understudy predict --card`.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT programs)
-foreach(_script scripts/compile_kernels scripts/mpirun tests/mpi/start_ranks)
+foreach(_script scripts/compile_kernels scripts/mpirun)
   cmake_path(GET _script FILENAME _name)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)
 endforeach()
-# What `understudy check-gpu` captures and replays (capture/understudy/gpu/samples.py).
-set(_samples "${PROJECT_SOURCE_DIR}/fleet_samples")
-install(DIRECTORY "${_samples}/programs" "${_samples}/mlp" "${_samples}/resnet18" "${_samples}/gpt_adamw_fused"
-  "${_samples}/dlrm_sparse" "${_samples}/speech_encoder" "${_samples}/gpt_ddp"
-  DESTINATION share/fleet_samples COMPONENT programs PATTERN __pycache__ EXCLUDE)
-install(FILES "${_samples}/resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz" "${_samples}/resnet_ddp/LICENSE"
-  DESTINATION share/fleet_samples/resnet_ddp COMPONENT programs)
-install(FILES "${_samples}/dlrm_8gpu/dlrm_pytorch_et.tar.gz" "${_samples}/dlrm_8gpu/LICENSE"
-  DESTINATION share/fleet_samples/dlrm_8gpu COMPONENT programs)
-
 foreach(_text README.md LICENSE CHANGELOG.md)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${_text}")
     install(FILES "${PROJECT_SOURCE_DIR}/${_text}" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from .endings import USAGE
 
 HERE = Path(__file__).resolve().parent
-IN_PYTHON = {"capture": "understudy.command", "check-gpu": "understudy.gpu.command", "fidelity": "understudy.fidelity.command"}
+IN_PYTHON = {"capture": "understudy.command", "fidelity": "understudy.fidelity.command"}
 CLONE = HERE.parents[1]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
 OWN_PYTHON = CLONE / ".venv" / "bin" / "python"

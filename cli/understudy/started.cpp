@@ -33,8 +33,6 @@ int refuse_script(const std::string& name) {
 
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
                     [](int, char**) { return refuse_script("capture"); });
-const Verb kCheckGpu("check-gpu", "Checks everything that needs a GPU, and measures samples on it",
-                     [](int, char**) { return refuse_script("check_gpu"); });
 const Verb kFidelity("fidelity",
                      "Runs the original program and its replay in turn, and checks limits",
                      [](int, char**) { return refuse_script("fidelity"); });

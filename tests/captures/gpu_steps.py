@@ -16,7 +16,7 @@ from torch import nn
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in
-                ("capture", "fleet_samples/programs", "capture/understudy/gpu/programs")]
+                ("capture", "fleet_samples/programs", "tests/gpu/programs")]
 import understudy  # noqa: E402
 from against_eager import described, shifted, tuned  # noqa: E402
 

@@ -134,11 +134,6 @@ class BareRootTest(unittest.TestCase):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")
 
-    def test_the_check_of_a_gpu(self):
-        run("understudy", "check-gpu", "--device", "cpu", "--out", "results", "facts")
-        checks = json.loads((WORK / "results" / "check_gpu.json").read_text())["checks"]
-        self.assertEqual([(check["name"], check["status"]) for check in checks], [("facts", "passed")], checks)
-
     def test_without_libpq_a_fleet_on_a_server_says_what_is_missing(self):
         package = ENV / "lib/python3.11/site-packages/understudy"
         self.assertEqual(run("fleet", "jobs", "postgresql://me:secret@host/fleet", statuses=(2,)).stderr, (

@@ -134,8 +134,7 @@ class InstallTest(unittest.TestCase):
     def test_verbs_that_are_programs_of_their_own(self):
         hidden = {"UNDERSTUDY_TORCH_ROOT": str(self.torch)}
         self.assertEqual(sorted(path.name for path in (self.prefix / "bin").iterdir()),
-                         ["replay", "understudy", "understudy-compile_kernels", "understudy-mpirun",
-                          "understudy-start_ranks"])
+                         ["replay", "understudy", "understudy-compile_kernels", "understudy-mpirun"])
         done = self.run_installed("understudy", "replay", "--version", **hidden)
         self.assertEqual(done.stdout, f"replay {VERSION}\n")
         done = self.run_installed("understudy", "calibrate", "--only", "matmul", "--budget", "1",
@@ -149,7 +148,7 @@ class InstallTest(unittest.TestCase):
                 "  hint:     pip install the wheel that scripts/wheel makes\n"))
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
-                         "  expected: calibrate, capture, check-gpu, compare, completion, compose, fidelity, fleet, "
+                         "  expected: calibrate, capture, compare, completion, compose, fidelity, fleet, "
                          "generate, inspect, predict, replay, shard, suite\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")
