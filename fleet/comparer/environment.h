@@ -19,6 +19,7 @@ struct EnvironmentDifference {
   std::string a;      ///< all values of the runs, separated by ", "; "–" if missing
   std::string b;
   Weight weight = Weight::kIncident;
+  bool operator==(const EnvironmentDifference&) const = default;
 };
 
 /// Returns the fields in which any two runs differ, the most important first. Ignores the date, and

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -101,13 +102,13 @@ class StepComparison {
   }
 
   [[nodiscard]] bool was_busy() const { return comparison_.was_busy; }
-  /// Returns what differs between the environments; nothing of a recorded step, which has none.
-  [[nodiscard]] std::vector<comparer::EnvironmentDifference> differences() const {
-    std::vector<comparer::EnvironmentDifference> rows = comparison_.differences;
-    std::erase_if(rows, [&](const comparer::EnvironmentDifference& row) {
-      return is_recorded_ || row.weight == comparer::Weight::kIncident;
+  /// Adds what differs between the environments and is not listed yet; nothing of a recorded step,
+  /// which has none.
+  void add_differences(std::vector<comparer::EnvironmentDifference>& list) const {
+    std::ranges::copy_if(comparison_.differences, std::back_inserter(list), [&](const auto& row) {
+      return !is_recorded_ && row.weight != comparer::Weight::kIncident &&
+             std::ranges::count(list, row) == 0;
     });
-    return rows;
   }
 
  private:
@@ -258,7 +259,7 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
         platform.is_recorded = there.is_recorded;
         platform.steps.push_back(std::move(*step));
         platform.was_busy = platform.was_busy || comparison.was_busy();
-        platform.differences = comparison.differences();
+        comparison.add_differences(platform.differences);
       }
     }
   }

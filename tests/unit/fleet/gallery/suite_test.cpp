@@ -99,7 +99,11 @@ TEST(Suite, EnvironmentsThatDifferAreListed) {
     report.environment.versions["torch"] = "2.12.0";
     report.environment.hosts = {"a host"};
   }
-  const SuitePlatform platform = compare_suite({step_of("a", here, replays(11))}).front();
+  // Once, of any of the steps.
+  const SuitePlatform platform =
+      compare_suite({step_of("a", here, replays(11)), step_of("b", here, replays(31)),
+                     step_of("c", replays(41), replays(51))})
+          .front();
   ASSERT_EQ(platform.differences.size(), 1U);
   EXPECT_EQ(platform.differences[0].field, "versions.torch");
   EXPECT_EQ(platform.differences[0].a, "2.12.0");
