@@ -1,5 +1,5 @@
 // Passes that count what processors and devices do, after all that is timed.
-#include "counter_passes.h"
+#include <c10/core/Device.h>
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,13 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
+#include "replayer/bind/bound.h"
+#include "replayer/counters/source.h"
+#include "replayer/device/device.h"
 #include "replayer/measure/measure.h"
+#include "replayer/run/run.h"
 #include "replayer/run/run_error.h"
 #include "stop_rule.h"
 
@@ -29,6 +34,45 @@ constexpr double kFaster = 1.5;
 /// Counters of the host for single instructions (docs/formats.md, "operators.jsonl").
 constexpr std::array<std::string_view, 4> kOfInstructions = {"minor_faults", "instructions",
                                                              "cycles", "cache_misses"};
+
+/// Calls `use` with the source, if it is there. A source that fails is closed, and the work goes on
+/// without it.
+template <typename Use>
+void use_source(OpenedSource& opened, const Use& use) {
+  try {
+    if (opened.source != nullptr) {
+      use(*opened.source);
+    }
+  } catch (const et_schema::Error& error) {
+    opened.close(error);
+  }
+}
+
+/// Counts each step that does work in a range of its own, numbered from 0. The device's work ends
+/// within its range, except for messages: they end when the other rank has reached them.
+class CountHook : public NoHook {
+ public:
+  CountHook(OpenedSource& opened, c10::Device device) : opened_(opened), device_(device) {}
+
+  void built(const Step& step) {
+    if (step.does_work()) {
+      synchronize_stream(device_);
+      use_source(opened_, [this](CounterSource& source) { source.begin_range(range_); });
+    }
+  }
+  void called(const Step& step, const torch::jit::Stack&) {
+    if (step.does_work()) {
+      synchronize_stream(device_);
+      use_source(opened_, [](CounterSource& source) { source.end_range(); });
+      ++range_;
+    }
+  }
+
+ private:
+  OpenedSource& opened_;
+  c10::Device device_;
+  std::size_t range_ = 0;
+};
 
 /// Returns the values of a range's counters, sorted. Rounds that lack a counter are left out.
 std::map<std::string, std::vector<double>> values_of(
