@@ -15,7 +15,7 @@ constexpr const char* kExamples =
     "  generate et.json -o opt.et --subgraph Optimizer what runs below nodes of such a name\n"
     "  generate traces/ -o vendor.et --obfuscate       without names and texts of the original\n"
     "  generate bench.et --chakra out/                 out/chakra.R.et for simulators\n"
-    "  generate traces/ --emit cpp out/                as source: a CMake project for LibTorch\n"
+    "  generate traces/ --emit out/                    as source: a project in Python\n"
     "  generate mlp/ -o larger.et --batch 128:256      with twice the batch\n"
     "  generate ddp/ -o ranks_64.et --world-size 64    on 64 ranks, each with its batch\n";
 
@@ -26,6 +26,9 @@ void check(const GenerateArguments& arguments) {
       has_output || !arguments.chakra_folder.empty() || !arguments.emit.folder.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
             "generate --help has examples");
+  const std::string& folder = arguments.emit.folder;
+  refuse_if(folder == "cpp" || folder == "python", "projects are in Python alone", "--emit",
+            "a folder", folder.c_str(), "--emit project/; in C++, replay runs a bench.et without Python");
   if (!arguments.kernel_architectures.empty()) {
     refuse_if(arguments.batch.has_value(), "kernels are launched as they were recorded",
               "--kernels", "the recorded sizes", "--batch or --size",
@@ -33,9 +36,8 @@ void check(const GenerateArguments& arguments) {
     refuse_if(!has_output, "only a benchmark holds compiled kernels", "--kernels", "-o BENCH",
               "no --output");
   }
-  refuse_if(!writes, "nothing to write", "--output",
-            "-o BENCH, --chakra DIR or --emit LANGUAGE FOLDER", "none of them",
-            "generate --help has examples");
+  refuse_if(!writes, "nothing to write", "--output", "-o BENCH, --chakra DIR or --emit FOLDER",
+            "none of them", "generate --help has examples");
 }
 
 }  // namespace

@@ -77,12 +77,9 @@ nlohmann::ordered_json json_of(const std::vector<Missing>& rows) {
 
 nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice) {
   return {{"project", choice.folder},
-          {"language", choice.language},
           {"files", project.files.size()},
           {"step_lines", lines_of(project)},
           {"operators", project.operators},
-          {"functions", project.functions},
-          {"calls", project.calls},
           {"missing", json_of(project.missing)},
           {"mapped", json_of(project.mapped)},
           {"foreign", json_of(project.foreign)},
@@ -97,7 +94,7 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
                      texts("reason")});
   };
   pages::Page page;
-  page.title = choice.folder + ": the step as source; README.md in it says how to build and run it";
+  page.title = choice.folder + ": the step as source; README.md in it says how to run it";
   pages::add_left(project.account, "the project", page.verdict);
   const bool is_whole =
       project.missing.empty() && project.foreign.empty() && page.verdict.findings.empty();
@@ -106,8 +103,7 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
       {"project",
        "What is in it",
        {facts_at(document, "",
-                 {counts("files"), counts("lines of steps", "step_lines"), counts("operators"),
-                  counts("functions"), counts("calls of them", "calls")}),
+                 {counts("files"), counts("lines of steps", "step_lines"), counts("operators")}),
         pages::account_table(document, "/account", "the project")}},
       {"missing",
        "Missing",
@@ -126,20 +122,8 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
 }  // namespace
 
 void add_emit_options(CommandLine& line, EmitChoice& choice) {
-  line.add_list(
-          "--emit LANGUAGE FOLDER",
-          [&choice](const std::vector<std::string>& values) -> std::string {
-            if (values.size() < 2) {
-              return "a language and a folder, as --emit cpp project/";
-            }
-            choice.language = values[0];
-            choice.folder = values[1];
-            const bool is_known = choice.language == "cpp" || choice.language == "python";
-            return is_known ? "" : choice.language + " is none of cpp, python";
-          },
-          "Write a standalone project that runs the step into this folder: cpp (CMake, LibTorch, "
-          "MPI if it communicates) or python")
-      .takes(1, 2);
+  line.add("--emit FOLDER", choice.folder,
+           "Write a standalone project in Python that runs the step into this folder");
   line.add_flag("--allow-missing", choice.allow_missing,
                 "With --emit: status 0 even if operators cannot be shown in source")
       .needs("--emit");
@@ -148,8 +132,7 @@ void add_emit_options(CommandLine& line, EmitChoice& choice) {
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
           Format format, bool quiet) {
   refuse_folder(choice.folder);
-  const Project project = emitter::emit_project(
-      bench, choice.language == "cpp" ? emitter::Language::kCpp : emitter::Language::kPython, name);
+  const Project project = emitter::emit_project(bench, name);
   write_files(project, choice.folder);
   pages::show(project_page(project, choice), format, quiet);
   if (!project.missing.empty() && !choice.allow_missing) {

@@ -29,7 +29,7 @@ namespace {
 
 /// Flags that an existing benchmark accepts.
 constexpr const char* kOfBench =
-    "--chakra DIR, --emit LANGUAGE FOLDER, --obfuscate, --batch or --world-size";
+    "--chakra DIR, --emit FOLDER, --obfuscate, --batch or --world-size";
 
 /// Throws on flags that select a benchmark's contents: an existing benchmark cannot change them.
 void refuse_choices(const GenerateArguments& arguments) {

@@ -14,8 +14,7 @@ namespace understudy::cli {
 
 /// Arguments of `generate --emit`.
 struct EmitChoice {
-  std::string language;  ///< "cpp", "python"; empty: no project
-  std::string folder;
+  std::string folder;  ///< empty: no project
   bool allow_missing = false;
 };
 

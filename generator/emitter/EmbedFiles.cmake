@@ -1,5 +1,5 @@
 # Writes OUTPUT, a C++ source that holds FILES of FOLDER as texts: what FUNCTION of project_text.h gives.
-# "PATH>NAME" is known by another name than its path. Includes lose their folders: what is written out lies in one.
+# "PATH>NAME" is known by another name than its path.
 set(text "#include \"project_text.h\"\n\nnamespace understudy::emitter {\n\n")
 string(APPEND text "const std::map<std::string, std::string_view>& ${FUNCTION}() {\n")
 string(APPEND text "  static const std::map<std::string, std::string_view> kFiles = {\n")
@@ -7,7 +7,6 @@ foreach(row IN LISTS FILES)
   string(REGEX MATCH "^[^>]+" path "${row}")
   string(REGEX MATCH "[^>]+$" file "${row}")
   file(READ "${FOLDER}/${path}" content)
-  string(REGEX REPLACE "#include \"[a-z_/]*/([a-z_]+\\.h)\"" "#include \"\\1\"" content "${content}")
   # Compilers take texts of 16 kB and more only in parts.
   string(LENGTH "${content}" length)
   string(APPEND text "      {\"${file}\", \"\"\n")

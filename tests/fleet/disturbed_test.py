@@ -180,7 +180,7 @@ class Disturbed(unittest.TestCase):
         fleet = self.fleet(2)
         job = str(fleet.folder / "jobs" / fleet.names[0])
         outside = self.folder / "outside"
-        for flags in (f"--emit cpp {outside}", f"--obfuscate --names {outside}", f"-o {outside}", f"--chakra={outside}",
+        for flags in (f"--emit {outside}", f"--obfuscate --names {outside}", f"-o {outside}", f"--chakra={outside}",
                       f"--only comms {outside}", "--version"):
             done = fleet.run_whole("add", job, f"--flags={flags}")
             self.assertEqual(done.returncode, 2, done.stdout)

@@ -79,8 +79,6 @@ class BenchRuntimeTest(unittest.TestCase):
             f"aten::fill_.Scalar {checksum(threes)}", f"aten::select.int {checksum(threes[0])}"])
 
     def test_fresh_memory_is_that_of_the_replay(self):
-        """The C++ runtime is checked against the same list:
-        tests/unit/replayer/values/emitted_fresh_memory_test.cpp."""
         listed = Path(__file__).resolve().parents[1] / "unit/data/fresh_memory.txt"
         lines = [line.split() for line in listed.read_text(encoding="utf-8").splitlines()]
         self.assertGreater(len(lines), 20)

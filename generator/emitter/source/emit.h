@@ -11,9 +11,6 @@
 
 namespace understudy::emitter {
 
-/// The language of an emitted project.
-enum class Language : std::uint8_t { kCpp, kPython };
-
 /// Instructions of one name that the source cannot express or cannot run on its own.
 struct Missing {
   std::string name;
@@ -30,14 +27,11 @@ struct Project {
   std::vector<Missing> foreign;  ///< called, but defined neither by LibTorch nor by the project
   et_schema::Account account;    ///< of the time of what the source calls
   std::uint64_t operators = 0;   ///< over all ranks, missing ones included
-  std::uint64_t functions = 0;
-  std::uint64_t calls = 0;  ///< of `functions`
 };
 
-/// Emits a self-contained project that replays the benchmark as `replay --pace asap` does: tensors
-/// with the same content, the same operators in the same order, memory freed at the same places.
-/// `name` is the project's name.
-[[nodiscard]] Project emit_project(const et_schema::Bench& bench, Language language,
-                                   const std::string& name);
+/// Emits a self-contained project in Python that replays the benchmark as `replay --pace asap`
+/// does: tensors with the same content, the same operators in the same order, memory freed at the
+/// same places. `name` is the project's name.
+[[nodiscard]] Project emit_project(const et_schema::Bench& bench, const std::string& name);
 
 }  // namespace understudy::emitter

@@ -1,16 +1,23 @@
 #include "replayer/measure/checksums.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "et_schema/facts/schema_text.h"
 #include "replayer/device/device.h"
-#include "replayer/values/result_checksum.h"
+#include "replayer/values/random.h"
 #include "replayer/values/values.h"
 
 namespace understudy::replayer {
@@ -21,9 +28,105 @@ using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-/// Records the results of operators that a step calls, without operators called by operators.
+/// Returns 64 bits over a tensor's elements in row-major order; "-" for an undefined tensor.
+std::string checksum(const at::Tensor& tensor) {
+  if (!tensor.defined()) {
+    return "-";
+  }
+  if (tensor.layout() != at::kStrided || tensor.is_meta() || tensor.is_quantized()) {
+    return "opaque";
+  }
+  const at::Tensor written = tensor._is_zerotensor() ? at::zeros(tensor.sizes(), tensor.options())
+                                                     : tensor;  // zeros may have no memory
+  const at::Tensor flat = written.resolve_conj().resolve_neg().cpu().contiguous();
+  const auto* bytes = static_cast<const unsigned char*>(flat.const_data_ptr());
+  const std::size_t count = flat.nbytes();
+  // A sum, so that numpy does it too. Each word is mixed with its place.
+  std::uint64_t sum = mix(count + kGolden);
+  for (std::size_t at = 0; at < count; at += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + at, std::min(sizeof(word), count - at));
+    sum += mix(word + (at / sizeof(word) + 1) * kGolden);
+  }
+  return fmt::format("{:016x}", sum);
+}
+
+/// Tracks memory whose elements are not all written yet. Views of it have undefined content, too.
+class FreshMemory {
+ public:
+  /// Returns true if a result of `op` shows unwritten elements. `is_new`: the operator leaves some
+  /// unwritten. Must be called for each result, in the order of calls, since it tracks writes.
+  [[nodiscard]] bool is_shown(const std::string& op, bool is_new, const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) {
+      return is_new;
+    }
+    const c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
+    if (is_new) {
+      unwritten_.insert_or_assign(storage, tensor.storage().getWeakStorageImpl());
+      return true;
+    }
+    const auto known = unwritten_.find(storage);
+    if (known == unwritten_.end()) {
+      return false;
+    }
+    if (!writes_all_it_shows(op)) {
+      return true;
+    }
+    if (tensor.nbytes() >= tensor.storage().nbytes()) {
+      unwritten_.erase(known);
+    }
+    return false;
+  }
+
+ private:
+  /// Returns true if an operator that returns existing memory has written its whole result: not a
+  /// view, and not a write selected by indices or a mask.
+  static bool writes_all_it_shows(const std::string& op) {
+    const std::string base = op.substr(0, op.find('.'));
+    const bool gives_out = op.find("out", base.size()) != std::string::npos;
+    if (base.back() != '_' && !gives_out) {
+      return false;
+    }
+    for (const char* part : {"index", "scatter", "masked", "put_", "diagonal", "as_strided",
+                             "detach", "squeeze", "swapaxes", "swapdims", "::t_", "transpose"}) {
+      if (base.find(part) != std::string::npos) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The weak pointers keep a storage's address from being reused.
+  std::map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> unwritten_;
+};
+
+/// Records the results of operators that a step calls, without operators called by operators. Only
+/// one may exist in a thread.
 class Recorder {
  public:
+  Recorder() {
+    current() = this;
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(
+            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+              ++current()->depth_;
+              return nullptr;
+            },
+            [](const at::RecordFunction& function, at::ObserverContext*) {
+              if (--current()->depth_ == 0 && current()->in_operator_) {
+                current()->note(function);
+              }
+            })
+            .needsOutputs(true)
+            .scopes({at::RecordScope::FUNCTION}));
+  }
+  ~Recorder() {
+    at::removeCallback(handle_);
+    current() = nullptr;
+  }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
   /// Hooks of the run loop: its own work between operators is not recorded.
   void built(const Step& step) { in_operator_ = step.kind == StepKind::kCall; }
   void called(const Step&, const torch::jit::Stack&) { in_operator_ = false; }
@@ -33,17 +136,41 @@ class Recorder {
   std::string take() { return std::move(lines_); }
 
  private:
-  void note(const std::string& op, const std::vector<at::Tensor>& results) {
-    if (in_operator_) {
-      lines_ += checksum_line(op, results, fresh_, leaves_elements_unwritten);
+  static Recorder*& current() {
+    static thread_local Recorder* recorder = nullptr;
+    return recorder;
+  }
+
+  /// Adds the operator's line: its name and a checksum of each result.
+  void note(const at::RecordFunction& function) {
+    const at::RecordFunctionGuard unobserved(false);
+    const auto name = function.operator_name();
+    std::string op = name ? name->name : function.name();
+    if (name && !name->overload_name.empty()) {
+      op += "." + name->overload_name;
     }
+    lines_ += op;
+    std::size_t result = 0;
+    const auto add = [&](const at::Tensor& tensor) {
+      const bool is_new = leaves_elements_unwritten(op, result++);
+      lines_ += ' ';
+      lines_ += fresh_.is_shown(op, is_new, tensor) ? "fresh" : checksum(tensor);
+    };
+    for (const c10::IValue& value : function.outputs()) {
+      if (value.isTensor()) {
+        add(value.toTensor());
+      } else if (value.isTensorList()) {
+        std::ranges::for_each(value.toTensorVector(), add);
+      }
+    }
+    lines_ += '\n';
   }
 
   std::string lines_;
   FreshMemory fresh_;
   bool in_operator_ = false;
-  ResultObserver observer_{
-      [this](const std::string& op, const std::vector<at::Tensor>& results) { note(op, results); }};
+  int depth_ = 0;
+  at::CallbackHandle handle_ = 0;
 };
 
 /// Returns the external storages that an operator or a communication changes, each with its first

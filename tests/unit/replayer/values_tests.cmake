@@ -1,10 +1,6 @@
 # Tests of tensor contents, substitutes and op libraries.
 understudy_test(replayer_values_test ALONE
   SOURCES
-    values/emitted_fresh_memory_test.cpp
-    values/emitted_tables_test.cpp
-    values/emitted_values_test.cpp
-    values/emitted_zeros_test.cpp
     values/values_reuse_test.cpp
     values/values_sparse_test.cpp
     values/values_test.cpp
@@ -12,11 +8,6 @@ understudy_test(replayer_values_test ALONE
   LIBS understudy::replayer)
 target_compile_definitions(replayer_values_test PRIVATE
   UNDERSTUDY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/unit/data")
-# Headers that go with emitted projects, which have rules of their own.
-target_include_directories(replayer_values_test SYSTEM PRIVATE "${PROJECT_SOURCE_DIR}/generator/emitter/runtime")
-# As the projects are compiled: what an observer sees of LibTorch's calls depends on it.
-set_source_files_properties(values/emitted_tables_test.cpp PROPERTIES COMPILE_DEFINITIONS NDEBUG
-  SKIP_PRECOMPILE_HEADERS ON)
 
 understudy_test(replayer_substitutes_test ALONE
   SOURCES

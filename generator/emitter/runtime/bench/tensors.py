@@ -55,14 +55,6 @@ def another(tensor):
     return on_storage(tensor, tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
-def results(name, members):
-    """Returns a class whose objects hold the results of a function by name."""
-    def init(self, *values):
-        for member, value in zip(members, values):
-            setattr(self, member, value)
-    return type(name, (), {"__init__": init})
-
-
 def contiguous_strides(sizes):
     strides = [1] * len(sizes)
     for dim in range(len(sizes) - 1, 0, -1):

@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <span>
 #include <variant>
@@ -36,23 +35,11 @@ std::optional<double> as_number(const Argument& argument) {
   return std::nullopt;
 }
 
-struct Enumerator {
-  std::string_view cpp;
-  std::string_view python;
-};
 /// In the order of c10::Layout and c10::MemoryFormat.
-constexpr std::array<Enumerator, 7> kLayouts = {{{"kStrided", "strided"},
-                                                 {"kSparse", "sparse_coo"},
-                                                 {"kSparseCsr", "sparse_csr"},
-                                                 {"kMkldnn", "_mkldnn"},
-                                                 {"kSparseCsc", "sparse_csc"},
-                                                 {"kSparseBsr", "sparse_bsr"},
-                                                 {"kSparseBsc", "sparse_bsc"}}};
-constexpr std::array<Enumerator, 4> kMemoryFormats = {
-    {{"MemoryFormat::Contiguous", "contiguous_format"},
-     {"MemoryFormat::Preserve", "preserve_format"},
-     {"MemoryFormat::ChannelsLast", "channels_last"},
-     {"MemoryFormat::ChannelsLast3d", "channels_last_3d"}}};
+constexpr std::array<std::string_view, 7> kLayouts = {
+    "strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc"};
+constexpr std::array<std::string_view, 4> kMemoryFormats = {"contiguous_format", "preserve_format",
+                                                            "channels_last", "channels_last_3d"};
 
 class Writer {
  public:
@@ -67,7 +54,7 @@ class Writer {
       return next_();
     }
     if (is_nothing(argument) && (optional || type == "Generator")) {
-      return nothing();
+      return "None";
     }
     if (type.ends_with(']')) {
       const std::size_t open = type.rfind('[');
@@ -77,23 +64,18 @@ class Writer {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return style_.language == Language::kPython; }
-
   [[noreturn]] static void refuse(const std::string& type) {
     throw CannotShow{
         fmt::format("an argument of type {}, of which the trace tells too little", type)};
   }
 
-  [[nodiscard]] std::string nothing() const { return is_python() ? "None" : "bench::none()"; }
-
   std::string write_plain(const Argument& argument, const std::string& type) {
     const std::optional<double> number = as_number(argument);
     if (type == "Tensor") {
       if (is_nothing(argument)) {
-        return is_python() ? "None" : "at::Tensor()";
+        return "None";
       }
-      return number ? bench_text("number", {scalar(argument)}, style_.language)
-                    : (refuse(type), "");
+      return number ? bench_text("number", {scalar(argument)}) : (refuse(type), "");
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
@@ -101,10 +83,10 @@ class Writer {
     }
     if (type == "Device") {
       const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
-      return device == nullptr ? (refuse(type), "") : device_text(*device);
+      return device == nullptr ? (refuse(type), "") : style_.devices.of(device->device);
     }
     if (type == "Generator") {
-      return nothing();  // the device's default generator
+      return "None";  // the device's default generator
     }
     if (!number) {
       refuse(type);
@@ -112,30 +94,22 @@ class Writer {
     return write_number(argument, *number, type);
   }
 
-  [[nodiscard]] std::string device_text(const Argument::DeviceRef& device) const {
-    const std::string text = style_.devices.of(device.device);
-    if (!is_python()) {
-      return text;
-    }
-    return text == "at::kCPU" ? "\"cpu\"" : text == "at::kMeta" ? "\"meta\"" : "bench.device()";
-  }
-
-  [[nodiscard]] std::string write_number(const Argument& argument, double number,
-                                         const std::string& type) const {
+  [[nodiscard]] static std::string write_number(const Argument& argument, double number,
+                                                const std::string& type) {
     if (type == "int" || type == "SymInt") {
-      return integer_text(integer_of(argument, number, type));
+      return fmt::format("{}", integer_of(argument, number, type));
     }
     if (type == "float") {
-      return real_text(number, style_.language);
+      return real_text(number);
     }
     if (type == "bool") {
-      return bool_text(number != 0, style_.language);
+      return bool_text(number != 0);
     }
     if (type == "Scalar") {
       return scalar(argument);
     }
     if (type == "ScalarType") {
-      return dtype_text(static_cast<DType>(small_integer(number, type)), style_.language);
+      return dtype_text(static_cast<DType>(small_integer(number, type)));
     }
     if (type == "Layout") {
       return enumerator(kLayouts, number, type);
@@ -164,32 +138,24 @@ class Writer {
     return static_cast<std::size_t>(number);
   }
 
-  /// The smallest 64-bit integer has no C++ literal.
-  [[nodiscard]] std::string integer_text(std::int64_t value) const {
-    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-    return value == kLeast && !is_python() ? "std::numeric_limits<std::int64_t>::min()"
-                                           : fmt::format("{}", value);
-  }
-
   /// Returns the enumerator at an index.
-  [[nodiscard]] std::string enumerator(std::span<const Enumerator> all, double number,
-                                       const std::string& type) const {
+  [[nodiscard]] static std::string enumerator(std::span<const std::string_view> all, double number,
+                                              const std::string& type) {
     const std::size_t value = small_integer(number, type);
     if (value >= all.size()) {
       refuse(type);
     }
-    return is_python() ? fmt::format("torch.{}", all[value].python)
-                       : fmt::format("at::{}", all[value].cpp);
+    return fmt::format("torch.{}", all[value]);
   }
 
-  [[nodiscard]] std::string scalar(const Argument& argument) const {
+  [[nodiscard]] static std::string scalar(const Argument& argument) {
     if (const auto* flag = std::get_if<bool>(&argument.value)) {
-      return bool_text(*flag, style_.language);
+      return bool_text(*flag);
     }
     if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
-      return integer_text(*integer);
+      return fmt::format("{}", *integer);
     }
-    return real_text(std::get<double>(argument.value), style_.language);
+    return real_text(std::get<double>(argument.value));
   }
 
   std::string write_list(const Argument& argument, const std::string& element,
@@ -212,43 +178,21 @@ class Writer {
     }
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
     if (style_.vectors != nullptr && element == "Tensor" && style_.vectors->contains(joined)) {
-      const std::string& vector = style_.vectors->at(joined);
-      return is_python() ? vector : fmt::format("bench::List({})", vector);
+      return style_.vectors->at(joined);
     }
     // An optimizer passes the same number for each of its tensors.
     constexpr std::size_t kShortest = 4;
     const bool is_repeated =
         (element == "Scalar" || element == "float") && texts.size() >= kShortest &&
         std::ranges::all_of(texts, [&](const auto& text) { return text == texts[0]; });
-    if (is_python()) {
-      return is_repeated ? fmt::format("[{}] * {}", texts[0], texts.size()) : "[" + joined + "]";
-    }
-    const std::string_view type = list_type(element);
-    return is_repeated
-               ? fmt::format("bench::repeated<bench::{}>({}, {})", type, texts.size(), texts[0])
-               : fmt::format("bench::{}({{{}}})", type, joined);
+    return is_repeated ? fmt::format("[{}] * {}", texts[0], texts.size()) : "[" + joined + "]";
   }
 
   std::string write_item(const Argument& item, const std::string& element) {
     if (element == "Tensor?" && is_nothing(item)) {
-      return is_python() ? "None" : "std::nullopt";
+      return "None";
     }
     return write(item, element);
-  }
-
-  /// Returns a type of bench/operators.h.
-  static std::string_view list_type(std::string_view element) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {
-        {{"Tensor", "List"},
-         {"Tensor?", "OptionalList"},
-         {"int", "Ints"},
-         {"SymInt", "Ints"},
-         {"float", "Floats"},
-         {"bool", "Bools"},
-         {"Scalar", "Scalars"}}};
-    const auto* const found =
-        std::ranges::find(kTypes, element, &std::pair<std::string_view, std::string_view>::first);
-    return found == kTypes.end() ? (refuse(std::string(element) + "[]"), "") : found->second;
   }
 
   const ArgumentStyle& style_;
@@ -264,9 +208,9 @@ bool is_nothing(const Argument& argument) {
 
 std::string DeviceText::of(et_schema::Device device) const {
   if (device.type == et_schema::DeviceType::kMeta) {
-    return "at::kMeta";
+    return "\"meta\"";
   }
-  return is_accelerator(device) || !has_accelerator ? "bench::device()" : "at::kCPU";
+  return is_accelerator(device) || !has_accelerator ? "bench.device()" : "\"cpu\"";
 }
 
 std::string argument_text(const Argument& argument, std::string_view type,
@@ -298,67 +242,41 @@ bool is_default(const Argument& argument, std::string_view default_value) {
          default_value.find_first_of(".e") != std::string_view::npos && value == *real;
 }
 
-std::string dtype_text(DType dtype, Language language) {
-  static const std::map<DType, std::string_view> kCppNames = {
-      {DType::kUInt8, "kByte"},
-      {DType::kInt8, "kChar"},
-      {DType::kInt16, "kShort"},
-      {DType::kInt32, "kInt"},
-      {DType::kInt64, "kLong"},
-      {DType::kFloat16, "kHalf"},
-      {DType::kFloat32, "kFloat"},
-      {DType::kFloat64, "kDouble"},
-      {DType::kComplexFloat16, "kComplexHalf"},
-      {DType::kComplexFloat32, "kComplexFloat"},
-      {DType::kComplexFloat64, "kComplexDouble"},
-      {DType::kBool, "kBool"},
-      {DType::kBFloat16, "kBFloat16"},
-      {DType::kFloat8E5M2, "kFloat8_e5m2"},
-      {DType::kFloat8E4M3Fn, "kFloat8_e4m3fn"},
-      {DType::kUInt16, "kUInt16"},
-      {DType::kUInt32, "kUInt32"},
-      {DType::kUInt64, "kUInt64"},
-      {DType::kQInt8, "kQInt8"},
-      {DType::kQUInt8, "kQUInt8"},
-      {DType::kQInt32, "kQInt32"}};
-  const auto name = kCppNames.find(dtype);
-  if (name == kCppNames.end()) {
+std::string dtype_text(DType dtype) {
+  // Projects cannot fill these.
+  constexpr std::array kUnfilled = {DType::kFloat8E5M2Fnuz, DType::kFloat8E4M3Fnuz,
+                                    DType::kFloat8E8M0Fnu};
+  const std::string_view name = et_schema::to_string(dtype);
+  if (name == et_schema::to_string(DType::kUndefined) ||
+      std::ranges::find(kUnfilled, dtype) != kUnfilled.end()) {
     throw CannotShow{"an element type that has no name here"};
   }
-  return language == Language::kPython ? fmt::format("torch.{}", et_schema::to_string(dtype))
-                                       : fmt::format("at::{}", name->second);
+  return fmt::format("torch.{}", name);
 }
 
-std::string real_text(double value, Language language) {
+std::string real_text(double value) {
   if (std::isfinite(value)) {
     const std::string text = fmt::format("{}", value);
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
   }
   const std::string_view sign = value < 0 ? "-" : "";
-  if (language == Language::kPython) {
-    return std::isnan(value) ? "float(\"nan\")" : fmt::format("float(\"{}inf\")", sign);
-  }
-  return std::isnan(value) ? "std::numeric_limits<double>::quiet_NaN()"
-                           : fmt::format("{}std::numeric_limits<double>::infinity()", sign);
+  return std::isnan(value) ? "float(\"nan\")" : fmt::format("float(\"{}inf\")", sign);
 }
 
-std::string bool_text(bool value, Language language) {
-  return language == Language::kPython ? (value ? "True" : "False") : (value ? "true" : "false");
+std::string bool_text(bool value) {
+  return value ? "True" : "False";
 }
 
-std::string sizes_text(const std::vector<std::int64_t>& sizes, Language language) {
-  return list_text({fmt::format("{}", fmt::join(sizes, ", "))}, language);
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-std::string list_text(const std::vector<std::string>& items, Language language) {
-  return language == Language::kPython ? fmt::format("[{}]", fmt::join(items, ", "))
-                                       : fmt::format("{{{}}}", fmt::join(items, ", "));
+std::string list_text(const std::vector<std::string>& items) {
+  return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-std::string bench_text(std::string_view name, const std::vector<std::string>& arguments,
-                       Language language) {
-  return fmt::format("bench{}{}({})", language == Language::kPython ? "." : "::", name,
-                     fmt::join(arguments, ", "));
+std::string bench_text(std::string_view name, const std::vector<std::string>& arguments) {
+  return fmt::format("bench.{}({})", name, fmt::join(arguments, ", "));
 }
 
 }  // namespace understudy::emitter

@@ -19,7 +19,7 @@ struct CannotShow {
 /// chosen device; otherwise only those that were on an accelerator are.
 struct DeviceText {
   bool has_accelerator = false;
-  /// "bench::device()" or "at::kCPU".
+  /// "bench.device()", "\"cpu\"" or "\"meta\"".
   [[nodiscard]] std::string of(et_schema::Device device) const;
 };
 
@@ -30,13 +30,12 @@ using NextTensor = std::function<std::string()>;
 using Vectors = std::map<std::string, std::string>;
 
 struct ArgumentStyle {
-  Language language = Language::kCpp;
   DeviceText devices;
   /// Lists of these tensors are written as the vector's name.
   const Vectors* vectors = nullptr;
 };
 
-/// Returns the C++ or Python text of a recorded argument, by its type in the schema ("int[1]?").
+/// Returns the text of a recorded argument, by its type in the schema ("int[1]?").
 /// Throws CannotShow.
 [[nodiscard]] std::string argument_text(const et_schema::Argument& argument, std::string_view type,
                                         const ArgumentStyle& style, const NextTensor& next);
@@ -44,22 +43,22 @@ struct ArgumentStyle {
 /// Returns true if an argument equals the schema's default text.
 [[nodiscard]] bool is_default(const et_schema::Argument& argument, std::string_view default_value);
 
-/// Returns "at::kFloat" or "torch.float32".
-[[nodiscard]] std::string dtype_text(et_schema::DType dtype, Language language);
+/// Returns "torch.float32".
+[[nodiscard]] std::string dtype_text(et_schema::DType dtype);
 /// Returns a literal that reads back as the same double.
-[[nodiscard]] std::string real_text(double value, Language language);
-[[nodiscard]] std::string bool_text(bool value, Language language);
-/// Returns "{1, 2}" or "[1, 2]".
-[[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes, Language language);
-[[nodiscard]] std::string list_text(const std::vector<std::string>& items, Language language);
-/// Returns a call of the project's runtime: "bench::number(0.5)" or "bench.number(0.5)".
+[[nodiscard]] std::string real_text(double value);
+[[nodiscard]] std::string bool_text(bool value);
+/// Returns "[1, 2]".
+[[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes);
+[[nodiscard]] std::string list_text(const std::vector<std::string>& items);
+/// Returns a call of the project's runtime: "bench.number(0.5)".
 [[nodiscard]] std::string bench_text(std::string_view name,
-                                     const std::vector<std::string>& arguments, Language language);
+                                     const std::vector<std::string>& arguments);
 
 /// Returns true for None and for undefined tensors.
 [[nodiscard]] bool is_nothing(const et_schema::Argument& argument);
 
-/// Returns "bench::normal(0.0, 0.01)", or "bench.normal(0.0, 0.01)" in Python.
-[[nodiscard]] std::string rule_text(const et_schema::ValueRule& rule, Language language);
+/// Returns "bench.normal(0.0, 0.01)".
+[[nodiscard]] std::string rule_text(const et_schema::ValueRule& rule);
 
 }  // namespace understudy::emitter

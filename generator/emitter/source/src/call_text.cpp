@@ -51,9 +51,7 @@ CallText CallWriter::write(const Instruction& instruction, const NextTensor& nex
                            const Vectors& vectors) {
   const Callable callable = read_callable(program_, instruction);
   const std::vector<Argument> arguments = arguments_of(instruction, callable);
-  return {language_ == Language::kPython ? python_call(callable, arguments, next, vectors)
-                                         : cpp_call(callable, arguments, next, vectors),
-          shape_of(callable.returns)};
+  return {call_text(callable, arguments, next, vectors), shape_of(callable.returns)};
 }
 
 std::string CallWriter::object_of(const Callable& callable) {
@@ -63,16 +61,14 @@ std::string CallWriter::object_of(const Callable& callable) {
   const std::string base =
       identifier(fmt::format("{}::{}.{}", callable.space, word, callable.overload));
   std::string object = base;
-  for (int number = 2; calls_.named.contains(object) && calls_.named.at(object).schema != schema;
-       ++number) {
+  for (int number = 2; calls_.contains(object) && calls_.at(object).schema != schema; ++number) {
     object = fmt::format("{}_{}", base, number);
   }
-  const auto [named, is_new] = calls_.named.try_emplace(object);
+  const auto [named, is_new] = calls_.try_emplace(object);
   if (is_new) {
     named->second.schema = schema;
     named->second.positional = callable.positional;
     if (const auto call = row_for(schema)) {
-      calls_.has_rows = true;
       named->second.row = call->row->source();
       for (const std::optional<std::size_t>& argument : call->arguments) {
         named->second.row_arguments.push_back(argument ? static_cast<int>(*argument) : -1);
@@ -82,23 +78,9 @@ std::string CallWriter::object_of(const Callable& callable) {
   return object;
 }
 
-std::string CallWriter::cpp_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                 const NextTensor& next, const Vectors& vectors) {
-  const std::string object = object_of(callable);
-  const ArgumentStyle style{Language::kCpp, devices_, &vectors};
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < recorded.size(); ++i) {
-    const SchemaArgument& argument = callable.arguments[i];
-    texts.push_back(argument.name == "pin_memory"
-                        ? "false"
-                        : argument_text(recorded[i], argument.type, style, next));
-  }
-  return fmt::format("op::{}({})", object, fmt::join(texts, ", "));
-}
-
-std::string CallWriter::python_call(const Callable& callable, const std::vector<Argument>& recorded,
-                                    const NextTensor& next, const Vectors& vectors) {
-  const ArgumentStyle style{Language::kPython, devices_, &vectors};
+std::string CallWriter::call_text(const Callable& callable, const std::vector<Argument>& recorded,
+                                  const NextTensor& next, const Vectors& vectors) {
+  const ArgumentStyle style{devices_, &vectors};
   const bool by_row = row_for(schema_of(callable)).has_value();
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < recorded.size(); ++i) {

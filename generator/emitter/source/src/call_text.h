@@ -33,7 +33,7 @@ struct Callable {
 /// Returns "int[1]?" for "int(a!)[1]?".
 [[nodiscard]] std::string plain_type(std::string_view type);
 
-/// The type of a call's results in Python. In C++ a call returns bench::Results.
+/// The type of a call's results.
 enum class ResultShape : std::uint8_t {
   kNothing,
   kTensor,
@@ -56,18 +56,14 @@ struct Named {
   std::vector<int> row_arguments;
 };
 
-/// The objects that the calls of a file need in addition to LibTorch's types.
-struct Calls {
-  std::map<std::string, Named> named;  ///< by the name of the operator's object
-  bool has_rows = false;               ///< calls functions of the operator map
-};
+/// Operators that are called by name, by the names of their objects.
+using Calls = std::map<std::string, Named>;
 
-/// Writes calls of operators. In C++, calls go to objects that hold recorded schemas; in Python, to
-/// torch.ops.
+/// Writes calls of operators.
 class CallWriter {
  public:
-  CallWriter(const et_schema::Program& program, Language language, DeviceText devices, Calls& calls)
-      : program_(program), language_(language), devices_(devices), calls_(calls) {}
+  CallWriter(const et_schema::Program& program, DeviceText devices, Calls& calls)
+      : program_(program), devices_(devices), calls_(calls) {}
 
   /// Throws CannotShow.
   [[nodiscard]] CallText write(const et_schema::Instruction& instruction, const NextTensor& next,
@@ -75,15 +71,12 @@ class CallWriter {
 
  private:
   using Arguments = std::vector<et_schema::Argument>;
-  [[nodiscard]] std::string cpp_call(const Callable& callable, const Arguments& recorded,
-                                     const NextTensor& next, const Vectors& vectors);
-  [[nodiscard]] std::string python_call(const Callable& callable, const Arguments& recorded,
-                                        const NextTensor& next, const Vectors& vectors);
+  [[nodiscard]] std::string call_text(const Callable& callable, const Arguments& recorded,
+                                      const NextTensor& next, const Vectors& vectors);
   /// Returns the object of an operator that is called by name. Adds the object if it is new.
   std::string object_of(const Callable& callable);
 
   const et_schema::Program& program_;
-  Language language_;
   DeviceText devices_;
   Calls& calls_;
 };

@@ -59,22 +59,20 @@ std::vector<std::int64_t> in_elements(const Program& program,
 }  // namespace
 
 std::string communicate_text(const Program& program, const Instruction& instruction,
-                             Language language, const std::function<std::string(SlotId)>& tensor) {
+                             const std::function<std::string(SlotId)>& tensor) {
   const CommInfo& info = *instruction.comm;
-  const bool is_python = language == Language::kPython;
   std::vector<std::string> parts;
   const auto add = [&](const char* field, const std::string& value) {
-    parts.push_back(fmt::format("{}{} = {}", is_python ? "" : ".", field, value));
+    parts.push_back(fmt::format("{}={}", field, value));
   };
   const auto tensors = [&](const std::vector<SlotId>& slots) {
     std::vector<std::string> names;
     std::ranges::transform(slots, std::back_inserter(names), tensor);
-    return list_text(names, language);
+    return list_text(names);
   };
   const std::vector<SlotId> inputs = slots_of(instruction, 0);
   const std::vector<SlotId> outputs = slots_of(instruction, 1);
-  add("kind", is_python ? fmt::format("\"{}\"", kind_name(info.kind))
-                        : fmt::format("bench::Kind::k{}", kind_name(info.kind)));
+  add("kind", fmt::format("\"{}\"", kind_name(info.kind)));
   add("group", fmt::format("{}", info.group));
   if (!inputs.empty()) {
     add("inputs", tensors(inputs));
@@ -86,27 +84,19 @@ std::string communicate_text(const Program& program, const Instruction& instruct
     add("root_or_peer", fmt::format("{}", info.root_or_peer));
   }
   if (et_schema::traits(info.kind).sizes == et_schema::CommSizes::kSplits) {
-    add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs), language));
-    add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs), language));
+    add("in_splits", sizes_text(in_elements(program, info.in_splits, inputs)));
+    add("out_splits", sizes_text(in_elements(program, info.out_splits, outputs)));
   }
   if (info.reduce_op != "sum") {
     add("reduce", text_literal(info.reduce_op));
   }
-  return is_python ? fmt::format("bench.communicate({})", fmt::join(parts, ", "))
-                   : fmt::format("bench::communicate({{{}}})", fmt::join(parts, ", "));
+  return bench_text("communicate", parts);
 }
 
-std::string empty_text(const et_schema::Slot& layout, Language language) {
-  const std::string sizes = sizes_text(layout.sizes, language);
-  const std::string strides = sizes_text(layout.strides, language);
-  const std::string dtype = dtype_text(layout.dtype, language);
-  return language == Language::kPython
-             ? fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())", sizes,
-                           strides, dtype)
-             : fmt::format(
-                   "at::empty_strided(at::IntArrayRef({}), at::IntArrayRef({}), "
-                   "at::TensorOptions().dtype({}).device(bench::device()))",
-                   sizes, strides, dtype);
+std::string empty_text(const et_schema::Slot& layout) {
+  return fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())",
+                     sizes_text(layout.sizes), sizes_text(layout.strides),
+                     dtype_text(layout.dtype));
 }
 
 }  // namespace understudy::emitter

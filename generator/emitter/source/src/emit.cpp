@@ -35,10 +35,7 @@ std::int64_t recorded_ns(const Instruction& instruction) {
 
 class Emitter {
  public:
-  Emitter(const Bench& bench, Language language, const std::string& name)
-      : bench_(bench), language_(language) {
-    parts_.name = name;
-  }
+  Emitter(const Bench& bench, const std::string& name) : bench_(bench) { parts_.name = name; }
 
   Project emit() {
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
@@ -47,9 +44,8 @@ class Emitter {
     for (const et_schema::ProcessGroup& group : bench_.groups) {
       parts_.groups.push_back(fmt::format("{}", fmt::join(group.ranks, ", ")));
     }
-    parts_.report = report_text(bench_, std::move(reports_), parts_.name, language_);
-    auto files = language_ == Language::kCpp ? cpp_project(parts_) : python_project(parts_);
-    project_.files.merge(files);
+    parts_.report = report_text(bench_, std::move(reports_), parts_.name);
+    project_.files.merge(project_files(parts_));
     project_.missing = rows(missing_);
     project_.mapped = rows(mapped_);
     project_.foreign = rows(foreign_);
@@ -57,17 +53,11 @@ class Emitter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
-
   void add_rank(std::size_t rank) {
     const Program program = with_bodies(bench_.programs[rank]);
-    const StepText step = write_step(program, language_);
+    const StepText step = write_step(program);
     count_missing(program, step);
     reports_.push_back(rank_report(program, step.refused));
-    project_.functions += step.functions;
-    project_.calls += step.calls;
-    parts_.has_rows = parts_.has_rows || step.used.has_rows;
-    parts_.communicates = parts_.communicates || step.communicates || bench_.programs.size() > 1;
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
                                                             : "a benchmark");
     // Ranks with the same text share a file.
@@ -75,28 +65,18 @@ class Emitter {
         known_.try_emplace(step.body, fmt::format("step_rank{}", bench_.recorded_rank(rank)));
     parts_.step_of.push_back(found->second);
     if (added) {
-      project_.files[found->second + (is_python() ? ".py" : ".cpp")] =
-          file_text(program, rank, found->second, step);
+      project_.files[found->second + ".py"] = file_text(program, rank, step);
     }
   }
 
   [[nodiscard]] std::string file_text(const Program& program, std::size_t rank,
-                                      const std::string& name, const StepText& step) const {
+                                      const StepText& step) const {
     const std::string& chosen = program.selection.step;
     const std::string origin = fmt::format(
         "{}{}{}: {} operators", commented(parts_.source_of[rank]), chosen.empty() ? "" : ", ",
         chosen.empty() ? "" : commented(chosen), program.selection.operators);
-    if (is_python()) {
-      return fmt::format("# {}.\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}",
-                         origin, step.body);
-    }
-    const Calls& used = step.used;
-    return fmt::format(
-        "// {}.\n\n#include <memory>\n#include <vector>\n\n{}{}{}#include \"bench/run.h\"\n\n{}"
-        "std::unique_ptr<bench::Step> make_{}() {{\n  return std::make_unique<Step>();\n}}\n",
-        origin, step.communicates ? "#include \"bench/communicate.h\"\n" : "",
-        used.named.empty() ? "" : "#include \"bench/operators.h\"\n",
-        used.has_rows ? "#include \"bench/rows.h\"\n" : "", step.body, name);
+    return fmt::format("# {}.\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}",
+                       origin, step.body);
   }
 
   void count_missing(const Program& program, const StepText& step) {
@@ -172,7 +152,6 @@ class Emitter {
   }
 
   const Bench& bench_;
-  Language language_;
   ProjectParts parts_;
   std::vector<et_schema::RankReport> reports_;
   Project project_;
@@ -185,8 +164,8 @@ class Emitter {
 
 }  // namespace
 
-Project emit_project(const Bench& bench, Language language, const std::string& name) {
-  return Emitter(bench, language, name).emit();
+Project emit_project(const Bench& bench, const std::string& name) {
+  return Emitter(bench, name).emit();
 }
 
 }  // namespace understudy::emitter

@@ -18,17 +18,10 @@ constexpr std::string_view kPythonWords =
     "finally for from global if import in is lambda nonlocal not or pass raise return try while "
     "with yield";
 
-/// Keywords of C++, macros in lower case, and names that emitted files use themselves.
+/// Names that emitted files use themselves.
 constexpr std::string_view kReserved =
-    "alignas alignof and_eq asm auto bitand bitor bool case catch char char16_t char32_t char8_t "
-    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
-    "decltype default delete do double dynamic_cast enum explicit export extern false float friend "
-    "goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private "
-    "protected public register reinterpret_cast requires short signed sizeof static static_assert "
-    "static_cast struct switch template this thread_local throw true type typedef typeid typename "
-    "union unsigned using virtual void volatile wchar_t xor xor_eq errno i386 linux major minor "
-    "stderr stdin stdout unix at bench c10 device i make none number op ops parts release self std "
-    "step t tensor tensors torch";
+    "Named Step Tensors bench float getattr i make number op ops parts release self std step t "
+    "tensor tensors torch";
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -53,7 +46,7 @@ std::string text_literal(std::string_view text) {
       literal += {'\\', c};
     } else if (c == '\n') {
       literal += "\\n";
-    } else if (c < ' ' || c == '\x7F' || (c == '?' && literal.ends_with('?'))) {  // "??/" is a "\"
+    } else if (c < ' ' || c == '\x7F') {
       literal += fmt::format("\\{:03o}", static_cast<int>(c));
     } else {
       literal += c;
@@ -93,15 +86,7 @@ std::string identifier(std::string_view text) {
   if (name.empty() || is_digit(name.front())) {
     name = "x" + name;
   }
-  // Names in capitals are macros.
-  if (std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; })) {
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-  }
-  return et_schema::has_word(kReserved, name) || is_python_word(name) || name == "Tensor"
-             ? name + "_"
-             : name;
+  return et_schema::has_word(kReserved, name) || is_python_word(name) ? name + "_" : name;
 }
 
 bool is_name(std::string_view text) {

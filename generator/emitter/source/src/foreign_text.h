@@ -7,7 +7,6 @@ namespace understudy::emitter {
 
 /// Escapes texts of traces, benchmarks and command lines for source code. All such texts pass
 /// through these functions, so that no text can end the literal, comment or name that it becomes.
-/// The results are valid in C++ and in Python.
 
 /// Returns a string literal of printable ASCII for the text. Bytes that are not UTF-8 become \ooo.
 [[nodiscard]] std::string text_literal(std::string_view text);
@@ -18,10 +17,10 @@ namespace understudy::emitter {
 /// Returns the text for use in a comment: unchanged if it is plain, otherwise as a literal.
 [[nodiscard]] std::string commented(std::string_view text);
 
-/// Returns a name of letters, digits and "_" that is neither a keyword nor a macro.
+/// Returns a name of letters, digits and "_" that is no keyword and no name of emitted files.
 [[nodiscard]] std::string identifier(std::string_view text);
 
-/// Returns true if a text is a valid name in C++, Python and LibTorch's schemas.
+/// Returns true if a text is a valid name in Python and LibTorch's schemas.
 [[nodiscard]] bool is_name(std::string_view text);
 /// Returns true if such a name is a keyword of Python.
 [[nodiscard]] bool is_python_word(std::string_view name);

@@ -5,14 +5,13 @@
 #include <string_view>
 #include <vector>
 
-#include "generator/emitter/outline/outline.h"
+#include "data_flow.h"
 
 namespace understudy::emitter {
 
 /// The names of one scope. No name is used twice.
 class NameBook {
  public:
-  explicit NameBook(std::set<std::string> taken = {}) : taken_(std::move(taken)) {}
   /// Returns `base`, with the first number from 2 that makes it new if it is in use.
   std::string take(const std::string& base);
 
@@ -25,7 +24,5 @@ class NameBook {
 
 /// Returns a word for each slot's role in the step: "weight", "bias", "momentum", "grad_relu".
 [[nodiscard]] std::vector<std::string> slot_words(const DataFlow& flow, const Phases& phases);
-/// Returns the functions' names, made of their operators and their phase.
-[[nodiscard]] std::vector<std::string> function_names(const DataFlow& flow, const Outline& outline);
 
 }  // namespace understudy::emitter

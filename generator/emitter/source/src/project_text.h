@@ -17,12 +17,9 @@ struct ProjectParts {
   std::vector<std::string> source_of;  ///< by rank: the path of its trace
   std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all ranks
   std::string report;                  ///< see report_text()
-  bool communicates = false;
-  bool has_rows = false;  ///< calls functions of the operator map
 };
 
-[[nodiscard]] std::map<std::string, std::string> cpp_project(const ProjectParts& parts);
-[[nodiscard]] std::map<std::string, std::string> python_project(const ProjectParts& parts);
+[[nodiscard]] std::map<std::string, std::string> project_files(const ProjectParts& parts);
 
 /// Returns the runtime files of every emitted project: path in the project → text.
 [[nodiscard]] const std::map<std::string, std::string_view>& runtime_files();

@@ -1,6 +1,5 @@
 #include "report_text.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -32,14 +31,6 @@ std::optional<double> added(const std::optional<double>& sum, const Instruction&
 bool is_selected(const Instruction& instruction) {
   return instruction.kind != InstructionKind::kAlias &&
          instruction.kind != InstructionKind::kMarker;
-}
-
-void mark(ordered_json& part) {
-  for (const char* key : {"iteration_ms", "first_iteration_ms", "startup_ms"}) {
-    part[key] = "@" + std::string(key) + "@";
-  }
-  part["measurement"]["restore_every"] = "@restore_every@";
-  part["operators"] = ordered_json::array();
 }
 
 }  // namespace
@@ -94,7 +85,7 @@ et_schema::RankReport rank_report(const et_schema::Program& program,
 }
 
 std::string report_text(const et_schema::Bench& bench, std::vector<et_schema::RankReport> ranks,
-                        const std::string& name, Language language) {
+                        const std::string& name) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ranks[rank].rank = static_cast<int>(rank);
   }
@@ -106,14 +97,7 @@ std::string report_text(const et_schema::Bench& bench, std::vector<et_schema::Ra
       et_schema::merge(std::move(ranks), bench.programs.front().selection.filters, environment);
   report.warnings = {
       {"memory", "an emitted project measures times; memory, values and outputs are not checked"}};
-  ordered_json json = et_schema::json_of(report);
-  if (language == Language::kCpp) {
-    mark(json);
-    std::ranges::for_each(json["ranks"], mark);
-    json["environment"].update(
-        {{"date_utc", "@date_utc@"}, {"device", "@device@"}, {"threads", "@threads@"}});
-    json["environment"]["versions"]["torch"] = "@torch@";
-  }
+  const ordered_json json = et_schema::json_of(report);
   constexpr auto kReplace = ordered_json::error_handler_t::replace;
   return json.dump(1, ' ', false, kReplace) + "\n";
 }

@@ -13,10 +13,9 @@ namespace understudy::emitter {
 [[nodiscard]] et_schema::RankReport rank_report(const et_schema::Program& program,
                                                 const std::vector<std::string>& refused);
 
-/// Returns a project's report without measured values. A Python project fills in the JSON; a C++
-/// project replaces the texts "@name@" in it.
+/// Returns a project's report without measured values, which the project fills in.
 [[nodiscard]] std::string report_text(const et_schema::Bench& bench,
                                       std::vector<et_schema::RankReport> ranks,
-                                      const std::string& name, Language language);
+                                      const std::string& name);
 
 }  // namespace understudy::emitter

@@ -13,8 +13,6 @@ using et_schema::ValueRule;
 /// Writes the call that makes a rule of each kind.
 class RuleWriter {
  public:
-  explicit RuleWriter(Language language) : language_(language) {}
-
   std::string operator()(const ValueRule::Zeros& /*rule*/) const { return call("zeros"); }
   std::string operator()(const ValueRule::Constant& rule) const {
     return call("constant", rule.value);
@@ -57,20 +55,20 @@ class RuleWriter {
  private:
   template <typename... Values>
   [[nodiscard]] std::string call(const char* name, const Values&... values) const {
-    return bench_text(name, {text(values)...}, language_);
+    return bench_text(name, {text(values)...});
   }
 
-  [[nodiscard]] std::string text(double value) const { return real_text(value, language_); }
+  [[nodiscard]] std::string text(double value) const { return real_text(value); }
   [[nodiscard]] std::string text(std::int64_t value) const { return fmt::format("{}", value); }
-  [[nodiscard]] std::string text(bool value) const { return bool_text(value, language_); }
+  [[nodiscard]] std::string text(bool value) const { return bool_text(value); }
   [[nodiscard]] std::string text(const ValueRule::Segment& segment) const {
-    return list_text({text(segment.count), text(segment.sum)}, language_);
+    return list_text({text(segment.count), text(segment.sum)});
   }
   [[nodiscard]] std::string text(const et_schema::Repeat& repeat) const {
-    return list_text({text(repeat.times), text(repeat.numbers)}, language_);
+    return list_text({text(repeat.times), text(repeat.numbers)});
   }
   [[nodiscard]] std::string text(const et_schema::ReuseBin& bin) const {
-    return list_text({text(bin.low), text(bin.high), text(bin.repeats)}, language_);
+    return list_text({text(bin.low), text(bin.high), text(bin.repeats)});
   }
   template <typename Item>
   [[nodiscard]] std::string text(const std::vector<Item>& items) const {
@@ -78,16 +76,14 @@ class RuleWriter {
     for (const Item& item : items) {
       texts.push_back(text(item));
     }
-    return list_text(texts, language_);
+    return list_text(texts);
   }
-
-  Language language_;
 };
 
 }  // namespace
 
-std::string rule_text(const ValueRule& rule, Language language) {
-  return std::visit(RuleWriter(language), rule.kind);
+std::string rule_text(const ValueRule& rule) {
+  return std::visit(RuleWriter(), rule.kind);
 }
 
 }  // namespace understudy::emitter

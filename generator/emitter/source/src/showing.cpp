@@ -71,13 +71,13 @@ bool means_nothing(std::string_view name) {
   return !et_schema::operator_facts(name).not_on_cpu.empty();
 }
 
-Showing find_showing(const Program& program, Language language) {
+Showing find_showing(const Program& program) {
   Showing showing;
   std::vector<std::string>& refused = showing.refused;
   refused.resize(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
   Calls used;
-  CallWriter calls(program, language, {uses_accelerator(program)}, used);
+  CallWriter calls(program, {uses_accelerator(program)}, used);
   const auto any_tensor = [] { return std::string("x"); };
   for (std::size_t at = 0; at < refused.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
@@ -96,8 +96,8 @@ Showing find_showing(const Program& program, Language language) {
       } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
         static_cast<void>(calls.write(instruction, any_tensor));
       } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
-        static_cast<void>(communicate_text(program, instruction, language,
-                                           [](SlotId) { return std::string("x"); }));
+        static_cast<void>(
+            communicate_text(program, instruction, [](SlotId) { return std::string("x"); }));
       } else if (instruction.kind == InstructionKind::kKernel) {
         refused[at] = et_schema::kNoKernelCode;
       } else if (instruction.kind == InstructionKind::kNative) {

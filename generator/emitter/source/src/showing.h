@@ -30,6 +30,6 @@ namespace understudy::emitter {
 struct Showing {
   std::vector<std::string> refused;  ///< by instruction: why it cannot be expressed; empty: it can
 };
-[[nodiscard]] Showing find_showing(const et_schema::Program& program, Language language);
+[[nodiscard]] Showing find_showing(const et_schema::Program& program);
 
 }  // namespace understudy::emitter

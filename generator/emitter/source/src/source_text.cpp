@@ -1,12 +1,5 @@
 #include "source_text.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cctype>
-#include <charconv>
-
 namespace understudy::emitter {
 namespace {
 
@@ -57,105 +50,11 @@ std::size_t find_break(const std::string& line, const std::vector<bool>& breakab
   return found == std::string::npos ? bracket : found;
 }
 
-/// A line, divided at its indices: the numbers in [ ] after a name.
-struct Indexed {
-  std::vector<std::string> pieces;  ///< the text around the indices
-  std::vector<std::size_t> indices;
-};
-
-Indexed indices_of(const std::string& line) {
-  Indexed indexed;
-  bool quoted = false;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    quoted = line[i] == '"' ? !quoted : quoted;
-    i += quoted && line[i] == '\\' ? 1U : 0U;
-    std::size_t index = 0;
-    const char* const end = line.data() + line.size();
-    const bool opens = !quoted && i > 0 && i + 1 < line.size() && line[i] == '[' &&
-                       std::isalnum(static_cast<unsigned char>(line[i - 1])) != 0;
-    if (!opens) {
-      continue;
-    }
-    const auto [read, error] = std::from_chars(line.data() + i + 1, end, index);
-    if (error == std::errc() && read != end && *read == ']') {
-      indexed.pieces.push_back(line.substr(begin, i + 1 - begin));
-      indexed.indices.push_back(index);
-      begin = static_cast<std::size_t>(read - line.data());
-    }
-  }
-  indexed.pieces.push_back(line.substr(begin));
-  return indexed;
-}
-
-/// Returns true if a line equals `first` with its moving indices `by` higher.
-bool continues(const Indexed& first, const Indexed& next, const std::vector<bool>& moves,
-               std::size_t by) {
-  bool fits = first.pieces == next.pieces;
-  for (std::size_t i = 0; fits && i < first.indices.size(); ++i) {
-    fits = next.indices[i] == first.indices[i] + (moves[i] ? by : 0);
-  }
-  return fits;
-}
-
-std::string body_of(const Indexed& first, const std::vector<bool>& moves) {
-  const std::size_t from = first.indices[static_cast<std::size_t>(
-      std::find(moves.begin(), moves.end(), true) - moves.begin())];
-  std::string text = first.pieces.front();
-  for (std::size_t i = 0; i < moves.size(); ++i) {
-    const std::size_t index = first.indices[i];
-    text += !moves[i]       ? fmt::format("{}", index)
-            : index == from ? "i"
-            : index > from  ? fmt::format("i + {}", index - from)
-                            : fmt::format("i - {}", from - index);
-    text += first.pieces[i + 1];
-  }
-  return text;
-}
-
 }  // namespace
-
-std::vector<std::string> looped(const std::vector<std::string>& lines, bool is_python) {
-  constexpr std::size_t kShortest = 4;
-  std::vector<std::string> result;
-  for (std::size_t at = 0; at < lines.size();) {
-    const Indexed first = indices_of(lines[at]);
-    std::vector<bool> moves(first.indices.size());
-    std::size_t count = 1;
-    if (at + 1 < lines.size() && !moves.empty()) {
-      const Indexed second = indices_of(lines[at + 1]);
-      for (std::size_t i = 0; i < std::min(moves.size(), second.indices.size()); ++i) {
-        moves[i] = second.indices[i] != first.indices[i];
-      }
-      while (at + count < lines.size() &&
-             continues(first, indices_of(lines[at + count]), moves, count)) {
-        ++count;
-      }
-    }
-    if (count < kShortest || std::find(moves.begin(), moves.end(), true) == moves.end()) {
-      result.push_back(lines[at++]);
-      continue;
-    }
-    const std::size_t from = first.indices[static_cast<std::size_t>(
-        std::find(moves.begin(), moves.end(), true) - moves.begin())];
-    if (is_python) {
-      result.push_back(from == 0 ? fmt::format("for i in range({}):", count)
-                                 : fmt::format("for i in range({}, {}):", from, from + count));
-      result.push_back("    " + body_of(first, moves));
-    } else {
-      result.push_back(fmt::format("for (std::size_t i = {}; i < {}; ++i) {{", from, from + count));
-      result.push_back("  " + body_of(first, moves));
-      result.emplace_back("}");
-    }
-    at += count;
-  }
-  return result;
-}
 
 std::string wrapped(const std::string& line) {
   const std::size_t indent = line.find_first_not_of(' ');
-  if (line.size() <= kColumns || indent == std::string::npos ||
-      line.compare(indent, 2, "//") == 0 || line[indent] == '#') {
+  if (line.size() <= kColumns || indent == std::string::npos || line[indent] == '#') {
     return line + "\n";
   }
   const std::vector<bool> breakable = find_breakable(line);
@@ -181,20 +80,6 @@ std::string block(const std::vector<std::string>& lines, std::size_t indent) {
   std::string text;
   for (const std::string& line : lines) {
     text += line.empty() ? "\n" : wrapped(std::string(indent, ' ') + line);
-  }
-  return text;
-}
-
-std::string type_name(const std::string& name) {
-  std::string text;
-  bool upper = true;
-  for (const char c : name) {
-    if (c == '_') {
-      upper = true;
-    } else {
-      text += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-      upper = false;
-    }
   }
   return text;
 }

@@ -10,10 +10,5 @@ namespace understudy::emitter {
 [[nodiscard]] std::string wrapped(const std::string& line);
 /// Wraps each line and indents it by `indent` columns.
 [[nodiscard]] std::string block(const std::vector<std::string>& lines, std::size_t indent);
-/// Replaces lines that differ only by ascending numbers in [ ] by a loop.
-[[nodiscard]] std::vector<std::string> looped(const std::vector<std::string>& lines,
-                                              bool is_python);
-/// Returns "LinearRelu" for "linear_relu".
-[[nodiscard]] std::string type_name(const std::string& name);
 
 }  // namespace understudy::emitter

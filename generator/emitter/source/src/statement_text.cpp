@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "et_schema/facts/schema_text.h"
-#include "source_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -54,21 +53,17 @@ class StatementWriter {
     const Slot& layout = program.slots[*to];
     const bool is_same = from.dtype == layout.dtype;
     std::vector<std::string> arguments = {
-        base, sizes_text(layout.sizes, scope_.language),
-        sizes_text(layout.strides, scope_.language),
+        base, sizes_text(layout.sizes), sizes_text(layout.strides),
         fmt::format("{}", layout.offset - (is_same ? from.offset : 0))};
     if (!is_same) {
-      arguments.insert(arguments.begin() + 1, dtype_text(layout.dtype, scope_.language));
+      arguments.insert(arguments.begin() + 1, dtype_text(layout.dtype));
     }
-    define_one(*to, bench_text(is_same ? "relayout" : "relayout_as", arguments, scope_.language));
+    define_one(*to, bench_text(is_same ? "relayout" : "relayout_as", arguments));
   }
 
   void write_call(const CallText& call) {
-    const bool is_unread = !scope_.is_needed && flow_.is_unread_view(at_);
-    if (call.shape == ResultShape::kNothing || is_unread) {
+    if (call.shape == ResultShape::kNothing || flow_.is_unread_view(at_)) {
       add(call.expression);
-    } else if (!is_python()) {
-      write_results(call.expression);
     } else if (call.shape == ResultShape::kTensor) {
       write_tensor(call.expression);
     } else if (call.shape == ResultShape::kTensors) {
@@ -79,10 +74,7 @@ class StatementWriter {
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return scope_.language == Language::kPython; }
-  void add(const std::string& statement) {
-    scope_.lines.push_back(is_python() ? statement : statement + ";");
-  }
+  void add(const std::string& statement) { scope_.lines.push_back(statement); }
   std::string take(SlotId slot) {
     std::string name = scope_.names.take(words_[slot]);
     scope_.made(slot, name);
@@ -90,7 +82,7 @@ class StatementWriter {
   }
   void define_one(SlotId slot, const std::string& expression) {
     const std::string name = take(slot);
-    add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name, expression));
+    add(fmt::format("{} = {}", name, expression));
   }
 
   void write_tensor(const std::string& expression) {
@@ -120,7 +112,7 @@ class StatementWriter {
       return;
     }
     const std::string name = scope_.names.take(operator_word(instruction_.name) + "_parts");
-    add(fmt::format("{}{} = {}", is_python() ? "" : "std::vector<Tensor> ", name, expression));
+    add(fmt::format("{} = {}", name, expression));
     name_elements(*list, name);
   }
 
@@ -153,32 +145,6 @@ class StatementWriter {
     add(any ? fmt::format("{} = {}", fmt::join(names, ", "), expression) : expression);
   }
 
-  /// Writes variables for the results that bench::Results holds.
-  void write_results(const std::string& expression) {
-    const bool any = std::any_of(
-        instruction_.results.begin(), instruction_.results.end(), [this](const Argument& result) {
-          const auto* list = std::get_if<Argument::List>(&result.value);
-          return list != nullptr ? has_new(*list) : new_slot(flow_, at_, result).has_value();
-        });
-    if (!any) {
-      add(expression);
-      return;
-    }
-    if (instruction_.results.size() == 1 && list_of(0) == nullptr) {
-      define_one(*new_slot(flow_, at_, instruction_.results.front()), expression + ".take()");
-      return;
-    }
-    const std::string results = scope_.names.take(operator_word(instruction_.name) + "_results");
-    add(fmt::format("bench::Results {} = {}", results, expression));
-    for (std::size_t i = 0; i < instruction_.results.size(); ++i) {
-      if (const auto* list = list_of(i)) {
-        write_list(fmt::format("{}.take_list({})", results, i), list);
-      } else if (const auto slot = new_slot(flow_, at_, instruction_.results[i])) {
-        define_one(*slot, fmt::format("{}.take({})", results, i));
-      }
-    }
-  }
-
   const DataFlow& flow_;
   std::size_t at_;
   const std::vector<std::string>& words_;
@@ -200,24 +166,18 @@ void write_statement(const DataFlow& flow, std::size_t at, const std::vector<std
       // Later readers of the tensor need its former layout.
       next = [&scope, is_first = true]() mutable {
         const std::string tensor = scope.next();
-        return std::exchange(is_first, false) ? bench_text("another", {tensor}, scope.language)
-                                              : tensor;
+        return std::exchange(is_first, false) ? bench_text("another", {tensor}) : tensor;
       };
     }
     writer.write_call(calls.write(instruction, next, scope.vectors));
   }
 }
 
-std::string release_text(const std::vector<std::string>& variables, Language language,
-                         const Vectors& vectors) {
-  std::string all = fmt::format("{}", fmt::join(variables, ", "));
-  const auto vector = vectors.find(all);
-  if (language == Language::kPython) {
-    return (vector != vectors.end() ? vector->second
-                                    : fmt::format("{}", fmt::join(variables, " = "))) +
-           " = None";
-  }
-  return fmt::format("bench::release({});", vector != vectors.end() ? vector->second : all);
+std::string release_text(const std::vector<std::string>& variables, const Vectors& vectors) {
+  const auto vector = vectors.find(fmt::format("{}", fmt::join(variables, ", ")));
+  return (vector != vectors.end() ? vector->second
+                                  : fmt::format("{}", fmt::join(variables, " = "))) +
+         " = None";
 }
 
 bool is_worth_freeing(const et_schema::Storage& storage) {

@@ -34,15 +34,14 @@ std::vector<bool> replaced_by(const Program& program, const std::vector<std::str
 
 class StepWriter {
  public:
-  StepWriter(const Program& program, Language language)
+  explicit StepWriter(const Program& program)
       : program_(program),
-        language_(language),
-        showing_(find_showing(program, language)),
+        showing_(find_showing(program)),
         flow_(program, replaced_by(program, showing_.refused)),
-        outline_(make_outline(flow_)),
-        words_(slot_words(flow_, outline_.phases)),
+        phases_(find_phases(program)),
+        words_(slot_words(flow_, phases_)),
         devices_{uses_accelerator(program)},
-        calls_(program, language, devices_, used_),
+        calls_(program, devices_, used_),
         open_(program),
         homes_(program.slots.size()),
         alive_(program.storages.size()),
@@ -50,37 +49,19 @@ class StepWriter {
 
   StepText write() {
     find_kept();
-    tensors_ = write_tensors(flow_, outline_, words_, kept_, devices_, language_);
+    tensors_ = write_tensors(flow_, words_, kept_, devices_);
     for (const auto& [slot, member] : tensors_.members) {
       if (!kept_.contains(slot)) {
         homes_[slot] = "t." + member;
       }
     }
-    const std::vector<std::string> names = function_names(flow_, outline_);
-    std::set<std::string> taken(names.begin(), names.end());
-    for (std::size_t i = 0; i < outline_.functions.size(); ++i) {
-      functions_.push_back(write_function(flow_, outline_, i, names[i], words_, calls_, language_));
-      taken.insert(type_name(names[i]));
-    }
-    names_ = NameBook(std::move(taken));
     vectors_ = tensors_.vectors;
-    write_units();
-    lines_ = looped(lines_, is_python());
-    StepText text;
-    text.body = step_source({used_.named, tensors_, functions_, lines_}, language_);
-    text.communicates = communicates_;
-    text.used = std::move(used_);
-    text.functions = functions_.size();
-    text.calls = calls_made_;
-    text.refused = showing_.refused;
-    return text;
+    write_instructions();
+    return {source(), showing_.refused};
   }
 
  private:
-  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
-  void add(const std::string& statement) {
-    lines_.push_back(is_python() ? statement : statement + ";");
-  }
+  void add(const std::string& statement) { lines_.push_back(statement); }
 
   /// Finds slots that keep their storage into the next step.
   void find_kept() {
@@ -98,28 +79,19 @@ class StepWriter {
     }
   }
 
-  void write_units() {
-    std::string phase;
-    for (const Unit& unit : outline_.units) {
-      const std::string now(phase_name(outline_.phases, unit.begin));
-      if (now != phase) {
-        phase = now;
+  void write_instructions() {
+    std::string_view phase;
+    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
+      if (phase_name(phases_, at) != phase) {
+        phase = phase_name(phases_, at);
         if (!lines_.empty()) {
           lines_.emplace_back();
         }
-        lines_.push_back(fmt::format("{} {}", is_python() ? "#" : "//", now));
+        add(fmt::format("# {}", phase));
       }
-      free_late(unit);
-      for (std::size_t at = unit.begin; at < unit.end; ++at) {
-        join(open_.take_touched(touched_by(program_, program_.instructions[at])));
-      }
-      if (unit.function) {
-        write_call(unit, *unit.function);
-      } else {
-        for (std::size_t at = unit.begin; at < unit.end; ++at) {
-          write_inline(at);
-        }
-      }
+      free_late(at);
+      join(open_.take_touched(touched_by(program_, program_.instructions[at])));
+      write_instruction(at);
     }
     join(open_.take_all());
   }
@@ -130,16 +102,17 @@ class StepWriter {
     }
   }
 
-  /// Releases, before this unit, the tensors of the previous step whose memory is freed within it.
-  void free_late(const Unit& unit) {
+  /// Releases the tensors of the previous step whose memory is freed behind this instruction.
+  void free_late(std::size_t at) {
+    const auto late = late_.find(at);
+    if (late == late_.end()) {
+      return;
+    }
     std::vector<std::string> gone;
-    for (auto entry = late_.lower_bound(unit.begin);
-         entry != late_.end() && entry->first < unit.end; ++entry) {
-      for (const StorageId storage : entry->second) {
-        for (const SlotId slot : kept_) {
-          if (program_.slots[slot].storage == storage) {
-            gone.push_back("t." + tensors_.members.at(slot));
-          }
+    for (const StorageId storage : late->second) {
+      for (const SlotId slot : kept_) {
+        if (program_.slots[slot].storage == storage) {
+          gone.push_back("t." + tensors_.members.at(slot));
         }
       }
     }
@@ -148,7 +121,7 @@ class StepWriter {
 
   void free(const std::vector<std::string>& variables) {
     if (!variables.empty()) {
-      lines_.push_back(release_text(variables, language_, vectors_));
+      add(release_text(variables, vectors_));
     }
   }
 
@@ -158,7 +131,7 @@ class StepWriter {
     const StorageId storage = program_.slots[slot].storage;
     if (kept_.contains(slot)) {
       const std::string member = "t." + tensors_.members.at(slot);
-      add(fmt::format("{} = {}", member, is_python() ? name : "std::move(" + name + ")"));
+      add(fmt::format("{} = {}", member, name));
       homes_[slot] = member;
       return;
     }
@@ -167,100 +140,35 @@ class StepWriter {
     }
   }
 
-  /// Removes and returns variables of storages that are freed in [begin, end), except `except`.
-  std::vector<std::string> take_dead(std::size_t begin, std::size_t end,
-                                     const std::set<std::string>& except) {
+  /// Removes and returns variables of storages that are freed behind an instruction.
+  std::vector<std::string> take_dead(std::size_t at) {
     std::vector<std::string> dead;
-    for (auto entry = dying_.lower_bound(begin); entry != dying_.end() && entry->first < end;
-         ++entry) {
-      for (const StorageId storage : entry->second) {
-        if (!is_worth_freeing(program_.storages[storage]) ||
-            entry->first + 1 == showing_.refused.size()) {
-          continue;
-        }
-        std::erase_if(alive_[storage], [&](const std::string& name) {
-          if (except.contains(name)) {
-            return false;
-          }
-          dead.push_back(name);
-          return true;
-        });
+    const auto dying = dying_.find(at);
+    if (dying == dying_.end() || at + 1 == showing_.refused.size()) {
+      return dead;
+    }
+    for (const StorageId storage : dying->second) {
+      if (is_worth_freeing(program_.storages[storage])) {
+        dead.insert(dead.end(), alive_[storage].begin(), alive_[storage].end());
+        alive_[storage].clear();
       }
     }
     return dead;
   }
 
-  void write_call(const Unit& unit, std::size_t index) {
-    const Function& function = outline_.functions[index];
-    const FunctionText& text = functions_[index];
-    const auto place = static_cast<std::size_t>(
-        std::find(function.units.begin(), function.units.end(),
-                  static_cast<std::size_t>(&unit - outline_.units.data())) -
-        function.units.begin());
-    std::vector<std::string> arguments;
-    std::map<std::string, int> times;
-    for (const std::vector<SlotId>& slots : function.parameters) {
-      arguments.push_back(homes_[slots[place]]);
-      ++times[arguments.back()];
-    }
-    free(take_dead(unit.begin, unit.end, {arguments.begin(), arguments.end()}));
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      hand_over(unit, function.parameters[i][place], text.by_value[i], times, arguments[i]);
-    }
-    // If unqualified, argument-dependent lookup would find LibTorch's functions of the same name.
-    const std::string call = fmt::format("{}{}({})", is_python() ? "" : "parts::", text.name,
-                                         fmt::join(arguments, ", "));
-    ++calls_made_;
-    keep_results(unit, function, text, call);
-    free(take_dead(unit.begin, unit.end, {}));
-  }
-
-  /// Moves a tensor into the function if its memory is freed there.
-  void hand_over(const Unit& unit, SlotId slot, bool by_value,
-                 const std::map<std::string, int>& times, std::string& argument) {
-    const StorageId storage = program_.slots[slot].storage;
-    const std::optional<std::size_t> death = flow_.death_of(storage);
-    const bool goes = death && *death >= unit.begin && *death < unit.end;
-    if (is_python() || !by_value || !goes || argument.starts_with("t.") || times.at(argument) > 1) {
-      return;
-    }
-    std::erase(alive_[storage], argument);
-    argument = "std::move(" + argument + ")";
-  }
-
-  void keep_results(const Unit& unit, const Function& function, const FunctionText& text,
-                    const std::string& call) {
-    if (function.results.empty()) {
-      add(call);
-      return;
-    }
-    const bool is_single = text.result_names.empty();
-    const auto slot_of = [&](const Function::Result& result) {
-      return new_tensors(flow_, unit.begin + result.instruction)[result.tensor];
-    };
-    const std::string name =
-        names_.take(is_single ? words_[slot_of(function.results.front())]
-                              : fmt::format("{}{}", text.name, ++instances_[text.name]));
-    add(fmt::format("{}{} = {}", is_python() ? "" : is_single ? "Tensor " : "auto ", name, call));
-    for (std::size_t i = 0; i < function.results.size(); ++i) {
-      set_home(slot_of(function.results[i]),
-               is_single ? name : fmt::format("{}.{}", name, text.result_names[i]));
-    }
-  }
-
-  void write_inline(std::size_t at) {
+  void write_instruction(std::size_t at) {
     const Instruction& instruction = program_.instructions[at];
     if (instruction.comm) {
       write_communication(at);
     } else if (!showing_.refused[at].empty()) {
-      lines_.push_back(fmt::format("{} {} is left out: {}", is_python() ? "#" : "//",
-                                   commented(instruction.name), commented(showing_.refused[at])));
+      add(fmt::format("# {} is left out: {}", commented(instruction.name),
+                      commented(showing_.refused[at])));
     } else if (means_nothing(instruction.name)) {
       pass_on(at);
     } else {
       write_operator(at);
     }
-    free(take_dead(at, at + 1, {}));
+    free(take_dead(at));
   }
 
   /// Writes a vector for a list that several operators read, before the first of them.
@@ -283,11 +191,8 @@ class StepWriter {
       return words_[slot] == "weight_grad" || words_[slot] == "bias_grad";
     });
     const std::string name = names_.take(are_gradients ? "gradients" : words_[slots.front()] + "s");
-    add(is_python() ? fmt::format("{} = [{}]", name, all)
-                    : fmt::format("std::vector<Tensor> {} = bench::gather({})", name, all));
-    if (is_python()) {
-      lines_.push_back(release_text(from, language_, {}));
-    }
+    add(fmt::format("{} = [{}]", name, all));
+    add(release_text(from, {}));
     for (std::size_t i = 0; i < from.size(); ++i) {
       const std::string to = fmt::format("{}[{}]", name, i);
       std::replace(homes_.begin(), homes_.end(), from[i], to);
@@ -304,12 +209,9 @@ class StepWriter {
     }
     std::size_t next = 0;
     std::vector<std::pair<SlotId, std::string>> made;
-    const Scope scope{language_,
-                      names_,
-                      [&] { return homes_[flow_.reads(at)[next++]]; },
+    const Scope scope{names_, [&] { return homes_[flow_.reads(at)[next++]]; },
                       [&](SlotId slot, const std::string& name) { made.emplace_back(slot, name); },
-                      lines_,
-                      vectors_};
+                      lines_, vectors_};
     write_statement(flow_, at, words_, calls_, scope);
     for (const auto& [slot, name] : made) {
       set_home(slot, name);
@@ -324,13 +226,11 @@ class StepWriter {
       et_schema::for_each_slot(instruction.results,
                                [&](SlotId slot) { homes_[slot] = homes_[from.front()]; });
     }
-    lines_.push_back(fmt::format("{} {} means nothing here", is_python() ? "#" : "//",
-                                 commented(instruction.name)));
+    add(fmt::format("# {} means nothing here", commented(instruction.name)));
   }
 
   void write_communication(std::size_t at) {
     const Instruction& instruction = program_.instructions[at];
-    communicates_ = true;
     if (instruction.kind == InstructionKind::kWait) {
       join(open_.take_waited(instruction));
       return;
@@ -340,15 +240,15 @@ class StepWriter {
         make_output(slot);
       }
     }
-    const std::string call = communicate_text(program_, instruction, language_,
-                                              [this](SlotId slot) { return homes_[slot]; });
+    const std::string call =
+        communicate_text(program_, instruction, [this](SlotId slot) { return homes_[slot]; });
     if (et_schema::is_blocking(*instruction.comm)) {
       add(call + ".wait()");
       return;
     }
     const std::string name =
         names_.take(fmt::format("{}{}", identifier(instruction.name), work_names_.size() + 1));
-    add(fmt::format("{}{} = {}", is_python() ? "" : "bench::Work ", name, call));
+    add(fmt::format("{} = {}", name, call));
     const auto number = static_cast<std::uint32_t>(work_names_.size());
     work_names_.push_back(name);
     open_.start(number, instruction);
@@ -357,42 +257,62 @@ class StepWriter {
   /// Makes an output that no instruction made before.
   void make_output(SlotId slot) {
     const std::string name = names_.take(words_[slot]);
-    add(fmt::format("{}{} = {}", is_python() ? "" : "Tensor ", name,
-                    empty_text(program_.slots[slot], language_)));
+    add(fmt::format("{} = {}", name, empty_text(program_.slots[slot])));
     set_home(slot, name);
   }
 
+  [[nodiscard]] std::string source() const {
+    std::string text;
+    if (!used_.empty()) {
+      text = "class Named:\n    \"\"\"Called by name.\"\"\"\n\n";
+      for (const auto& [object, named] : used_) {
+        text += fmt::format("    {} = bench.Operator(\n        {}, {}, [{}],\n{})\n", object,
+                            text_literal(named.schema), named.positional,
+                            fmt::join(named.row_arguments, ", "), lines_literal(named.row, 8));
+      }
+      text += "\n\n";
+    }
+    text += "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
+    text += "    def __init__(self):\n";
+    for (const std::string& declaration : tensors_.declarations) {
+      text += "        " + declaration + "\n";
+    }
+    text += tensors_.declarations.empty() ? "        pass\n\n\n" : "\n\n";
+    text += "class Step:\n    def __init__(self):\n        self.t = Tensors()\n\n";
+    text += "    def make(self, make):\n        t = self.t\n" + block(tensors_.making, 8) + "\n";
+    text += "    def run(self):\n        t = self.t\n" + block(lines_, 8);
+    for (const auto& [name, rule] : tensors_.long_rules) {
+      text += fmt::format("\n\ndef {}():\n{}", name, wrapped("    return " + rule));
+    }
+    return text;
+  }
+
   const Program& program_;
-  Language language_;
   Showing showing_;
   DataFlow flow_;
-  Outline outline_;
+  Phases phases_;
   std::vector<std::string> words_;
   DeviceText devices_;
   Calls used_;
   CallWriter calls_;
   et_schema::OpenComms open_;
   TensorsText tensors_;
-  std::vector<FunctionText> functions_;
   NameBook names_;
   std::vector<std::string> homes_;               ///< by slot: its current tensor's variable
   std::vector<std::vector<std::string>> alive_;  ///< by storage: variables that keep it alive
   std::set<SlotId> kept_;
   std::map<std::size_t, std::vector<StorageId>> dying_;  ///< by instruction
   std::map<std::size_t, std::vector<StorageId>> late_;   ///< by instruction of the next step
-  std::map<std::string, int> instances_;                 ///< by function: number of named results
   std::vector<std::string> work_names_;
   std::vector<std::string> lines_;
   Vectors vectors_;
   std::map<std::vector<SlotId>, int> lists_;  ///< number of arguments that are this list
-  bool communicates_ = false;
-  std::uint64_t calls_made_ = 0;
 };
 
 }  // namespace
 
-StepText write_step(const Program& program, Language language) {
-  return StepWriter(program, language).write();
+StepText write_step(const Program& program) {
+  return StepWriter(program).write();
 }
 
 }  // namespace understudy::emitter

@@ -50,14 +50,14 @@ std::vector<bool> find_changed(const DataFlow& flow) {
 class TensorsWriter {
  public:
   TensorsWriter(const DataFlow& flow, const std::vector<std::string>& words,
-                const DeviceText& devices, Language language)
-      : flow_(flow), words_(words), devices_(devices), language_(language) {}
+                const DeviceText& devices)
+      : flow_(flow), words_(words), devices_(devices) {}
 
-  TensorsText write(const std::set<SlotId>& kept, const Outline& outline) {
+  TensorsText write(const std::set<SlotId>& kept) {
     find_used();
     std::vector<SlotId> all = used_;
     all.insert(all.end(), kept.begin(), kept.end());
-    find_vectors(outline);
+    find_vectors();
     name_all(all);
     for (const SlotId slot : used_) {
       declare(slot, "");
@@ -76,7 +76,6 @@ class TensorsWriter {
 
  private:
   [[nodiscard]] const Program& program() const { return flow_.program(); }
-  [[nodiscard]] bool is_python() const { return language_ == Language::kPython; }
 
   /// Finds externals that are read, then parts of them with their own rule, then given tensors.
   void find_used() {
@@ -107,20 +106,12 @@ class TensorsWriter {
     }
   }
 
-  /// Finds tensors to hold in vectors: lists that operators read, and the optimizer's states and
-  /// numbers that successive calls of a function use.
-  void find_vectors(const Outline& outline) {
+  /// Finds tensors to hold in lists: those that operators read.
+  void find_vectors() {
     for (const Instruction& instruction : program().instructions) {
       for (const et_schema::Argument& argument : instruction.args) {
         const std::vector<SlotId> slots = long_list(argument);
         add_vector(slots, all_states(slots));
-      }
-    }
-    for (const Function& function : outline.functions) {
-      for (const std::vector<SlotId>& slots : function.parameters) {
-        if (slots.size() >= kShortestVector && all_states(slots)) {
-          add_vector(slots, true);
-        }
       }
     }
   }
@@ -164,9 +155,7 @@ class TensorsWriter {
       const std::string what =
           fmt::format("{}{}", vector.slots.size(), vector.is_alone ? "" : " of those above");
       text_.declarations.push_back(
-          is_python()
-              ? fmt::format("self.{} = [None] * {}  # {}", vector.name, vector.slots.size(), what)
-              : fmt::format("std::vector<Tensor> {};  // {}", vector.name, what));
+          fmt::format("self.{} = [None] * {}  # {}", vector.name, vector.slots.size(), what));
     }
   }
 
@@ -179,11 +168,7 @@ class TensorsWriter {
       const std::string all = fmt::format("{}", fmt::join(members, ", "));
       text_.vectors[all] = "t." + vector.name;
       if (!vector.is_alone) {
-        text_.making.push_back(is_python() ? fmt::format("t.{} = [{}]", vector.name, all)
-                                           : fmt::format("t.{} = {{{}}};", vector.name, all));
-      } else if (!is_python()) {
-        text_.making.insert(text_.making.begin(),
-                            fmt::format("t.{}.resize({});", vector.name, members.size()));
+        text_.making.push_back(fmt::format("t.{} = [{}]", vector.name, all));
       }
     }
   }
@@ -223,36 +208,28 @@ class TensorsWriter {
     const std::string what =
         fmt::format("{}[{}]{}", to_string(layout.dtype), fmt::join(layout.sizes, ", "), more);
     const std::string& name = text_.members[slot];
-    text_.declarations.push_back(is_python() ? fmt::format("self.{} = None  # {}", name, what)
-                                             : fmt::format("Tensor {};  // {}", name, what));
+    text_.declarations.push_back(fmt::format("self.{} = None  # {}", name, what));
   }
 
   [[nodiscard]] std::string layout_text(const Slot& layout) const {
-    const std::string dtype = dtype_text(layout.dtype, language_);
-    const std::string sizes = sizes_text(layout.sizes, language_);
+    const std::string text =
+        fmt::format("{}, {}", dtype_text(layout.dtype), sizes_text(layout.sizes));
     if (is_contiguous(layout) && layout.offset == 0) {
-      return fmt::format("{}, {}", dtype, sizes);
+      return text;
     }
-    const std::string strides = sizes_text(layout.strides, language_);
-    const std::string offset = layout.offset == 0 ? "" : fmt::format(", {}", layout.offset);
-    return is_python()
-               ? fmt::format("{}, {}, strides={}{}", dtype, sizes, strides,
-                             layout.offset == 0 ? "" : fmt::format(", offset={}", layout.offset))
-               : fmt::format("{{{}, {}, {}{}}}", dtype, sizes, strides, offset);
+    return fmt::format("{}, strides={}{}", text, sizes_text(layout.strides),
+                       layout.offset == 0 ? "" : fmt::format(", offset={}", layout.offset));
   }
 
   void make(SlotId slot) {
     const Slot& layout = program().slots[slot];
     const et_schema::Storage& storage = program().storages[layout.storage];
-    const std::string rule =
-        layout.value ? (is_python() ? ", rule=" : ", ") + rule_of(slot, *layout.value) : "";
+    const std::string rule = layout.value ? ", rule=" + rule_of(slot, *layout.value) : "";
     const auto first = flow_.is_given(slot) ? first_of_.end() : first_of_.find(layout.storage);
     std::string call;
     if (layout.wrapped_number) {
-      call = fmt::format(
-          "number({}, {}{})", slot, dtype_text(layout.dtype, language_),
-          rule.empty() ? (is_python() ? ", rule=bench.constant(1.0)" : ", bench::constant(1.0)")
-                       : rule);
+      call = fmt::format("number({}, {}{})", slot, dtype_text(layout.dtype),
+                         rule.empty() ? ", rule=bench.constant(1.0)" : rule);
     } else if (first != first_of_.end()) {
       call =
           fmt::format("view({}, {}, {}{})", slot, member(first->second), layout_text(layout), rule);
@@ -260,21 +237,20 @@ class TensorsWriter {
       const bool is_whole =
           flow_.is_given(slot) || et_schema::extent_bytes(layout) == storage.bytes;
       const std::string place = devices_.of(storage.device);
-      const bool is_plain = is_whole && place == "bench::device()";
+      const bool is_plain = is_whole && place == "bench.device()";
       call = is_plain ? fmt::format("tensor({}, {}{})", slot, layout_text(layout), rule)
                       : make_elsewhere(slot, place, rule, is_whole ? 0 : storage.bytes);
     }
     if (!flow_.is_given(slot)) {
       first_of_.try_emplace(layout.storage, slot);
     }
-    text_.making.push_back(
-        fmt::format("{} = make.{}{}", member(slot), call, is_python() ? "" : ";"));
+    text_.making.push_back(fmt::format("{} = make.{}", member(slot), call));
   }
 
   /// Returns the rule's text. A long one (row frequencies can fill pages) becomes a function.
   std::string rule_of(SlotId slot, const et_schema::ValueRule& value) {
     constexpr std::size_t kLongest = 160;
-    std::string text = rule_text(value, language_);
+    std::string text = rule_text(value);
     if (text.size() <= kLongest) {
       return text;
     }
@@ -285,16 +261,10 @@ class TensorsWriter {
   [[nodiscard]] std::string make_elsewhere(SlotId slot, const std::string& place,
                                            const std::string& rule, std::int64_t bytes) const {
     const Slot& layout = program().slots[slot];
-    const std::string dtype = dtype_text(layout.dtype, language_);
-    const std::string sizes = sizes_text(layout.sizes, language_);
-    const std::string strides = sizes_text(layout.strides, language_);
-    if (is_python()) {
-      return fmt::format("tensor({}, {}, {}{}, strides={}, offset={}, place={}, size_bytes={})",
-                         slot, dtype, sizes, rule, strides, layout.offset,
-                         place == "at::kCPU" ? "\"cpu\"" : "None", bytes);
-    }
-    return fmt::format("tensor_on({}, {}, {{{}, {}, {}, {}}}{}, {})", place, slot, dtype, sizes,
-                       strides, layout.offset, rule.empty() ? ", bench::by_shape()" : rule, bytes);
+    return fmt::format("tensor({}, {}, {}{}, strides={}, offset={}, place={}, size_bytes={})", slot,
+                       dtype_text(layout.dtype), sizes_text(layout.sizes), rule,
+                       sizes_text(layout.strides), layout.offset,
+                       place == "\"cpu\"" ? place : "None", bytes);
   }
 
   [[nodiscard]] std::string member(SlotId slot) const { return "t." + text_.members.at(slot); }
@@ -318,9 +288,7 @@ class TensorsWriter {
     }
     const auto add = [this](const char* what, const std::vector<std::string>& names) {
       if (!names.empty()) {
-        text_.making.push_back(is_python()
-                                   ? fmt::format("make.{}([{}])", what, fmt::join(names, ", "))
-                                   : fmt::format("make.{}({{{}}});", what, fmt::join(names, ", ")));
+        text_.making.push_back(fmt::format("make.{}({})", what, list_text(names)));
       }
     };
     add("changes", changes);
@@ -328,8 +296,7 @@ class TensorsWriter {
     add("zeros", zeros_of(changed));
     if (const et_schema::DType floats = et_schema::default_dtype(program());
         floats != et_schema::DType::kFloat32) {
-      text_.making.push_back(fmt::format("make.default_dtype({}){}", dtype_text(floats, language_),
-                                         is_python() ? "" : ";"));
+      text_.making.push_back(fmt::format("make.default_dtype({})", dtype_text(floats)));
     }
   }
 
@@ -345,8 +312,7 @@ class TensorsWriter {
                              is_contiguous(layout) &&
                              et_schema::extent_bytes(layout) == storage.bytes;
       if (has_zeros && seen.insert(layout.storage).second) {
-        zeros.push_back(is_python() ? fmt::format("({}, {})", member(slot), storage.zeros)
-                                    : fmt::format("{{{}, {}}}", member(slot), storage.zeros));
+        zeros.push_back(fmt::format("({}, {})", member(slot), storage.zeros));
       }
     }
     return zeros;
@@ -355,7 +321,6 @@ class TensorsWriter {
   const DataFlow& flow_;
   const std::vector<std::string>& words_;
   const DeviceText& devices_;
-  Language language_;
   std::vector<SlotId> used_;
   std::map<StorageId, SlotId> first_of_;
   struct Vector {
@@ -376,16 +341,15 @@ bool can_be_made(const Slot& slot) {
       slot.dtype == DType::kQInt8 || slot.dtype == DType::kQUInt8 || slot.dtype == DType::kQInt32;
   try {
     return !slot.sparse && !is_quantised && slot.dtype != DType::kUndefined &&
-           !dtype_text(slot.dtype, Language::kCpp).empty();
+           !dtype_text(slot.dtype).empty();
   } catch (const CannotShow&) {
     return false;
   }
 }
 
-TensorsText write_tensors(const DataFlow& flow, const Outline& outline,
-                          const std::vector<std::string>& words, const std::set<SlotId>& kept,
-                          const DeviceText& devices, Language language) {
-  return TensorsWriter(flow, words, devices, language).write(kept, outline);
+TensorsText write_tensors(const DataFlow& flow, const std::vector<std::string>& words,
+                          const std::set<SlotId>& kept, const DeviceText& devices) {
+  return TensorsWriter(flow, words, devices).write(kept);
 }
 
 }  // namespace understudy::emitter

@@ -19,47 +19,37 @@ using et_schema::Instruction;
 using et_schema::Program;
 using testing_programs::numbers;
 
-std::string cpp(const Argument& argument, std::string_view type) {
+std::string text_of(const Argument& argument, std::string_view type) {
   const NextTensor next = [] { return std::string("x"); };
   return argument_text(argument, type, {}, next);
 }
 
-std::string python(const Argument& argument, std::string_view type) {
-  const NextTensor next = [] { return std::string("x"); };
-  return argument_text(argument, type, {Language::kPython, {}}, next);
-}
-
 TEST(ArgumentText, FollowsTheTypeInTheSchema) {
-  EXPECT_EQ(cpp({Argument::SlotRef{3}}, "Tensor(a!)"), "x");
-  EXPECT_EQ(cpp({Argument::None{}}, "Tensor?"), "bench::none()");
-  EXPECT_EQ(cpp({Argument::Undefined{}}, "Tensor"), "at::Tensor()");
-  EXPECT_EQ(cpp({0.5}, "Tensor"), "bench::number(0.5)");
-  EXPECT_EQ(cpp({std::int64_t{6}}, "ScalarType?"), "at::kFloat");
-  EXPECT_EQ(cpp({std::int64_t{1}}, "Layout?"), "at::kSparse");
-  EXPECT_EQ(python({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
-  EXPECT_EQ(cpp({std::int64_t{2}}, "MemoryFormat?"), "at::MemoryFormat::ChannelsLast");
-  EXPECT_EQ(cpp(numbers({1, 2}), "SymInt[]"), "bench::Ints({1, 2})");
-  EXPECT_EQ(cpp({std::int64_t{3}}, "int[2]"), "bench::Ints({3, 3})");
-  EXPECT_EQ(cpp({std::int64_t{1}}, "float"), "1.0");
-  EXPECT_EQ(cpp({std::string("a\"b\\")}, "str"), "\"a\\\"b\\\\\"");
-  EXPECT_EQ(python(numbers({1}), "int[1]?"), "[1]");
-  EXPECT_EQ(python({true}, "bool"), "True");
-  const Argument alike = {Argument::List(5, Argument{0.5})};
-  EXPECT_EQ(cpp(alike, "Scalar[]"), "bench::repeated<bench::Scalars>(5, 0.5)");
-  EXPECT_EQ(python(alike, "Scalar[]"), "[0.5] * 5");
+  EXPECT_EQ(text_of({Argument::SlotRef{3}}, "Tensor(a!)"), "x");
+  EXPECT_EQ(text_of({Argument::None{}}, "Tensor?"), "None");
+  EXPECT_EQ(text_of({Argument::Undefined{}}, "Tensor"), "None");
+  EXPECT_EQ(text_of({0.5}, "Tensor"), "bench.number(0.5)");
+  EXPECT_EQ(text_of({std::int64_t{6}}, "ScalarType?"), "torch.float32");
+  EXPECT_EQ(text_of({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
+  EXPECT_EQ(text_of({std::int64_t{2}}, "MemoryFormat?"), "torch.channels_last");
+  EXPECT_EQ(text_of(numbers({1, 2}), "SymInt[]"), "[1, 2]");
+  EXPECT_EQ(text_of({std::int64_t{3}}, "int[2]"), "[3, 3]");
+  EXPECT_EQ(text_of({std::int64_t{1}}, "float"), "1.0");
+  EXPECT_EQ(text_of({std::string("a\"b\\")}, "str"), "\"a\\\"b\\\\\"");
+  EXPECT_EQ(text_of({true}, "bool"), "True");
+  EXPECT_EQ(text_of({Argument::List(5, Argument{0.5})}, "Scalar[]"), "[0.5] * 5");
 }
 
 TEST(ArgumentText, RealNumbersReadBackAsTheSame) {
-  EXPECT_EQ(real_text(0.1, Language::kCpp), "0.1");
-  EXPECT_EQ(real_text(1e-8, Language::kCpp), "1e-08");
-  EXPECT_EQ(real_text(-2, Language::kCpp), "-2.0");
-  EXPECT_EQ(real_text(-INFINITY, Language::kCpp), "-std::numeric_limits<double>::infinity()");
-  EXPECT_EQ(real_text(INFINITY, Language::kPython), "float(\"inf\")");
+  EXPECT_EQ(real_text(0.1), "0.1");
+  EXPECT_EQ(real_text(1e-8), "1e-08");
+  EXPECT_EQ(real_text(-2), "-2.0");
+  EXPECT_EQ(real_text(INFINITY), "float(\"inf\")");
 }
 
 TEST(ArgumentText, RefusesWhatTheTraceDoesNotTell) {
   try {
-    static_cast<void>(cpp({Argument::Opaque{"Stream"}}, "Stream"));
+    static_cast<void>(text_of({Argument::Opaque{"Stream"}}, "Stream"));
     FAIL() << "nothing was refused";
   } catch (const CannotShow& cannot) {
     EXPECT_EQ(cannot.reason, "an argument of type Stream, of which the trace tells too little");
@@ -75,8 +65,7 @@ TEST(ArgumentText, KnowsDefaults) {
   EXPECT_FALSE(is_default({Argument::None{}}, ""));
 }
 
-std::string call(const std::string& schema, std::vector<Argument> args,
-                 Language language = Language::kCpp) {
+std::string call(const std::string& schema, std::vector<Argument> args) {
   Program program;
   program.schemas = {schema};
   Instruction instruction;
@@ -84,7 +73,7 @@ std::string call(const std::string& schema, std::vector<Argument> args,
   instruction.schema = 0;
   instruction.args = std::move(args);
   Calls calls;
-  CallWriter writer(program, language, {}, calls);
+  CallWriter writer(program, {}, calls);
   int next = 0;
   return writer.write(instruction, [&] { return std::string(1, static_cast<char>('a' + next++)); })
       .expression;
@@ -92,32 +81,28 @@ std::string call(const std::string& schema, std::vector<Argument> args,
 
 const Argument kTensor = {Argument::SlotRef{0}};
 
-TEST(CallText, IsOfTheObjectThatStandsForTheSchema) {
+TEST(CallText, PassesByNameWhatIsNoDefault) {
   EXPECT_EQ(call("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
                  {kTensor, kTensor, {Argument::None{}}}),
-            "op::aten_linear(a, b, bench::none())");
+            "ops.aten.linear.default(a, b, None)");
   EXPECT_EQ(
       call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
            {kTensor, kTensor, {-0.01}}),
-      "op::aten_add_in_place_Tensor(a, b, -0.01)");
-  EXPECT_EQ(
-      call("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", {kTensor, numbers({2, 3})}),
-      "op::aten_view(a, bench::Ints({2, 3}))");
-  EXPECT_EQ(call("mine::op(Tensor x, int n) -> Tensor", {kTensor, {std::int64_t{4}}}),
-            "op::mine_op(a, 4)");
+      "ops.aten.add_.Tensor(a, b, alpha=-0.01)");
+  EXPECT_EQ(call("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+                 {kTensor, kTensor, {std::int64_t{1}}}),
+            "ops.aten.add.Tensor(a, b)");
   EXPECT_EQ(call("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=6) -> Tensor",
                  {kTensor, {std::int64_t{1}}, {std::int64_t{6}}}),
-            "op::aten_softmax_int(a, 1, at::kFloat)");
+            "ops.aten.softmax.int(a, 1, torch.float32)");
 }
 
 TEST(CallText, PythonNamesWhatItsWordsAre) {
-  EXPECT_EQ(
-      call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
-           "generator=None) -> Tensor(a!)",
-           {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}, Language::kPython),
-      "getattr(ops.aten.random_, \"from\")(a, 0, 9)");
-  EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}},
-                 Language::kPython),
+  EXPECT_EQ(call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
+                 "generator=None) -> Tensor(a!)",
+                 {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}),
+            "getattr(ops.aten.random_, \"from\")(a, 0, 9)");
+  EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}}),
             "ops.mine.op.default(a, **{\"lambda\": 4})");
 }
 
@@ -142,7 +127,7 @@ TEST(CallText, SaysWhatASchemaCannotBeCalledFor) {
   // What --obfuscate leaves of a text that was a default is no hindrance: defaults are not called.
   EXPECT_EQ(refusal("private::op1(Tensor arg0, int arg1, str arg2=, int arg3=3) -> Tensor",
                     {kTensor, {std::int64_t{1}}, {std::string("text1")}, {std::int64_t{3}}}),
-            "op::private_op1(a, 1, \"text1\", 3)");
+            "ops.private.op1.default(a, 1, \"text1\", 3)");
 }
 
 TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
@@ -150,22 +135,20 @@ TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
       call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
            "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
            {kTensor, numbers({8}), kTensor, kTensor, {0.0}, {true}}),
-      "op::aten_layer_norm(a, bench::Ints({8}), b, c, 1e-05, true)");
+      "ops.aten.layer_norm.default(a, [8], b, c, 1e-05, True)");
 }
 
 TEST(Names, AreWordsOfTheLanguage) {
   EXPECT_EQ(identifier("aten::mm.out"), "aten_mm_out");
   EXPECT_EQ(identifier("2d"), "x2d");
-  EXPECT_EQ(identifier("double"), "double_");
-  EXPECT_EQ(identifier("NULL"), "null");
-  EXPECT_EQ(identifier("linux"), "linux_");
+  EXPECT_EQ(identifier("lambda"), "lambda_");
+  EXPECT_EQ(identifier("Named"), "Named_");
   EXPECT_EQ(identifier("…"), "x");
   EXPECT_EQ(operator_word("aten::_log_softmax.int"), "log_softmax");
   EXPECT_EQ(operator_word("aten::t"), "transposed");
   NameBook book;
   EXPECT_EQ(book.take("relu"), "relu");
   EXPECT_EQ(book.take("relu"), "relu2");
-  EXPECT_EQ(type_name("linear_relu2"), "LinearRelu2");
 }
 
 TEST(SourceText, BreaksBehindCommasOutsideOfTexts) {
@@ -182,29 +165,8 @@ TEST(SourceText,
             "f(\"a\\\", b\\\\\",\n    " + text + ")\n");
 }
 
-TEST(SourceText, LinesThatCountUpAreALoop) {
-  std::vector<std::string> lines = {"t.x[0].item();"};
-  for (int i = 2; i < 7; ++i) {
-    lines.push_back(fmt::format("f(t.x[{}], parts[{}], t.y[9]);", i, i + 4));
-  }
-  lines.push_back("f(t.x[6], parts[12], t.y[9]);");
-  EXPECT_EQ(looped(lines, false),
-            (std::vector<std::string>{"t.x[0].item();", "for (std::size_t i = 2; i < 7; ++i) {",
-                                      "  f(t.x[i], parts[i + 4], t.y[9]);", "}",
-                                      "f(t.x[6], parts[12], t.y[9]);"}));
-  EXPECT_EQ(looped({"f(a[3])", "f(a[4])", "f(a[5])", "f(a[6])"}, true),
-            (std::vector<std::string>{"for i in range(3, 7):", "    f(a[i])"}));
-  // Numbers that stay are no loop, nor are those in texts, nor lists.
-  const std::vector<std::string> same(5, "f(a[3])");
-  EXPECT_EQ(looped(same, true), same);
-  const std::vector<std::string> texts = {"f(\"a[1]\")", "f(\"a[2]\")", "f(\"a[3]\")",
-                                          "f(\"a[4]\")"};
-  EXPECT_EQ(looped(texts, true), texts);
-}
-
 TEST(SourceText, KeepsCommentsInOneLine) {
   const std::string text = " " + std::string(60, 'x') + ", " + std::string(60, 'y');
-  EXPECT_EQ(wrapped("    //" + text), "    //" + text + "\n");
   EXPECT_EQ(wrapped("    #" + text), "    #" + text + "\n");
 }
 

@@ -1,6 +1,5 @@
 #include "fake_cupti.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -338,6 +339,17 @@ TEST(Values, SeededRowsAreThoseOfTheWholeTable) {
                  "expected: rows 0 to 999", "got: row 1000",
                  "hint: the benchmark's value rules do not fit this operator: generate it again"));
   EXPECT_EQ(table[4].count_nonzero().item<std::int64_t>(), 0);
+}
+
+// Emitted projects go by the same list: tests/scripts/bench_runtime_test.py.
+TEST(FreshMemory, IsAsListed) {
+  std::ifstream list(std::string(UNDERSTUDY_TEST_DATA) + "/fresh_memory.txt");
+  std::size_t lines = 0;
+  std::size_t result = 0;
+  for (std::string op, is_fresh; list >> op >> result >> is_fresh; ++lines) {
+    EXPECT_EQ(leaves_elements_unwritten(op, result), is_fresh == "yes") << op << " " << result;
+  }
+  EXPECT_GT(lines, 20U);
 }
 
 }  // namespace

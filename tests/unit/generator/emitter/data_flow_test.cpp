@@ -1,4 +1,4 @@
-#include "generator/emitter/outline/outline.h"
+#include "data_flow.h"
 
 #include <gtest/gtest.h>
 
@@ -49,23 +49,7 @@ class Layers {
   }
 };
 
-TEST(Outline, EqualLayersAreOneFunction) {
-  const Layers layers;
-  const DataFlow flow(layers.program_);
-  const Outline outline = make_outline(flow);
-  ASSERT_EQ(outline.functions.size(), 1U);
-  const Function& function = outline.functions.front();
-  EXPECT_EQ(function.units.size(), 3U);
-  ASSERT_EQ(function.parameters.size(), 2U);
-  EXPECT_EQ(function.parameters[0], (std::vector<SlotId>{0, 3, 6}));  // x
-  EXPECT_EQ(function.parameters[1], (std::vector<SlotId>{1, 4, 7}));  // weight
-  ASSERT_EQ(function.results.size(), 1U);
-  EXPECT_EQ(function.results.front(), (Function::Result{1, 0}));
-  ASSERT_EQ(outline.units.size(), 4U);
-  EXPECT_FALSE(outline.units.back().function);
-}
-
-TEST(Outline, MemoryGoesWithItsLastReader) {
+TEST(DataFlow, MemoryGoesWithItsLastReader) {
   const Layers layers;
   const DataFlow flow(layers.program_);
   EXPECT_EQ(flow.death_of(layers.program_.slots[2].storage), 1U);  // linear's, read by relu
@@ -73,15 +57,11 @@ TEST(Outline, MemoryGoesWithItsLastReader) {
   EXPECT_FALSE(flow.death_of(layers.program_.slots[1].storage));   // a weight stays
 }
 
-TEST(Outline, WhatIsReplacedStaysInTheStep) {
+TEST(DataFlow, WhatIsReplacedIsMadeBefore) {
   const Layers layers;
   const DataFlow flow(layers.program_, {false, true});
-  const Outline outline = make_outline(flow);
-  for (const Unit& unit : outline.units) {
-    EXPECT_TRUE(!unit.function || unit.begin > 1 || unit.end <= 1);
-  }
   EXPECT_TRUE(flow.is_given(3));
-  EXPECT_TRUE(new_tensors(flow, 1).empty());
+  EXPECT_FALSE(flow.is_given(2));
 }
 
 TEST(Phases, AreToldByNamesAndByWhatIsWritten) {

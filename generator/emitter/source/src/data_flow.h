@@ -37,9 +37,6 @@ class DataFlow {
   /// Returns true if the results of an instruction are made before the step.
   [[nodiscard]] bool is_replaced(std::size_t at) const;
   [[nodiscard]] ResultKind kind_of(std::size_t at, const et_schema::Argument& result) const;
-  /// Returns true if the first use of the slot at or after instruction `end` reads its tensor,
-  /// instead of making a new one.
-  [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
   /// Returns true if the instruction only returns an existing tensor, or a new view that no later
   /// instruction reads and that keeps no storage alive.
   [[nodiscard]] bool is_unread_view(std::size_t at) const;
@@ -55,8 +52,6 @@ class DataFlow {
   }
   /// Returns true if this slot keeps its storage alive after its last reader.
   [[nodiscard]] bool is_holder(et_schema::SlotId slot) const { return holder_[slot]; }
-  /// Returns how many intermediates exist before an instruction and are needed at or after it.
-  [[nodiscard]] std::size_t crossing(std::size_t at) const { return crossing_[at]; }
 
  private:
   struct Event {
@@ -65,7 +60,9 @@ class DataFlow {
   };
   void read_program();
   void find_deaths();
-  void count_crossings();
+  /// Returns true if the first use of the slot at or after instruction `end` reads its tensor,
+  /// instead of making a new one.
+  [[nodiscard]] bool is_read_after(et_schema::SlotId slot, std::size_t end) const;
 
   const et_schema::Program& program_;
   std::vector<bool> replaced_;
@@ -75,7 +72,6 @@ class DataFlow {
   std::vector<bool> holder_;
   std::vector<std::optional<std::size_t>> deaths_;       ///< by storage
   std::vector<std::optional<std::size_t>> late_deaths_;  ///< by storage
-  std::vector<std::size_t> crossing_;
 };
 
 /// Lists with at least this many tensors become a vector of their own.

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "data_flow.h"
 #include "et_schema/facts/schema_text.h"
-#include "generator/emitter/outline/data_flow.h"
 
 namespace understudy::emitter {
 namespace {

@@ -1,4 +1,4 @@
-#include "generator/emitter/outline/data_flow.h"
+#include "data_flow.h"
 
 #include <algorithm>
 #include <set>
@@ -24,11 +24,9 @@ DataFlow::DataFlow(const Program& program, std::vector<bool> replaced)
       given_(program.slots.size()),
       holder_(program.slots.size()),
       deaths_(program.storages.size()),
-      late_deaths_(program.storages.size()),
-      crossing_(program.instructions.size() + 1) {
+      late_deaths_(program.storages.size()) {
   read_program();
   find_deaths();
-  count_crossings();
 }
 
 void DataFlow::read_program() {
@@ -127,23 +125,6 @@ void DataFlow::find_deaths() {
         });
     late_deaths_[storage] = static_cast<std::size_t>(until - lifetimes.deaths.begin());
     deaths_[storage].reset();
-  }
-}
-
-void DataFlow::count_crossings() {
-  std::vector<std::int64_t> changes(crossing_.size() + 1);
-  for (SlotId slot = 0; slot < events_.size(); ++slot) {
-    const std::vector<Event>& events = events_[slot];
-    if (program_.slots[slot].external || events.size() < 2) {
-      continue;
-    }
-    ++changes[events.front().at + 1];
-    --changes[events.back().at + 1];
-  }
-  std::int64_t open = 0;
-  for (std::size_t at = 0; at < crossing_.size(); ++at) {
-    open += changes[at];
-    crossing_[at] = static_cast<std::size_t>(open);
   }
 }
 
