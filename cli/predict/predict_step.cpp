@@ -15,6 +15,7 @@
 #include "et_schema/base/figures.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/model/device_time.h"
 #include "et_schema/model/original_step.h"
 #include "predictor/simulate/predict.h"
 
@@ -197,54 +198,73 @@ std::string count_text(std::int64_t count) {
   return et_schema::with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
 }
 
-/// Says what becomes of the recorded device time that no operator holds. Throws if too much of it
-/// cannot be told on another card.
-void account_for_device(const PredictArguments& arguments, const predictor::Job& job,
-                        et_schema::Prediction& prediction) {
-  constexpr double kMostUnknown = 0.1;  // of the recorded step
-  double held_ms = 0;
-  double unknown_ms = 0;
-  std::vector<std::string> carried;
-  std::vector<std::string> unknown;
-  std::vector<std::string> left;
-  for (const et_schema::PredictedWork& row : prediction.device_time) {
-    if (row.held_by == "operator" || row.held_by == "communication") {
-      held_ms += row.recorded_ms;
-      continue;
-    }
-    std::vector<std::string>& rows = !row.ms ? left : row.modelled ? carried : unknown;
-    rows.push_back(fmt::format("{} ms of {} ({})", et_schema::figure_text(row.recorded_ms),
-                               row.kernel_class, row.held_by));
-    unknown_ms += &rows == &carried ? 0 : row.recorded_ms;
+/// Adds what of the recorded steps' time is predicted. A filter's device work is not, and neither
+/// is work of a graphed run that the shown step lacks.
+void add_account(const predictor::Job& recorded, et_schema::Prediction& prediction) {
+  et_schema::Account account;
+  for (const std::uint32_t number : recorded.program_of) {
+    const et_schema::Program& program = *recorded.programs[number];
+    const auto why_left = [&program](const et_schema::HeldTime& part) {
+      const bool is_played =
+          part.instruction != nullptr || part.device_ns == 0 ||
+          std::ranges::any_of(program.device_work, [&part](const et_schema::DeviceWork& work) {
+            return !work.instruction && to_string(work.why) == part.holder;
+          });
+      return std::string(is_played ? "" : part.holder);
+    };
+    et_schema::add_step(program, why_left, account);
   }
-  const auto add = [&](const std::vector<std::string>& rows, const char* what) {
-    if (!rows.empty()) {
-      prediction.assumptions.push_back(fmt::format(
-          "device time of no operator, beside {} ms of operators and communication: {}{}",
-          et_schema::figure_text(held_ms), fmt::join(rows, ", "), what));
+  const auto add = [&prediction](const std::string& what, const et_schema::StepTime& time) {
+    if (time.host_ms > 0 || time.device_ms > 0) {
+      prediction.account.push_back({what, time.host_ms, time.device_ms, time.class_ms});
     }
   };
-  add(carried, arguments.recorded
-                   ? " count as recorded"
-                   : " are carried to this card by their class; communication keeps its time");
-  add(unknown,
-      " have no class, or no card is known that they were recorded on: they count as "
-      "recorded, and the interval holds nothing to twice that");
-  add(left, " are left out");
-  const double step_ms =
-      static_cast<double>(et_schema::recorded_step_ns(job.program(prediction.slowest_rank))) *
-      kMsPerNs;
-  if (!arguments.recorded && unknown_ms > kMostUnknown * step_ms) {
-    unknown.insert(unknown.end(), left.begin(), left.end());
+  add("the step", account.whole);
+  add("carried", account.carried);
+  for (const auto& [why, time] : account.left) {
+    add(why, time);
+  }
+}
+
+/// Says what becomes of the recorded device time that no operator holds. Throws if too much of it
+/// cannot be told on another card.
+void account_for_unheld(const PredictArguments& arguments, const et_schema::Program& program,
+                        const std::vector<predictor::UnheldTime>& times,
+                        std::vector<std::string>& texts) {
+  constexpr double kMostUnknown = 0.1;  // of the recorded step
+  std::vector<std::string> carried;
+  std::vector<std::string> unknown;
+  double unknown_ms = 0;
+  for (const predictor::UnheldTime& time : times) {
+    (time.modelled ? carried : unknown)
+        .push_back(fmt::format("{} ms of {}", et_schema::figure_text(time.recorded_ms), time.name));
+    unknown_ms += time.modelled ? 0 : time.recorded_ms;
+  }
+  if (!carried.empty()) {
+    texts.push_back(fmt::format(
+        "device time of no operator {}: {}",
+        arguments.recorded ? "is as recorded"
+                           : "is carried to this card by the class of its kernels; communication "
+                             "keeps its time",
+        fmt::join(carried, ", ")));
+  }
+  const double step_ms = static_cast<double>(et_schema::recorded_step_ns(program)) * kMsPerNs;
+  if (unknown_ms > kMostUnknown * step_ms && !arguments.recorded) {
     throw et_schema::usage_error(
         "too much of the step's device time is of no operator",
         {.file = arguments.paths.front(),
          .field = arguments.card.empty() ? "--platform" : "--card",
          .expected = fmt::format("at most a tenth of the step's {} ms in kernels without operator "
-                                 "whose class, or whose card, is not known",
+                                 "whose class or card is not known",
                                  et_schema::figure_text(step_ms)),
          .got = fmt::format("{}", fmt::join(unknown, ", ")),
          .hint = "predict --from-profile PROFILE --card CARD predicts each kernel's time"});
+  }
+  if (!unknown.empty()) {
+    texts.push_back(
+        fmt::format("device time of no operator, whose class or card is not known, counts as "
+                    "recorded, and the interval holds nothing to twice that: {}",
+                    fmt::join(unknown, ", ")));
   }
 }
 
@@ -316,7 +336,12 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.platform = chosen.platform();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
-  account_for_device(arguments, job, prediction);
+  add_account(recorded, prediction);
+  const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
+  account_for_unheld(arguments, *job.programs[slowest],
+                     predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],
+                                             simulation.outside[slowest]),
+                     prediction.assumptions);
   std::vector<std::string>& texts = prediction.assumptions;
   add_overlap(arguments.options.overlap, is_on_device(simulation), arguments.recorded, texts);
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());

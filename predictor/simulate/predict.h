@@ -46,6 +46,17 @@ inline constexpr double kSimulatorSpread = 0.035;
 /// The caller sets names, world size and the source of costs.
 [[nodiscard]] et_schema::Prediction prediction_of(const Job& job, const Simulation& simulation);
 
+/// Recorded device time that no operator holds: of labels, compiled kernels, graphs and others.
+struct UnheldTime {
+  std::string name;        ///< "matmul (graph launch)"
+  double recorded_ms = 0;  ///< as the simulated step has it
+  bool modelled = true;    ///< false: nothing tells its time here, and the recorded one stands in
+};
+/// Returns it for a program, longest first. `costs` and `outside`: its parts of Simulation.
+[[nodiscard]] std::vector<UnheldTime> unheld_times(const Program& program,
+                                                   const std::vector<PlayedCost>& costs,
+                                                   const std::vector<Estimate>& outside);
+
 /// Adds the recorded step to each rank: the profile's times, and the first simulated iteration.
 void add_recorded_steps(const Job& job, const Simulation& simulation,
                         et_schema::Prediction& prediction);

@@ -66,14 +66,14 @@ struct PredictedSum {
   bool operator==(const PredictedSum&) const = default;
 };
 
-/// Recorded device time of kernels of one class and one holder, and what is predicted of it.
-struct PredictedWork {
-  std::string kernel_class;
-  std::string held_by;  ///< kind_text() of instructions, or why none holds it (Outside)
-  double recorded_ms = 0;
-  std::optional<double> ms = {};  ///< unset: it is left out
-  bool modelled = true;  ///< false: work of no operator, for which the recorded time stands in
-  bool operator==(const PredictedWork&) const = default;
+/// A row of the recorded steps' account: "the step", then "carried" and what is left by reason,
+/// which add up to it. Sums over the recorded ranks.
+struct PredictedTime {
+  std::string what;
+  double host_ms = 0;
+  double device_ms = 0;
+  std::map<std::string, double> class_ms = {};  ///< device_ms by class of kernel
+  bool operator==(const PredictedTime&) const = default;
 };
 
 /// Effect of one what-if question.
@@ -105,7 +105,7 @@ struct Prediction {
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
   std::vector<PredictedSum> unmodelled;
-  std::vector<PredictedWork> device_time;         ///< the recorded step's, of the slowest rank
+  std::vector<PredictedTime> account;             ///< empty without recorded times
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs

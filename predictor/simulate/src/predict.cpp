@@ -98,52 +98,6 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
   prediction.unmodelled = et_schema::values_of(std::move(unmodelled));
 }
 
-/// Adds the recorded device time of each class of kernels and holder beside what is predicted of
-/// it.
-void add_device_time(const Program& program, const std::vector<PlayedCost>& costs,
-                     const std::vector<Estimate>& outside, Prediction& prediction) {
-  std::map<std::pair<std::string, std::string>, et_schema::PredictedWork> rows;
-  const auto row_of = [&rows](const std::string& kernel_class, std::string_view held_by) -> auto& {
-    auto& row = rows[{kernel_class, std::string(held_by)}];
-    row.kernel_class = kernel_class;
-    row.held_by = held_by;
-    return row;
-  };
-  const auto holder = [](const et_schema::HeldTime& part) { return std::string(part.holder); };
-  for (const et_schema::DeviceTime& time : et_schema::device_times(program, holder)) {
-    row_of(time.kernel_class, time.fate).recorded_ms = time.ms;
-  }
-  const auto add = [&row_of](et_schema::KernelClassTimes classes, std::string_view held_by,
-                             const Estimate& estimate, bool modelled) {
-    if (classes.empty()) {
-      classes.push_back({"not told", 1});
-    }
-    for (const et_schema::KernelClassTime& part : classes) {
-      auto& row = row_of(part.kernel_class, held_by);
-      row.ms = row.ms.value_or(0) +
-               estimate.ns * kMsPerNs * et_schema::share_of(part.kernel_class, classes);
-      row.modelled &= modelled;
-    }
-  };
-  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
-    const Instruction& instruction = program.instructions[at];
-    if (instruction.timing && instruction.timing->device_ns > 0) {
-      const bool is_call = is_communication(instruction);
-      const Estimate& estimate = is_call ? costs[at].communication : costs[at].cost.device;
-      add(instruction.timing->kernel_classes, kind_text(instruction), estimate,
-          estimate.modelled || is_call || instruction.kind == InstructionKind::kOp);
-    }
-  }
-  for (std::size_t i = 0; i < outside.size(); ++i) {
-    const et_schema::DeviceWork& work = program.device_work[i];
-    if (!work.instruction) {
-      add(classes_of(program, work.why), to_string(work.why), outside[i], outside[i].modelled);
-    }
-  }
-  prediction.device_time =
-      et_schema::largest_first(std::move(rows), &et_schema::PredictedWork::recorded_ms);
-}
-
 enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kWait, kOutside };
 constexpr et_schema::EnumNames<Where::kOutside> kWhere("device", "communication", "host",
                                                        "host gap", "wait", "outside");
@@ -237,12 +191,44 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
   prediction.slowest_rank = shown.ranks.front();
   prediction.breakdown_ms = ms_of(shown.breakdown);
   add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
-  add_device_time(*job.programs[shown.program], simulation.costs[shown.program],
-                  simulation.outside[shown.program], prediction);
   prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
                                  simulation.flows[shown.program].on_device);
   prediction.bound_by = bound_by(prediction.bound_ms);
   return prediction;
+}
+
+std::vector<UnheldTime> unheld_times(const Program& program, const std::vector<PlayedCost>& costs,
+                                     const std::vector<Estimate>& outside) {
+  std::map<std::string, UnheldTime> rows;
+  const auto add = [&rows](et_schema::KernelClassTimes classes, std::string_view held_by,
+                           std::int64_t device_ns, const Estimate& estimate) {
+    if (classes.empty()) {
+      classes.push_back({"not told", 1});
+    }
+    for (const et_schema::KernelClassTime& part : classes) {
+      UnheldTime& row =
+          et_schema::row_named(fmt::format("{} ({})", part.kernel_class, held_by), rows);
+      row.recorded_ms += static_cast<double>(device_ns) * kMsPerNs *
+                         et_schema::share_of(part.kernel_class, classes);
+      row.modelled &= estimate.modelled;
+    }
+  };
+  for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+    const Instruction& instruction = program.instructions[at];
+    const bool is_unheld = instruction.kind == InstructionKind::kNative ||
+                           instruction.kind == InstructionKind::kKernel;
+    if (is_unheld && instruction.timing && instruction.timing->device_ns > 0) {
+      add(instruction.timing->kernel_classes, kind_text(instruction), instruction.timing->device_ns,
+          costs[at].cost.device);
+    }
+  }
+  for (std::size_t i = 0; i < outside.size(); ++i) {
+    const et_schema::DeviceWork& work = program.device_work[i];
+    if (!work.instruction) {
+      add(classes_of(program, work.why), to_string(work.why), work.device_ns, outside[i]);
+    }
+  }
+  return et_schema::largest_first(std::move(rows), &UnheldTime::recorded_ms);
 }
 
 void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction& prediction) {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "et_schema/base/map_values.h"
@@ -160,18 +161,6 @@ Section classes_section(const Prediction& prediction, const Json& document) {
   return {"classes", "Time by class", {std::move(table)}};
 }
 
-Section device_section(const Json& document, std::size_t top) {
-  return {
-      "device-time",
-      "The recorded device time",
-      {table_at(document, "/device_time",
-                "The recorded step's device time by class of kernel and what holds it, and what "
-                "is predicted of it; none: it is left out",
-                {texts("class"), texts("held by", "held_by"), figures("recorded ms", "recorded_ms"),
-                 figures("predicted ms", "ms")},
-                top)}};
-}
-
 Section path_section(const Prediction& prediction, const Json& document, std::size_t top) {
   return {"path",
           "Critical path",
@@ -246,7 +235,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
       {"timeline", "Timeline", {lanes, lanes_table(lanes)}},
       ranks_section(prediction, document, options.top),
       classes_section(prediction, document),
-      device_section(document, options.top),
+      {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
       path_section(prediction, document, options.top),
       operators_section(prediction, options.top),
       {"unmodelled",

@@ -49,12 +49,11 @@ void members(auto& json, SameAs<PredictedSum> auto& row) {
   json("ms", row.ms);
 }
 
-void members(auto& json, SameAs<PredictedWork> auto& row) {
-  json("class", row.kernel_class);
-  json("held_by", row.held_by);
-  json("recorded_ms", row.recorded_ms);
-  json("ms", row.ms);
-  json.unless(true, "modelled", row.modelled);
+void members(auto& json, SameAs<PredictedTime> auto& row) {
+  json("what", row.what);
+  json("host_ms", row.host_ms);
+  json("device_ms", row.device_ms);
+  json("classes", row.class_ms);
 }
 
 void members(auto& json, SameAs<PredictedChange::Row> auto& row) {
@@ -84,7 +83,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("operators", prediction.operators);
   json("critical_path", prediction.critical_path);
   json("unmodelled", prediction.unmodelled);
-  json("device_time", prediction.device_time);
+  json("account", prediction.account);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
   json("assumptions", prediction.assumptions, kFreeText);
