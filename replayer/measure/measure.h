@@ -91,7 +91,7 @@ class Measurement {
                    std::vector<et_schema::Counters>& calls);
   using Rounds = std::vector<std::vector<et_schema::Counters>>;
   [[nodiscard]] Rounds count_rounds(OpenedSource& opened, const std::vector<std::string>& names,
-                                    std::size_t ranges, std::size_t most_rounds,
+                                    std::size_t ranges,
                                     const std::function<void(OpenedSource&)>& work);
   void find_zeros();
   void find_restore_interval();
