@@ -121,7 +121,7 @@ constexpr OperatorRow kTensorRows[] = {
     {"view_as", {.arguments = {{"other", kTemplate}}, .batch = kReshape}},
     {"view_as_complex", {.batch = kComplexOfPairs}},
     {"view_as_real", {.batch = kPairsOfComplex}},
-    {"torchvision::nms unique_dim_consecutive", {.counts = true}},
+    {"torchvision::nms unique_dim_consecutive", {.host_wait = HostWait::kAlways, .counts = true}},
 };
 
 }  // namespace

@@ -134,12 +134,30 @@ class CommCompleter {
           event.name.starts_with(kOperator) ? et_schema::find_c10d_name(event.name) : std::nullopt;
       const bool has_output = known && known->name->layout == C10dLayout::kOutputInput;
       comm.name = comm.name.empty() ? recorded_name(event.name) : comm.name;
+      read_numbers(event, comm);
       note(event, has_output ? 1 : 0, comm.in_elements, comm);
       if (has_output) {
         note(event, 0, comm.out_elements, comm);
       }
     }
     return whole(comm);
+  }
+
+  /// PyTorch 1.13 to 2.2 records [tensors,] sequence number, process group, rank, and a text that
+  /// profiles lack. What no operator or label names, and has neither tensors nor a group, is a
+  /// wait.
+  static void read_numbers(const KinetoEvent& event, KinetoComm& comm) {
+    const auto first =
+        std::ranges::find(event.arguments, "Scalar", &et_schema::KinetoArgument::type);
+    if (event.name != kRecorded || event.arguments.end() - first < 2) {
+      return;
+    }
+    const std::vector<std::int64_t> sequence = integers_in(first->value);
+    comm.sequence = sequence.empty() ? -1 : sequence.front();
+    const std::string_view group = std::next(first)->value;
+    if (comm.name.empty() && first == event.arguments.begin() && (group.empty() || group == "0")) {
+      comm.name = to_string(CommKind::kWait);
+    }
   }
 
   /// Adds up the elements of an argument's tensors (a label's: of all tensors) if they are unknown.

@@ -94,9 +94,6 @@ bool waits_for_device(const Program& program, const Instruction& instruction) {
   if (instruction.kind != InstructionKind::kOp || !touches_device(program, instruction)) {
     return false;
   }
-  if (instruction.pinned) {
-    return true;
-  }
   switch (et_schema::operator_facts(instruction.name).host_wait) {
     case et_schema::HostWait::kNone:
       return false;

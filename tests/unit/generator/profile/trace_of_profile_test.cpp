@@ -190,7 +190,8 @@ TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
     const auto calls = et_schema::communication_calls(trace);
     std::string told = fmt::format("{}:", calls.size());
     for (const auto& [node, call] : calls) {
-      told += fmt::format(" {} of {},", call.name, call.group_size);
+      told += fmt::format(" {}{} of {},", call.name, call.seq ? fmt::format(" {}", *call.seq) : "",
+                          call.group_size);
       for (const auto* const tensors : {&call.inputs, &call.outputs}) {
         for (const et_schema::Tensor* const tensor : *tensors) {
           told += fmt::format(" {} {}", tensor->numel, to_string(tensor->dtype));
@@ -226,6 +227,15 @@ TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
                         .launch(10, "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgs)")),
             "0:")
       << "what is gathered is not its argument";
+  const auto numbers = [](const std::string& group) {
+    return fmt::format(R"("Input Dims":[[],[],[],[]],"Input type":["Scalar","Scalar","Scalar",""],)"
+                       R"("Concrete Inputs":["7","{}","1",""])",
+                       group);
+  };
+  EXPECT_EQ(call_of(ProfileText().op("record_param_comms", 0, 5, numbers("0"))),
+            "1: wait 7 of 4,,,");
+  EXPECT_EQ(call_of(ProfileText().op("record_param_comms", 0, 5, numbers("94111"))), "0:")
+      << "a group is made";
 }
 
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
