@@ -43,7 +43,7 @@ double profiled_step_ns(const Program& program) {
   const RecordedProfile& profile = *program.profile;
   const double events = static_cast<double>(profile.events) /
                         static_cast<double>(std::max<std::uint64_t>(profile.steps, 1));
-  return static_cast<double>(et_schema::recorded_step_ns(program)) +
+  return std::round(et_schema::profiled_step_ms(profile) / kMsPerNs) +
          std::round(profile.observer_ns_per_event * events);
 }
 
@@ -310,9 +310,12 @@ std::string title_of(const Generated& made) {
       bench.partial ? fmt::format(" ({} of {}, each to be replayed alone)",
                                   fmt::join(bench.partial->ranks, ", "), bench.partial->world_size)
                     : "";
-  return made.path.empty() ? fmt::format("Traces of {}{}", ranks, partial)
-                           : fmt::format("{}: the benchmark of {}{}, {}", made.path, ranks, partial,
-                                         et_schema::with_bytes(made.bytes));
+  const std::string made_of = ranks + partial;
+  std::string disturbed = et_schema::disturbance_text(bench.programs);
+  disturbed.insert(0, disturbed.empty() ? "" : "; ");
+  return made.path.empty() ? fmt::format("Traces of {}{}", made_of, disturbed)
+                           : fmt::format("{}: the benchmark of {}, {}{}", made.path, made_of,
+                                         et_schema::with_bytes(made.bytes), disturbed);
 }
 
 }  // namespace

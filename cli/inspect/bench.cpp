@@ -176,10 +176,12 @@ std::string bench_verdict(const Bench& bench) {
       losses += count;
     }
   }
+  const std::string disturbed = et_schema::disturbance_text(bench.programs);
   const std::string recorded =
       step_ns == 0 ? "no profile is linked: nothing is known of the original's times"
-                   : fmt::format("the recorded step took {} ms",
-                                 et_schema::figure_text(static_cast<double>(step_ns) / kNsPerMs));
+                   : fmt::format("the recorded step took {} ms{}{}",
+                                 et_schema::figure_text(static_cast<double>(step_ns) / kNsPerMs),
+                                 disturbed.empty() ? "" : "; ", disturbed);
   const std::string lost = losses == 0 ? "nothing was"
                                        : fmt::format("{} {}", et_schema::with_commas(losses),
                                                      losses == 1 ? "thing was" : "things were");

@@ -17,6 +17,7 @@
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/original_step.h"
+#include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::cli {
@@ -76,21 +77,6 @@ std::vector<et_schema::PredictedChange> changes_for(
     result.push_back(std::move(change));
   }
   return result;
-}
-
-/// Adds the recorded steps to the prediction. They are simulated without additional page faults,
-/// since recorded times include their own.
-void play_recorded_steps(const predictor::Job& job, const predictor::Simulation& simulation,
-                         et_schema::Prediction& prediction) {
-  const auto has_other_faults = [](const et_schema::Program* program) {
-    return program->profile->minor_faults != program->profile->profiled_minor_faults;
-  };
-  if (std::none_of(job.programs.begin(), job.programs.end(), has_other_faults)) {
-    predictor::add_recorded_steps(job, simulation, prediction);
-    return;
-  }
-  const predictor::RecordedCosts costs(job, {.ns = 0, .low_ns = 0, .high_ns = 0});
-  predictor::add_recorded_steps(job, predictor::simulate(job, costs, {.spans = false}), prediction);
 }
 
 /// Returns the job on other ranks; `world` must outlive it. The distance between the ranks of a
@@ -194,8 +180,11 @@ BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
   return batched;
 }
 
-std::string count_text(std::int64_t count) {
-  return et_schema::with_commas(static_cast<std::uint64_t>(std::max<std::int64_t>(count, 0)));
+std::string step_text(double ms, const std::optional<std::int64_t>& faults) {
+  return fmt::format(
+      "{} ms{}", et_schema::figure_text(ms),
+      faults ? " with " + et_schema::counted(static_cast<std::uint64_t>(*faults), "page fault")
+             : "");
 }
 
 /// Adds what of the recorded steps' time is predicted. A filter's device work is not, and neither
@@ -273,12 +262,11 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
                      const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
                      std::vector<std::string>& texts) {
   const auto& profile = recorded.program(0).profile;
-  if (arguments.recorded && profile && profile->minor_faults && profile->profiled_minor_faults &&
-      profile->minor_faults != profile->profiled_minor_faults) {
-    texts.push_back(
-        fmt::format("a step meets {} page faults, the profiled ones met {}, at {:.2f} us each",
-                    count_text(*profile->minor_faults), count_text(*profile->profiled_minor_faults),
-                    predictor::PageFaultCost{}.ns * 1e-3));
+  if (arguments.recorded && profile && profile->counters.contains(et_schema::kProfiledStepMs)) {
+    texts.push_back(fmt::format(
+        "recorded times are taken from the profiled step, {}, to the unprofiled one, {}",
+        step_text(et_schema::profiled_step_ms(*profile), profile->profiled_minor_faults),
+        step_text(static_cast<double>(profile->step_ns) * kMsPerNs, profile->minor_faults)));
   }
   if (job.is_partial) {
     texts.emplace_back(
@@ -317,7 +305,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   et_schema::Prediction played;  // of the recorded steps; else empty
   if (arguments.recorded && !world) {
     played = predictor::prediction_of(job, simulation);
-    play_recorded_steps(job, simulation, played);
+    predictor::add_recorded_steps(job, simulation, played);
   }
   std::vector<et_schema::PredictedChange> changes;
   const predictor::WhatIfCosts asked_costs(costs, arguments.what_if);
@@ -334,6 +322,10 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
+  if (const std::string text = et_schema::disturbance_text(bench.programs);
+      arguments.recorded && !text.empty()) {
+    prediction.platform[predictor::kDisturbed] = text;
+  }
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
   add_account(recorded, prediction);
@@ -356,7 +348,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
       prediction.ranks[i].recorded_step = played.ranks[i].recorded_step;
     }
   }
-  predictor::widen_by_recorded_steps(played.ranks, prediction);
+  predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
   if (arguments.recorded) {
     predictor::widen_by_observer(recorded, prediction);
   }

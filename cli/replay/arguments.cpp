@@ -99,8 +99,8 @@ void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
       "--page-faults WHICH",
       {{"recorded", replayer::PageFaults::kRecorded}, {"any", replayer::PageFaults::kAny}},
       options.page_faults,
-      "Page faults of an iteration: recorded (as many as the original's steps had: the profiled "
-      "ones with --pace asap, else the unprofiled ones) or any (leave it to malloc)");
+      "Page faults of an iteration: recorded (as many as the original's unprofiled steps had) or "
+      "any (leave it to malloc)");
   line.add_flag(
       "--no-restore", [&options] { options.restores = false; },
       "Never reset inputs and weights to their initial values between iterations");

@@ -66,9 +66,10 @@ void add_recorded_steps(const Job& job, const Simulation& simulation,
 /// assumption.
 void widen_by_observer(const Job& job, et_schema::Prediction& prediction);
 
-/// Widens the interval if the simulated time of a rank's recorded step differs from the recorded
-/// time by more than kSimulatorSpread. Adds an assumption. `played` must have recorded steps.
-void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
+/// Widens the interval by the error of the median of unprofiled steps, and if the simulated time of
+/// a rank's step differs by more than kSimulatorSpread from the recorded or unprofiled one: then
+/// adds an assumption, too. `played` must have recorded steps.
+void widen_by_recorded_steps(const Job& job, const std::vector<et_schema::PredictedRank>& played,
                              et_schema::Prediction& prediction);
 
 /// Returns the last two iterations as a trace for Perfetto and chrome://tracing, in Kineto's form:

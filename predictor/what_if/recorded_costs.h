@@ -15,21 +15,13 @@ namespace understudy::predictor {
 struct Flow;
 struct ObservedComm;
 
-/// Time of a page fault in a CPU program (a trap and a cleared page), and its interval over 9 of 10
-/// machines. Measurements: docs/prediction.md.
-struct PageFaultCost {
-  double ns = 1'550;
-  double low_ns = 700;
-  double high_ns = 2'100;
-};
-
 /// Times of the original, from the linked profile (docs/metrics.md, "Recorded times"). Waits of
 /// operators for their device and of communications for other ranks are subtracted:
 /// docs/prediction.md, "Recorded costs".
 class RecordedCosts final : public Costs {
  public:
   /// `job` must outlive it. Throws Error (usage) if a program has no profile.
-  explicit RecordedCosts(const Job& job, const PageFaultCost& fault = {});
+  explicit RecordedCosts(const Job& job);
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
@@ -56,7 +48,6 @@ class RecordedCosts final : public Costs {
                           const std::optional<ObservedComm>& seen);
 
   bool is_partial_;
-  PageFaultCost fault_;
   std::unordered_map<const Program*, std::vector<Row>> rows_;
   std::unordered_map<const Program*, double> ends_;  ///< set if device work is recorded
   std::unordered_map<const Instruction*, double> communications_;

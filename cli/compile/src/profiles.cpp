@@ -8,6 +8,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/formats/kineto/graph_capture.h"
 #include "et_schema/formats/kineto/profile_files.h"
+#include "generator/link/disturbance.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
@@ -234,6 +235,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     settings.merge(links.back().profile.kernel_settings);  // what the profile alone tells
     links.back().profile.kernel_settings = std::move(settings);
     links.back().profile.variables = (*captures)[rank].facts.variables;
+    generator::take_out_disturbance(set.traces[rank], links.back());
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;
   }
   if (links.empty() && !choice.graph_runs.empty()) {

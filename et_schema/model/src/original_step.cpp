@@ -1,17 +1,50 @@
 #include "et_schema/model/original_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
 
+#include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"
 
 namespace understudy::et_schema {
 
+static constexpr double kMsPerNs = 1e-6;
+
+double profiled_step_ms(const RecordedProfile& profile) {
+  const auto profiled = profile.counters.find(kProfiledStepMs);
+  return profiled == profile.counters.end()
+             ? static_cast<double>(recorded_step_ns(profile)) * kMsPerNs
+             : profiled->second;
+}
+
+std::string disturbance_text(const std::optional<double>& profiled_ms,
+                             const std::optional<double>& unprofiled_ms) {
+  constexpr double kDisturbed = 1.25;
+  if (!(profiled_ms.value_or(0) > 0) || !(unprofiled_ms.value_or(0) > 0)) {
+    return {};
+  }
+  const double ratio = *profiled_ms / *unprofiled_ms;
+  return std::max(ratio, 1 / ratio) <= kDisturbed
+             ? std::string()
+             : fmt::format("the profiler disturbed the step: {} ms, {:.3g} times the unprofiled {}",
+                           figure_text(profiled_ms), ratio, figure_text(unprofiled_ms));
+}
+
+std::string disturbance_text(const Programs& programs) {
+  OriginalStep slowest;
+  for (const Program& program : programs) {
+    const OriginalStep step = original_step(program, [](const Instruction&) { return false; });
+    slowest = step.unprofiled_ms > slowest.unprofiled_ms ? step : slowest;
+  }
+  return disturbance_text(slowest.step_ms, slowest.unprofiled_ms);
+}
+
 OriginalStep original_step(const Program& program,
                            const std::function<bool(const Instruction&)>& is_counted) {
-  constexpr double kMsPerNs = 1e-6;
   OriginalStep original;
   if (!program.profile) {
     return original;
@@ -21,7 +54,7 @@ OriginalStep original_step(const Program& program,
     operators_ns += instruction.timing && is_counted(instruction) ? instruction.timing->host_ns : 0;
   }
   original.operators_ms = static_cast<double>(operators_ns) * kMsPerNs;
-  original.step_ms = static_cast<double>(recorded_step_ns(program)) * kMsPerNs;
+  original.step_ms = profiled_step_ms(*program.profile);
   if (program.profile->unprofiled_step_ns) {
     original.unprofiled_ms = static_cast<double>(*program.profile->unprofiled_step_ns) * kMsPerNs;
   }

@@ -7,6 +7,7 @@
 
 #include "et_schema/base/figures.h"
 #include "et_schema/model/device_time.h"
+#include "et_schema/model/original_step.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -28,6 +29,9 @@ std::string time_text(const Report& report) {
     if (report.total.pace.mode == "asap") {
       text += " (without its host's gaps)";
     }
+    const std::string disturbed =
+        disturbance_text(report.total.original.step_ms, report.total.original.unprofiled_ms);
+    text += disturbed.empty() ? "" : "; " + disturbed;
   }
   return text;
 }

@@ -283,25 +283,35 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
       profile->observer_ns_per_event * 1e-3));
 }
 
-void widen_by_recorded_steps(const std::vector<et_schema::PredictedRank>& played,
+void widen_by_recorded_steps(const Job& job, const std::vector<et_schema::PredictedRank>& played,
                              Prediction& prediction) {
   Interval& iteration = prediction.iteration_ms;
   double below = 0;
   double above = 0;
-  for (const et_schema::PredictedRank& rank : played) {
-    if (!rank.recorded_step || !(rank.recorded_step->predicted_ms > 0)) {
-      continue;
-    }
-    const et_schema::PredictedRecordedStep& step = *rank.recorded_step;
-    const double change = step.recorded_ms / step.predicted_ms - 1;
+  const auto reach = [&](const char* what, int rank, double took_ms, double played_ms) {
+    const double change = played_ms > 0 ? took_ms / played_ms - 1 : 0;
     if (std::abs(change) <= kSimulatorSpread || (change < 0 ? -change <= below : change <= above)) {
-      continue;
+      return;
     }
     (change < 0 ? below : above) = std::abs(change);
     prediction.assumptions.push_back(
-        fmt::format("the recorded step of rank {} took {:.3f} ms and is played as {:.3f}: the "
-                    "interval reaches as far {}",
-                    rank.rank, step.recorded_ms, step.predicted_ms, change < 0 ? "down" : "up"));
+        fmt::format("the {} step of rank {} took {:.3f} ms and is played as {:.3f}: the interval "
+                    "reaches as far {}",
+                    what, rank, took_ms, played_ms, change < 0 ? "down" : "up"));
+  };
+  for (const et_schema::PredictedRank& rank : played) {
+    if (const std::optional<et_schema::PredictedRecordedStep>& step = rank.recorded_step) {
+      reach("recorded", rank.rank, step->recorded_ms, step->predicted_ms);
+      const double unprofiled_ms = step->unprofiled_ms.value_or(rank.iteration_ms);
+      reach("unprofiled", rank.rank, unprofiled_ms, rank.iteration_ms);
+      // As many other unprofiled steps would have another median.
+      const auto& profile = job.program(rank.rank).profile;
+      const et_schema::Counters figures = profile ? profile->counters : et_schema::Counters();
+      if (figures.contains(et_schema::kStepLowMs) && figures.contains(et_schema::kStepHighMs)) {
+        below = std::max(below, 1 - figures.at(et_schema::kStepLowMs) / unprofiled_ms);
+        above = std::max(above, figures.at(et_schema::kStepHighMs) / unprofiled_ms - 1);
+      }
+    }
   }
   const double ms = iteration.value;
   iteration.low = std::max(ms - et_schema::root_sum_square(ms - iteration.low, below * ms), 0.0);

@@ -72,20 +72,9 @@ std::vector<std::int64_t> host_times(const Program& program, const Flow& flow) {
   return times_ns;
 }
 
-/// Returns known times plus the time of `faults` page faults.
-Estimate with_faults(double ns, double faults, const PageFaultCost& fault) {
-  Estimate estimate = known(std::max(ns + faults * fault.ns, 0.0), kModel);
-  const double a = std::max(ns + faults * fault.low_ns, 0.0);
-  const double b = std::max(ns + faults * fault.high_ns, 0.0);
-  estimate.low_ns = std::min(a, b);
-  estimate.high_ns = std::max(a, b);
-  return estimate;
-}
-
 }  // namespace
 
-RecordedCosts::RecordedCosts(const Job& job, const PageFaultCost& fault)
-    : is_partial_(job.is_partial), fault_(fault) {
+RecordedCosts::RecordedCosts(const Job& job) : is_partial_(job.is_partial) {
   refuse_unprofiled(job);
   for (const Program* program : job.programs) {
     add(*program, flow_of(*program));
@@ -103,13 +92,7 @@ OperatorCost RecordedCosts::of_operator(const Program& program,
                          instruction.kind != InstructionKind::kKernel;
     return cost;
   }
-  // Unobserved steps have more or fewer faults than profiled ones.
-  const et_schema::RecordedProfile& profile = *program.profile;
-  const double more =
-      profile.minor_faults && profile.profiled_minor_faults
-          ? static_cast<double>(*profile.minor_faults - *profile.profiled_minor_faults)
-          : 0;
-  cost.host = with_faults(row.host_ns, more * row.share, fault_);
+  cost.host = known(row.host_ns, kModel);
   cost.device = known(row.device_ns, kModel);
   cost.launches = row.launches;
   return cost;

@@ -73,12 +73,7 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
   if (options.page_faults == PageFaults::kAny || !program.profile) {
     return std::nullopt;
   }
-  // At full speed, operators are compared with those of the profiled steps; with the original's
-  // gaps, iterations are compared with the unprofiled steps.
-  const et_schema::RecordedProfile& profile = *program.profile;
-  const std::optional<std::int64_t>& faults =
-      options.pace == Pace::kAsap && profile.profiled_minor_faults ? profile.profiled_minor_faults
-                                                                   : profile.minor_faults;
+  const std::optional<std::int64_t>& faults = program.profile->minor_faults;
   return faults ? std::optional(static_cast<std::uint64_t>(*faults)) : std::nullopt;
 }
 

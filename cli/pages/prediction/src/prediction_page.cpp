@@ -128,9 +128,9 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
   }
   const std::size_t profiled = columns.size();
   if (has_steps) {
-    columns.insert(columns.end(), {figures("profiled step", "recorded_step/recorded_ms"),
+    columns.insert(columns.end(), {figures("recorded step", "recorded_step/recorded_ms"),
                                    figures("simulated", "recorded_step/predicted_ms"),
-                                   {"÷ profiled", CellKind::kRatio},
+                                   {"÷ recorded", CellKind::kRatio},
                                    figures("unprofiled step", "recorded_step/unprofiled_ms"),
                                    {"predicted ÷ unprofiled", CellKind::kRatio}});
   }

@@ -97,9 +97,9 @@ Table original_table(const RunFigures& total, bool is_whole) {
         add("of these, communication", parts.recorded_communication_ms, parts.communication_ms,
             false);
       }
-      const bool is_known = is_whole && original.step_ms && original.operators_ms;
-      add("of it between them",
-          is_known ? Figure(*original.step_ms - *original.operators_ms) : std::nullopt,
+      const Figure step_ms = original.unprofiled_ms ? original.unprofiled_ms : original.step_ms;
+      const bool is_known = is_whole && step_ms && original.operators_ms;
+      add("of it between them", is_known ? Figure(*step_ms - *original.operators_ms) : std::nullopt,
           mean(total.gap_samples_ms), is_whole);
     } else {
       add(row.text, original.*row.value, total.iteration_ms.median, is_whole);

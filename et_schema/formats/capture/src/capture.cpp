@@ -5,12 +5,15 @@
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
+#include "et_schema/model/measurement.h"
+#include "et_schema/model/original_step.h"
 
 namespace understudy::et_schema {
 namespace {
 
 constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
+constexpr double kNsPerMs = 1e6;
 
 CapturedRank read_rank(const JsonField& field, std::size_t index) {
   if (field.at("rank").as_uint() != index) {
@@ -26,12 +29,15 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   read_json(field.at("kineto_only_minor_faults"), rank.profiled_minor_faults);
   const auto cpu_ns = field.find("cpu_ns_in_timed_steps");
   if (cpu_ns && !rank.step_ns.empty()) {
-    constexpr double kNsPerMs = 1e6;
     rank.counters["cpu_ms"] =
         cpu_ns->as_double() / kNsPerMs / static_cast<double>(rank.step_ns.size());
   }
   if (const auto faults = rank.median_minor_faults()) {
     rank.counters["minor_faults"] = static_cast<double>(*faults);
+  }
+  if (const auto steps = median_interval({rank.step_ns.begin(), rank.step_ns.end()})) {
+    rank.counters[kStepLowMs] = steps->low / kNsPerMs;
+    rank.counters[kStepHighMs] = steps->high / kNsPerMs;
   }
   if (const JsonField untouched = field.at("untouched_tensor_bytes"); !untouched.is_null()) {
     for (const auto& [device, bytes] : untouched.members()) {

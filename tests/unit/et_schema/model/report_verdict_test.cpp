@@ -27,6 +27,18 @@ TEST(ReportVerdict, OfACleanReplayIsGood) {
   EXPECT_TRUE(verdict.findings.empty());
 }
 
+TEST(ReportVerdict, SaysFirstThatTheProfilerDisturbedTheOriginal) {
+  Report report = clean_report();
+  report.total.original.unprofiled_ms = 30;
+  EXPECT_EQ(verdict_of(report).sentence.find("disturbed"), std::string::npos);
+  report.total.original.step_ms = 240;
+  EXPECT_NE(verdict_of(report).sentence.find(
+                "1.033 times the original's 30.00 ms (without its host's gaps); the profiler "
+                "disturbed the step: 240.0 ms, 8 times the unprofiled 30.00; all 1,241"),
+            std::string::npos)
+      << verdict_of(report).sentence;
+}
+
 TEST(ReportVerdict, NamesWhatIsWrong) {
   Report report = clean_report();
   Coverage& coverage = report.total.coverage;

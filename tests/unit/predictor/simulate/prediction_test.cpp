@@ -70,17 +70,24 @@ TEST(Predictions, DoNotContradictTheRecordedStep) {
   const et_schema::Interval before = prediction.iteration_ms;
   std::vector<et_schema::PredictedRank> played = prediction.ranks;
   played[0].recorded_step = {.predicted_ms = 100, .recorded_ms = 98};
-  widen_by_recorded_steps(played, prediction);
+  widen_by_recorded_steps(job, played, prediction);
   EXPECT_DOUBLE_EQ(prediction.iteration_ms.low, before.low) << "within the simulator's own spread";
   EXPECT_TRUE(prediction.assumptions.empty());
   played[1].recorded_step = {.predicted_ms = 141, .recorded_ms = 100};
-  widen_by_recorded_steps(played, prediction);
+  widen_by_recorded_steps(job, played, prediction);
   EXPECT_LE(prediction.iteration_ms.low, before.value * 100 / 141);
   EXPECT_DOUBLE_EQ(prediction.iteration_ms.high, before.high);
   EXPECT_EQ(
       prediction.assumptions,
       (std::vector<std::string>{"the recorded step of rank 1 took 100.000 ms and is played as "
                                 "141.000: the interval reaches as far down"}));
+  played[0].iteration_ms = 10;
+  played[0].recorded_step->unprofiled_ms = 12;
+  widen_by_recorded_steps(job, played, prediction);
+  EXPECT_GE(prediction.iteration_ms.high, before.value * 1.2);
+  EXPECT_EQ(prediction.assumptions.at(1),
+            "the unprofiled step of rank 0 took 12.000 ms and is played as 10.000: the interval "
+            "reaches as far up");
 }
 
 TEST(Predictions, SayWhatAnIterationConsistsOf) {

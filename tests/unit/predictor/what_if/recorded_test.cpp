@@ -56,24 +56,6 @@ TEST(Recorded, APlayedStepIsAsLongAsTheRecordedOne) {
   EXPECT_EQ(simulation.classes[0].breakdown.compute_ns, 50);
 }
 
-TEST(Recorded, PageFaultsOfUnobservedStepsAreAdded) {
-  HandMade made;
-  made.begin_program();
-  made.op("aten::a", {}, {made.cpu()}, {}).timing = Timing{.host_ns = 30'000};
-  made.op("aten::b", {}, {made.cpu()}, {}).timing = Timing{.start_ns = 30'000, .host_ns = 10'000};
-  auto& profile = made.program().profile.emplace();
-  profile.step_ns = 40'000;
-  profile.minor_faults = 120;
-  profile.profiled_minor_faults = 40;
-  const Job job = made.job();
-  const RecordedCosts costs(job, {.ns = 100, .low_ns = 50, .high_ns = 200});
-  const Estimate a = costs.of_operator(*job.programs[0], job.programs[0]->instructions[0]).host;
-  EXPECT_EQ(a.ns, 30'000 + 60 * 100);
-  EXPECT_EQ(a.low_ns, 30'000 + 60 * 50);
-  EXPECT_EQ(a.high_ns, 30'000 + 60 * 200);
-  EXPECT_EQ(simulate(job, costs, round_times()).iteration_ns, 48'000);
-}
-
 /// A kernel, a copy to the host that waited for it, and a step's end.
 void add_waiting_rank(HandMade& made, std::int64_t kernel_ns, std::int64_t copy_host_ns) {
   made.begin_program();
