@@ -347,16 +347,14 @@ class Lowering {
   }
 
   /// Returns the operator's instruction if it was lowered already; null otherwise.
-  const Instruction* find_lowered(NodeIndex node) const {
-    if (node == kNoNode) {
-      return nullptr;
+  const Instruction* find_lowered(NodeIndex node) {
+    for (; found_until_ < program_.instructions.size(); ++found_until_) {
+      if (program_.instructions[found_until_].kind == InstructionKind::kOp) {
+        place_of_.try_emplace(program_.instructions[found_until_].node_id, found_until_);
+      }
     }
-    const std::uint64_t id = trace_.nodes[node].id;
-    const auto found =
-        std::ranges::find_if(program_.instructions, [id](const Instruction& instruction) {
-          return instruction.node_id == id && instruction.kind == InstructionKind::kOp;
-        });
-    return found == program_.instructions.end() ? nullptr : &*found;
+    const auto found = node == kNoNode ? place_of_.end() : place_of_.find(trace_.nodes[node].id);
+    return found == place_of_.end() ? nullptr : &program_.instructions[found->second];
   }
 
   SlotId read_tensor(const Tensor& tensor, LifetimeId lifetime, std::vector<Instruction>& into) {
@@ -416,6 +414,8 @@ class Lowering {
   IssuedComms issued_;
   std::unordered_map<std::int64_t, LifetimeId> last_seen_;  ///< by storage id
   std::unordered_map<std::string_view, et_schema::SchemaId> schema_ids_;
+  std::unordered_map<std::uint64_t, std::size_t> place_of_;  ///< of operators, by node id
+  std::size_t found_until_ = 0;                              ///< instructions in place_of_
 };
 
 }  // namespace

@@ -83,6 +83,8 @@ class TimingSetter {
     if (is_label || selected_.is_open[node]) {
       take_out_parts(node, position, timing);
     }
+    // Medians, and differences of them, may leave time and no launch.
+    timing.launches = std::max<std::uint64_t>(timing.launches, timing.device_ns > 0 ? 1 : 0);
     if (is_graph_call(trace_.nodes[node].name)) {
       timing.host_ns = times.self_ns;  // its parts run between its kernels, not all before them
     }

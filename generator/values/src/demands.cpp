@@ -1,6 +1,7 @@
 #include "demands.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -182,25 +183,50 @@ std::optional<ValueRule> lengths_of_parts(const std::vector<Demand>& demands, co
   return whole;
 }
 
+using Coverers = std::vector<const Demand*>;
+
+/// Returns for each demand those that cover it, itself among them, in order. Takes O(n log n) time
+/// if few overlap.
+std::vector<Coverers> coverers_of(const std::vector<Demand>& demands) {
+  std::vector<const Demand*> by_offset;
+  for (const Demand& demand : demands) {
+    by_offset.push_back(&demand);
+  }
+  std::ranges::stable_sort(by_offset, {}, [](const Demand* demand) {
+    return std::pair(demand->offset, -demand->count);
+  });
+  std::vector<Coverers> coverers(demands.size());
+  Coverers open;
+  for (const Demand* demand : by_offset) {
+    std::erase_if(open, [demand](const Demand* other) {
+      return other->offset + other->count < demand->offset;
+    });
+    open.push_back(demand);
+    Coverers& found = coverers[static_cast<std::size_t>(demand - demands.data())];
+    std::ranges::copy_if(open, std::back_inserter(found),
+                         [demand](const Demand* other) { return covers(*other, *demand); });
+    std::ranges::sort(found);
+  }
+  return coverers;
+}
+
 /// Returns true if a reuse recorded for more elements already implies the demanded range.
-bool is_met_by_a_reuse(const std::vector<Demand>& demands, const Demand& demand) {
+bool is_met_by_a_reuse(const Coverers& coverers, const Demand& demand) {
   const auto* range = demand.rule.as<Integers>();
   return range != nullptr && range->distinct == 0 &&
-         std::ranges::any_of(demands, [&](const Demand& other) {
-           const auto* reused = other.rule.as<ReusedIntegers>();
-           return reused != nullptr && covers(other, demand) &&
-                  (demand.rule.why == kCapturedRange ||
-                   (range->low <= reused->low && reused->high <= range->high));
+         std::ranges::any_of(coverers, [&](const Demand* other) {
+           const auto* reused = other->rule.as<ReusedIntegers>();
+           return reused != nullptr && (demand.rule.why == kCapturedRange ||
+                                        (range->low <= reused->low && reused->high <= range->high));
          });
 }
 
 /// Narrows the range of a demand by the ranges of demands that cover the same elements.
-ValueRule range_of_part(const std::vector<Demand>& demands, const Demand& demand) {
+ValueRule range_of_part(const Coverers& coverers, const Demand& demand) {
   ValueRule rule = demand.rule;
   Integers& range = std::get<Integers>(rule.kind);
-  for (const Demand& other : demands) {
-    const auto* whole = other.rule.as<Integers>();
-    if (whole != nullptr && covers(other, demand)) {
+  for (const Demand* other : coverers) {
+    if (const auto* whole = other->rule.as<Integers>()) {
       narrow(range, *whole);
     }
   }
@@ -216,7 +242,7 @@ bool is_order_free(const ValueRule& rule) {
 }
 
 Demands::Demands(et_schema::Program& program)
-    : program_(program), by_storage_(program.storages.size()) {}
+    : program_(program), by_storage_(program.storages.size()), places_(program.storages.size()) {}
 
 void Demands::ask(SlotId id, ValueRule rule, bool through_arithmetic) {
   const Slot& slot = program_.slots[id];
@@ -241,15 +267,16 @@ void Demands::ask(const et_schema::Argument& argument, const ValueRule& rule,
 }
 
 void Demands::add(StorageId storage, const Demand& demand) {
-  for (Demand& known : by_storage_[storage]) {
-    if (known.offset == demand.offset && known.count == demand.count &&
-        known.dtype == demand.dtype) {
-      known.through_arithmetic = known.through_arithmetic || demand.through_arithmetic;
-      known.rule = stricter(known.rule, demand.rule, demand.count);
-      return;
-    }
+  std::vector<Demand>& demands = by_storage_[storage];
+  const auto [known, is_new] = places_[storage].try_emplace(
+      std::tuple(demand.offset, demand.count, demand.dtype), demands.size());
+  if (is_new) {
+    demands.push_back(demand);
+    return;
   }
-  by_storage_[storage].push_back(demand);
+  Demand& same = demands[known->second];
+  same.through_arithmetic = same.through_arithmetic || demand.through_arithmetic;
+  same.rule = stricter(same.rule, demand.rule, demand.count);
 }
 
 const Demand* Demands::widest(StorageId storage) const {
@@ -298,30 +325,36 @@ void Demands::write(const IndexSpread& spread) {
         std::ranges::any_of(external_slots[storage], is_sparse)) {
       continue;
     }
-    for (const Demand& demand : by_storage_[storage]) {
-      if (demand.count > 0 && !is_met_by_a_reuse(by_storage_[storage], demand)) {
-        Demand wanted = demand;
-        if (demand.rule.is<Integers>()) {
-          wanted.rule = range_of_part(by_storage_[storage], demand);
-          if (demand.rule.why != kCapturedRange) {
-            wanted.rule = spread_indices(wanted.rule, spread, demand.count, storage);
-          }
-        }
-        write(storage, external_slots[storage], wanted);
+    ContiguousSlots slots;
+    for (const SlotId id : external_slots[storage]) {
+      const Slot& slot = program_.slots[id];
+      if (slot.strides == et_schema::contiguous_strides(slot.sizes)) {
+        slots.try_emplace(std::tuple(slot.offset, element_count(slot), slot.dtype), id);
       }
+    }
+    const std::vector<Demand>& demands = by_storage_[storage];
+    const std::vector<Coverers> coverers = coverers_of(demands);
+    for (std::size_t i = 0; i < demands.size(); ++i) {
+      Demand wanted = demands[i];
+      if (wanted.count < 1 || is_met_by_a_reuse(coverers[i], wanted)) {
+        continue;
+      }
+      if (wanted.rule.is<Integers>()) {
+        wanted.rule = range_of_part(coverers[i], wanted);
+        if (wanted.rule.why != kCapturedRange) {
+          wanted.rule = spread_indices(wanted.rule, spread, wanted.count, storage);
+        }
+      }
+      write(storage, slots, wanted);
     }
   }
 }
 
-void Demands::write(StorageId storage, const std::vector<SlotId>& slots, const Demand& demand) {
-  for (SlotId id : slots) {
-    Slot& slot = program_.slots[id];
-    if (slot.offset == demand.offset && slot.dtype == demand.dtype &&
-        element_count(slot) == demand.count &&
-        slot.strides == et_schema::contiguous_strides(slot.sizes)) {
-      slot.value = demand.rule;
-      return;
-    }
+void Demands::write(StorageId storage, const ContiguousSlots& slots, const Demand& demand) {
+  const auto known = slots.find(std::tuple(demand.offset, demand.count, demand.dtype));
+  if (known != slots.end()) {
+    program_.slots[known->second].value = demand.rule;
+    return;
   }
   Slot part;
   part.storage = storage;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -56,11 +59,13 @@ class Demands {
   void write(const IndexSpread& spread);
 
  private:
-  void write(et_schema::StorageId storage, const std::vector<et_schema::SlotId>& slots,
-             const Demand& demand);
+  using Place = std::tuple<std::int64_t, std::int64_t, et_schema::DType>;  ///< offset, count
+  using ContiguousSlots = std::map<Place, et_schema::SlotId>;
+  void write(et_schema::StorageId storage, const ContiguousSlots& slots, const Demand& demand);
 
   et_schema::Program& program_;
   std::vector<std::vector<Demand>> by_storage_;
+  std::vector<std::map<Place, std::size_t>> places_;  ///< in by_storage_
 };
 
 }  // namespace understudy::generator

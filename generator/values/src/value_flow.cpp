@@ -205,7 +205,8 @@ class ValueAssigner {
     for_each_captured(captured_.reuses.sparse_by_node, instruction,
                       [&](SlotId id, const CapturedSparse& captured) {
                         Slot& slot = program_.slots[id];
-                        if (slot.external && slot.sparse) {
+                        if (slot.external && slot.sparse &&
+                            captured.sparse->indices.size() <= slot.sizes.size()) {
                           slot.content = content_of(*captured.sparse, slot.sizes);
                         }
                       });

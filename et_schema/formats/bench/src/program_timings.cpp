@@ -100,7 +100,7 @@ std::string timings_to_text(const Program& program) {
       line("start_ns", timing.start_ns);
       line("host_ns", timing.host_ns);
       line("gap_ns", timing.gap_ns);
-      if (timing.launches != 0) {
+      if (timing.launches != 0 || timing.device_ns != 0) {
         line("device_ns", timing.device_ns);
         line("launches", timing.launches);
       }

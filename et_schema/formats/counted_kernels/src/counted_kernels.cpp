@@ -43,11 +43,12 @@ const std::string& cell(const CsvTable& table, const CsvRecord& record, const ch
   return record.cells[table.find(title)];
 }
 
-/// Returns the number in a cell, as 1,234.5; nothing if it is a text.
+/// Returns the number in a cell, as 1,234.5; nothing if it is a text, or has a decimal comma.
 std::optional<double> number_in(std::string text) {
   constexpr std::size_t kOfThousand = 4;  // ",234"
   const std::size_t comma = text.rfind(',');
-  const bool is_decimal = comma != std::string::npos && text.size() - comma < kOfThousand;
+  const bool is_decimal = (comma != std::string::npos && text.size() - comma < kOfThousand) ||
+                          text.starts_with("0,") || text.starts_with("-0,");
   std::erase(text, ',');
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

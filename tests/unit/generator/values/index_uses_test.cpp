@@ -203,11 +203,19 @@ TEST(IndexUses, GroupsOfRowsAreAsLargeAsCaptured) {
 }
 
 TEST(IndexUses, ASparseTensorThatNothingIsKnownOfIsAssumedAndCounted) {
-  const Program program = sparse_product({});
-  ASSERT_TRUE(argument_slot(program, 0, 0).content.has_value());
-  EXPECT_EQ(argument_slot(program, 0, 0).content->indices.front().why,
-            "assumed number of elements");
-  EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+  const Reuse rows = {{{0, 9, {{3, 1}, {1, 3}}}}, 1, true};
+  const et_schema::SparseUse of_more_dims = {{"aten::_sparse_addmm", 0, 1, {9, 7}},
+                                             et_schema::SparseLayout::kCoo,
+                                             6,
+                                             true,
+                                             {rows, rows, rows}};
+  for (const std::size_t uses : {0U, 1U}) {
+    const Program program = sparse_product(std::vector<et_schema::SparseUse>(uses, of_more_dims));
+    ASSERT_TRUE(argument_slot(program, 0, 0).content.has_value());
+    EXPECT_EQ(argument_slot(program, 0, 0).content->indices.front().why,
+              "assumed number of elements");
+    EXPECT_EQ(program.losses[et_schema::Loss::kUnknownSparse], 1U);
+  }
 }
 
 }  // namespace
