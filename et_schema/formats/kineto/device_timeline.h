@@ -127,7 +127,8 @@ struct DeviceTimeline {
 /// "External id" identifies the launch if no call has the work's correlation. In profiles up to
 /// 2023 the id of device work is its correlation, which matches operators by chance. So the ids are
 /// used only if 90 % of the profile's ids name a plausible operator: one that was open at the
-/// launch, or, if the launch is unknown, one that had begun when the work ran.
+/// launch or within 100 µs of it, or, if the launch is unknown, one that had begun when the work
+/// ran. Work whose launch lies just outside of the operator that it names belongs to that operator.
 [[nodiscard]] DeviceTimeline device_timeline(const Profile& profile);
 
 /// Returns the name of the device that most of the work ran on; empty if unknown.

@@ -18,6 +18,8 @@ namespace {
 /// Shorter overlaps of neighbours on a stream are normal: a kernel may be launched to begin early.
 constexpr std::int64_t kNormalOverlapNs = 5000;
 constexpr std::int64_t kNormalOverlapShare = 10;  ///< also below 1 / 10 of the shorter event
+/// Largest error between the clocks of operators and of runtime calls.
+constexpr std::int64_t kClockErrorNs = 100'000;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -114,13 +116,20 @@ class Builder {
     }
     const KinetoEvent& op = at(found);
     const EventIndex call = find(calls_, work.correlation);
-    return call == kUnknownEvent ? op.ts_ns <= work.ts_ns
-                                 : are_on_one_thread(op, at(call)) && op.ts_ns <= at(call).ts_ns &&
-                                       at(call).ts_ns <= stretch_of(op).end_ns;
+    return call == kUnknownEvent
+               ? op.ts_ns <= work.ts_ns
+               : are_on_one_thread(op, at(call)) && distance_ns(op, at(call)) <= kClockErrorNs;
   }
 
-  /// `time_ns` is the time of the work, used if its call is unknown.
-  [[nodiscard]] DeviceLaunch launch_by(EventIndex call, std::int64_t time_ns) const {
+  /// Returns how far outside of an operator a call began.
+  static std::int64_t distance_ns(const KinetoEvent& op, const KinetoEvent& call) {
+    return std::max({std::int64_t{0}, op.ts_ns - call.ts_ns, call.ts_ns - stretch_of(op).end_ns});
+  }
+
+  /// `time_ns` is the time of the work, used if its call is unknown. `named` is the operator that
+  /// "External id" names; it counts if the call began just outside of it.
+  [[nodiscard]] DeviceLaunch launch_by(EventIndex call, std::int64_t time_ns,
+                                       EventIndex named = kUnknownEvent) const {
     DeviceLaunch launch;
     launch.call = call;
     launch.launch_ns = time_ns;
@@ -128,6 +137,8 @@ class Builder {
       launch.launch_ns = at(call).ts_ns;
       if (at(call).category == KinetoCategory::kCpuOp) {
         launch.launcher = call;
+      } else if (named != kUnknownEvent && distance_ns(at(named), at(call)) > 0) {
+        launch.launcher = named;
       } else if (const auto around = innermost_around(operators_, at(call))) {
         launch.launcher = place(*operators_[*around].event);
       }
@@ -149,12 +160,12 @@ class Builder {
 
   void add_work(EventIndex source) {
     const KinetoEvent& work = at(source);
+    const EventIndex named = find(named_, work.external_id);
     EventIndex call = find(calls_, work.correlation);
-    if (call == kUnknownEvent) {
-      call = find(named_, work.external_id);
-    }
+    call = call == kUnknownEvent ? named : call;
     answer(call);
-    const DeviceLaunch launch = launch_by(call, work.ts_ns);
+    const DeviceLaunch launch =
+        launch_by(call, work.ts_ns, is_named_by(named, work) ? named : kUnknownEvent);
     // If CUPTI's records are lost, Kineto writes zeros.
     const bool has_zeros = work.ts_ns == profile_.base_time_ns && work.dur_ns == 0;
     if (work.dur_ns < 0 || has_zeros) {
@@ -186,11 +197,13 @@ class Builder {
     std::ranges::stable_sort(stream.events, {}, [&events](EventIndex i) {
       return std::pair(events[i].start_ns, events[i].end_ns);
     });
-    const DeviceEvent* next = nullptr;  // first later event that another call launched
+    // The first later event that another call launched. One without duration refutes nothing.
+    const DeviceEvent* next = nullptr;
     for (std::size_t i = stream.events.size(); i-- > 1;) {
       const DeviceEvent& after = events[stream.events[i]];
       DeviceEvent& event = events[stream.events[i - 1]];
-      next = event.call == kUnknownEvent || event.call != after.call ? &after : next;
+      const bool is_of_another = event.call == kUnknownEvent || event.call != after.call;
+      next = is_of_another && at(after.source).dur_ns > 0 ? &after : next;
       if (next != nullptr && event.end_ns > next->start_ns &&
           event.end_ns - next->start_ns >=
               std::max(kNormalOverlapNs, std::min(event.ns(), next->ns()) / kNormalOverlapShare)) {

@@ -236,6 +236,11 @@ TEST(LinkDevice, ByExternalIdWhereNoCallHasTheCorrelation) {
   EXPECT_EQ(old.lost.size(), 1U);
 
   events.back().external_id = 3;
+  events.push_back(launch(5000, 11));  // ends behind aten::relu by 4.75 µs
+  events.push_back(device_event("of a call just outside of its operator", 11, 3));
+  EXPECT_EQ(link_all(events).second.back(), "aten::relu");
+  events.erase(events.end() - 2, events.end());
+
   events.back().ts_ns = 100;  // before its operator
   EXPECT_EQ(link_all(events).first.by_external_id, 0U);
 }

@@ -108,6 +108,7 @@ TEST(DeviceTimeline, CasesAreRight) {
        .busy_us = 203,
        .step_us = {1000},
        .clipped = 1},
+      {.name = "without_duration/trace", .device_us = 200, .busy_us = 200, .step_us = {1000}},
       {.name = "two_devices_without_streams/trace",
        .device_us = 2000,
        .busy_us = 1000,
