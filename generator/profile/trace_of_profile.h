@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,13 +29,23 @@ struct AskedCall {
 /// Returns the results of each call, in the order of the calls.
 using AskResults = std::function<std::vector<CallResults>(std::span<const AskedCall>)>;
 
-/// A program with each distinct call once, in order of first occurrence. Slots are layouts:
-/// arguments of one layout share a slot, whichever tensor they are.
-struct AskedProgram {
-  et_schema::Program program;
-  std::vector<std::size_t> instruction_of;  ///< by call
+/// Numbers calls in order of first occurrence; equal ones, of all ranks too, have one number.
+class CallBook {
+ public:
+  CallBook();
+  ~CallBook();
+  CallBook(const CallBook&) = delete;
+  CallBook& operator=(const CallBook&) = delete;
+  /// Returns the number of each call.
+  std::vector<std::size_t> add(std::span<const AskedCall> calls);
+  /// Returns a program of the calls that the last add() numbered first. Slots are layouts:
+  /// arguments of one layout share a slot, whichever tensor they are.
+  [[nodiscard]] const et_schema::Program& new_calls() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
-[[nodiscard]] AskedProgram program_of_calls(std::span<const AskedCall> calls);
 
 /// Makes an execution trace from a profile that was read with KinetoDetail::kArguments. Each
 /// operator and annotation becomes a node, joined to its event by rf_id. If events have no ids

@@ -2,9 +2,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -99,17 +101,28 @@ generator::AskResults ask_results() {
          .got = "a build without LibTorch",
          .hint = "build with UNDERSTUDY_BUILD_REPLAYER, or give an execution trace"});
   }
-  return [program](std::span<const generator::AskedCall> calls) {
-    const generator::AskedProgram asked = generator::program_of_calls(calls);
+  struct Known {
+    generator::CallBook calls;
+    std::vector<CallResults> answers = {};  ///< by number of the call
+  };
+  const auto known = std::make_shared<Known>();
+  return [program, known](std::span<const generator::AskedCall> calls) {
+    const std::vector<std::size_t> numbers = known->calls.add(calls);
     std::vector<std::string> maps;
     for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
       maps.push_back(map.path);
     }
-    const std::vector<CallResults> different = answers_to(asked.program, program, maps);
+    const et_schema::Program& asked = known->calls.new_calls();
+    const std::size_t before = known->answers.size();
+    known->answers.resize(before + asked.instructions.size(), {.why_not = "no answer"});
+    if (!asked.instructions.empty()) {
+      std::ranges::move(answers_to(asked, program, maps),
+                        known->answers.begin() + static_cast<std::ptrdiff_t>(before));
+    }
     std::vector<CallResults> answers;
     answers.reserve(calls.size());
-    for (const std::size_t instruction : asked.instruction_of) {
-      answers.push_back(different[instruction]);
+    for (const std::size_t number : numbers) {
+      answers.push_back(known->answers[number]);
     }
     return answers;
   };

@@ -19,25 +19,25 @@ using et_schema::SlotId;
 using et_schema::Value;
 using et_schema::ValueKind;
 
-class AskedCalls {
+}  // namespace
+
+class CallBook::Impl {
  public:
-  void add(const AskedCall& call) {
+  std::size_t add(const AskedCall& call) {
     key_ = call.schema;
     std::vector<Argument> arguments = read(call.inputs);
-    const auto [known, is_new] = by_key_.emplace(std::move(key_), instructions().size());
+    const auto [known, is_new] = by_key_.emplace(std::move(key_), by_key_.size());
     if (is_new) {
-      Instruction& instruction = instructions().emplace_back();
+      Instruction& instruction = program_.instructions.emplace_back();
       instruction.name = call.schema.substr(0, call.schema.find('('));
       instruction.schema = schema(std::string(call.schema));
       instruction.args = std::move(arguments);
     }
-    asked_.instruction_of.push_back(known->second);
+    return known->second;
   }
-  AskedProgram take() { return std::move(asked_); }
+  et_schema::Program& program() { return program_; }
 
  private:
-  std::vector<Instruction>& instructions() { return asked_.program.instructions; }
-
   std::vector<Argument> read(std::span<const Value> values) {
     std::vector<Argument> arguments;
     key_ += '(';
@@ -87,11 +87,10 @@ class AskedCalls {
     std::string layout = fmt::format("{} {} {} {} {}", to_string(tensor.dtype),
                                      to_string(tensor.device), fmt::join(tensor.sizes, ","),
                                      fmt::join(tensor.strides, ","), tensor.has_strides);
-    et_schema::Program& program = asked_.program;
     const auto [known, is_new] =
-        slots_.emplace(std::move(layout), static_cast<SlotId>(program.slots.size()));
+        slots_.emplace(std::move(layout), static_cast<SlotId>(program_.slots.size()));
     if (is_new) {
-      et_schema::Slot& added = program.slots.emplace_back();
+      et_schema::Slot& added = program_.slots.emplace_back();
       added.storage = known->second;
       added.dtype = tensor.dtype;
       added.sizes.assign(tensor.sizes.begin(), tensor.sizes.end());
@@ -100,13 +99,13 @@ class AskedCalls {
       if (!tensor.has_strides && tensor.strides.empty()) {  // assumed to be row-major
         std::ignore = et_schema::contiguous_strides(added.sizes, added.strides);
       }
-      program.storages.push_back({.device = tensor.device});
+      program_.storages.push_back({.device = tensor.device});
     }
     return known->second;
   }
 
   et_schema::SchemaId schema(std::string text) {
-    std::vector<std::string>& schemas = asked_.program.schemas;
+    std::vector<std::string>& schemas = program_.schemas;
     const auto [known, is_new] =
         schemas_.emplace(text, static_cast<et_schema::SchemaId>(schemas.size()));
     if (is_new) {
@@ -115,21 +114,27 @@ class AskedCalls {
     return known->second;
   }
 
-  AskedProgram asked_;
+  et_schema::Program program_;
   std::string key_;  ///< of the current call; equal for equal calls
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, SlotId> slots_;
   std::unordered_map<std::string, et_schema::SchemaId> schemas_;
 };
 
-}  // namespace
+CallBook::CallBook() : impl_(std::make_unique<Impl>()) {}
+CallBook::~CallBook() = default;
 
-AskedProgram program_of_calls(std::span<const AskedCall> calls) {
-  AskedCalls asked;
+std::vector<std::size_t> CallBook::add(std::span<const AskedCall> calls) {
+  impl_->program().instructions.clear();
+  std::vector<std::size_t> numbers;
   for (const AskedCall& call : calls) {
-    asked.add(call);
+    numbers.push_back(impl_->add(call));
   }
-  return asked.take();
+  return numbers;
+}
+
+const et_schema::Program& CallBook::new_calls() const {
+  return impl_->program();
 }
 
 }  // namespace understudy::generator

@@ -8,7 +8,6 @@
 
 #include "et_schema/base/words.h"
 #include "et_schema/facts/operator_facts.h"
-#include "et_schema/model/slot_extent.h"
 
 namespace understudy::generator {
 namespace {
@@ -89,7 +88,7 @@ bool may_have_strides(const Wanted& wanted, const SeenTensor& tensor) {
     }
   }
   const bool is_view = wanted.op == "aten::view"sv || wanted.op == "aten::_unsafe_view"sv;
-  return !is_view || std::ranges::equal(strides, et_schema::contiguous_strides(tensor.sizes));
+  return !is_view || tensor.is_row_major;
 }
 
 }  // namespace

@@ -4,6 +4,16 @@
 
 namespace understudy::generator {
 
+bool is_row_major(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {
+  std::int64_t step = 1;
+  bool is_it = sizes.size() == strides.size();
+  for (std::size_t i = sizes.size(); is_it && i-- > 0;) {
+    is_it = strides[i] == step &&
+            !__builtin_mul_overflow(step, std::max<std::int64_t>(sizes[i], 1), &step);
+  }
+  return is_it;
+}
+
 bool contains(std::span<const SeenIndex> list, SeenIndex index) {
   return std::ranges::find(list, index) != list.end();
 }
@@ -50,6 +60,7 @@ SeenIndex Tensors::add(const SeenTensor& tensor, std::int64_t now_ns) {
     seen.sizes = last.sizes;
     seen.strides = std::ranges::equal(last.strides, seen.strides) ? last.strides : seen.strides;
   }
+  seen.is_row_major = is_row_major(seen.sizes, seen.strides);
   if (alike.size() == alike.capacity()) {
     std::erase_if(alike, [&](SeenIndex other) { return storage_of(other).freed_ns <= now_ns; });
     alike.reserve(2 * alike.size() + 1);  // doubles the capacity, so cleanups are rare

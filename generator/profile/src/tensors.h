@@ -26,6 +26,10 @@ inline constexpr std::size_t kMostCandidates = 512;
   return list.last(std::min(list.size(), kMostCandidates));
 }
 
+/// Returns true if the strides are those of a tensor without gaps, the last dimension innermost.
+[[nodiscard]] bool is_row_major(std::span<const std::int64_t> sizes,
+                                std::span<const std::int64_t> strides);
+
 [[nodiscard]] bool contains(std::span<const SeenIndex> list, SeenIndex index);
 
 /// Evidence for the device of a storage. Later enumerators override earlier ones.
@@ -58,8 +62,9 @@ struct SeenTensor {
   std::uint64_t promised_at = 0;     ///< moment
   /// Begin of the node in which it derives from the node's gradients; 0: none.
   std::uint64_t gradient_in = 0;
-  bool is_gone = false;     ///< a call changed its layout in place
-  bool is_resized = false;  ///< made by resize_
+  bool is_gone = false;       ///< a call changed its layout in place
+  bool is_resized = false;    ///< made by resize_
+  bool is_row_major = false;  ///< set by Tensors::add()
 };
 
 /// Returns the bytes from the storage's begin to the end of the last element.

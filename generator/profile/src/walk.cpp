@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "buckets.h"
-#include "et_schema/model/slot_extent.h"
 #include "identity.h"
 #include "input_tensors.h"
 #include "result_tensors.h"
@@ -272,12 +271,13 @@ std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& w
     bool is_other = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       Tensor& tensor = *call.recorded.tensors[i];
+      if (tensor.has_strides) {
+        continue;
+      }
       const std::span<const std::int64_t> strides = walked.tensors[inputs[i]].strides;
-      const bool is_asked =
-          tensor.strides.empty()
-              ? std::ranges::equal(strides, et_schema::contiguous_strides(tensor.sizes))
-              : std::ranges::equal(strides, tensor.strides);
-      if (!tensor.has_strides && !is_asked) {
+      const bool is_asked = tensor.strides.empty() ? is_row_major(tensor.sizes, strides)
+                                                   : std::ranges::equal(strides, tensor.strides);
+      if (!is_asked) {
         tensor.strides = strides;
         is_other = true;
       }
@@ -289,20 +289,44 @@ std::vector<Call*> calls_of_other_strides(std::span<Call> calls, const Walked& w
   return found;
 }
 
+/// Asks for the results of calls that were asked with other strides, then of those that read these
+/// results, until no layout changes. Returns true if one did.
+bool settle_layouts(std::span<Call> calls, Walked& walked, Arena& arena, const AskResults& ask) {
+  constexpr int kMostSteps = 256;  // a layout goes on by one call in each
+  for (int step = 0; step < kMostSteps; ++step) {
+    const std::vector<Call*> others = calls_of_other_strides(calls, walked);
+    if (others.empty()) {
+      return step > 0;
+    }
+    ask_again(others, ask);
+    for (const Call* call : others) {
+      const std::vector<SeenIndex>& results = walked.of_call[call->event].results;
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const ResultTensor& told = call->told.tensors[i];
+        SeenTensor& result = walked.tensors[results[i]];
+        if (told.same_as < 0 && std::ranges::equal(told.sizes, result.sizes) &&
+            !std::ranges::equal(told.strides, result.strides)) {
+          result.strides = arena.copy<std::int64_t>(told.strides);
+          result.is_row_major = is_row_major(result.sizes, result.strides);
+        }
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Walked walk_calls(const Profile& profile, const HostEvents& host, std::span<Call> calls,
                   Arena arena, const AskResults& ask, et_schema::Losses& losses) {
-  constexpr int kMostRounds = 16;  // each round propagates a layout by one call
+  constexpr int kMostRounds = 16;  // other layouts may show other identities
   for (int round = 1;; ++round) {
     et_schema::Losses inferred;
     Walked walked = Walk(profile, host, calls, arena, inferred).walk();
-    const std::vector<Call*> others = calls_of_other_strides(calls, walked);
-    if (others.empty() || round == kMostRounds) {
+    if (round == kMostRounds || !settle_layouts(calls, walked, arena, ask)) {
       losses += inferred;
       return walked;
     }
-    ask_again(others, ask);
   }
 }
 

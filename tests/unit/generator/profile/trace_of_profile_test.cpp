@@ -128,6 +128,17 @@ const Tensor& output(const Node& node) {
   return node.outputs[0].tensor();
 }
 
+TEST(CallBook, NumbersEachCallOnce) {
+  CallBook book;
+  const AskedCall one = {"a::b() -> Tensor", {}};
+  const AskedCall other = {"a::c() -> Tensor", {}};
+  EXPECT_EQ(book.add(std::vector{one, one}), (std::vector<std::size_t>{0, 0}));
+  EXPECT_EQ(book.new_calls().instructions.size(), 1U);
+  EXPECT_EQ(book.add(std::vector{other, one}), (std::vector<std::size_t>{1, 0}));
+  ASSERT_EQ(book.new_calls().instructions.size(), 1U);
+  EXPECT_EQ(book.new_calls().instructions[0].name, "a::c");
+}
+
 TEST(TraceOfProfile, OverloadsFollowNumberAndTypesOfArguments) {
   const Trace trace =
       ProfileText()
