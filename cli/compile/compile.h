@@ -60,9 +60,9 @@ void add_counters(const std::vector<std::string>& files,
                   const std::vector<et_schema::Trace>& traces,
                   const std::optional<std::string>& step, std::vector<generator::Link>& links);
 
-/// Returns a function that runs `replay --verb=operator_results`, which has LibTorch, once for each
-/// different call. Throws Error (usage) if this build has no such program. The returned function
-/// throws Error (failed) if the program does not run.
+/// Returns a function that runs `replay --verb=operator_results`, which has LibTorch. It remembers
+/// answers, and does not ask for them again. Throws Error (usage) if this build has no such
+/// program. The returned function throws Error (failed) if the program does not run.
 [[nodiscard]] generator::AskResults ask_results();
 /// Checks the functions of a benchmark's operator maps with `operator_results`. Throws Error (bad
 /// input) as a replay would. Does nothing if this build has no such program.
@@ -70,7 +70,7 @@ void check_operator_maps(const et_schema::Bench& bench);
 
 struct Compiled {
   et_schema::Bench bench;
-  /// Profiles beside the traces that were not linked.
+  /// Profiles beside the traces that were not linked; of profiles alone, those that are no rank's.
   std::vector<std::string> unlinked_profiles;
 };
 

@@ -190,9 +190,11 @@ Section ranks_section(const Json& document, const Generated& made) {
     section.blocks.emplace_back(facts_at(document, "/ranks/0", {texts("Narrowed by", "filters")}));
   }
   if (!made.unlinked.empty()) {
-    section.blocks.emplace_back(Notes{
-        {fmt::format("Not linked: {} beside the traces, first {}; see --profile",
-                     et_schema::counted(made.unlinked.size(), "profile"), made.unlinked.front())}});
+    const bool is_of_profiles = made.bench.sources.front().schema.starts_with("kineto");
+    section.blocks.emplace_back(Notes{{fmt::format(
+        "{}: {} beside the traces, first {}{}", is_of_profiles ? "Left out" : "Not linked",
+        et_schema::counted(made.unlinked.size(), "profile"), made.unlinked.front(),
+        is_of_profiles ? ", which records no rank of the job" : "; see --profile")}});
   }
   return section;
 }

@@ -86,7 +86,7 @@ Compiled compile_traces(const std::vector<std::string>& asked,
   compiled.bench = generator::generate(set.traces, options, links);
   compiled.bench.op_maps = et_schema::named_op_maps(compiled.bench.programs);
   refuse_operators(compiled.bench, paths.front(), options.allowed_operators);
-  if (links.empty()) {
+  if (links.empty() || !job.made_of.empty()) {
     compiled.unlinked_profiles = std::move(set.kineto);
   }
   return compiled;

@@ -143,6 +143,7 @@ std::vector<std::optional<Profile>> read_graph_runs(const ProfileChoice& choice,
 JobTraces read_job(const std::vector<std::string>& paths, const std::string& step,
                    et_schema::RankGaps gaps, const std::vector<std::string>& graph_runs) {
   JobTraces job;
+  generator::AskResults ask;  // asks equal calls of all ranks once
   const auto of_profile = [&](std::string_view content, const std::string& file) {
     job.made_of.push_back(
         et_schema::parse_kineto(content, file, et_schema::KinetoDetail::kArguments));
@@ -161,7 +162,12 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
     // Calls ask_results(), which throws if its program is missing, only if the profile is accepted.
     return generator::trace_of_profile(
         job.made_of.back(),
-        [](std::span<const generator::AskedCall> calls) { return ask_results()(calls); },
+        [&ask](std::span<const generator::AskedCall> calls) {
+          if (!ask) {
+            ask = ask_results();
+          }
+          return ask(calls);
+        },
         job.step.value_or(step));
   };
   job.set = et_schema::read_trace_set(paths, et_schema::process_limits(), gaps, of_profile);
@@ -169,6 +175,9 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
     return std::ranges::find(job.set.traces, profile.file, &Trace::file);
   };
   std::ranges::sort(job.made_of, {}, place);
+  if (!job.made_of.empty()) {
+    job.made_of.resize(job.set.traces.size());  // profiles that are no rank's are behind
+  }
   return job;
 }
 

@@ -40,7 +40,7 @@ bool is_metadata_field(Tag tag) {
   return tag.type == WireType::kLength && (tag.field == 1 || tag.field == 2);
 }
 
-/// Returns true if a field of ChakraNode has this tag. Lists of numbers may be packed or not.
+/// Returns true if a field of a node has this tag. Lists of numbers may be packed or not.
 bool is_node_field(Tag tag) {
   constexpr std::uint64_t kName = 2;
   constexpr std::uint64_t kCtrlDeps = 4;
@@ -53,6 +53,13 @@ bool is_node_field(Tag tag) {
   const bool is_message = tag.field == kName || tag.field >= kInputs;
   return tag.field >= 1 && tag.field <= kAttributes &&
          tag.type == (is_message ? WireType::kLength : WireType::kVarint);
+}
+
+/// The same of nodes before Chakra had metadata, which had more fields in 2022.
+bool is_old_node_field(Tag tag) {
+  constexpr std::uint64_t kLast = 22;
+  return tag.field >= 1 && tag.field <= kLast &&
+         (tag.type == WireType::kLength || tag.type == WireType::kVarint);
 }
 
 /// Returns true if all fields of a message satisfy `is_field`. With `is_cut` it may end anywhere.
@@ -111,25 +118,76 @@ bool starts_as_objects(std::string_view start) {
   return next == start.size() || start[next] == '"' || start[next] == '}';
 }
 
+constexpr std::string_view kRecord =
+    "record the step with understudy capture, or with torch.profiler.profile and "
+    "export_chrome_trace()";
+constexpr std::string_view kNoArguments = "it holds no operators with their arguments";
+constexpr std::string_view kNsight = "a report of Nsight Systems";
+constexpr std::string_view kXla = "a profile of XLA (.xplane.pb)";
+constexpr std::string_view kNoPyTorch = "it holds no operators of PyTorch";
+constexpr std::string_view kFlight = "a record of PyTorch's flight recorder";
+constexpr std::string_view kCollectives = "it holds collectives alone";
+
+// The first row that fits counts. JSON has no control characters such as \b.
+constexpr std::array kOtherFiles = {
+    OtherFile{"SQLite format 3", "", "", "an SQLite database, as Nsight Systems exports",
+              kNoArguments, kRecord},
+    OtherFile{"", "", ".nsys-rep", kNsight, kNoArguments, kRecord},
+    OtherFile{"", "", ".qdrep", kNsight, kNoArguments, kRecord},
+    OtherFile{"", "", ".ncu-rep", "a report of Nsight Compute", kNoArguments,
+              "ncu --import FILE --csv --page raw writes what generate --counters takes"},
+    OtherFile{"\x80", "pg_config", "", kFlight, kCollectives, kRecord},
+    OtherFile{"{", "\"collective_seq_id\"", "", kFlight, kCollectives, kRecord},
+    OtherFile{"\x80", "segments", "", "a memory snapshot of PyTorch", "it holds allocations alone",
+              kRecord},
+    OtherFile{"\x80", "", "", "a pickle of Python", "traces are JSON", kRecord},
+    OtherFile{"\n", "/host:", "", kXla, kNoPyTorch, kRecord},
+    OtherFile{"\n", "/device:", "", kXla, kNoPyTorch, kRecord},
+    OtherFile{"\n", "\b", "", "a trace of Perfetto", kNoArguments,
+              "give the JSON that export_chrome_trace() of torch.profiler wrote"},
+};
+
 using StartsAs = bool (*)(std::string_view start);
 constexpr std::array<StartsAs, 1> kBinaryStarts = {starts_as_chakra};
 
 }  // namespace
 
+bool starts_as_chakra_node(std::string_view start) {
+  const std::optional<Message> first = take_message(start);
+  return first && (first->bytes.starts_with('\b') || first->bytes.starts_with('\x12')) &&
+         has_fields(first->bytes, first->is_cut, is_old_node_field) &&
+         !has_fields(first->bytes, first->is_cut, is_metadata_field);
+}
+
+bool is_chakra_node(std::string_view message) {
+  return has_fields(message, false, is_node_field);
+}
+
 bool starts_as_chakra(std::string_view start) {
   if (starts_as_objects(start)) {
     return false;
   }
-  const std::optional<Message> metadata = take_message(start);
-  if (!metadata || !has_fields(metadata->bytes, metadata->is_cut, is_metadata_field)) {
+  const bool has_metadata = !starts_as_chakra_node(start);
+  const std::optional<Message> first = take_message(start);
+  if (has_metadata && (!first || !has_fields(first->bytes, first->is_cut, is_metadata_field))) {
     return false;
   }
   const std::optional<Message> node = take_message(start);
   if (!node) {
-    return !metadata->bytes.empty();
+    return !first->bytes.empty();
   }
   return (node->is_cut || !node->bytes.empty()) &&
-         has_fields(node->bytes, node->is_cut, is_node_field);
+         has_fields(node->bytes, node->is_cut, has_metadata ? is_node_field : is_old_node_field);
+}
+
+const OtherFile* find_other_file(std::string_view text, std::string_view name) {
+  constexpr std::size_t kStart = std::size_t{64} << 10U;
+  const std::string_view start = text.substr(0, kStart);
+  const auto* const found = std::ranges::find_if(kOtherFiles, [&](const OtherFile& other) {
+    return start.starts_with(other.start) && start.find(other.part) != std::string_view::npos &&
+           name.ends_with(other.ending);
+  });
+  return found == kOtherFiles.end() ? nullptr : found;
 }
 
 bool starts_as_binary_trace(std::string_view start) {

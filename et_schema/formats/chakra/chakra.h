@@ -130,9 +130,9 @@ struct ChakraFile {
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;
 };
 
-/// Parses an uncompressed Chakra trace: length-prefixed messages, the metadata first. Throws Error
-/// (bad input) with the byte position if a length is cut off or leads beyond the file, or a message
-/// does not parse or exceeds 64 MiB.
+/// Parses an uncompressed Chakra trace: length-prefixed messages, the metadata first, which
+/// the oldest files lack. Throws Error (bad input) with the byte position if a length is cut off or
+/// leads beyond the file, or a message does not parse or exceeds 64 MiB.
 [[nodiscard]] ChakraFile parse_chakra(std::string_view bytes, const std::string& file);
 
 /// Returns the bytes of a Chakra trace. Deterministic.

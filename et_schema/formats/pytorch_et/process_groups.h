@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/losses.h"
@@ -24,5 +26,9 @@ struct RecordedGroups {
 /// Reads the process groups from the "## process_group:init ##" nodes of all versions. Throws Error
 /// (bad input) that names the node.
 [[nodiscard]] RecordedGroups read_process_groups(const Trace& trace);
+
+/// Reads the file of groups that ASTRA-sim takes beside Chakra traces: {"1": [0, 2], …}. Returns
+/// nothing for any other text.
+[[nodiscard]] std::optional<std::vector<ProcessGroup>> read_comm_groups(const std::string& json);
 
 }  // namespace understudy::et_schema

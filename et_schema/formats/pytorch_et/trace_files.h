@@ -19,8 +19,9 @@ namespace understudy::et_schema {
 
 /// The traces of a job, and the other files of the input.
 struct TraceSet {
-  std::vector<Trace> traces;        ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
-  std::vector<std::string> kineto;  ///< Kineto files in folders and archives; not read
+  std::vector<Trace> traces;  ///< sorted by rank; ranks are 0 … n-1 unless gaps are allowed
+  /// Kineto files in folders and archives, not read; of profiles alone, those that are no rank's.
+  std::vector<std::string> kineto;
   /// Input paths that hold Kineto files but no traces, if other paths hold traces.
   std::vector<std::string> profiles;
   std::vector<std::string> others;  ///< other JSON files in folders and archives; not read

@@ -11,6 +11,7 @@
 #include "et_schema/base/arena.h"
 #include "et_schema/base/content_hash.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/trace_start.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -32,6 +33,26 @@ class Parser {
       : bytes_(bytes), file_(file), arena_(*file.arena) {}
 
   void parse() {
+    const bool has_metadata = !starts_as_chakra_node(bytes_);
+    if (has_metadata) {
+      read_metadata();
+    }
+    proto::Node node;  // one object for all nodes, to reuse the memory of its texts
+    while (position_ < bytes_.size()) {
+      const Message message = take_message();
+      if (!node.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()))) {
+        fail_parse(message, "Node");
+      }
+      if (!has_metadata && !is_chakra_node(message.bytes)) {
+        fail("a Chakra graph of 2022", message.offset, "the fields of today's nodes", "others",
+             "convert what it was made from again, with today's Chakra");
+      }
+      file_.nodes.push_back(read_node(node, message.offset));
+    }
+  }
+
+ private:
+  void read_metadata() {
     proto::GlobalMetadata metadata;
     const Message first = take_message();
     if (!metadata.ParseFromArray(first.bytes.data(), static_cast<int>(first.bytes.size()))) {
@@ -41,17 +62,8 @@ class Parser {
     for (const proto::AttributeProto& attribute : metadata.attr()) {
       file_.metadata.push_back(read_attribute(attribute));
     }
-    proto::Node node;  // one object for all nodes, to reuse the memory of its texts
-    while (position_ < bytes_.size()) {
-      const Message message = take_message();
-      if (!node.ParseFromArray(message.bytes.data(), static_cast<int>(message.bytes.size()))) {
-        fail_parse(message, "Node");
-      }
-      file_.nodes.push_back(read_node(node, message.offset));
-    }
   }
 
- private:
   [[nodiscard]] std::string place(std::uint64_t offset) const {
     return fmt::format("message {} at byte {}", messages_, offset);
   }

@@ -111,17 +111,24 @@ JsonKind classify_json(std::string_view text) {
   }
 }
 
-std::size_t check_start(std::string_view text, JsonKind kind) {
+std::size_t check_start(std::string_view text, JsonKind kind, std::string_view name) {
   const Wanted& wanted = kind == JsonKind::kKineto ? kWantedProfile : kWantedTrace;
   const std::size_t position = find_json_start(text);
   if (position >= text.size()) {
     refuse_start(wanted, "an empty file", "nothing",
                  "capture again, or look whether the copy was complete");
   }
-  if (text[position] == '{' || (kind == JsonKind::kKineto && classify_json(text) == kind)) {
+  const JsonKind got = classify_json(text);
+  const std::string none = fmt::format("not {}", wanted.name);
+  const OtherFile* other =
+      got == JsonKind::kOther && !starts_as_chakra(text) ? find_other_file(text, name) : nullptr;
+  if (other != nullptr) {
+    refuse_start(wanted, fmt::format("{}: {}", none, other->reason), std::string(other->name),
+                 std::string(other->advice));
+  }
+  if (text[position] == '{' || (kind == JsonKind::kKineto && got == kind)) {
     return position;
   }
-  const std::string none = fmt::format("not {}", wanted.name);
   if (starts_as_chakra(text)) {
     refuse_start(wanted, none + ": this is a Chakra protobuf trace", "a Chakra protobuf",
                  wanted.source);

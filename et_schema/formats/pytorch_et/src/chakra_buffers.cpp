@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -43,11 +44,20 @@ Value text(std::string_view text) {
 
 }  // namespace
 
-std::int64_t ChakraBuffers::times_world(std::int64_t bytes) const {
+/// A group that is not listed is the world.
+void ChakraBuffers::choose_group(std::string_view name) {
+  const auto listed = std::ranges::find_if(groups_, [&](const ProcessGroup& group) {
+    return group.name == name && std::ranges::find(group.ranks, rank_) != group.ranks.end();
+  });
+  group_size_ = listed == groups_.end() ? world_size_ : listed->size;
+  root_ = listed == groups_.end() ? 0 : listed->ranks.front();
+}
+
+std::int64_t ChakraBuffers::times_group(std::int64_t bytes) const {
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(bytes, world_size_, &product) || product > kMostBytes) {
+  if (__builtin_mul_overflow(bytes, group_size_, &product) || product > kMostBytes) {
     refuse_argument("comm_size", fmt::format("at most {} bytes over all ranks", kMostBytes),
-                    fmt::format("{} bytes on each of {}", bytes, world_size_));
+                    fmt::format("{} bytes on each of {}", bytes, group_size_));
   }
   return product;
 }
@@ -79,19 +89,19 @@ std::span<const Value> ChakraBuffers::buffers(std::int64_t count, std::int64_t b
 }
 
 ChakraBuffers::Buffers ChakraBuffers::buffers_of(CommKind kind, std::int64_t bytes) {
-  const std::int64_t part = bytes / world_size_;
-  const bool is_root = rank_ == 0;
+  const std::int64_t part = bytes / group_size_;
+  const bool is_root = rank_ == root_;
   switch (kind) {
     case CommKind::kAllGatherBase:
-      return {buffers(1, bytes), buffers(1, times_world(bytes))};
+      return {buffers(1, bytes), buffers(1, times_group(bytes))};
     case CommKind::kReduceScatterBase:
-      return {buffers(1, times_world(part)), buffers(1, part)};
+      return {buffers(1, times_group(part)), buffers(1, part)};
     case CommKind::kAllToAll:
-      return {buffers(1, times_world(part)), buffers(1, times_world(part))};
+      return {buffers(1, times_group(part)), buffers(1, times_group(part))};
     case CommKind::kGather:
-      return {buffers(1, bytes), buffers(is_root ? world_size_ : 0, bytes)};
+      return {buffers(1, bytes), buffers(is_root ? group_size_ : 0, bytes)};
     case CommKind::kScatter:
-      return {buffers(is_root ? world_size_ : 0, bytes), buffers(1, bytes)};
+      return {buffers(is_root ? group_size_ : 0, bytes), buffers(1, bytes)};
     case CommKind::kSend:
       return {buffers(1, bytes), {}};
     case CommKind::kRecv:
@@ -118,8 +128,9 @@ Node ChakraBuffers::call_of(const ChakraNode& from, Node node) {
     refuse_argument(std::string(end), fmt::format("a rank from 0 to {}", world_size_ - 1),
                     from.find(end) == nullptr ? "nothing" : fmt::format("{}", peer));
   }
-  const Buffers made = buffers_of(kind, bytes);
   const std::string_view group = from.text("pg_name").empty() ? "0" : from.text("pg_name");
+  choose_group(group);
+  const Buffers made = buffers_of(kind, bytes);
   const std::span<Value> names = arena_.array<Value>(2);
   names[0] = text(group);
   names[1] = text("");
@@ -134,7 +145,7 @@ Node ChakraBuffers::call_of(const ChakraNode& from, Node node) {
                                         none,
                                         Value::of(std::int64_t{group == "0" ? 0 : -1}),
                                         Value::of(std::int64_t{1}),
-                                        Value::of(world_size_)};
+                                        Value::of(group_size_)};
   node.name = "record_param_comms";
   node.inputs = arena_.copy<Value>(inputs);
   node.outputs = made.outputs;

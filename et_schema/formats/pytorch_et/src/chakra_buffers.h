@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "et_schema/base/arena.h"
 #include "et_schema/formats/chakra/chakra.h"
@@ -14,8 +16,9 @@ namespace understudy::et_schema {
 /// that size. Synthetic Chakra files for simulators consist of such nodes.
 class ChakraBuffers {
  public:
-  ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank)
-      : arena_(arena), world_size_(world_size), rank_(rank) {}
+  ChakraBuffers(Arena& arena, std::int64_t world_size, std::int64_t rank,
+                const std::vector<ProcessGroup>& groups)
+      : arena_(arena), world_size_(world_size), rank_(rank), groups_(groups) {}
 
   /// Sets a node's name, inputs and outputs. Throws Error (bad input) with the field if a kind or
   /// size is out of range.
@@ -28,12 +31,16 @@ class ChakraBuffers {
   };
   Value buffer(std::int64_t bytes);
   std::span<const Value> buffers(std::int64_t count, std::int64_t bytes);
-  [[nodiscard]] std::int64_t times_world(std::int64_t bytes) const;
+  void choose_group(std::string_view name);
+  [[nodiscard]] std::int64_t times_group(std::int64_t bytes) const;
   [[nodiscard]] Buffers buffers_of(CommKind kind, std::int64_t bytes);
 
   Arena& arena_;
   std::int64_t world_size_;
   std::int64_t rank_;
+  const std::vector<ProcessGroup>& groups_;
+  std::int64_t group_size_ = 0;  ///< of the current call
+  std::int64_t root_ = 0;
   std::int64_t next_id_ = std::int64_t{1} << 62U;  ///< above the ids of files
 };
 

@@ -17,6 +17,7 @@
 #include "et_schema/formats/pytorch_et/process_groups.h"
 #include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "python_text.h"
+#include "trace_nodes.h"
 #include "trace_values.h"
 
 namespace understudy::et_schema {
@@ -25,12 +26,6 @@ namespace {
 constexpr std::int64_t kNsPerUs = 1000;
 /// Maximum time, about 70 years. Longer times, in damaged files, are clamped.
 constexpr std::uint64_t kMostUs = std::uint64_t{1} << 51U;
-
-/// Returns a + b, or the largest number on overflow.
-std::int64_t sum_of(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
-}
 
 std::int64_t ns_of(std::uint64_t us) {
   return static_cast<std::int64_t>(std::min(us, kMostUs)) * kNsPerUs;
@@ -49,12 +44,14 @@ std::uint64_t unsigned_of(const ChakraNode& node, std::string_view attribute) {
 
 class TraceMaker {
  public:
-  TraceMaker(const ChakraFile& file, Trace& trace, std::int64_t world_size)
+  TraceMaker(const ChakraFile& file, Trace& trace, std::int64_t world_size,
+             const std::vector<ProcessGroup>& groups)
       : file_(file),
         trace_(trace),
         arena_(*trace.arena),
         values_(arena_, trace.losses),
-        buffers_(arena_, world_size, file.rank) {}
+        groups_(groups),
+        buffers_(arena_, world_size, file.rank, groups) {}
 
   void make() {
     roles_ = find_chakra_roles(file_, trace_.losses);
@@ -83,7 +80,7 @@ class TraceMaker {
     }
     link_nodes(trace_, arena_);
     RecordedGroups recorded = read_process_groups(trace_);
-    trace_.process_groups = std::move(recorded.groups);
+    trace_.process_groups = recorded.groups.empty() ? groups_ : std::move(recorded.groups);
     trace_.losses += recorded.losses;
     set_times();
   }
@@ -269,6 +266,7 @@ class TraceMaker {
   Trace& trace_;
   Arena arena_;
   ValueReader values_;
+  const std::vector<ProcessGroup>& groups_;
   ChakraBuffers buffers_;
   ChakraRoles roles_;
   std::string document_;
@@ -296,7 +294,8 @@ std::int64_t integer_of(const ChakraFile& file, std::string_view name) {
 
 }  // namespace
 
-Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
+Trace trace_of_chakra(ChakraFile file, std::int64_t world_size,
+                      const std::vector<ProcessGroup>& groups) {
   Trace trace;
   trace.file = file.file;
   trace.content_bytes = file.content_bytes;
@@ -311,7 +310,7 @@ Trace trace_of_chakra(ChakraFile file, std::int64_t world_size) {
   }
   trace.arena = std::move(file.arena);  // holds the nodes' texts
   try {
-    TraceMaker(file, trace, world_size).make();
+    TraceMaker(file, trace, world_size, groups).make();
   } catch (const Error& error) {
     throw error.with_file(trace.file);
   }

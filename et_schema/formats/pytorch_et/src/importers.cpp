@@ -21,7 +21,7 @@ bool is_pytorch(std::string_view content) {
 // The trace is shared, because traces are move-only and a std::function must be copyable.
 MakeTrace read_pytorch(std::string_view content, const std::string& file) {
   const auto read = std::make_shared<Trace>(parse_trace(content, file));
-  return [read](int rank, std::int64_t /*world_size*/) {
+  return [read](int rank, std::int64_t /*world_size*/, const auto& /*groups*/) {
     read->rank = rank;
     return std::move(*read);
   };
@@ -29,9 +29,9 @@ MakeTrace read_pytorch(std::string_view content, const std::string& file) {
 
 MakeTrace read_chakra(std::string_view content, const std::string& file) {
   const auto read = std::make_shared<ChakraFile>(parse_chakra(content, file));
-  return [read](int rank, std::int64_t world_size) {
+  return [read](int rank, std::int64_t world_size, const std::vector<ProcessGroup>& groups) {
     read->rank = rank;
-    return trace_of_chakra(std::move(*read), world_size);
+    return trace_of_chakra(std::move(*read), world_size, groups);
   };
 }
 

@@ -11,8 +11,9 @@
 namespace understudy::et_schema {
 
 /// Makes the trace of a file that was read. Must be called once, after the rank is known from the
-/// names of all files.
-using MakeTrace = std::function<Trace(int rank, std::int64_t world_size)>;
+/// names of all files. `groups` are those of a file beside the traces.
+using MakeTrace = std::function<Trace(int rank, std::int64_t world_size,
+                                      const std::vector<ProcessGroup>& groups)>;
 
 /// A format of traces.
 struct Importer {

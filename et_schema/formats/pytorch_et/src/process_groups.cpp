@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -190,6 +191,35 @@ RecordedGroups read_process_groups(const Trace& trace) {
     }
   }
   return recorded;
+}
+
+std::optional<std::vector<ProcessGroup>> read_comm_groups(const std::string& json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object by_name;
+  if (!json.starts_with('{') || parser.parse(json).get_object().get(by_name) != SUCCESS) {
+    return std::nullopt;
+  }
+  std::vector<ProcessGroup> groups;
+  for (const auto [name, value] : by_name) {
+    simdjson::dom::array list;
+    if (name.find_first_not_of("0123456789") != std::string_view::npos ||
+        value.get_array().get(list) != SUCCESS || list.size() == 0) {
+      return std::nullopt;
+    }
+    ProcessGroup& group = groups.emplace_back();
+    group.name = name;
+    std::set<std::int64_t> seen;
+    for (const element item : list) {
+      std::int64_t rank = -1;
+      static_cast<void>(item.get_int64().get(rank));
+      if (rank < 0 || rank >= kMaxWorldSize || !seen.insert(rank).second) {
+        return std::nullopt;
+      }
+      group.ranks.push_back(rank);
+    }
+    group.size = static_cast<std::int64_t>(group.ranks.size());
+  }
+  return groups.empty() ? std::nullopt : std::optional(std::move(groups));
 }
 
 }  // namespace understudy::et_schema

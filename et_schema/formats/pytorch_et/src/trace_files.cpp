@@ -14,6 +14,7 @@
 #include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/capture/index_uses.h"
 #include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/pytorch_et/process_groups.h"
 #include "importers.h"
 
 namespace understudy::et_schema {
@@ -126,7 +127,8 @@ void refuse_mixture(const std::vector<ReadFile>& files) {
 }
 
 /// Makes the traces after all ranks are known, since the rank is part of a trace.
-std::vector<Trace> make_traces(const std::vector<ReadFile>& files) {
+std::vector<Trace> make_traces(const std::vector<ReadFile>& files,
+                               const std::vector<ProcessGroup>& groups) {
   std::vector<std::string> names;
   for (const ReadFile& file : files) {
     names.push_back(file.name);
@@ -134,7 +136,8 @@ std::vector<Trace> make_traces(const std::vector<ReadFile>& files) {
   const std::vector<int> ranks = files.size() > 1 ? ranks_from_names(names) : std::vector<int>{0};
   std::vector<Trace> traces;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    traces.push_back(files[i].make_trace(ranks[i], static_cast<std::int64_t>(files.size())));
+    traces.push_back(
+        files[i].make_trace(ranks[i], static_cast<std::int64_t>(files.size()), groups));
   }
   return traces;
 }
@@ -194,31 +197,66 @@ void attach_index_uses(std::vector<Trace>& traces, UsesByStem& uses) {
   }
 }
 
-/// Makes traces of the Kineto profiles among the inputs.
-std::vector<Trace> traces_of_profiles(const std::vector<std::string>& paths,
-                                      const ReadLimits& limits, const TraceOfProfile& of_profile) {
-  std::vector<Trace> traces;
+/// Returns true if traces of profiles that record their ranks are all of a job's.
+bool are_all_ranks(const std::vector<Trace>& traces) {
+  std::set<std::int64_t> told;
+  std::int64_t world_size = 0;
+  for (const Trace& trace : traces) {
+    told.insert(trace.rank);
+    for (const ProcessGroup& group : trace.process_groups) {
+      world_size = std::max(world_size, group.size);
+    }
+  }
+  return told.size() == traces.size() && static_cast<std::int64_t>(told.size()) == world_size &&
+         *told.begin() == 0 && *told.rbegin() == world_size - 1;
+}
+
+/// Makes traces of the Kineto profiles among the inputs. Profiles that record their ranks are the
+/// job if all ranks are there: others, as that of an engine's front end, are left out.
+void read_profiles_alone(const std::vector<std::string>& paths, const ReadLimits& limits,
+                         const TraceOfProfile& of_profile, TraceSet& set) {
+  std::vector<Trace> unranked;
+  std::optional<Error> refused;
   std::vector<std::string> names;
   for (const std::string& path : paths) {
     UnpackBudget budget(limits);  // profiles are not kept
     read_input_files(path, budget, [&](InputFile&& file) {
-      if (classify_json(file.data) == JsonKind::kKineto) {
-        names.push_back(file.name);
-        traces.push_back(of_profile(file.data, file.name));
+      if (classify_json(file.data) != JsonKind::kKineto) {
+        return;
+      }
+      try {
+        Trace trace = of_profile(file.data, file.name);
+        (trace.process_groups.empty() ? unranked : set.traces).push_back(std::move(trace));
+      } catch (const Error& error) {
+        if (!refused) {
+          refused = error;
+        }
+        set.kineto.push_back(file.name);
       }
     });
   }
-  std::set<int> told;
-  for (const Trace& trace : traces) {
-    told.insert(trace.rank);
+  const bool is_job = set.traces.size() > 1 && are_all_ranks(set.traces);
+  if (refused && !is_job) {
+    throw *refused;
   }
-  if (told.size() < traces.size()) {
-    const std::vector<int> ranks = ranks_from_names(names);
-    for (std::size_t i = 0; i < traces.size(); ++i) {
-      traces[i].rank = ranks[i];
+  for (Trace& trace : unranked) {
+    if (is_job) {
+      set.kineto.push_back(trace.file);
+    } else {
+      set.traces.push_back(std::move(trace));
     }
   }
-  return traces;
+  std::set<int> told;
+  for (const Trace& trace : set.traces) {
+    told.insert(trace.rank);
+    names.push_back(trace.file);
+  }
+  if (told.size() < set.traces.size()) {
+    const std::vector<int> ranks = ranks_from_names(names);
+    for (std::size_t i = 0; i < set.traces.size(); ++i) {
+      set.traces[i].rank = ranks[i];
+    }
+  }
 }
 
 void sort_ranks(std::vector<Trace>& traces, RankGaps gaps) {
@@ -235,6 +273,7 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   TraceSet set;
   CaptureOrigins origins;
   UsesByStem uses;
+  std::vector<ProcessGroup> groups;
   std::vector<ReadFile> files;
   UnpackBudget budget(limits);
   for (const std::string& path : paths) {
@@ -255,6 +294,8 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
       if (importer == nullptr) {
         if (is_profile) {
           set.kineto.push_back(file.name);
+        } else if (auto listed = read_comm_groups(file.data)) {
+          groups = std::move(*listed);
         } else {
           set.others.push_back(file.name);
           origins.add(file.name, file.data);
@@ -280,12 +321,12 @@ TraceSet read_trace_set(const std::vector<std::string>& paths, const ReadLimits&
   if (files.empty()) {
     set.kineto.clear();
     set.profiles.clear();
-    set.traces = traces_of_profiles(paths, limits, of_profile);
+    read_profiles_alone(paths, limits, of_profile, set);
     sort_ranks(set.traces, gaps);
     return set;
   }
   refuse_mixture(files);
-  set.traces = make_traces(files);
+  set.traces = make_traces(files, groups);
   attach_index_uses(set.traces, uses);
   origins.attach(set.traces);
   sort_ranks(set.traces, gaps);

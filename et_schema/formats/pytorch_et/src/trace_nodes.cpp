@@ -1,5 +1,6 @@
 #include "trace_nodes.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -108,6 +109,7 @@ constexpr NamedField<CommAttributes, std::string_view> kCommTexts[] = {
 struct NodeReader::Parts {
   ValueArrays inputs;
   ValueArrays outputs;
+  MergedEvent& merged;
   bool has_id = false;
   bool has_name = false;
 };
@@ -143,9 +145,31 @@ void NodeReader::read_field(Node& node, Parts& parts, std::string_view key, Json
     read_values_field(parts.outputs, value, key);
   } else if (key == "attrs") {
     read_attributes(node, value);
-  } else if (!read_common_field(node, key, value)) {
+  } else if (!read_common_field(node, key, value) && !read_merged_field(parts.merged, key, value)) {
     read_flat_list(parts.inputs, parts.outputs, key, value);
   }
+}
+
+bool NodeReader::read_merged_field(MergedEvent& merged, std::string_view key, JsonPull& value) {
+  if (key == "cat" && value.stands_on('"')) {
+    const std::string_view category = text(value, key);
+    merged.is_device =
+        category.ends_with("ernel") || category.ends_with("emcpy") || category.ends_with("emset");
+    return true;
+  }
+  constexpr double kMostUs = 4e15;
+  constexpr long double kNsPerUs = 1000;
+  double number = 0;
+  const bool is_time = key == "ts" || key == "dur" || key == "inclusive_dur";
+  if ((!is_time && key != "stream") || !value.take(number)) {
+    return false;
+  }
+  if (std::abs(number) < kMostUs) {
+    (key == "ts"       ? merged.start_ns
+     : key == "stream" ? merged.stream
+                       : merged.ns) = std::llround(number * (is_time ? kNsPerUs : 1));
+  }
+  return true;
 }
 
 bool NodeReader::read_as_observer_writes(Node& node, CommAttributes& comm, bool& has_comm,
@@ -224,9 +248,9 @@ void NodeReader::read_attributes(Node& node, JsonPull& list) {
   }
 }
 
-Node NodeReader::read(JsonPull& json) {
+Node NodeReader::read(JsonPull& json, MergedEvent& merged) {
   Node node;
-  Parts parts;
+  Parts parts{.inputs = {}, .outputs = {}, .merged = merged};
   try {
     std::string_view key;
     for (bool first = true; json.next_member(first, key);) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +15,20 @@
 
 namespace understudy::et_schema {
 
+/// What a merge with a profile (Chakra's trace_link) added to a node.
+struct MergedEvent {
+  std::optional<std::int64_t> start_ns = {};
+  std::optional<std::int64_t> ns = {};
+  std::optional<std::int64_t> stream = {};
+  bool is_device = false;  ///< a kernel, copy or memset, which its parent launched
+};
+
+/// Returns the sum of two times, or the largest number on overflow.
+[[nodiscard]] inline std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
 /// Reads the JSON object of one node, in the flat (up to schema 1.0.1) or the nested layout, into a
 /// Node that is not linked yet. Throws Error (bad input) with node and field, or JsonDamage.
 class NodeReader {
@@ -19,10 +36,12 @@ class NodeReader {
   NodeReader(Arena& arena, Losses& losses)
       : arena_(arena), names_(arena, losses), values_(arena, losses) {}
 
-  [[nodiscard]] Node read(JsonPull& json);
+  [[nodiscard]] Node read(JsonPull& json, MergedEvent& merged);
 
  private:
   struct Parts;
+  /// Reads a field that a merge added. Returns false if `key` is not such a field.
+  bool read_merged_field(MergedEvent& merged, std::string_view key, JsonPull& value);
   void read_field(Node& node, Parts& parts, std::string_view key, JsonPull& value);
   void read_attributes(Node& node, JsonPull& list);
   /// Reads an attribute in the exact spelling of PyTorch's observer, which nearly all files have.

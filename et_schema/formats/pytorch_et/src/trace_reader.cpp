@@ -30,10 +30,12 @@ class TraceParser {
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
       : json_(json),
         trace_(trace),
-        cursor_(json, check_start(json, JsonKind::kTrace) + 1, trace.losses),
+        cursor_(json, check_start(json, JsonKind::kTrace, trace.file) + 1, trace.losses),
         nodes_(arena, trace.losses) {}
 
   void parse();
+  /// Sets the times that were merged, after the nodes were linked.
+  void set_times(const NewIds& new_ids);
 
  private:
   void read_member(std::string_view key);
@@ -46,6 +48,8 @@ class TraceParser {
   Trace& trace_;
   JsonCursor cursor_;
   NodeReader nodes_;
+  /// With the node; of a device's event, its parent.
+  std::vector<std::pair<std::uint64_t, MergedEvent>> merged_;
   bool has_nodes_ = false;
   bool has_schema_ = false;
   std::string other_keys_;  ///< the first top-level keys that no trace has, quoted
@@ -151,7 +155,49 @@ void TraceParser::read_nodes() {
   }
   has_nodes_ = true;
   read_objects(json_, cursor_, trace_.losses, {"nodes", "a node", "nodes", kNodeKeys},
-               [this](JsonPull& node) { trace_.nodes.push_back(nodes_.read(node)); });
+               [this](JsonPull& json) {
+                 MergedEvent merged;
+                 const Node node = nodes_.read(json, merged);
+                 merged.stream = merged.stream.value_or(static_cast<std::int64_t>(node.tid));
+                 if (merged.is_device || merged.ns) {
+                   merged_.emplace_back(merged.is_device ? node.parent_id : node.id, merged);
+                 }
+                 if (!merged.is_device) {
+                   trace_.nodes.push_back(node);
+                 }
+               });
+}
+
+void TraceParser::set_times(const NewIds& new_ids) {
+  trace_.own_times.resize(merged_.empty() ? 0 : trace_.nodes.size());
+  std::vector<std::int64_t> below_ns(trace_.own_times.size());  // host time of the children
+  for (const auto& [id, event] : merged_) {
+    const auto new_id = new_ids.find(id);
+    const NodeIndex index = trace_.find(new_id == new_ids.end() ? id : new_id->second);
+    if (index == kNoNode) {
+      trace_.losses.add(Loss::kMissingNodes);
+      continue;
+    }
+    OwnTimes& times =
+        trace_.own_times[index] ? *trace_.own_times[index] : trace_.own_times[index].emplace();
+    const std::int64_t ns = std::max<std::int64_t>(event.ns.value_or(0), 0);
+    if (event.is_device) {
+      times.device_ns = sum_of(times.device_ns, ns);
+      ++times.launches;
+      times.stream = times.stream ? times.stream : event.stream;
+    } else {
+      times.start_ns = event.start_ns;
+      times.self_ns = ns;
+      std::int64_t& above_ns = below_ns[index == 0 ? 0 : trace_.nodes[index].parent];
+      above_ns = sum_of(above_ns, ns);
+    }
+  }
+  for (std::size_t i = 0; i < trace_.own_times.size(); ++i) {
+    if (trace_.own_times[i]) {
+      std::int64_t& self_ns = trace_.own_times[i]->self_ns;
+      self_ns = std::max<std::int64_t>(self_ns - below_ns[i], 0);
+    }
+  }
 }
 
 void TraceParser::check_schema() const {
@@ -186,8 +232,9 @@ Trace parse_trace(std::string_view json, const std::string& file) {
   trace.nodes.reserve(json.size() / kShortNode);
   Arena arena(*trace.arena);
   try {
-    TraceParser(json, trace, arena).parse();
-    link_nodes(trace, arena);
+    TraceParser parser(json, trace, arena);
+    parser.parse();
+    parser.set_times(link_nodes(trace, arena));
     RecordedGroups recorded = read_process_groups(trace);
     trace.process_groups = std::move(recorded.groups);
     trace.losses += recorded.losses;

@@ -88,34 +88,45 @@ void provide_process_root(Trace& trace) {
   trace.nodes.insert(trace.nodes.begin(), root);
 }
 
-/// Refuses cycles of parents. A cycle contains a parent with a higher id than its child; without
-/// such a parent, this is a single pass.
-void refuse_cycles(const Trace& trace) {
-  const std::vector<Node>& nodes = trace.nodes;
-  enum class State : std::uint8_t { kNew, kOnPath, kDone };
-  std::vector<State> states;
-  std::vector<NodeIndex> path;
-  for (std::size_t start = 1; start < nodes.size(); ++start) {
-    if (nodes[start].parent_id < nodes[start].id) {
-      continue;
-    }
-    states.resize(nodes.size(), State::kNew);
-    states[0] = State::kDone;
-    auto index = static_cast<NodeIndex>(start);
-    while (index != kNoNode && states[index] == State::kNew) {
-      states[index] = State::kOnPath;
-      path.push_back(index);
-      index = trace.find(nodes[index].parent_id);
-    }
-    if (index != kNoNode && states[index] == State::kOnPath) {
-      fail("a node is its own ancestor", nodes[index].id, "parent", "parents that lead to node 1",
-           fmt::format("a circle through node {}", nodes[index].parent_id));
-    }
-    for (const NodeIndex visited : path) {
-      states[visited] = State::kDone;
-    }
-    path.clear();
+/// Assigns the ids anew if a node has a parent with a higher id. Each node then stands before the
+/// first node below it, which started no earlier, so the order of threads stays. Refuses cycles,
+/// which have such a parent.
+NewIds put_parents_first(Trace& trace) {
+  std::vector<Node>& nodes = trace.nodes;
+  NewIds new_ids;
+  const auto is_behind = [&trace](const Node& node) {
+    return node.parent_id >= node.id && trace.find(node.parent_id) != kNoNode;
+  };
+  if (std::none_of(nodes.begin() + 1, nodes.end(), is_behind)) {
+    return new_ids;
   }
+  std::vector<Node> ordered = {nodes[0]};
+  std::vector<std::size_t> walk_of(nodes.size());  // by node: where the walk up to it began
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    const auto first = static_cast<std::ptrdiff_t>(ordered.size());
+    auto at = static_cast<NodeIndex>(i);
+    while (at != kNoNode && at != 0 && walk_of[at] == 0) {
+      walk_of[at] = i;
+      ordered.push_back(nodes[at]);
+      at = trace.find(nodes[at].parent_id);
+    }
+    if (at != kNoNode && walk_of[at] == i && first < std::ssize(ordered)) {
+      fail("a node is its own ancestor", nodes[at].id, "parent", "parents that lead to node 1",
+           fmt::format("a circle through node {}", nodes[at].parent_id));
+    }
+    std::reverse(ordered.begin() + first, ordered.end());
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    new_ids.emplace(ordered[i].id, nodes[i].id);
+  }
+  for (Node& node : ordered) {
+    for (std::uint64_t Node::*id : {&Node::id, &Node::parent_id, &Node::fw_parent}) {
+      const auto found = new_ids.find(node.*id);
+      node.*id = found == new_ids.end() ? node.*id : found->second;
+    }
+  }
+  nodes = std::move(ordered);
+  return new_ids;
 }
 
 /// Thread id → id of the thread's root.
@@ -297,11 +308,11 @@ void set_parents(Trace& trace, std::span<const NodeIndex> parents) {
   set_subtrees(trace, arena);
 }
 
-void link_nodes(Trace& trace, Arena& arena) {
+NewIds link_nodes(Trace& trace, Arena& arena) {
   UNDERSTUDY_ASSERT(!trace.nodes.empty());
   sort_by_id(trace.nodes);
   provide_process_root(trace);
-  refuse_cycles(trace);
+  NewIds new_ids = put_parents_first(trace);
   if (!set_known_parents(trace)) {
     ThreadRoots roots = thread_roots(trace);
     provide_thread_roots(trace, roots);
@@ -309,6 +320,7 @@ void link_nodes(Trace& trace, Arena& arena) {
     hang_orphans(trace, roots);
   }
   set_subtrees(trace, arena);
+  return new_ids;
 }
 
 }  // namespace understudy::et_schema

@@ -9,6 +9,7 @@
 #include "chakra_texts.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/trace_start.h"
+#include "testing/error_text.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -101,6 +102,26 @@ TEST(Chakra, WhatIsReadIsWrittenAsItWas) {
   EXPECT_EQ(again.nodes[0].integer("a"), -1);
   EXPECT_EQ(again.nodes[0].data_deps.size(), 2U);
   EXPECT_EQ(again.nodes[0].text("c"), "d");
+}
+
+TEST(Chakra, TheOldestFilesHaveNoMetadata) {
+  const std::string first = node({.name = "layer0", .duration_us = 100});
+  const std::string second = node({.id = 1, .name = "layer1", .ctrl_deps = {0}});
+  const std::string bytes = varint(first.size()) + first + varint(second.size()) + second;
+  EXPECT_TRUE(starts_as_chakra(bytes));
+  const ChakraFile read = parse_chakra(bytes, "net.0.et");
+  ASSERT_EQ(read.nodes.size(), 2U);
+  EXPECT_EQ(read.nodes[0].name, "layer0");
+  EXPECT_EQ(read.nodes[0].duration_us, 100U);
+  EXPECT_EQ(read.nodes[1].ctrl_deps.size(), 1U);
+  const std::string of_2022 = second + field(13, 1) + field(18, 4096);
+  EXPECT_EQ(
+      testing_errors::error_of(
+          ErrorKind::kBadInput,
+          [&] { return parse_chakra(varint(of_2022.size()) + of_2022, "net.0.et"); }),
+      testing_errors::told("a Chakra graph of 2022", "file: net.0.et", "field: message 1 at byte 0",
+                           "expected: the fields of today's nodes", "got: others",
+                           "hint: convert what it was made from again, with today's Chakra"));
 }
 
 TEST(Chakra, ThePublishedSample) {

@@ -194,6 +194,27 @@ TEST(ChakraTrace, RanksByFileName) {
   }
 }
 
+TEST(ChakraTrace, GroupsAreThoseOfTheFileBesideIt) {
+  const TemporaryFolder folder;
+  for (const int rank : {0, 1, 2, 3}) {
+    NodeText gather = collective(1, 2, 1024);
+    gather.attributes.push_back(text("pg_name", rank == 0 ? "7" : "9"));
+    folder.write("w." + std::to_string(rank) + ".et", file({node(gather)}));
+  }
+  folder.write("groups.json", R"({"7": [0], "9": [3, 1, 2]})");
+  folder.write("system.json", R"({"9": ["ring"], "active-chunks": 1})");
+  const TraceSet set = read_trace_set({folder.path()});
+  EXPECT_EQ(set.others, std::vector<std::string>{folder.path() + "/system.json"});
+  ASSERT_EQ(set.traces.size(), 4U);
+  EXPECT_EQ(set.traces[2].process_groups,
+            (std::vector<ProcessGroup>{{"7", "", "", {0}, 1}, {"9", "", "", {3, 1, 2}, 3}}));
+  const auto gathered = [&](std::size_t rank) {
+    return communication_calls(set.traces[rank]).begin()->second.outputs[0]->numel;
+  };
+  EXPECT_EQ(gathered(0), 256);
+  EXPECT_EQ(gathered(2), 3 * 256);
+}
+
 TEST(ChakraTrace, ThePublishedSample) {
   const Trace trace =
       std::move(read_traces({std::string(UNDERSTUDY_CHAKRA_DATA) + "/chakra.0.et.gz"}).front());

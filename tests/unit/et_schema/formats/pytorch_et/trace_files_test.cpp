@@ -94,6 +94,38 @@ TEST(TraceFiles, OneFileAloneIsRankZero) {
   EXPECT_EQ(read_traces({folder.write("rank-3.json", small_trace())})[0].rank, 0);
 }
 
+TEST(TraceFiles, ProfilesThatTellTheirRanksAreTheJobIfAllAreThere) {
+  const TemporaryFolder folder;
+  const std::string front = folder.write("front.json", R"({"traceEvents": [], "is": "front"})");
+  const std::string damaged = folder.write("empty.json", R"({"traceEvents": [], "is": "none"})");
+  const std::string one = folder.write("x.json", R"({"traceEvents": [], "is": "1"})");
+  folder.write("y.json", R"({"traceEvents": [], "is": "0"})");
+  const auto of_profile = [](std::string_view content, const std::string& file) {
+    Trace trace;
+    trace.file = file;
+    if (content.ends_with("\"none\"}")) {
+      throw bad_input("without operators", {.file = file});
+    }
+    if (!content.ends_with("\"front\"}")) {
+      trace.rank = content.ends_with("\"1\"}") ? 1 : 0;
+      trace.process_groups = {{"0", "default_pg", "", {}, 2}};
+    }
+    return trace;
+  };
+  const auto read = [&](const std::vector<std::string>& paths) {
+    return read_trace_set(paths, process_limits(), RankGaps::kRefused, of_profile);
+  };
+  const TraceSet set = read({folder.path()});
+  ASSERT_EQ(set.traces.size(), 2U);
+  EXPECT_EQ(set.traces[1].file, one);
+  EXPECT_EQ(set.kineto, (std::vector<std::string>{damaged, front}));
+  EXPECT_EQ(error_of([&] {
+              static_cast<void>(read({damaged, one}));
+            }),
+            told("without operators", "file: " + damaged));
+  EXPECT_EQ(read({front, one}).traces.size(), 2U) << "rank 0 is not told";
+}
+
 TEST(TraceFilesRefusal, NoSuchFile) {
   EXPECT_EQ(read_error({"/no/such.json"}),
             told("a file that cannot be read", "file: /no/such.json",

@@ -1,7 +1,10 @@
 // What is refused, with the whole message.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
 
@@ -51,6 +54,54 @@ TEST(TraceRefusal, ListOrBinary) {
             told("not JSON", "file: t.json", "field: the start of the file",
                  "expected: a JSON object with \"schema\" and \"nodes\"", "got: binary data",
                  "hint: give a PyTorch execution trace, plain or gzipped"));
+}
+
+/// A message's key and length before its bytes.
+std::string message(char key, const std::string& bytes) {
+  return std::string{key, static_cast<char>(bytes.size())} + bytes;
+}
+
+TEST(TraceRefusal, FilesOfOtherTools) {
+  static constexpr const char* kRecord =
+      "record the step with understudy capture, or with torch.profiler.profile and "
+      "export_chrome_trace()";
+  const auto no_arguments = "it holds no operators with their arguments";
+  struct Case {
+    std::string name, start, got, reason, hint = kRecord;
+  };
+  const std::vector<Case> cases = {
+      {"a.sqlite", std::string("SQLite format 3\0\x10", 17),
+       "an SQLite database, as Nsight Systems exports", no_arguments},
+      {"a.nsys-rep", "\x01\x02", "a report of Nsight Systems", no_arguments},
+      {"a.ncu-rep", "\x01\x02", "a report of Nsight Compute", no_arguments,
+       "ncu --import FILE --csv --page raw writes what generate --counters takes"},
+      {"m.pickle", "\x80\x04\x95\x01\x02}\x94(\x8c\x08segments\x94]\x94",
+       "a memory snapshot of PyTorch", "it holds allocations alone"},
+      {"nccl_trace_rank_0",
+       "\x80\x02}q\x01(X\x07version X\x09pg_config X\x07"
+       "entries",
+       "a record of PyTorch's flight recorder", "it holds collectives alone"},
+      {"fr.json", R"({"version": "2.9", "entries": [{"collective_seq_id": 1}]})",
+       "a record of PyTorch's flight recorder", "it holds collectives alone"},
+      {"w.pkl", "\x80\x05K\x01.", "a pickle of Python", "traces are JSON"},
+      {"h.xplane.pb", message('\n', "\x08\x01" + message('\x12', "/host:CPU")),
+       "a profile of XLA (.xplane.pb)", "it holds no operators of PyTorch"},
+      {"p.pftrace", message('\n', "\x32\x02\x08\x06\x50\x01") + message('\n', "\x50\x01"),
+       "a trace of Perfetto", no_arguments,
+       "give the JSON that export_chrome_trace() of torch.profiler wrote"}};
+  for (const Case& other : cases) {
+    const auto refusal = [&](const char* none, const char* expected) {
+      return told(fmt::format("{}: {}", none, other.reason), "file: " + other.name,
+                  "field: the start of the file", expected, "got: " + other.got,
+                  "hint: " + other.hint);
+    };
+    EXPECT_EQ(error_of([&] { static_cast<void>(parse_trace(other.start, other.name)); }),
+              refusal("not a PyTorch execution trace",
+                      "expected: a JSON object with \"schema\" and \"nodes\""));
+    EXPECT_EQ(error_of([&] { static_cast<void>(parse_kineto(other.start, other.name)); }),
+              refusal("not a Kineto trace",
+                      "expected: a JSON object with \"traceEvents\", or a list of events"));
+  }
 }
 
 TEST(TraceRefusal, ChakraProtobuf) {

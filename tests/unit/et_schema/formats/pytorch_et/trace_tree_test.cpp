@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "reader_texts.h"
@@ -73,10 +74,45 @@ TEST(TraceTree, ProcessRootThatTheFileLacksIsMadeUp) {
   EXPECT_TRUE(trace.losses.nonzero().empty());
 }
 
-TEST(TraceTree, ParentWithALaterIdThatIsNoCircleIsAnOrphans) {
-  const Trace trace = parse(trace_of({{.id = 5, .parent = 9}, {.id = 9, .parent = 2}}));
-  EXPECT_EQ(parent_id(trace, 5), 2U);
-  EXPECT_EQ(trace.losses[Loss::kMissingNodes], 1U);
+TEST(TraceTree, NodesNumberedAsTheyEndAreNumberedAnewInOrderOfStart) {
+  const Trace trace = parse(trace_of({{.id = 5, .parent = 9, .name = "leaf"},
+                                      {.id = 7, .parent = 2, .name = "of another", .tid = 2},
+                                      {.id = 9, .parent = 11, .name = "middle"},
+                                      {.id = 11, .parent = 2, .name = "whole"}}));
+  std::vector<std::string_view> names;
+  for (const Node& node : trace.nodes) {
+    names.push_back(node.name);
+  }
+  EXPECT_EQ(std::vector(names.begin() + 2, names.end()),
+            (std::vector<std::string_view>{"whole", "middle", "leaf", "of another"}));
+  EXPECT_EQ(child_ids(trace, 5), std::vector<std::uint64_t>{7});
+  EXPECT_EQ(child_ids(trace, 7), std::vector<std::uint64_t>{9});
+  EXPECT_TRUE(trace.losses.nonzero().empty());
+}
+
+TEST(TraceTree, DeviceEventsOfAMergeAreTimesOfTheirParents) {
+  const auto event = [](int id, int parent, const char* more) {
+    return fmt::format(R"({{"id": {}, "name": "n{}", "ctrl_deps": {}, "inputs": {{}}, {}}})", id,
+                       id, parent, more);
+  };
+  const Trace trace = parse(testing_texts::trace(
+      {roots()[0], roots()[1], event(5, 9, R"("ts": 1000.5, "dur": 20)"),
+       event(6, 5, R"("cat": "kernel", "ts": 1030, "dur": 100.25, "tid": 7)"),
+       event(7, 5, R"("cat": "gpu_memset", "ts": 1200, "dur": 2, "stream": 9)"),
+       event(8, 77, R"("cat": "Kernel", "dur": 1)"), event(9, 2, R"("ts": 1000, "dur": 50)"),
+       event(10, 2, R"("ts": 1060, "inclusive_dur": 9, "cat": "cpu_op")")}));
+  ASSERT_EQ(trace.nodes.size(), 5U);
+  EXPECT_EQ(trace.losses[Loss::kMissingNodes], 1U) << "the parent of a kernel";
+  const OwnTimes& whole = trace.own_times[trace.find(5)].value();
+  EXPECT_EQ(whole.start_ns, 1'000'000);
+  EXPECT_EQ(whole.self_ns, 30'000);
+  EXPECT_EQ(whole.launches, 0U);
+  const OwnTimes& below = trace.own_times[trace.find(9)].value();
+  EXPECT_EQ(below.self_ns, 20'000);
+  EXPECT_EQ(below.device_ns, 102'250);
+  EXPECT_EQ(below.launches, 2U);
+  EXPECT_EQ(below.stream, 7);
+  EXPECT_EQ(trace.own_times[trace.find(10)].value().self_ns, 9'000);
 }
 
 TEST(TraceTree, ThreadsOfAnyNumberAreLinkedInLinearTime) {
