@@ -60,6 +60,9 @@ OriginalStep original_step(const Program& program,
   }
   const std::map<std::string, Counters>& by_operator = program.profile->operator_counters;
   original.counters = program.profile->counters;
+  for (const char* const time : {kProfiledStepMs, kStepLowMs, kStepHighMs}) {
+    original.counters.erase(time);
+  }
   if (std::ranges::none_of(by_operator, [](const auto& row) { return row.second.empty(); })) {
     original.counters.merge(combined(values_of(by_operator)));
   }
