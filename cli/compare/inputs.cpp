@@ -1,18 +1,24 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "arguments.h"
 #include "cli/compile/profiled_device.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/formats/bench/bench.h"
+#include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/report/report_json.h"
+#include "et_schema/model/original_step.h"
 #include "et_schema/model/report.h"
 
 namespace understudy::cli {
@@ -84,6 +90,36 @@ bool has_operators(const et_schema::Profile& profile) {
   });
 }
 
+/// Takes a capture's profile without a device to the unprofiled steps that capture.json lists.
+void take_to_unprofiled(Run& run) {
+  constexpr double kMsPerNs = 1e-6;
+  const std::string folder = et_schema::folder_of(run.file);
+  const std::string path = folder + std::string(et_schema::kCaptureName);
+  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) {
+    return;
+  }
+  const std::string json = et_schema::read_file(path, et_schema::process_limits());
+  if (!et_schema::is_capture(json)) {
+    return;
+  }
+  const std::string name = run.file.substr(folder.size());
+  const double profiled_ms =
+      et_schema::median(run.rows.front().samples_ms).value_or(0);  // of the iteration
+  const et_schema::Capture capture = et_schema::parse_capture(json, path);
+  for (const et_schema::CapturedRank& rank : capture.ranks) {
+    const double unprofiled_ms = static_cast<double>(rank.median_step_ns().value_or(0)) * kMsPerNs;
+    const bool is_listed = std::ranges::find(rank.files, name) != rank.files.end();
+    if (is_listed && unprofiled_ms > 0 && profiled_ms > 0) {
+      for (comparer::Series& row : run.rows) {
+        for (double& sample_ms : row.samples_ms) {
+          sample_ms *= unprofiled_ms / profiled_ms;
+        }
+      }
+      run.disturbance = et_schema::disturbance_text(profiled_ms, unprofiled_ms);
+    }
+  }
+}
+
 /// Returns the runs of a side. `beside_profile`: a profile is compared, so operators lose their
 /// overload names. `beside_device`: device work is also compared.
 std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool beside_device,
@@ -97,6 +133,9 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool be
       run.pace = "original";
     } else if (input.profile) {
       runs.push_back(comparer::run_of(*input.profile, input.device, known, beside_device));
+      if (input.device.events.empty()) {
+        take_to_unprofiled(runs.back());
+      }
     } else {
       runs.push_back(beside_profile ? comparer::without_overloads(*input.run)
                                     : std::move(*input.run));

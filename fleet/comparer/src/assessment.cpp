@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "et_schema/base/figures.h"
 
@@ -218,7 +219,15 @@ std::string label_of(const Row& row) {
 et_schema::Assessment verdict_of(const Comparison& comparison, const std::vector<Run>& a,
                                  const std::vector<Run>& b,
                                  const std::optional<DeviceComparison>& devices) {
-  return {tone_of(comparison), sentence_of(comparison), findings_of(comparison, a, b, devices)};
+  std::string sentence = sentence_of(comparison);
+  for (const std::vector<Run>* const side : {&a, &b}) {
+    for (const Run& run : *side) {
+      if (!run.disturbance.empty()) {
+        sentence.insert(sentence.size() - 1, "; " + run.disturbance);
+      }
+    }
+  }
+  return {tone_of(comparison), std::move(sentence), findings_of(comparison, a, b, devices)};
 }
 
 }  // namespace understudy::comparer
