@@ -1,8 +1,10 @@
 #include <csignal>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/common/verb.h"
+#include "fleet/database/connection.h"
 
 namespace understudy::cli {
 namespace {
@@ -38,7 +40,13 @@ const Verb kVerb(
       // If the parent process ignored SIGCHLD, the kernel would discard the exit status of child
       // programs.
       std::signal(SIGCHLD, SIG_DFL);
-      return run_verb({"fleet", "fleet ", "command", kBefore, kAfter}, {argv + 1, argv + argc});
+      try {
+        return run_verb({"fleet", "fleet ", "command", kBefore, kAfter}, {argv + 1, argv + argc});
+      } catch (const nlohmann::json::exception& error) {  // files are read with errors of their own
+        throw fleet::damaged_database({.file = argc > 2 ? argv[2] : "",
+                                       .expected = "JSON as a fleet writes it",
+                                       .got = error.what()});
+      }
     });
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -142,6 +143,55 @@ class Strangers(unittest.TestCase):
         self.assertEqual(done.stderr, f"fleet: the folder cannot become a store\n  file:     {self.folder / 'home'}\n"
                          "  expected: an empty folder, this fleet's store, or a new name\n  got:      a folder with other files\n"
                          "  hint:     choose another place\n")  # fmt: skip
+
+    def journal(self, other=None):
+        """A journal that SQLite has to play back; of a stranger, it names another file to delete."""
+        pages, magic = self.fleet.rows("PRAGMA page_count")[0][0], bytes.fromhex("d9d505f920a163d7")
+        text = magic + struct.pack(">IIIII", 0, 0, pages, 512, 4096) + bytes(484)
+        if other:
+            name = str(other).encode()
+            text += struct.pack(">I", 0x40000000 // 4096 + 1) + name + struct.pack(">II", len(name), sum(name)) + magic
+        Path(self.fleet.url + "-journal").write_bytes(text)
+
+    def damaged(self, file, expected, got):
+        return (65, f"fleet: the fleet's database is damaged\n  file:     {file}\n  expected: {expected}\n  got:      {got}\n"
+                "  hint:     restore the copy that `fleet gc --backup` made\n")  # fmt: skip
+
+    def test_files_beside_the_database_are_its_own(self):
+        mine, journal = self.folder / "thesis.tex", self.fleet.url + "-journal"
+        mine.write_text("mine", encoding="utf-8")
+        for command in ("jobs", "history", "verify", "gc"):
+            self.journal(mine)
+            done = self.fleet.run_whole(command)
+            self.assertEqual((done.returncode, done.stderr),
+                             self.damaged(journal, "a plain file of the database", "a journal that names another file to delete"), command)
+            self.assertTrue(mine.exists())
+        for ending in ("-journal", "-wal", "-shm"):
+            Path(journal).unlink(missing_ok=True)
+            os.symlink(mine, self.fleet.url + ending)
+            done = self.fleet.run_whole("jobs")
+            os.unlink(self.fleet.url + ending)
+            self.assertEqual((done.returncode, done.stderr),
+                             self.damaged(self.fleet.url + ending, "a plain file of the database", "something else"))
+        self.journal()
+        self.assertIn("job000", self.fleet.run("jobs"))
+
+    def test_a_schema_of_tables_alone(self):
+        for made, dropped in (("VIEW v AS SELECT 1", "VIEW v"), ("TRIGGER t INSERT ON job BEGIN DELETE FROM job; END", "TRIGGER t")):
+            self.fleet.write(f"CREATE {made}")
+            done = self.fleet.run_whole("jobs")
+            self.assertEqual((done.returncode, done.stderr), self.damaged(self.fleet.url, "tables and indices alone", dropped[-1]))
+            self.fleet.write(f"DROP {dropped}")
+        self.fleet.write("CREATE TABLE notes (text)")
+        self.assertIn("job000", self.fleet.run("jobs"))
+
+    def test_a_summary_that_no_night_wrote(self):
+        self.fleet.run("nightly", "--generate-only")
+        for summary, status in (('{"unchanged": 7}', 65), ('{"unchanged": {}}', 0)):
+            self.fleet.write("UPDATE night SET summary = ?", summary)
+            done = self.fleet.run_whole("report", "-o", str(self.folder / "site"))
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertTrue(status == 0 or done.stderr.startswith("fleet: the fleet's database is damaged\n"), done.stderr)
 
     def test_a_path_that_reads_as_a_flag_is_a_path(self):
         os.link(self.folder / "jobs" / "job000" / "et.json.gz", self.folder / "--version")

@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <utility>
 
 #include "drivers.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {
@@ -38,9 +42,44 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
       {.file = path, .got = text, .hint = "see that the disk has room and can be written"});
 }
 
+/// Returns true for a journal that ends as one with a "super-journal" does: SQLite deletes the file
+/// of that name when it opens the database.
+bool names_another_file(const std::string& journal) {
+  constexpr std::string_view kMagic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7");
+  std::ifstream file(journal, std::ios::binary);
+  file.seekg(-static_cast<std::streamoff>(kMagic.size()), std::ios::end);
+  std::string end(kMagic.size(), '\0');
+  return file.read(end.data(), static_cast<std::streamsize>(end.size())) && end == kMagic;
+}
+
+/// Must be called before SQLite opens the database: SQLite trusts the files beside it.
+void refuse_side_files(const std::string& path) {
+  std::error_code error;
+  const std::string database = std::filesystem::weakly_canonical(path, error).string();
+  struct stat own {};
+  const uid_t owner = ::stat(path.c_str(), &own) == 0 ? own.st_uid : ::geteuid();
+  for (const char* const ending : {"-journal", "-wal", "-shm"}) {
+    const std::string file = database + ending;
+    struct stat found {};
+    if (::lstat(file.c_str(), &found) != 0) {
+      continue;
+    }
+    const char* const got = !S_ISREG(found.st_mode) ? "something else"
+                            : found.st_uid != owner ? "another user's file"
+                            : names_another_file(file)
+                                ? "a journal that names another file to delete"
+                                : nullptr;
+    if (got != nullptr) {
+      throw damaged_database(
+          {.file = file, .expected = "a plain file of the database", .got = got});
+    }
+  }
+}
+
 class Sqlite : public Connection {
  public:
   Sqlite(std::string path, int flags, double patience_s) : path_(std::move(path)) {
+    refuse_side_files(path_);
     sqlite3* opened = nullptr;
     const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(opened);
@@ -56,6 +95,7 @@ class Sqlite : public Connection {
     write_ahead(patience_s);
     query("PRAGMA synchronous=NORMAL");
     query("PRAGMA foreign_keys=ON");
+    refuse_foreign_schema();
   }
 
   [[nodiscard]] Dialect dialect() const override { return Dialect::kSqlite; }
@@ -93,6 +133,7 @@ class Sqlite : public Connection {
   void reconnect() override {}
 
   void back_up(const std::string& path) override {
+    refuse_side_files(path);
     sqlite3* opened = nullptr;
     const int code =
         sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
@@ -121,6 +162,18 @@ class Sqlite : public Connection {
               "the fleet's database does not answer",
               {.file = path_, .got = got, .hint = "see what holds it, then try again"});
         });
+  }
+
+  /// Views and triggers would run in our queries. What a row of the schema is, its SQL decides.
+  void refuse_foreign_schema() {
+    const Rows rows = query(
+        "SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND sql NOT LIKE 'CREATE TABLE %' "
+        "AND sql NOT LIKE 'CREATE INDEX %' AND sql NOT LIKE 'CREATE UNIQUE INDEX %'");
+    if (!rows.empty()) {
+      throw damaged_database({.file = path_,
+                              .expected = "tables and indices alone",
+                              .got = et_schema::quote(rows.front().text(0))});
+    }
   }
 
   sqlite3_stmt* prepared(const std::string& sql) {

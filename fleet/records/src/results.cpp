@@ -56,18 +56,18 @@ std::optional<EnvironmentRow> find_environment(Connection& connection, std::int6
 void put_result(Connection& connection, const Result& result) {
   connection.execute("INSERT INTO platform (name) VALUES ($1) ON CONFLICT (name) DO NOTHING",
                      {result.platform});
-  const std::string on_conflict =
-      result.night != 0 ? "DO NOTHING"
-                        : "DO UPDATE SET median_ms = excluded.median_ms, low_ms = excluded.low_ms, "
-                          "high_ms = excluded.high_ms, date_utc = excluded.date_utc, "
-                          "environment = excluded.environment, classes = excluded.classes, "
-                          "coverage = excluded.coverage, peak_bytes = excluded.peak_bytes";
+  // A result of no night takes the place of the one before, as the newest.
+  if (result.night == 0) {
+    connection.execute(
+        "DELETE FROM result WHERE benchmark_hash = $1 AND platform = $2 AND night = 0 AND source = "
+        "$3",
+        {result.benchmark_hash, result.platform, result.source});
+  }
   connection.execute(
       "INSERT INTO result (benchmark_hash, platform, environment, night, date_utc, source, "
       "median_ms, low_ms, high_ms, coverage, peak_bytes, classes, report) "
       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) "
-      "ON CONFLICT (benchmark_hash, platform, night, source) " +
-          on_conflict,
+      "ON CONFLICT (benchmark_hash, platform, night, source) DO NOTHING",
       {result.benchmark_hash, result.platform, result.environment, result.night, result.date_utc,
        result.source, value_of(result.median_ms), value_of(result.low_ms), value_of(result.high_ms),
        value_of(result.coverage), result.peak_bytes, nlohmann::json(result.class_ms).dump(),

@@ -130,6 +130,10 @@ TEST_P(Records, WhatWasMeasuredComesBeforeAPrediction) {
   ASSERT_EQ(newest_results(*connection_).size(), 1U);
   EXPECT_EQ(newest_results(*connection_).front().median_ms, 4);
   EXPECT_EQ(newest_results(*connection_).front().source, kPredicted);
+  put_result(*connection_, measured("h", "h200", 0, 8));
+  put_result(*connection_, measured("h", "h200", 5, 9));
+  put_result(*connection_, measured("h", "h200", 0, 7));  // imported again: now the newest
+  EXPECT_EQ(newest_results(*connection_).front().median_ms, 7);
   put_result(*connection_, measured("h", "h200", 7, 6));
   put_result(*connection_, measured("other benchmark", "h200", 7, 60));
   predicted.median_ms = 5;
