@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "et_schema/base/zip.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/open_comms.h"
 
 namespace understudy::et_schema {
@@ -350,6 +351,9 @@ class RandomBench {
     instruction.name = text();
     if (!program.schemas.empty() && coin()) {
       instruction.schema = static_cast<SchemaId>(below(program.schemas.size()));
+      if (instruction.kind == InstructionKind::kOp) {
+        instruction.name = operator_name(program.schemas[*instruction.schema]);
+      }
     }
     instruction.args = arguments(program, 0);
     instruction.results = arguments(program, 0);

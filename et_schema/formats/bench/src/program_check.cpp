@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/model/open_comms.h"
 #include "program_names.h"
@@ -303,6 +305,13 @@ class Checker {
     if (instruction.schema && *instruction.schema >= program_.schemas.size()) {
       fail("schema", below(program_.schemas.size(), "schemas"), std::to_string(*instruction.schema),
            node);
+    }
+    // What an operator may do is judged by its schema, and called by its name.
+    if (instruction.schema && instruction.kind == InstructionKind::kOp) {
+      const std::string_view named = operator_name(program_.schemas[*instruction.schema]);
+      if (named != instruction.name) {
+        fail("schema", "a schema of " + quote(instruction.name), "one of " + quote(named), node);
+      }
     }
     if (instruction.kind == InstructionKind::kAlias &&
         (!is_one_slot(instruction.args) || !is_one_slot(instruction.results))) {

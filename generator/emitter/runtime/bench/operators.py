@@ -29,6 +29,25 @@ GROUPED_QUERIES = (2, 9)  # the release that added them to flash_attention_for_c
 RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 
+# Namespaces whose operators only compute, and all operators that PyTorch has by itself. As et_schema/model/src/operator_trust.cpp of
+# Understudy.
+COMPUTING = ("_quantized aten fbgemm inductor mkl mkldnn mkldnn_prepacked onednn prims quantized quantization sparse torchvision").split()
+BUILT_IN = set(torch._C._dispatch_get_all_op_names())
+
+
+def find(name):
+    """Returns the dispatcher's operator of a full name, as aten::add.Tensor. Returns None if it has none, or if that does more than
+    compute."""
+    base, _, overload = name.partition(".")
+    if name in BUILT_IN and base.partition("::")[0] not in COMPUTING:
+        return None
+    try:
+        torch._C._dispatch_find_schema_or_throw(base, overload)
+        return torch._C._get_operation_overload(base, overload)[0]
+    except RuntimeError:
+        return None
+
+
 def attend(given):
     """Calls the public operator and records it by autograd. Returns its result and the leaves that it was computed from."""
     leaves = [given[name].detach().requires_grad_() for name in ("query", "key", "value")]
@@ -103,20 +122,19 @@ def chosen(name, operator, note):
     return by_heads
 
 
-class Operators:
-    """Replaces torch.ops for a step. Each operator is wrap(name, operator); `operator` is None if PyTorch does not have it."""
+class Operators(dict):
+    """The operators of a step by their full names. Each is wrap(name, operator); `operator` is None if PyTorch does not have it."""
 
-    def __init__(self, wrap, target=torch.ops, path=()):
-        self._wrap, self._target, self._path = wrap, target, path
+    def __init__(self, wrap):
+        super().__init__()
+        self._wrap = wrap
 
-    def __getattr__(self, name):
-        target, path = getattr(self._target, name, None), self._path + (name,)
-        if len(path) < 3:
-            found = Operators(self._wrap, target, path)
-        else:
-            found = self._wrap("::".join(path[:2]) + ("" if name == "default" else "." + name), target)
-        setattr(self, name, found)
-        return found
+    def __missing__(self, name):
+        self[name] = self._wrap(name, find(name))
+        return self[name]
+
+
+ops = Operators(lambda name, operator: operator)
 
 
 class Operator:
@@ -134,8 +152,7 @@ class Operator:
 
     def of_library(self):
         name, _, rest = self.schema.partition("(")
-        space, base, overload = (*name.replace("::", ".").split("."), "default")[:3]
-        operator = getattr(getattr(getattr(torch.ops, space), base, None), overload, None)
+        operator = find(name)
         names = [argument.split()[-1] for argument in rest.partition(") ->")[0].split(", ")[self.positional:]]
         return operator and (lambda *given: operator(*given[:self.positional],
                                                      **dict(zip(names, given[self.positional:]))))

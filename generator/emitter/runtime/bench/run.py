@@ -14,7 +14,7 @@ import torch
 
 from . import comms, report
 from .observe import checksum, noting_checksums, timing
-from .operators import Operators, chosen, public
+from .operators import Operators, chosen, find, public
 from .tensors import Maker, choose_device, device, synchronize
 
 BEGIN = time.perf_counter()
@@ -172,10 +172,9 @@ class Runner:
 
 
 def missing_operators(source):
-    """Returns the operators in a step's torch.ops calls that this PyTorch does not have."""
-    called = sorted(set(re.findall(r"\bops\.(\w+)\.(\w+)", source)))
-    return [f"{library}::{name}" for library, name in called
-            if not hasattr(getattr(torch.ops, library), name) and public(f"{library}::{name}")[1] is None]
+    """Returns the operators that a step calls and this PyTorch does not have."""
+    called = sorted(set(re.findall(r'\bops\["([^"]+)"\]', source)))
+    return [name for name in called if find(name) is None and public(name)[1] is None]
 
 
 def refuse(why):

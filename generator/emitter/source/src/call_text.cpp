@@ -98,14 +98,9 @@ std::string CallWriter::call_text(const Callable& callable, const std::vector<Ar
   if (by_row) {
     return fmt::format("Named.{}({})", object_of(callable), fmt::join(texts, ", "));
   }
-  std::string path = "ops";
-  for (const std::string_view part :
-       {callable.space, callable.name,
-        callable.overload.empty() ? std::string_view("default") : callable.overload}) {
-    path = is_python_word(part) ? fmt::format("getattr({}, \"{}\")", path, part)
-                                : fmt::format("{}.{}", path, part);
-  }
-  return fmt::format("{}({})", path, fmt::join(texts, ", "));
+  return fmt::format("ops[\"{}::{}{}{}\"]({})", callable.space, callable.name,
+                     callable.overload.empty() ? "" : ".", callable.overload,
+                     fmt::join(texts, ", "));
 }
 
 }  // namespace understudy::emitter

@@ -59,7 +59,7 @@ struct Named {
 /// Operators that are called by name, by the names of their objects.
 using Calls = std::map<std::string, Named>;
 
-/// Writes calls of operators.
+/// Writes calls of operators: of the dispatcher's, by their full names.
 class CallWriter {
  public:
   CallWriter(const et_schema::Program& program, DeviceText devices, Calls& calls)

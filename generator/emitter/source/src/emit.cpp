@@ -75,8 +75,8 @@ class Emitter {
     const std::string origin = fmt::format(
         "{}{}{}: {} operators", commented(parts_.source_of[rank]), chosen.empty() ? "" : ", ",
         chosen.empty() ? "" : commented(chosen), program.selection.operators);
-    return fmt::format("# {}.\n\nimport torch\nfrom torch import ops\n\nimport bench\n\n\n{}",
-                       origin, step.body);
+    return fmt::format("# {}.\n\nimport bench\nimport torch\nfrom bench import ops\n\n\n{}", origin,
+                       step.body);
   }
 
   void count_missing(const Program& program, const StepText& step) {
