@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "et_schema/base/error.h"
@@ -112,8 +113,9 @@ CsvTable parse_csv(std::string_view text, const std::string& file) {
     refuse(file, 1, "commas between columns, and points in numbers",
            has_tabs ? "tabs" : "semicolons");
   }
+  std::set<std::string_view> titles;
   for (const std::string& title : table.columns) {
-    if (std::ranges::count(table.columns, title) > 1) {
+    if (!titles.insert(title).second) {
       refuse(file, 1, "each column once", fmt::format("{} twice", quote(title)));
     }
   }
