@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -107,20 +111,38 @@ fs::path find_compiler() {
                                .hint = "install the package again"});
 }
 
+/// Ends the processes that a program has left: the system has made them this process' children.
+void end_left_processes() {
+  do {
+    std::error_code error;
+    for (const auto& thread : fs::directory_iterator("/proc/self/task", error)) {
+      std::ifstream children(thread.path() / "children");
+      for (pid_t child = 0; children >> child;) {
+        ::kill(child, SIGKILL);
+      }
+    }
+  } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
+}
+
 /// Runs a program that executes untrusted code and may only write in `folder`. The sandbox belongs
-/// to a separate thread, so that this process does not keep it.
+/// to a separate thread, so that this process does not keep it. The program itself gives up reading
+/// (kernel_compiler.py): only it knows where its Python is.
 fleet::ProgramEnd run_in_sandbox(fleet::ProgramCall call, const fs::path& folder) {
   call.variables.push_back("TMPDIR=" + folder.string());
-  return std::async(std::launch::async,
-                    [&] {
-                      Sandbox sandbox;
-                      sandbox.confine_files(Sandboxing::kAuto, {.folders = {folder.string()},
-                                                                .starts_programs = true,
-                                                                .is_of_thread = true});
-                      sandbox.deny_calls();
-                      return fleet::run_program(call);
-                    })
-      .get();
+  call.passes =
+      "PATH HOME LANG LC_* LD_LIBRARY_PATH PYTHON* VIRTUAL_ENV TRITON_* UNDERSTUDY_PYTHON";
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  fleet::ProgramEnd end = std::async(std::launch::async, [&] {
+                            Sandbox sandbox;
+                            sandbox.confine_files(Sandboxing::kAuto, {.folders = {folder.string()},
+                                                                      .starts_programs = true,
+                                                                      .is_of_thread = true});
+                            sandbox.deny_calls();
+                            return fleet::run_program(call);
+                          }).get();
+  end_left_processes();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+  return end;
 }
 
 void run_compiler(const std::vector<std::string>& descriptions, const std::set<std::string>& keys,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace understudy::fleet {
@@ -17,6 +18,9 @@ struct ProgramCall {
   std::vector<std::string> words;  ///< program and arguments; the first is looked up in PATH
   std::vector<std::string> variables = {};  ///< "NAME=value", besides this process' environment
   double timeout_s = 0;                     ///< 0: unlimited
+  /// The variables of this process' environment that it gets, separated by blanks; "NAME*": all
+  /// with this beginning.
+  std::string_view passes = "*";
 };
 
 /// Runs a program to its end, with empty standard input. The program is killed if this process

@@ -3,25 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <linux/fs.h>
 #include <linux/landlock.h>
-#include <linux/sched.h>
-#include <seccomp.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <string_view>
 
+#include "calls.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/words.h"
 
 namespace understudy::cli {
 namespace {
@@ -137,126 +131,6 @@ bool restrict_to_writable(const SandboxNeeds& needs) {
   return holds;
 }
 
-using Conditions = std::vector<scmp_arg_cmp>;
-
-/// The kernel reads the low 32 bits of an int; a caller may set the others to anything.
-scmp_arg_cmp is(unsigned argument, std::uint64_t value) {
-  return {argument, SCMP_CMP_MASKED_EQ, 0xffffffffU, value};
-}
-scmp_arg_cmp is_not(unsigned argument, std::uint64_t value) {
-  return {argument, SCMP_CMP_NE, value, 0};
-}
-scmp_arg_cmp has_bit(std::uint64_t bit) {
-  return {0, SCMP_CMP_MASKED_EQ, bit, bit};
-}
-
-/// System calls, denied if all conditions of any of the lists hold.
-struct Denied {
-  bool applies = true;
-  std::string_view calls;  ///< the kernel's names, separated by blanks
-  std::vector<Conditions> when = {{}};
-};
-
-/// Returns the system calls that pure computation does not need.
-std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
-  // Requests of terminals and of files' owners. The C library's headers define them together with
-  // other requests.
-  constexpr std::uint64_t kTypes = 0x5412;   // TIOCSTI
-  constexpr std::uint64_t kPastes = 0x541c;  // TIOCLINUX
-  constexpr std::uint64_t kOwns = 0x8901;    // FIOSETOWN
-  constexpr std::uint64_t kOwnsSocket = 0x8902;
-  const auto own = static_cast<std::uint64_t>(getpid());
-  const bool has_company = needs.has_ranks || needs.has_gpu;
-  const bool is_last = !needs.starts_programs;
-  return {
-      // io_uring and file handles would bypass the other rules.
-      {true,
-       "ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd "
-       "io_uring_setup open_by_handle_at mount umount2 pivot_root chroot open_tree move_mount "
-       "fsopen fsmount mount_setattr setns unshare bpf init_module finit_module delete_module "
-       "kexec_load kexec_file_load reboot keyctl add_key request_key settimeofday clock_settime "
-       "sethostname"},
-      {true,
-       "clone",
-       {{has_bit(CLONE_NEWNS)},
-        {has_bit(CLONE_NEWCGROUP)},
-        {has_bit(CLONE_NEWUTS)},
-        {has_bit(CLONE_NEWIPC)},
-        {has_bit(CLONE_NEWUSER)},
-        {has_bit(CLONE_NEWPID)},
-        {has_bit(CLONE_NEWNET)}}},
-      // Calls that Landlock, or an older version of it, does not restrict.
-      {true,
-       "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat setxattr lsetxattr fsetxattr "
-       "setxattrat removexattr lremovexattr fremovexattr removexattrat utime utimes futimesat "
-       "utimensat truncate"},
-      {true,
-       "ioctl",
-       {{is(1, kTypes)},
-        {is(1, kPastes)},
-        {is(1, kOwns)},
-        {is(1, kOwnsSocket)},
-        {is(1, FS_IOC_SETFLAGS)},
-        {is(1, FS_IOC32_SETFLAGS)},
-        {is(1, FS_IOC_FSSETXATTR)}}},
-      // Calls on other processes. The process of a thread id is unknown: sched_setaffinity stays
-      // allowed.
-      {true, "fcntl", {{is(1, F_SETOWN)}, {is(1, F_SETOWN_EX)}}},
-      {true, "setpriority ioprio_set", {{is_not(1, 0)}}},
-      {true,
-       "setpriority sched_setscheduler sched_setparam sched_setattr prlimit64 migrate_pages "
-       "move_pages",
-       {{is_not(0, 0)}}},
-      // Signal 0 tests whether a process exists.
-      {is_last, "kill", {{is_not(0, own), is_not(1, 0)}}},
-      {is_last, "tgkill rt_sigqueueinfo rt_tgsigqueueinfo", {{is_not(0, own)}}},
-      {is_last, "tkill pidfd_send_signal execve execveat"},
-      // Ranks connect at their first message. A GPU's libraries pass descriptors through local
-      // sockets.
-      {!has_company, "socket socketpair shmat mq_open"},
-      {has_company, "socket", {{{0, SCMP_CMP_GE, AF_PACKET, 0}}}},
-      {has_company && !needs.has_gpu, "socket", {{is(0, AF_UNIX)}}},
-      {has_company && !needs.has_gpu, "socketpair"},
-  };
-}
-
-/// Debian 12's libseccomp lacks the newest calls.
-int number_of(std::string_view call) {
-  return call == "fchmodat2"       ? 452
-         : call == "setxattrat"    ? 463
-         : call == "removexattrat" ? 466
-                                   : seccomp_syscall_resolve_name(std::string(call).c_str());
-}
-
-/// Denies the calls to all threads. Returns whether the kernel supports it.
-bool load_denied_calls(const SandboxNeeds& needs) {
-  const std::unique_ptr<void, decltype(&seccomp_release)> filter(seccomp_init(SCMP_ACT_ALLOW),
-                                                                 &seccomp_release);
-  // Without SCMP_FLTATR_CTL_SSB, older kernels enable mitigations of speculative execution that
-  // slow down all code of the process.
-  if (filter == nullptr ||
-      seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, needs.is_of_thread ? 0 : 1) != 0 ||
-      seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1) != 0) {
-    return false;
-  }
-  const auto deny = [&](int call, int error, const Conditions& conditions) {
-    return call == __NR_SCMP_ERROR ||
-           seccomp_rule_add_array(filter.get(), SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call,
-                                  static_cast<unsigned>(conditions.size()), conditions.data()) == 0;
-  };
-  for (const Denied& row : denied_calls(needs)) {
-    for (const Conditions& conditions : row.when) {
-      if (row.applies && et_schema::any_word(row.calls, [&](std::string_view call) {
-            return !deny(number_of(call), EPERM, conditions);
-          })) {
-        return false;
-      }
-    }
-  }
-  // clone3's flags are in memory, which no filter can read. The C library then calls clone.
-  return deny(SCMP_SYS(clone3), ENOSYS, {}) && seccomp_load(filter.get()) == 0;
-}
-
 std::size_t threads_of_process() {
   std::error_code error;
   const fs::directory_iterator threads("/proc/self/task", error);
@@ -296,7 +170,7 @@ void Sandbox::deny_calls() {
   if (when_ == Sandboxing::kOff) {
     return;
   }
-  calls_hold_ = load_denied_calls(needs_);
+  calls_hold_ = deny_system_calls(needs_);
   refuse_gaps();
 }
 

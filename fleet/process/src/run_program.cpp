@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/words.h"
 
 extern char** environ;
 
@@ -63,14 +64,20 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Returns this process' environment, with the variables in `own` added or replaced.
-std::vector<std::string> environment_with(const std::vector<std::string>& own) {
+/// Returns this process' environment, as far as `call` passes it, with its own variables added or
+/// replaced.
+std::vector<std::string> environment_of(const ProgramCall& call) {
+  const std::vector<std::string>& own = call.variables;
   std::vector<std::string> all = own;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('=') + 1);
     const auto replaces = [&](const std::string& other) { return other.starts_with(name); };
-    if (std::ranges::none_of(own, replaces)) {
+    const bool is_passed = et_schema::any_word(call.passes, [&](std::string_view passed) {
+      return passed.ends_with('*') ? name.starts_with(passed.substr(0, passed.size() - 1))
+                                   : name == std::string(passed) + '=';
+    });
+    if (is_passed && std::ranges::none_of(own, replaces)) {
       all.push_back(text);
     }
   }
@@ -199,7 +206,7 @@ ProgramEnd follow(pid_t pid, Pipe& out, Pipe& errors, double timeout_s) {
 
 ProgramEnd run_program(const ProgramCall& call) {
   std::vector<std::string> words = call.words;
-  std::vector<std::string> variables = environment_with(call.variables);
+  std::vector<std::string> variables = environment_of(call);
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
   Pipe out;
