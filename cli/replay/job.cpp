@@ -112,6 +112,7 @@ void ReplayJob::confine() {
     needs.outputs.push_back(output.path);
   }
   sandbox_.confine_files(arguments_.sandbox, needs);
+  arguments_.options.guards_memory = arguments_.sandbox != Sandboxing::kOff;
 }
 
 void ReplayJob::join_launcher() {

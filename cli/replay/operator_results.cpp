@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string>
 #include <system_error>
@@ -29,11 +30,15 @@
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/formats/call_results/call_results.h"
+#include "replayer/memory/memory.h"
 #include "replayer/results/results.h"
 #include "replayer/substitutes/mapped.h"
 
 namespace understudy::cli {
 namespace {
+
+/// The tensors of the calls, which the author of a profile chooses.
+constexpr std::uint64_t kMostTensorBytes = std::uint64_t{2} << 30U;
 
 /// Writer of answers. A line is written at once, so that none is lost if the process ends.
 class Answers {
@@ -106,6 +111,10 @@ int answer_calls(const std::string& calls, const std::vector<std::string>& maps,
   Sandbox sandbox;
   sandbox.confine_files(Sandboxing::kAuto, {});
   sandbox.deny_calls();
+  replayer::count_cpu_allocations();
+  replayer::limit_cpu_allocations(kMostTensorBytes);
+  replayer::limit_own_memory(2 * kMostTensorBytes);
+  const replayer::GuardedAllocations guarded;
   // if two maps name an operator, the last one counts
   for (std::size_t i = maps.size(); i-- > 0;) {
     et_schema::use_rows_of_benchmark(map_texts[i], maps[i]);

@@ -25,9 +25,23 @@ struct AllocatorCounts {
 void count_cpu_allocations();
 /// From here on, an allocation that raises live bytes above `bytes` throws c10::OutOfMemoryError.
 void limit_cpu_allocations(std::uint64_t bytes);
+/// From here on, the process may map so many bytes more for itself: tensors, lists, what libraries
+/// need beside. More fails with std::bad_alloc.
+void limit_own_memory(std::uint64_t bytes);
 [[nodiscard]] AllocatorCounts cpu_allocations();
 /// Sets the peak to the live bytes.
 void reset_cpu_peak();
+
+/// While one exists, each block of the counting layer ends where memory without rights begins, and
+/// lies megabytes away from all others: an operator that reads or writes beyond its tensors crashes
+/// there, or reaches other such blocks. Has no effect on a machine that limits the address space.
+class GuardedAllocations {
+ public:
+  GuardedAllocations();
+  ~GuardedAllocations();
+  GuardedAllocations(const GuardedAllocations&) = delete;
+  GuardedAllocations& operator=(const GuardedAllocations&) = delete;
+};
 
 using et_schema::available_memory;
 

@@ -17,6 +17,9 @@ namespace understudy::replayer {
 /// or more, unless page-locked, which allocates all pages at once.
 [[nodiscard]] bool maps_on_demand(const et_schema::Storage& storage, c10::Device target);
 
+/// Returns the bytes of the externals that are mapped on demand.
+[[nodiscard]] std::uint64_t mapped_bytes(const et_schema::Program& program, c10::Device device);
+
 /// Returns the least bytes of a replay on `device`: externals plus the peak of intermediates by
 /// their lifetimes. Externals that are mapped on demand are excluded, since values decide how many
 /// of their pages are touched.

@@ -119,6 +119,8 @@ struct ReplayOptions {
   /// File for LibTorch's profile of a step after the measurement; empty: none.
   std::string trace;
   bool checksums = false;  ///< of the operators' results in a first iteration
+  /// On a CPU: a first trial runs in memory that ends where its tensors end.
+  bool guards_memory = false;
   Monitor monitor;
   /// Start of the program, for startup_ms.
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();

@@ -32,8 +32,9 @@ class RunningStep {
 };
 
 /// Installs crash handlers (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) that write the running
-/// operator to standard error and end the process with the status of a failed run. Outside of
-/// operators a signal has its previous effect.
+/// operator to standard error and end the process with the status of a failed run; of bad input if
+/// the operator accessed memory that is not there. Outside of operators a signal has its previous
+/// effect.
 void name_crashes();
 
 /// Writes the running operator, ", aten::mm, node 5", to standard error; writes nothing between

@@ -93,6 +93,13 @@ class Machine {
   void prime(BoundProgram& program) const;
 
  private:
+  void check_arguments(const Step& step) const {
+    check_extents(step);
+    if (step.check) [[unlikely]] {
+      refuse_unsafe(step);
+    }
+  }
+  void refuse_unsafe(const Step& step) const;
   void check_extents(const Step& step) const {
     if (step.is_watched) [[unlikely]] {
       refuse_outside(step);
@@ -202,7 +209,7 @@ inline void Machine::run_step(BoundProgram& program, const Step& step, Hook& hoo
   }
   if (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute) {
     build<false>(program, step);
-    check_extents(step);
+    check_arguments(step);
     hook.built(step);
     call(program, step);
     hook.called(step, stack_);

@@ -68,7 +68,7 @@ class Trial {
   [[nodiscard]] bool find_other_way(const Step& step, const Difference& found);
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
-  void guard_arguments(const Step& step);
+  void guard_arguments(Step& step);
   /// Counts and records differences in an operator's outputs.
   [[nodiscard]] Difference check_outputs(const Step& step);
   [[nodiscard]] Difference check(const Step& step, const et_schema::Argument& recorded,

@@ -63,11 +63,12 @@ using RecordedResults = std::span<const et_schema::Slot* const>;
 [[nodiscard]] std::optional<std::string> not_applicable_reason(std::string_view op,
                                                                c10::DeviceType device);
 
-/// Checks the arguments of operators that do not check them and would corrupt memory. Returns a
-/// sentence that says what is wrong, or nothing. Reads all index tensors; meant for the trial
-/// before the first call, not for timed iterations.
-[[nodiscard]] std::optional<std::string> find_unsafe_arguments(
-    std::string_view op, std::span<const std::string> arguments, const torch::jit::Stack& stack);
+/// Returns a sentence that says what is wrong with the arguments on a stack, or nothing.
+using ArgumentCheck = std::function<std::optional<std::string>(const torch::jit::Stack&)>;
+/// Returns the check of an operator that does not check its arguments itself and would corrupt
+/// memory; empty for others. It reads all index tensors.
+[[nodiscard]] ArgumentCheck argument_check(std::string_view op,
+                                           std::span<const std::string> arguments);
 
 /// A table that an operator reads by rows, and these rows. If the table is mapped on demand, the
 /// rows must be seeded before the call.

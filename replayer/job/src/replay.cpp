@@ -89,6 +89,10 @@ MeasureOptions measure_options(const et_schema::Program& program, const ReplayOp
   return measure;
 }
 
+/// Memory of a replay beside its tensors: threads, containers, scratch memory of libraries.
+constexpr std::uint64_t kBesideTensors = std::uint64_t{4} << 30U;
+constexpr std::uint64_t kMostLimit = std::uint64_t{1} << 50U;  // more is no limit
+
 /// Returns the number of the original's threads that multiplied matrices.
 std::size_t product_threads(const et_schema::Program& program) {
   std::set<std::uint64_t> threads;
@@ -178,6 +182,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   check_memory(program, device, options.memory_limit_bytes);
   if (options.memory_limit_bytes && device.is_cpu()) {
     limit_cpu_allocations(*options.memory_limit_bytes);
+    // Copies that restore content, and tables that are mapped on demand, do not count as tensors.
+    limit_own_memory(2 * std::min(*options.memory_limit_bytes, kMostLimit) + kBesideTensors +
+                     mapped_bytes(program, device));
   }
   if (device.is_cpu() && wanted_faults(program, options)) {
     HeapPages::keep_heap();
@@ -199,18 +206,27 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     run.versions[comms.devices()->name()] = comms.devices()->version();
   }
   const std::vector<BoundGroup> groups = make_groups(bench, comms.communicator());
-  Machine machine(program, comms.communicator());
-  Externals externals(program, device, options.seed);
-  Trial trial(decisions, machine, externals, backend, groups, options.continue_on_error,
-              options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order, device,
-              options.monitor);
-
+  const auto trial_of = [&](Machine& on, Externals& with) {
+    return Trial(decisions, on, with, backend, groups, options.continue_on_error,
+                 options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order,
+                 device, options.monitor);
+  };
   name_crashes();
   run.report.rank = bench.recorded_rank(static_cast<std::size_t>(rank));
   run.report.original = et_schema::original_step(
       program,
       [&](const et_schema::Instruction& instruction) { return decisions.is_counted(instruction); });
   open_product_handles(device, product_threads(program));
+  if (options.guards_memory && device.is_cpu()) {
+    const GuardedAllocations guarded;
+    Machine machine(program, comms.communicator());
+    Externals externals(program, device, options.seed);
+    static_cast<void>(trial_of(machine, externals).run());
+    seed_generators(device, options.seed);
+  }
+  Machine machine(program, comms.communicator());
+  Externals externals(program, device, options.seed);
+  Trial trial = trial_of(machine, externals);
   TrialResult first = trial.run();
   if (!options.timeout_s) {
     const double limit_s =

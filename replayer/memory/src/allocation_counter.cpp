@@ -3,11 +3,21 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "replayer/memory/heap.h"
 #include "replayer/memory/memory.h"
@@ -28,14 +38,75 @@ void count(std::int64_t bytes) {
   }
 }
 
+/// Address space without rights, with room between blocks. No part is used twice: what uses a block
+/// after its end crashes too.
+class GuardedBlocks {
+ public:
+  /// Returns a block that ends at memory without rights; null if none can be made.
+  void* allocate(std::size_t bytes) {
+    constexpr std::size_t kApart = std::size_t{16} << 20U;
+    const std::lock_guard lock(mutex_);
+    if (begin_ == nullptr || bytes == 0 || bytes > kBytes || used_ + pages(bytes) > kBytes ||
+        ::mprotect(begin_ + used_, pages(bytes), PROT_READ | PROT_WRITE) != 0) {
+      return nullptr;
+    }
+    // Aligned as a tensor's elements, at most as LibTorch's blocks, it ends at the page's end.
+    constexpr std::size_t kAligned = 64;
+    const std::size_t aligned = std::min(bytes & (~bytes + 1), kAligned);
+    std::byte* const block = begin_ + used_ + (pages(bytes) - bytes) / aligned * aligned;
+    used_ += pages(bytes) + kApart;
+    bytes_[block] = bytes;
+    return block;
+  }
+  /// Returns nothing for other memory.
+  std::optional<std::size_t> bytes_of(const void* block) {
+    if (begin_ == nullptr || block < begin_ || block >= begin_ + kBytes) {
+      return std::nullopt;
+    }
+    const std::lock_guard lock(mutex_);
+    return bytes_.at(block);
+  }
+  void free(void* block) {
+    const std::lock_guard lock(mutex_);
+    const auto begin = reinterpret_cast<std::uintptr_t>(block) / page_bytes_ * page_bytes_;
+    map(reinterpret_cast<void*>(begin), pages(bytes_.at(block)), MAP_FIXED);
+    bytes_.erase(block);
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{16} << 40U;
+
+  static std::byte* map(void* at, std::size_t bytes, int flags) {
+    void* const memory =
+        ::mmap(at, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+  }
+  [[nodiscard]] std::size_t pages(std::size_t bytes) const {
+    return (bytes + page_bytes_ - 1) / page_bytes_ * page_bytes_;
+  }
+
+  const std::size_t page_bytes_ = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::byte* begin_ = map(nullptr, kBytes, 0);
+  std::size_t used_ = kBytes / 4;
+  std::mutex mutex_;
+  std::unordered_map<const void*, std::size_t> bytes_;
+};
+
+std::atomic<GuardedBlocks*> guarded_blocks = nullptr;  // never freed: LibTorch may keep blocks
+std::atomic<bool> is_guarding = false;
+
 void release(void* data) {
   if (data == nullptr) {
     return;
   }
-  const std::size_t bytes = malloc_usable_size(data);
+  GuardedBlocks* const guards = guarded_blocks;
+  const auto guarded = guards != nullptr ? guards->bytes_of(data) : std::nullopt;
+  const std::size_t bytes = guarded ? *guarded : malloc_usable_size(data);
   live_bytes.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   c10::profiledCPUMemoryReporter().Delete(data);
-  if (!takes_over(data, bytes)) {
+  if (guarded) {
+    guards->free(data);
+  } else if (!takes_over(data, bytes)) {
     c10::free_cpu(data);
   }
 }
@@ -66,9 +137,11 @@ class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     refuse_what_does_not_fit(bytes);
-    void* data = allocate_block(bytes);
+    void* data = is_guarding ? guarded_blocks.load()->allocate(bytes) : nullptr;
+    const bool is_guarded = data != nullptr;
+    data = is_guarded ? data : allocate_block(bytes);
     if (data != nullptr) {
-      count(static_cast<std::int64_t>(malloc_usable_size(data)));
+      count(static_cast<std::int64_t>(is_guarded ? bytes : malloc_usable_size(data)));
       c10::profiledCPUMemoryReporter().New(data, bytes);  // as LibTorch's own allocator does
     }
     return {data, data, &release, c10::Device(c10::kCPU)};
@@ -81,6 +154,17 @@ class CountingAllocator final : public c10::Allocator {
 
 }  // namespace
 
+GuardedAllocations::GuardedAllocations() {
+  if (guarded_blocks == nullptr) {
+    guarded_blocks = std::make_unique<GuardedBlocks>().release();
+  }
+  is_guarding = true;
+}
+
+GuardedAllocations::~GuardedAllocations() {
+  is_guarding = false;
+}
+
 void count_cpu_allocations() {
   static CountingAllocator allocator;
   constexpr std::uint8_t kPriority = 1;  // above LibTorch's own, 0
@@ -90,6 +174,20 @@ void count_cpu_allocations() {
 void limit_cpu_allocations(std::uint64_t bytes) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   most_bytes = static_cast<std::int64_t>(std::min(bytes, kMost));
+}
+
+void limit_own_memory(std::uint64_t bytes) {
+  std::uint64_t pages = 0;
+  std::ifstream counts("/proc/self/statm");
+  for (int field = 0; field < 6; ++field) {
+    counts >> pages;  // the sixth is of data and stack
+  }
+  rlimit limit{};
+  ::getrlimit(RLIMIT_DATA, &limit);
+  const std::uint64_t now = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, now + bytes);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_DATA, &limit);
 }
 
 AllocatorCounts cpu_allocations() {

@@ -29,23 +29,6 @@ Program only_on(c10::Device device, Program program, c10::Device target) {
   return program;
 }
 
-/// Returns the bytes of externals that are mapped on demand.
-std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
-  std::vector<bool> counted(program.storages.size());
-  std::uint64_t bytes = 0;
-  for (const et_schema::Instruction& instruction : program.instructions) {
-    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
-      const et_schema::StorageId id = program.slots[slot].storage;
-      const et_schema::Storage& storage = program.storages[id];
-      if (!counted[id] && storage.external && maps_on_demand(storage, device)) {
-        counted[id] = true;
-        bytes += static_cast<std::uint64_t>(storage.bytes);
-      }
-    });
-  }
-  return bytes;
-}
-
 std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Device device) {
   return plan.peak_bytes - std::min(plan.peak_bytes, mapped_bytes(program, device));
 }
@@ -89,6 +72,22 @@ bool is_page_locked(const et_schema::Storage& storage, c10::Device target) {
 bool maps_on_demand(const et_schema::Storage& storage, c10::Device target) {
   return static_cast<std::size_t>(storage.bytes) >= kMappedBytes &&
          map_device(storage.device, target).is_cpu() && !is_page_locked(storage, target);
+}
+
+std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
+  std::vector<bool> counted(program.storages.size());
+  std::uint64_t bytes = 0;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    et_schema::for_each_slot(instruction.args, [&](et_schema::SlotId slot) {
+      const et_schema::StorageId id = program.slots[slot].storage;
+      const et_schema::Storage& storage = program.storages[id];
+      if (!counted[id] && storage.external && maps_on_demand(storage, device)) {
+        counted[id] = true;
+        bytes += static_cast<std::uint64_t>(storage.bytes);
+      }
+    });
+  }
+  return bytes;
 }
 
 std::uint64_t needed_bytes(const Program& program, c10::Device device) {

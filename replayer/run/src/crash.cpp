@@ -40,9 +40,11 @@ void on_crash(int signal) {
     raise(signal);
     return;
   }
+  const bool is_beyond = signal == SIGSEGV || signal == SIGBUS;
   say("\nreplay: ");
   say(step->source->name);
-  say(" crashed\n  node:     ");
+  say(is_beyond ? " reaches beyond its tensors" : " crashed");
+  say("\n  node:     ");
   say(step->source->node_id);
   say("\n  expected: a result, or an error that can be caught\n  got:      signal ");
   say(static_cast<std::uint64_t>(signal));
@@ -50,7 +52,8 @@ void on_crash(int signal) {
   say(cause_of_signal(signal));
   say("\n  hint:     The operator does not check its arguments, and LibTorch has no more to say. "
       "--leaves replays what was recorded below it; another --seed draws other indices.\n");
-  _exit(static_cast<int>(et_schema::ErrorKind::kFailed));
+  _exit(static_cast<int>(is_beyond ? et_schema::ErrorKind::kBadInput
+                                   : et_schema::ErrorKind::kFailed));
 }
 
 }  // namespace

@@ -149,6 +149,19 @@ void Machine::refuse_outside(const Step& step) const {
   replayer::refuse_outside(stack_, step.source->name, step.source->node_id);
 }
 
+void Machine::refuse_unsafe(const Step& step) const {
+  if (std::optional<std::string> problem = step.check(stack_)) {
+    throw et_schema::bad_input(
+        "an operator would reach beyond its tensors",
+        {.node = step.source->node_id,
+         .field = step.source->name,
+         .expected = "numbers that lie within them, as in the first iteration",
+         .got = *std::move(problem),
+         .hint = "The benchmark is damaged, or made to reach what is not "
+                 "its own."});
+  }
+}
+
 void Machine::perform(BoundProgram& program, const Step& step) {
   switch (step.kind) {
     case StepKind::kAlias:

@@ -311,7 +311,7 @@ void Trial::step_down(const Step& step, const std::exception& failure) {
   decisions_.drop(instruction, "it failed: " + cause_of(failure));
 }
 
-void Trial::guard_arguments(const Step& step) {
+void Trial::guard_arguments(Step& step) {
   std::vector<std::string> names;
   std::string op;
   if (step.kind == StepKind::kCall) {
@@ -323,8 +323,12 @@ void Trial::guard_arguments(const Step& step) {
   } else {
     return;
   }
-  if (const auto problem = find_unsafe_arguments(op, names, machine_.stack())) {
+  ArgumentCheck check = argument_check(op, names);
+  if (const auto problem = check ? check(machine_.stack()) : std::nullopt) {
     throw UnsafeArguments(*problem);
+  }
+  if (device_.is_cpu()) {  // a device would have to wait
+    step.check = std::move(check);
   }
   if (externals_.has_mapped()) {
     externals_.seed(table_reach(op, names, machine_.stack()));

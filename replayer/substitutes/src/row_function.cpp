@@ -100,6 +100,30 @@ void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
   }
 }
 
+/// Inlining a chain of functions that each call the one before twice would take all memory.
+constexpr std::size_t kMostNodes = 20'000;
+
+/// Returns the nodes of a block once all functions are inlined, or more than kMostNodes.
+std::size_t inlined_nodes(torch::jit::Block& block,
+                          std::map<const torch::jit::GraphFunction*, std::size_t>& known) {
+  std::size_t count = 0;
+  for (Node* const node : block.nodes()) {
+    ++count;
+    for (torch::jit::Block* inner : node->blocks()) {
+      count += inlined_nodes(*inner, known);
+    }
+    if (torch::jit::GraphFunction* const called = torch::jit::tryToGraphFunction(node)) {
+      const auto [found, is_new] = known.try_emplace(called);
+      if (is_new) {
+        found->second = inlined_nodes(*called->graph()->block(), known);
+      }
+      count += found->second;
+    }
+    count = std::min(count, kMostNodes + 1);
+  }
+  return count;
+}
+
 /// The failure of an operator in a row. LibTorch's interpreter throws another error for it.
 thread_local std::exception_ptr failure;
 
@@ -125,6 +149,9 @@ void guard(Node& node, c10::Device device) {
   if (torch::jit::getAllOperatorsFor(guarded).empty()) {
     const auto run = [op = std::string(node.kind().toQualString()), call = call_of(node, device),
                       takes = takes_layout(schema),
+                      unsafe = device.is_meta() ? ArgumentCheck()
+                                                : argument_check(node.kind().toQualString(),
+                                                                 argument_names(schema)),
                       count = schema.arguments().size()](Stack& stack) mutable {
       Stack own = torch::jit::pop(stack, count);
       const auto check = [&] {
@@ -135,6 +162,8 @@ void guard(Node& node, c10::Device device) {
       };
       try {
         check();
+        const std::optional<std::string> problem = unsafe ? unsafe(own) : std::nullopt;
+        TORCH_CHECK(!problem, op, ": ", problem.value_or(""));
         call(own);
         check();
       } catch (...) {
@@ -184,6 +213,12 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
   }
   std::shared_ptr<Graph> graph =
       torch::jit::toGraphFunction(unit->second->get_function("row")).graph()->copy();
+  std::map<const torch::jit::GraphFunction*, std::size_t> known;
+  if (inlined_nodes(*graph->block(), known) > kMostNodes) {
+    refuse(row,
+           fmt::format("at most {} operations, those of called functions included", kMostNodes),
+           "more");
+  }
   torch::jit::Inline(*graph);
   refuse_beyond(row, *graph->block());
   return graph;

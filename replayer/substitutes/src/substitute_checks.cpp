@@ -1,6 +1,7 @@
 #include <ATen/ops/_validate_sparse_compressed_tensor_args.h>
 #include <ATen/ops/_validate_sparse_coo_tensor_args.h>
 #include <ATen/ops/all.h>
+#include <ATen/ops/aminmax.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/index_select.h>
 #include <fmt/format.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <utility>
+#include <vector>
 
 #include "et_schema/base/words.h"
 #include "et_schema/facts/operator_facts.h"
@@ -25,8 +28,9 @@ void check_in_range(const Tensor& indices, std::int64_t size, const char* what) 
   if (indices.numel() == 0) {
     return;
   }
-  const auto lowest = indices.min().item<std::int64_t>();
-  const auto highest = indices.max().item<std::int64_t>();
+  const auto [least, most] = at::aminmax(indices);
+  const auto lowest = least.item<std::int64_t>();
+  const auto highest = most.item<std::int64_t>();
   TORCH_CHECK(lowest >= 0 && highest < size, what, " ", lowest < 0 ? lowest : highest,
               " is outside of [0, ", size, ")");
 }
@@ -188,25 +192,32 @@ bool names_operator(std::string_view names, std::string_view op) {
   });
 }
 
-std::optional<std::string> find_unsafe_arguments(std::string_view op,
-                                                 std::span<const std::string> arguments,
-                                                 const Stack& stack) {
+ArgumentCheck argument_check(std::string_view op, std::span<const std::string> arguments) {
+  std::vector<std::pair<const Check*, ArgumentPlaces>> checks;
   for (const Check& check : kChecks) {
-    if (!names_operator(check.op, op) || stack.size() < arguments.size()) {
-      continue;
+    if (names_operator(check.op, op)) {
+      if (auto places = ArgumentPlaces::find(check.arguments, arguments)) {
+        checks.emplace_back(&check, *std::move(places));
+      }
     }
-    const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(check.arguments, arguments);
-    if (!places) {
-      continue;
-    }
-    Inputs in(stack, stack.size() - arguments.size(), *places);
+  }
+  if (checks.empty()) {
+    return {};
+  }
+  return [checks = std::move(checks),
+          count = arguments.size()](const Stack& stack) -> std::optional<std::string> {
     try {
-      check.run(in, Fillers({}));
+      for (const auto& [check, places] : checks) {
+        if (stack.size() >= count) {
+          Inputs in(stack, stack.size() - count, places);
+          check->run(in, Fillers({}));
+        }
+      }
     } catch (const c10::Error& error) {
       return std::string(error.what_without_backtrace());
     }
-  }
-  return std::nullopt;
+    return std::nullopt;
+  };
 }
 
 std::vector<TableReach> table_reach(std::string_view op, std::span<const std::string> arguments,

@@ -59,8 +59,7 @@ TEST(SubstituteJagged, LengthsThatDoNotAddUpAreRefused) {
 
   const std::vector<std::string> names = argument_names_of(kPermute2d);
   const auto problem = [&](torch::jit::Stack stack) {
-    return find_unsafe_arguments("fbgemm::permute_2D_sparse_data", names, stack)
-        .value_or("nothing");
+    return argument_check("fbgemm::permute_2D_sparse_data", names)(stack).value_or("nothing");
   };
   EXPECT_EQ(problem(wrong), "lengths add up to 10 but there are 3 values");
   torch::jit::Stack right = wrong;
@@ -103,11 +102,10 @@ TEST(SubstituteJagged, BoundsCheckMendsIndicesAndCounts) {
   const torch::jit::Stack fatal{
       at::tensor({5}, at::kLong), bad, at::tensor({0, 1}, at::kLong), 0, warning, c10::IValue()};
   EXPECT_THROW(static_cast<void>(call_substitute(kBoundsCheck, fatal)), c10::Error);
-  EXPECT_EQ(
-      find_unsafe_arguments("fbgemm::bounds_check_indices", argument_names_of(kBoundsCheck),
-                            {rows, indices, at::zeros({4}, at::kLong), 1, warning, c10::IValue()})
-          .value_or("nothing"),
-      "4 offsets do not fit 2 tables");
+  EXPECT_EQ(argument_check("fbgemm::bounds_check_indices", argument_names_of(kBoundsCheck))(
+                {rows, indices, at::zeros({4}, at::kLong), 1, warning, c10::IValue()})
+                .value_or("nothing"),
+            "4 offsets do not fit 2 tables");
 }
 
 TEST(SubstituteJagged, AgreesWithFbgemm) {

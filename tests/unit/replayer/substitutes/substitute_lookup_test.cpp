@@ -354,8 +354,8 @@ TEST(SubstituteLookup, ArgumentsThatWouldReachBeyondAreRefused) {
   const Tables tables;
   const std::vector<std::string> names = argument_names_of(kDense);
   const auto problem = [&](const torch::jit::Stack& stack) {
-    return find_unsafe_arguments("fbgemm::dense_embedding_codegen_lookup_function", names, stack)
-        .value_or("nothing");
+    return argument_check("fbgemm::dense_embedding_codegen_lookup_function", names)(stack).value_or(
+        "nothing");
   };
   EXPECT_EQ(problem(tables.dense()), "nothing");
 

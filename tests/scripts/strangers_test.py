@@ -1,0 +1,254 @@
+"""Files of a stranger: each that would do more than compute is refused, or its operator is left out. Beside each is one that differs from
+it in a number or a name alone, and runs."""
+
+import gzip
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / "build" / "release" / "bin"
+BYTES = {"float32": 4, "int64": 8}
+DTYPES = {"float32": 6, "int64": 4}
+FULL = ("aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+        "bool? pin_memory=None) -> Tensor")
+FILL = "aten::fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)"
+POOL = ("aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, "
+        "int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor")
+BAG = ("aten::_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, "
+       "SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor")
+EMBEDDING = ("aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, "
+             "bool scale_grad_by_freq) -> Tensor")
+ADAM = ("aten::_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, Tensor(e!)[] "
+        "max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, float eps, bool amsgrad, "
+        "bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()")
+CTC = ("aten::_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, "
+       "bool zero_infinity=False) -> (Tensor, Tensor)")
+NORM = ("aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, "
+        "Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)")
+
+
+def f(*sizes, value=1.0):
+    return list(sizes), value, "float32"
+
+
+def i(*sizes, value):
+    return list(sizes), value, "int64"
+
+
+def bag(index, of_bag):
+    return [f(2, 4), i(6, value=index), i(6, value=of_bag), i(2, value=3), i(2, value=0)]
+
+
+# What is called, tensors of a stranger, and those of somebody else, arguments, sizes of the results.
+CALLS = [
+    (BAG, bag(40, 0), bag(3, 0), ["%0", "%1", "%2", "%3", "%4", 4, False, 0, None, -1], [[4, 4]]),
+    (BAG, bag(100000000, 0), bag(3, 1), ["%0", "%1", "%2", "%3", "%4", 4, False, 0, None, -1], [[4, 4]]),
+    (BAG, bag(1, 40), bag(1, 1), ["%0", "%1", "%2", "%3", "%4", 4, False, 0, None, -1], [[4, 4]]),
+    (EMBEDDING, [f(6, 4), i(6, value=40)], [f(6, 4), i(6, value=3)], ["%0", "%1", 4, -1, True], [[4, 4]]),
+    (ADAM, [f(32), f(32), f(16), f(16), f()], [f(32), f(32), f(32), f(32), f()],
+     [["%0"], ["%1"], ["%2"], ["%3"], [], ["%4"], 0.1, 0.9, 0.99, 0.0, 1e-8, False, False, None, None], []),
+    (CTC, [f(5, 1, 4, value=-1.0), i(1, 2, value=1000)], [f(5, 1, 4, value=-1.0), i(1, 2, value=2)],
+     ["%0", "%1", [5], [2], 0, False], [[1], [1, 5, 5]]),
+    (NORM, [f(2, 4), f(2, 4), f(1), f(1), f(4), f(4)], [f(2, 4), f(2, 4), f(2), f(2), f(4), f(4)],
+     ["%0", "%1", [4], "%2", "%3", "%4", "%5", [True] * 3], [[2, 4], [4], [4]])]
+
+
+def count(sizes):
+    return 1 if not sizes else sizes[0] * count(sizes[1:])
+
+
+class Bench:
+    """A benchmark of one rank, written by hand."""
+
+    def __init__(self):
+        self.schemas, self.storages, self.slots, self.instructions = [], [], [], []
+
+    def tensor(self, sizes, dtype="float32", **external):
+        outside = {"external": True} if external else {}
+        self.storages.append({"device": "cpu", "bytes": max(count(sizes) * BYTES[dtype], 1), **outside})
+        self.slots.append({"storage": len(self.slots), "dtype": dtype, "sizes": sizes, "strides_recorded": True, **outside, **external})
+        return f"%{len(self.slots) - 1}"
+
+    def call(self, schema, arguments, results, name=None):
+        self.schemas.append(schema)
+        self.instructions.append({"op": name or schema.partition("(")[0], "node": len(self.instructions) + 1,
+                                  "schema": len(self.schemas) - 1, "args": arguments, "results": results})
+
+    def full(self, sizes, value, dtype):
+        tensor = self.tensor(sizes, dtype)
+        self.call(FULL, [sizes, value, DTYPES[dtype], None, "@cpu", False], [tensor])
+        return tensor
+
+    def write(self, path, **members):
+        parts = {"schema": [{"text": text} for text in self.schemas], "storage": self.storages, "slot": self.slots, "i": self.instructions}
+        lines = [dict(zip(("schemas", "storages", "slots", "instructions"), map(len, parts.values())))]
+        lines += [{name: number, **item} for name, items in parts.items() for number, item in enumerate(items)]
+        world = {"id": 0, "name": "world", "description": "", "backend": "", "size": 1, "ranks": [0]}
+        chosen = {"step": "a step", "filters": [], "operators": len(self.instructions), "labels": 0, "rounds": 1, "opened": []}
+        manifest = {"format": "understudy-bench", "version": 1, "tool_version": "0.1.0", "world_size": 1, "sources": [],
+                    "process_groups": [world], "ranks": [{"rank": 0, "program": "programs/0.jsonl", "selection": chosen, "losses": {}}]}
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("manifest.json", json.dumps(manifest))
+            file.writestr("programs/0.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+            for name, text in members.items():
+                file.writestr(f"{name}/0.json", text)
+
+
+class Strangers(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def run_here(self, *words, **variables):
+        words = [BIN / words[0] if (BIN / words[0]).exists() else words[0], *words[1:]]
+        return subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False, errors="replace",
+                              env={**os.environ, "UNDERSTUDY_PYTHON": sys.executable, **variables})
+
+    def replay(self, *flags):
+        """The status, and what was dropped."""
+        report = self.folder / "report.json"
+        report.unlink(missing_ok=True)
+        done = self.run_here("replay", "b.et", "-q", "--iterations", "3", "--warmup", "0", "--passes", "1", "--threads", "1", "--report",
+                             "report.json", *flags)
+        dropped = json.loads(report.read_text(encoding="utf-8"))["coverage"]["dropped"] if report.exists() else []
+        return done.returncode, [row["reason"] for row in dropped], done.stderr
+
+    def expect_refused(self, *flags):
+        status, dropped, said = self.replay(*flags)
+        self.assertTrue(status == 65 or dropped, (status, said))
+        self.assertNotIn("crashed", said)
+
+    def expect_replayed(self, *flags):
+        self.assertEqual(self.replay(*flags), (0, [], ""))
+
+    def write_call(self, schema, tensors, arguments, results):
+        bench = Bench()
+        for sizes, value, dtype in tensors:
+            bench.full(sizes, value, dtype)
+        bench.call(schema, arguments, [bench.tensor(sizes) for sizes in results])
+        bench.write(self.folder / "b.et")
+
+    def test_kernels_that_check_nothing(self):
+        for schema, bad, good, arguments, results in CALLS:
+            with self.subTest(schema.partition("(")[0]):
+                self.write_call(schema, bad, arguments, results)
+                self.expect_refused()
+                self.write_call(schema, good, arguments, results)
+                self.expect_replayed()
+
+    def test_rows_of_its_own_map(self):
+        pool = "torch.max_pool2d_with_indices_backward(torch.ones([1,1,2,2]), torch.ones([1,1,4,4]), [2,2], [2,2], [0,0], [1,1], False, " \
+               "torch.full([1,1,2,2], {}, dtype=4))"
+        reduced = "torch.segment_reduce(torch.ones([16]), 'sum', lengths=torch.full([1], {}, dtype=4), unsafe=True)"
+        for text, bad, good in ((pool, 40, 3), (pool, 100000, 0), (reduced, 3000, 16), ("f{}(x)", 40, 3)):
+            for number in (bad, good):
+                functions = ["def f0(x: Tensor):\n    return x"]
+                functions += [f"def f{n + 1}(x: Tensor):\n    return f{n}(x) + f{n}(x)" for n in range(number)]
+                row = {"operators": ["mine::x"], "takes": ["Tensor x"], "does": ["y = " + text.format(number), "return x + y.sum()"]}
+                bench = Bench()
+                bench.call("mine::x(Tensor x) -> Tensor", [bench.tensor([8], external=True)], [bench.tensor([8])])
+                bench.write(self.folder / "b.et", op_maps=json.dumps({
+                    "format": "understudy operator map", "version": 1, "functions": functions if "f{}" in text else [], "rows": [row]}))
+                with self.subTest(text, number=number):
+                    self.expect_replayed() if number == good else self.expect_refused()
+
+    def test_indices_that_change_later(self):
+        for number in (40, 3):
+            bench = Bench()
+            grad, image = bench.full([1, 1, 2, 2], 1.0, "float32"), bench.full([1, 1, 4, 4], 1.0, "float32")
+            at = bench.tensor([1, 1, 2, 2], "int64", value={"rule": "constant", "a": 1.0, "why": "x"})
+            bench.call(POOL, [grad, image, [2, 2], [2, 2], [0, 0], [1, 1], False, at], [bench.tensor([1, 1, 4, 4])])
+            bench.call(FILL, [at, number], [at])
+            bench.write(self.folder / "b.et")
+            if number == 3:
+                self.expect_replayed("--no-restore")
+                continue
+            status, _, said = self.replay("--no-restore")
+            self.assertEqual((status, said), (65, "replay: an operator would reach beyond its tensors\n"
+                                              "  node:     3\n  field:    aten::max_pool2d_with_indices_backward\n"
+                                              "  expected: numbers that lie within them, as in the first iteration\n"
+                                              "  got:      index 40 is outside of [0, 16)\n"
+                                              "  hint:     The benchmark is damaged, or made to reach what is not its own.\n"))
+
+    def emitted(self, schema, arguments, name=None):
+        """Generates the project of one call, and runs it."""
+        bench = Bench()
+        bench.call(schema, arguments(bench), [bench.tensor([8])], name)
+        bench.write(self.folder / "b.et")
+        shutil.rmtree(self.folder / "p", ignore_errors=True)
+        done = self.run_here("generate", "b.et", "--emit", "p", "-q")
+        return done if done.returncode != 0 else self.run_here(sys.executable, "p/main.py", "--iterations", "1")
+
+    def test_emitted_operators(self):
+        mark = self.folder / "MARK"
+        (self.folder / "x.c").write_text(f'#include <stdio.h>\n__attribute__((constructor)) void f(void) {{ fopen("{mark}", "w"); }}\n',
+                                         encoding="utf-8")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", "x.so", "x.c"], cwd=self.folder, check=True)
+        library = [f"'{self.folder}/x.so"]
+        load = "load_library::__call__.__call__(str path) -> Tensor"
+        done = self.emitted(load, lambda _: library, "mine::y")
+        self.assertEqual((done.returncode, done.stderr), (65, "generate: the program of a rank does not hold together\n"
+                         "  file:     b.et\n  rank:     0\n  node:     1\n  field:    schema\n  expected: a schema of mine::y\n"
+                         "  got:      one of load_library::__call__.__call__\n"
+                         "  hint:     generate it again; if it was copied, compare the copies\n"))  # fmt: skip
+        for schema, arguments in ((load, library), ("__class__::__getattribute__.__call__(str name) -> Tensor", ["'mro"]),
+                                  ("prim::Print(str text) -> Tensor", ["'x"]), ("profiler::_record_function_exit(Tensor x) -> Tensor", [1])):
+            done = self.emitted(schema, lambda _, given=arguments: given)
+            self.assertIn(done.returncode, (2, 65), done.stderr)
+            self.assertFalse(mark.exists(), schema)
+        done = self.emitted("aten::relu(Tensor self) -> Tensor", lambda bench: [bench.tensor([8], external=True)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_driver_in_the_current_folder(self):
+        mark = self.folder / "MARK"
+        (self.folder / "x.c").write_text(f'#include <stdio.h>\n__attribute__((constructor)) void f(void) {{ fopen("{mark}", "w"); }}\n',
+                                         encoding="utf-8")
+        self.emitted("aten::relu(Tensor self) -> Tensor", lambda bench: [bench.tensor([8], external=True)])
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", "libcuda.so.1", "x.c"], cwd=self.folder, check=True)
+        self.expect_replayed("--sandbox", "off")
+        done = self.run_here(sys.executable, "p/main.py", "--iterations", "1")
+        self.assertEqual((done.returncode, done.stderr, mark.exists()), (0, "", False))
+
+    def test_kernels_read_and_leave_nothing(self):
+        try:
+            import triton  # noqa: F401
+        except ImportError:
+            self.skipTest("no Triton")
+        secret = self.folder / "secret"
+        secret.write_text("SECRET", encoding="utf-8")
+        for path, made in ((str(secret), 0), ("/usr/lib/os-release", 2)):
+            code = (f"import os, time\ndata = open({path!r}).read()\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)\n    os._exit(0)\n"
+                    "assert 'STRANGER' not in os.environ\n")
+            shutil.copytree(ROOT / "tests" / "captures" / "triton", self.folder / "t", dirs_exist_ok=True)
+            compiled = self.folder / "t" / "rank-0.compiled.json.gz"
+            document = json.loads(gzip.decompress(compiled.read_bytes()))
+            for kernel in document["triton"]:
+                kernel["source"] = code + kernel["source"]
+            compiled.write_bytes(gzip.compress(json.dumps(document).encode()))
+            done = self.run_here("generate", "t", "-o", "b.et", "--kernels", "sm_90", "--format", "json", STRANGER="token")
+            self.assertEqual((done.returncode, json.loads(done.stdout)["kernels"]["kernels"]), (0, made), done.stderr)
+            left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(self.folder).encode() in p.read_bytes()]
+            self.assertEqual(left, [])
+
+    def test_memory_of_a_profiles_operators(self):
+        profile = json.loads(gzip.decompress((ROOT / "tests" / "profiles" / "bert_small_h100.json.gz").read_bytes()))
+        event = next(event for event in profile["traceEvents"] if event.get("name") == "aten::t")
+        event["name"] = "aten::tril_indices"
+        event["args"].update({"Input Dims": [[]] * 7, "Input type": ["Scalar"] * 3 + [""] * 4, "Concrete Inputs": ["40000", "40000", "0"] + [""] * 4})
+        event["args"].pop("Input Strides", None)
+        (self.folder / "p.json").write_text(json.dumps(profile), encoding="utf-8")
+        self.assertEqual(self.run_here("generate", "p.json", "-o", "p.et", "-q").returncode, 0)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 4 << 20)  # KiB; it would take 12 GB
+
+
+if __name__ == "__main__":
+    unittest.main()
