@@ -1,7 +1,5 @@
 #pragma once
 
-// Includes the standard library only: emitted projects contain this file unchanged.
-
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -1,7 +1,5 @@
 #pragma once
 
-// Emitted projects contain this file verbatim: only LibTorch and the standard library.
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,5 @@
 #pragma once
 
-// Emitted projects contain this file verbatim: only LibTorch and the standard library.
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
