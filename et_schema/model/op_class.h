@@ -27,8 +27,7 @@ namespace understudy::et_schema {
 /// Returns true if an operator, named with or without overload, returns uninitialized memory:
 /// aten::empty and its variants (empty_like, new_empty_strided, _empty_affine_quantized,
 /// prims::empty_permuted). Decides by name, since traces and benchmarks are also read without
-/// LibTorch. Emitted projects cannot include this file: their bench/observe.h and observe.py repeat
-/// the rule, and tests compare the copies.
+/// LibTorch. Emitted projects' bench/observe.py repeats the rule, and tests compare the two.
 [[nodiscard]] constexpr bool allocates_memory(std::string_view op) {
   std::string_view name = without_namespace(op);
   for (const std::string_view beginning : {"_", "new_"}) {

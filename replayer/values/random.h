@@ -1,7 +1,5 @@
 #pragma once
 
-// Emitted projects contain this file verbatim: only the standard library.
-//
 // Random numbers as pure functions of a key and a position, in exact arithmetic: equal on all
 // platforms, for any number of threads and any order.
 

@@ -1,7 +1,5 @@
 #pragma once
 
-// Emitted projects contain this file verbatim: only LibTorch and the standard library.
-//
 // Zeros in the original's optimizer states: rows of tables that no batch had used yet. Some
 // operators are slower on zeros: a vectorised square root takes three times as long.
 
