@@ -84,26 +84,26 @@ const Argument kTensor = {Argument::SlotRef{0}};
 TEST(CallText, PassesByNameWhatIsNoDefault) {
   EXPECT_EQ(call("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
                  {kTensor, kTensor, {Argument::None{}}}),
-            "ops.aten.linear.default(a, b, None)");
+            "ops[\"aten::linear\"](a, b, None)");
   EXPECT_EQ(
       call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
            {kTensor, kTensor, {-0.01}}),
-      "ops.aten.add_.Tensor(a, b, alpha=-0.01)");
+      "ops[\"aten::add_.Tensor\"](a, b, alpha=-0.01)");
   EXPECT_EQ(call("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
                  {kTensor, kTensor, {std::int64_t{1}}}),
-            "ops.aten.add.Tensor(a, b)");
+            "ops[\"aten::add.Tensor\"](a, b)");
   EXPECT_EQ(call("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=6) -> Tensor",
                  {kTensor, {std::int64_t{1}}, {std::int64_t{6}}}),
-            "ops.aten.softmax.int(a, 1, torch.float32)");
+            "ops[\"aten::softmax.int\"](a, 1, torch.float32)");
 }
 
-TEST(CallText, PythonNamesWhatItsWordsAre) {
+TEST(CallText, PythonsWordsAreNoNames) {
   EXPECT_EQ(call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
                  "generator=None) -> Tensor(a!)",
                  {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}),
-            "getattr(ops.aten.random_, \"from\")(a, 0, 9)");
+            "ops[\"aten::random_.from\"](a, 0, 9)");
   EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}}),
-            "ops.mine.op.default(a, **{\"lambda\": 4})");
+            "ops[\"mine::op\"](a, **{\"lambda\": 4})");
 }
 
 std::string refusal(const std::string& schema, std::vector<Argument> args) {
@@ -127,7 +127,7 @@ TEST(CallText, SaysWhatASchemaCannotBeCalledFor) {
   // What --obfuscate leaves of a text that was a default is no hindrance: defaults are not called.
   EXPECT_EQ(refusal("private::op1(Tensor arg0, int arg1, str arg2=, int arg3=3) -> Tensor",
                     {kTensor, {std::int64_t{1}}, {std::string("text1")}, {std::int64_t{3}}}),
-            "ops.private.op1.default(a, 1, \"text1\", 3)");
+            "ops[\"private::op1\"](a, 1, \"text1\", 3)");
 }
 
 TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
@@ -135,7 +135,7 @@ TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
       call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
            "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
            {kTensor, numbers({8}), kTensor, kTensor, {0.0}, {true}}),
-      "ops.aten.layer_norm.default(a, [8], b, c, 1e-05, True)");
+      "ops[\"aten::layer_norm\"](a, [8], b, c, 1e-05, True)");
 }
 
 TEST(Names, AreWordsOfTheLanguage) {

@@ -61,7 +61,7 @@ TEST(Project, NamesWhatItCannotShowWithItsShareOfTime) {
   EXPECT_EQ(project.operators, 2U);
   const std::string& step = project.files.at("step_rank0.py");
   EXPECT_NE(step.find("# triton_poi_0 is left out: a compiled kernel"), std::string::npos) << step;
-  EXPECT_NE(step.find("relu = ops.aten.relu.default(t.input)"), std::string::npos) << step;
+  EXPECT_NE(step.find("relu = ops[\"aten::relu\"](t.input)"), std::string::npos) << step;
 }
 
 /// mine::op in relu's place, with relu below it.
@@ -83,7 +83,7 @@ TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
   EXPECT_TRUE(project.missing.empty());
   EXPECT_TRUE(project.foreign.empty());
   const std::string& step = project.files.at("step_rank0.py");
-  EXPECT_NE(step.find("ops.aten.relu.default(t.input)"), std::string::npos) << step;
+  EXPECT_NE(step.find("ops[\"aten::relu\"](t.input)"), std::string::npos) << step;
   EXPECT_EQ(step.find("mine"), std::string::npos) << step;
 }
 
@@ -175,8 +175,7 @@ TEST(Project, WhatIsLaidOutInPlaceKeepsItsTensorsLayout) {
   transposed.args.push_back(Argument{std::int64_t{0}});
   transposed.args.push_back(Argument{std::int64_t{1}});
   const std::string step = emit_project(bench, "demo").files.at("step_rank0.py");
-  EXPECT_NE(step.find("ops.aten.transpose_.default(bench.another(t.input), 0, 1)"),
-            std::string::npos)
+  EXPECT_NE(step.find("ops[\"aten::transpose_\"](bench.another(t.input), 0, 1)"), std::string::npos)
       << step;
 }
 
@@ -268,12 +267,13 @@ TEST(Project, TensorsAreNamedByTheirRolesInAFlatStep) {
        "self.gradients = [None] * 4  # 4 of those above", "self.moments = [None] * 4  # 4\n",
        "self.parameters = [None] * 4  # 4 of those above", "t.moments[0] = make.tensor(",
        "t.gradients = [t.weight_grad1, t.weight_grad2", "# forward",
-       "ops.aten._foreach_zero_.default(t.gradients)",
-       "linear = ops.aten.linear.default(t.input, t.weight1, t.bias1)",
-       "residual = ops.aten.add.Tensor(t.input, linear)",
-       "linear2 = ops.aten.linear.default(residual, t.weight2, t.bias2)", "# backward", "# update",
-       "ops.aten.detach.default(", "ops.aten._foreach_lerp_.Scalar(t.moments, t.gradients, 0.1)",
-       "ops.aten._foreach_add_.List(t.parameters, t.moments, alpha=-0.01)"});
+       "ops[\"aten::_foreach_zero_\"](t.gradients)",
+       "linear = ops[\"aten::linear\"](t.input, t.weight1, t.bias1)",
+       "residual = ops[\"aten::add.Tensor\"](t.input, linear)",
+       "linear2 = ops[\"aten::linear\"](residual, t.weight2, t.bias2)", "# backward", "# update",
+       "ops[\"aten::detach\"](",
+       "ops[\"aten::_foreach_lerp_.Scalar\"](t.moments, t.gradients, 0.1)",
+       "ops[\"aten::_foreach_add_.List\"](t.parameters, t.moments, alpha=-0.01)"});
 }
 
 TEST(Project, RanksOfOneTextShareAFile) {
