@@ -47,9 +47,9 @@ class BenchRuntimeTest(unittest.TestCase):
                 make.restore()
 
     def test_operators_of_libraries_that_are_not_loaded_are_named(self):
-        step = "a = ops.aten.mul.Tensor(t.x, 2)\nb = ops.nobody.knows.default(a)\nc = ops.nobody.knows.out(a)\n"
-        self.assertEqual(missing_operators(step), ["nobody::knows"])
-        self.assertEqual(missing_operators("ops.aten.mul.Tensor(t.x, 2)"), [])
+        step = 'a = ops["aten::mul.Tensor"](t.x, 2)\nb = ops["nobody::knows"](a)\nc = ops["nobody::knows.out"](a)\n'
+        self.assertEqual(missing_operators(step), ["nobody::knows", "nobody::knows.out"])
+        self.assertEqual(missing_operators('ops["aten::mul.Tensor"](t.x, 2)'), [])
 
     def test_zeros_without_memory_have_a_checksum(self):
         self.assertEqual(checksum(torch._efficientzerotensor((2, 3))),
