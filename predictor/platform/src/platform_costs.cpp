@@ -224,6 +224,9 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
 
 Estimate PlatformCosts::of_outside(const Program& program,
                                    const et_schema::DeviceWork& work) const {
+  if (key_.timed == TimedAs::kHost) {
+    return {.modelled = false};  // no host runs a card's kernels
+  }
   return carried(classes_of(program, work.why), 1, static_cast<double>(work.device_ns));
 }
 
@@ -247,7 +250,8 @@ Estimate PlatformCosts::carried(et_schema::KernelClassTimes classes, double kern
 
 Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, double ns) const {
   const Card* const there = platform_.operators.find_card(key_.device);
-  const bool is_known = there != nullptr && parts_.recorded_on;
+  const bool is_known =
+      there != nullptr && there->bandwidth_bytes_per_s > 0 && parts_.recorded_on.has_value();
   const bool stays =
       kernel_class == "communication" || (is_known && parts_.recorded_on->name == there->name);
   const bool has_class = kernel_class != "not told" && kernel_class != "other";
