@@ -107,7 +107,10 @@ def parse_arguments():
 
 def make_capture(arguments):
     """Returns the capture that step() drives, with all that it needs enabled."""
+    here = os.getcwd()
+    os.chdir("/")  # libcusparseLt of torch's CUDA wheel looks for the driver's library in the current folder
     import torch
+    os.chdir(here)
     from . import native, recorder
 
     if arguments.threads is not None:

@@ -63,7 +63,7 @@ void check_bounds(const Tensor& rows_per_table, const Tensor& offsets) {
               offsets.numel(), " offsets do not fit ", tables, " tables");
 }
 
-void check_coo_to_csr(const Tensor& indices, std::int64_t size) {
+void check_indices(const Tensor& indices, std::int64_t size) {
   check_in_range(indices, size, "index");
 }
 
@@ -132,7 +132,10 @@ constexpr std::array kChecks = {
     Check{"fbgemm::dense_embedding_codegen_lookup_function "
           "fbgemm::split_embedding_codegen_lookup_*",
           Lookup::kArguments, unpacked<check_lookup>},
-    Check{"aten::_convert_indices_from_coo_to_csr", "self size", unpacked<check_coo_to_csr>},
+    Check{"aten::_convert_indices_from_coo_to_csr", "self size", unpacked<check_indices>},
+    // Their kernels count indices in memory of their own.
+    Check{"aten::embedding_dense_backward aten::_embedding_bag_dense_backward",
+          "indices num_weights", unpacked<check_indices>},
     Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices",
           unpacked<check_csr_to_coo>},
     Check{"aten::_sparse_coo_tensor_unsafe", "indices values size", unpacked<check_coo>},

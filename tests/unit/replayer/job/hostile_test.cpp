@@ -159,7 +159,7 @@ struct Ending {
 /// In the child: as the program does, but for its arguments.
 [[noreturn]] void replay_and_end(const et_schema::Bench& bench) {
   const rlimit memory{kMemoryBytes, kMemoryBytes};
-  setrlimit(RLIMIT_AS, &memory);
+  setrlimit(RLIMIT_DATA, &memory);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   alarm(kSecondsEach);
@@ -174,6 +174,7 @@ struct Ending {
     options.warmup = 0;
     options.passes = 1;
     options.continue_on_error = true;
+    options.guards_memory = true;
     const auto backend = backends::make_single_backend({});
     const RankRun run =
         replay_rank(et_schema::read_bench_bytes(et_schema::bench_bytes(bench), "hostile.et"), 0,
@@ -241,7 +242,8 @@ TEST(HostileBenchmarks, ChangeNothingAndNameTheOperatorTheyCrashIn) {
     const std::string name = c10::toString(handle.operator_name());
     const et_schema::Bench bench = Hostile(static_cast<std::uint64_t>(i)).bench_of(handle);
     const Ending ending = replay_apart(bench, folder);
-    const bool has_crashed = ending.said.find(" crashed\n") != std::string::npos;
+    const bool has_crashed = ending.said.find(" crashed\n") != std::string::npos ||
+                             ending.said.find(" reaches beyond its") != std::string::npos;
     if (WIFSIGNALED(ending.status)) {
       ++endings[fmt::format("signal {}", WTERMSIG(ending.status))];
       ADD_FAILURE() << i << ": " << name << " ended by signal " << WTERMSIG(ending.status) << "\n"
@@ -256,8 +258,7 @@ TEST(HostileBenchmarks, ChangeNothingAndNameTheOperatorTheyCrashIn) {
     EXPECT_TRUE(status == 0 || status == 1 || status == 65) << i << ": " << name << "\n"
                                                             << ending.said;
     if (has_crashed) {
-      EXPECT_NE(ending.said.find("replay: " + name + " crashed\n"), std::string::npos)
-          << ending.said;
+      EXPECT_NE(ending.said.find("replay: " + name + " "), std::string::npos) << ending.said;
       if (std::getenv("UNDERSTUDY_HOSTILE_BENCHMARKS") != nullptr) {
         fmt::print("{}: {} crashed\n", i, name);
       }
