@@ -211,8 +211,8 @@ std::optional<std::vector<ProcessGroup>> read_comm_groups(const std::string& jso
     std::set<std::int64_t> seen;
     for (const element item : list) {
       std::int64_t rank = -1;
-      static_cast<void>(item.get_int64().get(rank));
-      if (rank < 0 || rank >= kMaxWorldSize || !seen.insert(rank).second) {
+      if (item.get_int64().get(rank) != SUCCESS || rank < 0 || rank >= kMaxWorldSize ||
+          !seen.insert(rank).second) {
         return std::nullopt;
       }
       group.ranks.push_back(rank);
