@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <numeric>
@@ -266,6 +267,11 @@ TEST(DeviceTime, OfCommunicationWithoutACallIsNamedByWhatLaunchedIt) {
   const std::map<std::string, std::int64_t> expected = {
       {"DeepEP.dispatch", 40}, {"nccl:teleport", 40}, {"unlinked", 40}};
   EXPECT_EQ(unseen_ns, expected);
+  EXPECT_EQ(std::ranges::count_if(program.device_work,
+                                  [](const et_schema::DeviceWork& work) {
+                                    return !work.instruction && work.why == Outside::kUnseenComm;
+                                  }),
+            3);
   // The label, the operator with a kernel of its own, what nothing launched, and the call.
   EXPECT_EQ(program.losses[et_schema::Loss::kUnknownCommunication], 4U);
 }
