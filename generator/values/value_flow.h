@@ -31,4 +31,9 @@ void assign_values(et_schema::Program& program, const CapturedValues& captured,
 /// elements, and all later shapes would differ.
 void make_masks(et_schema::Program& program);
 
+/// Replaces each rule that no content of its tensor can fulfil by the nearest that one can, or else
+/// by the default (Loss::kAssumedArguments), so that no replay is refused for it. assign_values()
+/// ends with this; call it again after tensors changed their sizes.
+void weaken_rules(et_schema::Program& program);
+
 }  // namespace understudy::generator

@@ -36,8 +36,10 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Operators of a profile of which those below are replayed: no public schema fits their "
      "arguments, nothing tells their results, or autocast calls them again with other types."},
     {"assumed_arguments", Severity::kLoss,
-     "Texts and lists that a profile leaves out, for which the schema's default stands, and "
-     "operators that compute indices of unknown numbers: these are drawn within their bounds."},
+     "Texts and lists that a profile leaves out, for which the schema's default stands; indices "
+     "that operators compute of unknown numbers, drawn within their bounds; rules of values that "
+     "no "
+     "content could fulfil, replaced by the nearest that one can."},
     {"inferred_tensors", Severity::kLoss,
      "Arguments of a profile that several tensors of one layout could be; the likeliest is taken."},
     {"external_tensors", Severity::kInfo,

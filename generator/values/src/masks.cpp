@@ -40,27 +40,13 @@ class MaskMaker {
     if (decides_a_shape(row, instruction)) {
       const std::optional<ValueRule> rule = make_rule(row, program_, instruction);
       if (const auto* asked = rule ? rule->as<ValueRule::Mask>() : nullptr) {
-        replace(argument, unbroadcast(instruction, argument, asked->count), why);
+        replace(argument, asked->count, why);
       }
     } else if (row.meaning == Meaning::kIndexList) {
       if (auto* list = std::get_if<Argument::List>(&argument.value)) {
         visit_index_list(instruction, *list, why);
       }
     }
-  }
-
-  /// Returns the number of true elements of a mask before broadcasting. A smaller mask is repeated,
-  /// so each of its true elements selects several.
-  [[nodiscard]] std::int64_t unbroadcast(const Instruction& instruction, const Argument& mask,
-                                         std::int64_t count) const {
-    const std::optional<SlotId> selected = slot_named(program_, instruction, "self");
-    const std::optional<SlotId> small = slot_of(&mask);
-    if (!selected || !small) {
-      return count;
-    }
-    const std::int64_t from = element_count(program_.slots[*selected]);
-    const std::int64_t have = element_count(program_.slots[*small]);
-    return have > 0 && from > have ? count / (from / have) : count;
   }
 
   void visit_index_list(const Instruction& instruction, Argument::List& list,

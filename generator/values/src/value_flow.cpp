@@ -454,6 +454,7 @@ class ValueAssigner {
 
 void assign_values(Program& program, const CapturedValues& captured, const IndexSpread& spread) {
   ValueAssigner(program, captured).assign(spread);
+  weaken_rules(program);
 }
 
 }  // namespace understudy::generator

@@ -16,8 +16,29 @@ std::int64_t hidden_elements(const Slot& mask) {
   return std::max<std::int64_t>(std::min(element_count(mask) / 4, row - 1), 0);
 }
 
+/// Returns how many elements two tensors have once they are broadcast to each other.
+std::int64_t broadcast_elements(const Slot& one, const Slot& other) {
+  std::int64_t elements = 1;
+  const auto rank = static_cast<std::int64_t>(std::max(one.sizes.size(), other.sizes.size()));
+  for (std::int64_t dim = -rank; dim < 0; ++dim) {
+    const std::int64_t first = size_at(&one, dim).value_or(1);
+    elements *= first == 1 ? size_at(&other, dim).value_or(1) : first;
+  }
+  return elements;
+}
+
+/// Returns a mask that selects `count` elements of the tensor beside it. A mask that is broadcast
+/// selects several with each of its true elements.
+ValueRule selecting_mask(const CallView& call, const Slot& self, std::int64_t count) {
+  const std::int64_t own = element_count(self);
+  if (const Slot* beside = call.tensor("self|input|grad_output"); beside != nullptr && own > 0) {
+    count /= std::max<std::int64_t>(broadcast_elements(self, *beside) / own, 1);
+  }
+  return mask(std::min(count, own));
+}
+
 /// Returns a mask with as many true elements as the first result has rows.
-std::optional<ValueRule> selecting_mask(const CallView& call) {
+std::optional<ValueRule> counted_mask(const CallView& call) {
   const Slot* result = call.first_result();
   return result == nullptr ? std::nullopt : std::optional(mask(size_at(result, 0).value_or(0)));
 }
@@ -93,14 +114,20 @@ std::optional<ValueRule> make_mask_rule(const ArgumentFact& row, const CallView&
   const Slot* of = call.tensor(row.of);
   switch (row.meaning) {
     case Meaning::kSelectsResult:
-      return selecting_mask(call);
+      of = call.first_result();
+      if (row.name == "self") {
+        return counted_mask(call);
+      }
+      [[fallthrough]];
+    case Meaning::kSelectsAll:
+      return self == nullptr || of == nullptr
+                 ? std::nullopt
+                 : std::optional(selecting_mask(call, *self, element_count(*of)));
     case Meaning::kCondition:
       if (call.argument_count() == 1) {
-        return selecting_mask(call);
+        return counted_mask(call);
       }
       return self == nullptr ? std::nullopt : choosing_mask(call, *self);
-    case Meaning::kSelectsAll:
-      return of == nullptr ? std::nullopt : std::optional(mask(element_count(*of)));
     case Meaning::kHides:
       return self == nullptr ? std::nullopt : std::optional(mask(hidden_elements(*self)));
     case Meaning::kShows:

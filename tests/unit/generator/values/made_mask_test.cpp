@@ -90,6 +90,40 @@ TEST(MadeMasks, AMaskSelectsAsManyAsThereAreValuesUnlessTheseAreBroadcast) {
   EXPECT_FALSE(rule_of_a_mask_of_frames({1, 64}));
 }
 
+/// The rule of a mask, the second argument, of which the operator selects.
+std::optional<ValueRule> rule_of_mask(const char* schema, const std::vector<TestValue>& inputs,
+                                      const TestValue& result) {
+  TraceBuilder builder;
+  builder.add(2, std::string(schema).substr(0, std::string(schema).find('(')), schema, inputs,
+              {result});
+  return argument_slot(builder.program(), 0, 1).value;
+}
+
+TEST(MadeMasks, AMaskThatIsBroadcastSelectsSeveralWithEachElement) {
+  constexpr const char* kScatter =
+      "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor";
+  const TestValue frames = tensor(10, 11, {3, 7, 8});
+  EXPECT_EQ(
+      rule_of_mask(kScatter, {frames, tensor(12, 13, {3, 7, 1}, "bool"), tensor(14, 15, {5, 8})},
+                   tensor(16, 17, {3, 7, 8})),
+      mask(5, "aten::masked_scatter.mask"));
+  EXPECT_EQ(rule_of_mask(
+                kScatter,
+                {tensor(10, 11, {3, 1, 8}), tensor(12, 13, {7, 1}, "bool"), tensor(14, 15, {1000})},
+                tensor(16, 17, {3, 7, 8})),
+            mask(7, "aten::masked_scatter.mask"))
+      << "more to select than the mask has";
+  EXPECT_EQ(
+      rule_of_mask(kMaskedSelect, {frames, tensor(12, 13, {7, 8}, "bool")}, tensor(16, 17, {30})),
+      mask(10, "aten::masked_select.mask"));
+  EXPECT_EQ(
+      rule_of_mask("aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] "
+                   "sizes) -> Tensor",
+                   {frames, tensor(12, 13, {3, 7, 1}, "bool"), list({integer(5), integer(8)})},
+                   tensor(16, 17, {5, 8})),
+      mask(5, "aten::masked_scatter_backward.mask"));
+}
+
 TEST(MadeMasks, IndicesThatAnOperatorBoundsItselfAreNotPinned) {
   TraceBuilder builder;
   select_a_cluster(builder, "remainder");
