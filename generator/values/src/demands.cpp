@@ -14,6 +14,9 @@
 namespace understudy::generator {
 namespace {
 
+/// Of floats that are parts of memory made as integers: scales of quantised blocks, for example.
+constexpr double kDeviationOfParts = 0.02;
+
 using Integers = ValueRule::Integers;
 using Lengths = ValueRule::Lengths;
 using Offsets = ValueRule::Offsets;
@@ -221,6 +224,20 @@ bool is_met_by_a_reuse(const Coverers& coverers, const Demand& demand) {
          });
 }
 
+/// Returns true for captured integers. If floats are there too, these are the floats' bits: drawn
+/// anew, they would be floats of any kind, NaN among them.
+bool was_captured(const Demand& demand) {
+  return et_schema::is_integral(demand.dtype) &&
+         (demand.rule.why == kCapturedRange || demand.rule.why == kCapturedReuse);
+}
+
+bool is_part_of_floats(const Demand& demand, const Slot& slot) {
+  const std::int64_t bytes = et_schema::item_size(demand.dtype);
+  return et_schema::is_floating(slot.dtype) &&
+         demand.offset * bytes < et_schema::extent_bytes(slot) &&
+         slot.offset * et_schema::item_size(slot.dtype) < (demand.offset + demand.count) * bytes;
+}
+
 /// Narrows the range of a demand by the ranges of demands that cover the same elements.
 ValueRule range_of_part(const Coverers& coverers, const Demand& demand) {
   ValueRule rule = demand.rule;
@@ -314,12 +331,13 @@ std::optional<ValueRule> Demands::rule_of_all(const Slot& slot) const {
 
 void Demands::write(const IndexSpread& spread) {
   std::vector<std::vector<SlotId>> external_slots(program_.storages.size());
+  std::vector<std::vector<SlotId>> views(program_.storages.size());
   for (SlotId id = 0; id < program_.slots.size(); ++id) {
-    if (program_.slots[id].external) {
-      external_slots[program_.slots[id].storage].push_back(id);
-    }
+    const Slot& slot = program_.slots[id];
+    (slot.external ? external_slots : views)[slot.storage].push_back(id);
   }
   for (StorageId storage = 0; storage < by_storage_.size(); ++storage) {
+    const std::vector<Demand>& demands = by_storage_[storage];
     const auto is_sparse = [&](SlotId id) { return program_.slots[id].sparse; };
     if (!program_.storages[storage].external ||
         std::ranges::any_of(external_slots[storage], is_sparse)) {
@@ -332,11 +350,15 @@ void Demands::write(const IndexSpread& spread) {
         slots.try_emplace(std::tuple(slot.offset, element_count(slot), slot.dtype), id);
       }
     }
-    const std::vector<Demand>& demands = by_storage_[storage];
+    const auto are_bits = [&](const Demand& demand) {
+      return was_captured(demand) && std::ranges::any_of(external_slots[storage], [&](SlotId id) {
+               return is_part_of_floats(demand, program_.slots[id]);
+             });
+    };
     const std::vector<Coverers> coverers = coverers_of(demands);
     for (std::size_t i = 0; i < demands.size(); ++i) {
       Demand wanted = demands[i];
-      if (wanted.count < 1 || is_met_by_a_reuse(coverers[i], wanted)) {
+      if (wanted.count < 1 || is_met_by_a_reuse(coverers[i], wanted) || are_bits(wanted)) {
         continue;
       }
       if (wanted.rule.is<Integers>()) {
@@ -346,6 +368,17 @@ void Demands::write(const IndexSpread& spread) {
         }
       }
       write(storage, slots, wanted);
+    }
+    for (const SlotId view : views[storage]) {
+      Slot part = program_.slots[view];
+      const bool is_drawn = std::ranges::any_of(demands, [&](const Demand& demand) {
+        return was_captured(demand) && !are_bits(demand) && is_part_of_floats(demand, part);
+      });
+      if (is_drawn) {
+        part.external = true;
+        part.value = normal(kDeviationOfParts);
+        program_.slots.push_back(std::move(part));
+      }
     }
   }
 }

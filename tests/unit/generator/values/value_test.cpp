@@ -74,6 +74,45 @@ TEST(Values, ACapturedRangeNarrowsADemand) {
   EXPECT_EQ(argument_slot(program, 0, 1).value, integers(3, 10, "aten::embedding.indices"));
 }
 
+TEST(Values, ARuleThatNoContentFulfilsIsWeakened) {
+  TraceBuilder builder;
+  builder.add(2, "aten::nll_loss_forward",
+              "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, "
+              "SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
+              {tensor(10, 11, {6, 300}), tensor(12, 13, {6}, "unsigned char"), none(), integer(1),
+               integer(-100)},
+              {tensor(14, 15, {}), tensor(16, 17, {})});
+  const Program program = builder.program();
+  EXPECT_EQ(argument_slot(program, 0, 1).value->as<et_schema::ValueRule::Targets>()->classes, 256);
+  EXPECT_EQ(program.losses[et_schema::Loss::kAssumedArguments], 1U);
+}
+
+/// A view of another type, and an operator that reads it with a captured range.
+Program bits(const std::string& from, const std::string& to) {
+  TraceBuilder builder;
+  const bool is_first = from == "float";
+  builder.add(
+      2, "aten::relu", kRelu, {tensor(10, 11, {4, 8}, from)}, {tensor(12, 13, {4, 8}, from)},
+      is_first ? "" : R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[0,255]}"})");
+  builder.add(2, "aten::view", "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+              {tensor(10, 11, {4, 8}, from), integer(3)}, {tensor(14, 11, {4, 8}, to)});
+  builder.add(
+      2, "aten::relu", kRelu, {tensor(14, 11, {4, 8}, to)}, {tensor(18, 19, {4, 8}, to)},
+      is_first ? R"(,{"name":"tensor_range","type":"string","value":"{\"0\":[-9,900]}"})" : "");
+  return builder.program();
+}
+
+TEST(Values, TheBitsOfFloatsAreDrawnAsFloats) {
+  for (const et_schema::Slot& slot : bits("float", "int").slots) {
+    EXPECT_FALSE(slot.value);
+  }
+  const Program parts = bits("int", "float");  // scales among bytes
+  EXPECT_EQ(argument_slot(parts, 0, 0).value, integers(0, 256, "captured range"));
+  EXPECT_TRUE(parts.slots.back().external);
+  EXPECT_EQ(parts.slots.back().dtype, et_schema::DType::kFloat32);
+  EXPECT_EQ(parts.slots.back().value, normal(0.02));
+}
+
 TEST(Values, OffsetsHoldTheEndWhereTheForwardSaysSo) {
   // The backward has no argument that says whether they do.
   TraceBuilder builder;
