@@ -295,16 +295,20 @@ class CallsReader {
     return next < end ? host_.events[next].start_ns : host_.events[i].end_ns;
   }
 
-  /// Decomposes a call whose arguments autocast casts: the call with cast arguments is below it.
+  /// Decomposes a call whose arguments autocast casts, since the call with cast arguments is below
+  /// it, and all operators around it, which a replay without autocast would run in other types.
   void open_cast(HostIndex i) {
-    const HostIndex parent = host_.events[i].parent;
-    if (parent == kNoEvent || calls_[parent].recorded.schema.empty() ||
-        host_.events[i].name != host_.events[parent].name ||
-        !is_cast(host_.source(parent), host_.source(i))) {
+    HostIndex around = host_.events[i].parent;
+    if (around == kNoEvent || host_.events[i].name != host_.events[around].name ||
+        !is_cast(host_.source(around), host_.source(i))) {
       return;
     }
-    open_call(calls_[parent]);
-    losses_.add(Loss::kOpenedOperators);
+    for (; around != kNoEvent; around = host_.events[around].parent) {
+      if (!calls_[around].recorded.schema.empty()) {
+        open_call(calls_[around]);
+        losses_.add(Loss::kOpenedOperators);
+      }
+    }
   }
 
   /// Decomposes a call that a Python class (DTensor, a nested tensor) handles: its calls are below.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kSavedInside = "a tensor made inside of it is used outside";
 constexpr const char* kRedispatched = "it holds an operator of the same schema";
+constexpr const char* kCasts = "autocast casts inside of it";
 constexpr const char* kUntold = "it takes a complex number, which the trace does not hold";
 constexpr const char* kChosen = "it chose by what a replay does not know, as who wants gradients";
 constexpr const char* kCommunicates = "it communicates, which a replay does itself";
@@ -29,6 +30,7 @@ class Selector {
     selected_.is_open.resize(trace.nodes.size());
     selected_.opened_as.resize(trace.nodes.size());
     const std::vector<bool> communicates = find_communicating();
+    const std::vector<bool> casts = find_casting();
     for (NodeIndex node = 0; node < trace.nodes.size(); ++node) {
       if (flow.is_wrapped[node]) {
         open(node, kWrapped);
@@ -36,6 +38,8 @@ class Selector {
         open(node, kCommunicates);
       } else if (flow.is_operator[node] && takes_complex_number(trace.nodes[node])) {
         open(node, kUntold);
+      } else if (casts[node]) {
+        open(node, kCasts);
       }
     }
   }
@@ -63,6 +67,42 @@ class Selector {
       }
     }
     return communicates;
+  }
+
+  /// Returns, by node, whether it is an operator in which autocast casts another one's arguments:
+  /// it calls that operator again with them. A replay has no autocast, so the whole would compute
+  /// in other types.
+  [[nodiscard]] std::vector<bool> find_casting() const {
+    std::vector<bool> is_cast(trace_.nodes.size());
+    std::vector<bool> is_above(trace_.nodes.size());
+    for (auto node = static_cast<NodeIndex>(trace_.nodes.size()); node-- > 0;) {
+      const NodeIndex parent = trace_.nodes[node].parent;
+      if (parent != kNoNode) {
+        is_cast[parent] = is_cast[parent] || is_cast_call(trace_.nodes[parent], trace_.nodes[node]);
+        is_above[parent] = is_above[parent] || is_above[node] || is_cast[node];
+      }
+      is_above[node] = is_above[node] && flow_.is_operator[node] && !flow_.is_communication[node];
+    }
+    return is_above;
+  }
+
+  /// Returns true if `inner` is the same call with arguments of other types, or with a type that
+  /// the caller left out (softmax).
+  [[nodiscard]] static bool is_cast_call(const et_schema::Node& outer,
+                                         const et_schema::Node& inner) {
+    return !outer.op_schema.empty() && outer.op_schema == inner.op_schema &&
+           types_of(outer) != types_of(inner);
+  }
+
+  [[nodiscard]] static std::vector<int> types_of(const et_schema::Node& node) {
+    std::vector<int> types;
+    for (const et_schema::Value& value : node.inputs) {
+      types.push_back(static_cast<int>(value.kind()));
+    }
+    et_schema::for_each_tensor(node.inputs, [&types](const et_schema::Tensor& tensor) {
+      types.push_back(static_cast<int>(tensor.dtype));
+    });
+    return types;
   }
 
   /// Selects the highest operators that are not open. Parents precede their children; an open

@@ -312,11 +312,25 @@ TEST(TraceOfProfile, WhatNothingTellsIsOpened) {
 
 TEST(TraceOfProfile, AutocastCallsTheInnerOne) {
   const std::string half = shapes("[[4,8]]", "[[8,1]]", R"(["c10::Half"])", R"([""])");
-  const Trace trace =
-      ProfileText().op("aten::relu", 0, 100, kOne).op("aten::relu", 20, 50, half).trace();
+  const Trace trace = ProfileText()
+                          .op("aten::tanh", 0, 200, kOne)
+                          .op("aten::relu", 10, 100, kOne)
+                          .op("aten::relu", 20, 50, half)
+                          .trace();
+  EXPECT_TRUE(node_of(trace, "aten::tanh").op_schema.empty()) << "a replay would compute in floats";
   EXPECT_TRUE(node_of(trace, "aten::relu").op_schema.empty());
   EXPECT_EQ(input(node_of(trace, "aten::relu", 1), 0).dtype, et_schema::DType::kFloat16);
-  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 1U);
+  EXPECT_EQ(trace.losses[Loss::kOpenedOperators], 2U);
+}
+
+TEST(TraceOfProfile, WhatACallWritesIsNoneOfItsOtherArguments) {
+  const std::string two = shapes("[[4,8],[4,8],[]]", "[[8,1],[8,1],[]]",
+                                 R"(["float","float","Scalar"])", R"(["","","1"])");
+  const Trace trace =
+      ProfileText().op("aten::tanh", 0, 10, kOne).op("aten::add_", 20, 10, two).trace();
+  const Node& add = node_of(trace, "aten::add_");
+  EXPECT_EQ(input(add, 0).storage_id, output(node_of(trace, "aten::tanh")).storage_id);
+  EXPECT_NE(input(add, 0).storage_id, input(add, 1).storage_id);
 }
 
 TEST(TraceOfProfile, ABackwardNodeReadsWhatItsForwardOperatorHad) {

@@ -99,5 +99,33 @@ TEST(Selection, AnOperatorThatCommunicatesIsOpened) {
   }
 }
 
+TEST(Selection, AnOperatorInWhichAutocastCastsIsOpened) {
+  for (const char* type : {"c10::Half", "float"}) {
+    TraceBuilder builder;
+    const TestValue x = tensor(10, 11, {4});
+    const auto outer =
+        builder.add(2, "aten::einsum", "aten::einsum(str equation, Tensor[] x) -> Tensor",
+                    {none(), list({x})}, {tensor(18, 19, {4})});
+    const auto label = builder.add(outer, "a label", "", {}, {});
+    const auto cast = builder.add(label, "aten::relu", kRelu, {x}, {tensor(16, 17, {4})});
+    builder.add(cast, "aten::to", "aten::to.dtype(Tensor(a) self) -> Tensor(a)", {x},
+                {tensor(12, 13, {4}, type)});
+    if (std::string(type) != "float") {
+      builder.add(cast, "aten::relu", kRelu, {tensor(12, 13, {4}, type)},
+                  {tensor(16, 17, {4}, type)});
+    }
+    builder.add(outer, "aten::sqrt", kSqrt, {tensor(16, 17, {4})}, {tensor(18, 19, {4})});
+    const Program program = builder.program();
+    if (std::string(type) == "float") {
+      EXPECT_EQ(names(program.instructions), Names{"aten::einsum"});
+      continue;
+    }
+    EXPECT_EQ(names(program.instructions), (Names{"aten::to.dtype", "aten::relu", "aten::sqrt"}));
+    EXPECT_EQ(program.selection.opened,
+              (std::vector<Opened>{{"aten::einsum", 1, "autocast casts inside of it"},
+                                   {"aten::relu", 1, "it holds an operator of the same schema"}}));
+  }
+}
+
 }  // namespace
 }  // namespace understudy::generator::test
