@@ -1,5 +1,6 @@
 #pragma once
 
+#include <variant>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -11,6 +12,18 @@ namespace understudy::et_schema {
   std::vector<SlotId> slots = slots_in(instruction.args);
   for_each_slot(instruction.results, [&slots](SlotId slot) { slots.push_back(slot); });
   return slots;
+}
+
+/// Replaces each slot among the arguments, lists included, by slot_for(slot).
+template <typename SlotFor>
+void renumber_slots(std::vector<Argument>& arguments, const SlotFor& slot_for) {
+  for (Argument& argument : arguments) {
+    if (auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+      slot->id = slot_for(slot->id);
+    } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+      renumber_slots(*list, slot_for);
+    }
+  }
 }
 
 /// Calls visit(instruction) for each instruction and, after it, for those of its body.

@@ -17,4 +17,10 @@ struct RecordedThreads {
 /// If no instruction has a time, the main thread is that of the first instruction.
 [[nodiscard]] RecordedThreads recorded_threads(const Program& program);
 
+/// Returns the program with a slot for each of these threads, and one for all others, where several
+/// make a slot: the same view of one memory. Each reads its own. Otherwise one would let go of what
+/// another reads.
+[[nodiscard]] Program with_slots_by_thread(Program program,
+                                           const std::vector<std::uint64_t>& threads);
+
 }  // namespace understudy::et_schema

@@ -145,7 +145,8 @@ struct BoundProgram {
   std::vector<et_schema::SlotId> states;     ///< externals that belong to optimizers, ascending
   std::size_t states_at = 0;                 ///< index of the first step that reads one of `states`
   std::vector<et_schema::SlotId> given;      ///< slots that kGive steps set, ascending
-  std::vector<et_schema::SlotId> written;    ///< externals that operators write in place, ascending
+  /// Externals, and views of their memory, that operators write in place; ascending.
+  std::vector<et_schema::SlotId> written;
   std::uint64_t live_peak_bytes = 0;  ///< peak of intermediates, computed from the slots' lifetimes
   et_schema::Losses losses;           ///< found while binding
 };

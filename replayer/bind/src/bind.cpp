@@ -125,7 +125,7 @@ class Binder {
         bound_.substitutes.push_back(*substitute);
       }
       for (const SlotId slot : plan.written) {
-        if (program_.slots[slot].external) {
+        if (program_.storages[program_.slots[slot].storage].external) {
           written_.insert(slot);
         }
       }

@@ -98,24 +98,27 @@ ThreadPlan plan_threads(const et_schema::Program& program, const BoundProgram& b
   for (std::size_t storage = 0; storage < program.storages.size(); ++storage) {
     only_read[storage] = program.storages[storage].external;
   }
-  for (const SlotId slot : bound.written) {
-    only_read[program.slots[slot].storage] = false;
+  const auto is_written = [&](SlotId slot) { only_read[program.slots[slot].storage] = false; };
+  std::ranges::for_each(bound.written, is_written);
+  for (const BoundComm& comm : bound.comms) {
+    std::ranges::for_each(comm.outputs, is_written);
   }
   ThreadPlan plan;
   plan.threads.resize(own.size() + 1);
-  // By storage and thread: number of the thread's steps up to and including its latest one on the
-  // storage.
-  std::vector<std::vector<std::uint32_t>> touched(program.storages.size());
+  // By storage or, where threads only read it, by the view that a step made; and by thread: number
+  // of the thread's steps up to and including its latest one on it.
+  std::vector<std::vector<std::uint32_t>> touched(program.storages.size() + program.slots.size());
   for (std::size_t i = 0; i < bound.steps.size(); ++i) {
     const std::uint32_t thread = threads[i];
     std::vector<ThreadPlan::Entry>& entries = plan.threads[thread];
     std::vector<std::uint32_t> needed(plan.threads.size(), 0);
     for (const SlotId slot : touched_slots(bound, bound.steps[i])) {
       const et_schema::StorageId storage = program.slots[slot].storage;
-      if (only_read[storage]) {
+      if (only_read[storage] && program.slots[slot].external) {
         continue;
       }
-      std::vector<std::uint32_t>& last = touched[storage];
+      std::vector<std::uint32_t>& last =
+          touched[only_read[storage] ? program.storages.size() + slot : storage];
       last.resize(plan.threads.size(), 0);
       for (std::size_t other = 0; other < last.size(); ++other) {
         needed[other] = std::max(needed[other], other == thread ? 0 : last[other]);

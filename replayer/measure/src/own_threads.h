@@ -27,7 +27,8 @@ struct StepBarrier {
 };
 
 /// The steps of a bound program by thread. Each thread keeps the program's order. Between threads,
-/// steps on the same memory keep their order, unless both only read an external.
+/// steps on the same memory keep their order, unless both only read an external and neither uses a
+/// view that the other made.
 struct ThreadPlan {
   struct Entry {
     std::uint32_t step = 0;

@@ -93,7 +93,7 @@ void Measurement::scan_once(std::vector<std::uint8_t>& health,
   ScanHook hook(program_, health, findings);
   guarded([&] { machine_.run(bound_, hook); });
   for (const et_schema::SlotId slot : bound_.written) {
-    if (!externals_.is_mapped(slot)) {
+    if (program_.slots[slot].external && !externals_.is_mapped(slot)) {
       hook.look(slot, machine_.slots()[slot]);
     }
   }

@@ -4,6 +4,7 @@
 #include <set>
 #include <variant>
 
+#include "et_schema/model/bodies.h"
 #include "generator/values/value_flow.h"
 
 namespace understudy::composer {
@@ -132,8 +133,9 @@ class Placer {
 
   Instruction copy(const Instruction& from) {
     Instruction instruction = from;
-    map(instruction.args);
-    map(instruction.results);
+    const auto mapped = [this](SlotId slot) { return slot_of(slot); };
+    et_schema::renumber_slots(instruction.args, mapped);
+    et_schema::renumber_slots(instruction.results, mapped);
     if (from.schema) {
       instruction.schema = schema_of(*from.schema);
     }
@@ -147,16 +149,6 @@ class Placer {
       inner = copy(inner);
     }
     return instruction;
-  }
-
-  void map(std::vector<Argument>& arguments) {
-    for (Argument& argument : arguments) {
-      if (auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
-        slot->id = slot_of(slot->id);
-      } else if (auto* list = std::get_if<Argument::List>(&argument.value)) {
-        map(*list);
-      }
-    }
   }
 
   SchemaId schema_of(SchemaId schema) {

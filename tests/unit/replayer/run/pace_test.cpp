@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/model/threads.h"
 #include "fixture.h"
 #include "forwarding_backend.h"
 #include "hooks.h"
@@ -27,6 +28,7 @@ using et_schema::DeviceWait;
 constexpr std::int64_t kMillisecond_ns = 1'000'000;
 constexpr std::uint64_t kMain = 1;
 constexpr std::uint64_t kLoader = 7;
+constexpr const char* kView = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)";
 
 /// Goes on only when a test says so, or waits on it.
 class FakeClock final : public PaceClock {
@@ -332,6 +334,30 @@ TEST_F(PaceTest, DataFlowsBetweenThreads) {
     threads.run(issue);
     ASSERT_EQ(slot(out_)[0].item<float>(), 1.0F + kOperators);
     ASSERT_FALSE(slot(last_).defined());
+  }
+}
+
+TEST_F(PaceTest, EachThreadHasItsOwnViewOfWhatAllRead) {
+  const SlotId weight = builder_.external(DType::kFloat32, {8}, constant(1));
+  const SlotId view = builder_.intermediate(DType::kFloat32, {2, 4});
+  builder_.program().slots[view].storage = builder_.program().slots[weight].storage;
+  for (int i = 0; i < 100; ++i) {
+    const std::uint64_t thread = i % 2 == 0 ? kLoader : kMain;
+    builder_.add_op(kView, {ref(weight), list({number(2), number(4)})}, {ref(view)}).thread =
+        thread;
+    const SlotId made = builder_.intermediate(DType::kFloat32, {2, 4});
+    builder_.add_op(kRelu, {ref(view)}, {ref(made)}).thread = thread;
+    keep(made, sink(DType::kFloat32, {2, 4}));
+  }
+  add_timed(0, 1);
+  builder_.program() = et_schema::with_slots_by_thread(builder_.program(), {kLoader});
+  EXPECT_EQ(std::ranges::count(builder_.program().slots, builder_.program().slots[view]), 2);
+  finish(1);
+  IssueHook issue = hook();
+  OwnThreads threads(result_.program, *machine_, issue,
+                     plan_threads(builder_.program(), result_.program, {kLoader}));
+  for (int iteration = 0; iteration < 50; ++iteration) {
+    threads.run(issue);
   }
 }
 
