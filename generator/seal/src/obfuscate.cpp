@@ -196,7 +196,12 @@ class Obfuscator {
         }
         break;
     }
+    const std::size_t equation = equation_of(program, instruction);
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
+      auto* text = std::get_if<std::string>(&instruction.args[i].value);
+      if (i == equation && text != nullptr && rename_letters(*text)) {
+        continue;
+      }
       // A kernel's roles precede its last argument: the name of its file, or its launch.
       if (!(has_code && i + 1 == instruction.args.size())) {
         hide_argument(instruction.args[i], is_kernel && i + 2 == instruction.args.size());
@@ -260,6 +265,15 @@ class Obfuscator {
         round_numbers(instruction.args[i]);
       }
     }
+  }
+
+  /// Returns the position of an argument of structure, whose letters a public operator reads as
+  /// dimensions (einsum); the number of arguments if there is none.
+  static std::size_t equation_of(const Program& program, const Instruction& instruction) {
+    const bool can_be = instruction.schema && is_public_operator(instruction.name);
+    const int at =
+        can_be ? et_schema::argument_index(program.schemas[*instruction.schema], "equation") : -1;
+    return at < 0 ? instruction.args.size() : static_cast<std::size_t>(at);
   }
 
   void round_numbers(Argument& argument) {

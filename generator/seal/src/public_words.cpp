@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ constexpr std::string_view kTexts =
     "none mean sum tanh constant reflect replicate circular nearest nearest-exact linear bilinear "
     "bicubic trilinear area trunc floor ij xy L U left right amax amin max min prod reduced "
     "complete r fro nuc backward forward ortho valid same zeros border lower higher midpoint N V "
-    "gesvd gesvdj gesvda";
+    "gesvd gesvdj gesvda relu sigmoid swish hardswish hardsigmoid leaky_relu hardtanh gelu add sub "
+    "mul";
 
 constexpr std::string_view kBackends =
     "nccl gloo mpi ucc cuda:nccl cpu:gloo cpu:gloo,cuda:nccl undefined";
@@ -30,17 +32,17 @@ constexpr std::string_view kBackends =
 constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
 
 constexpr std::string_view kSentences =
-    "Python a above all_to_allv.in_splits an argument as assumed at began bytes calls capture "
-    "captured cheapest chose coalesced communicates complex correlation data did does events "
-    "expert exact for from gradient gradients had has held hold holds host in inside is it itself "
-    "its kernel know label launch launched made measured memory no none not number of on one open "
-    "operator other out outside own parallel pipeline profile range recorded replay reuse rows "
-    "same saved schema sharded stream taken takes tensor that the time times trace "
-    "used wait wants was what where which who without works wrappers as_strided attention "
+    "Python a above all_to_allv.in_splits an argument as assumed at autocast began bytes calls "
+    "capture captured casts cheapest chose coalesced communicates complex correlation data did "
+    "does events expert exact for from gradient gradients had has held hold holds host in inside "
+    "is it itself its kernel know label launch launched made measured memory no none not number "
+    "of on one open operator other out outside own parallel pipeline profile range recorded "
+    "replay reuse rows same saved schema sharded stream taken takes tensor that the time times "
+    "trace used wait wants was what where which who without works wrappers as_strided attention "
     "collective communication compiled convolution copy elementwise embedding fft index linalg "
     "loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
-    "allocation view --batch --exclude --group --include --no-backward --only "
-    "--subgraph --world-size";
+    "allocation view --batch --exclude --group --include --no-backward --only --subgraph "
+    "--world-size";
 
 constexpr std::string_view kTypes =
     "Any Await Device Dict Dimname Future Generator Layout List None NoneType Object QScheme "
@@ -99,6 +101,25 @@ bool is_public_label(std::string_view name) {
 
 bool is_public_text(std::string_view text) {
   return text.empty() || has_word(kTexts, text);
+}
+
+bool rename_letters(std::string& equation) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kSigns = " ,.->";
+  const std::set<char> used(equation.begin(), equation.end());
+  std::string letters;
+  for (const char c : used) {
+    if (kLetters.find(c) != std::string_view::npos) {
+      letters += c;
+    } else if (kSigns.find(c) == std::string_view::npos) {
+      return false;
+    }
+  }
+  for (char& c : equation) {
+    const std::size_t place = letters.find(c);
+    c = place == std::string::npos ? c : kLetters[place];
+  }
+  return true;
 }
 
 bool is_public_backend(std::string_view name) {

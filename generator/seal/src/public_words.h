@@ -11,6 +11,11 @@ namespace understudy::generator {
 /// Returns true if a text is a value that public operators accept: "mean", "bilinear", "reflect".
 [[nodiscard]] bool is_public_text(std::string_view text);
 
+/// Replaces the letters of an equation such as einsum's by the first ones of the alphabet, in the
+/// same order: an equation without "->" sorts the dimensions of its result. Returns false, and
+/// changes nothing, if the text has other signs than such equations have.
+[[nodiscard]] bool rename_letters(std::string& equation);
+
 /// Returns true if a communication backend is one of PyTorch's.
 [[nodiscard]] bool is_public_backend(std::string_view name);
 

@@ -130,6 +130,16 @@ std::vector<et_schema::Argument> hidden_arguments(const std::string& schema,
   return obfuscate(bench).bench.programs[0].instructions[0].args;
 }
 
+TEST(Obfuscate, LettersOfAnEquationKeepTheirOrder) {
+  const auto hidden = [](std::string equation) {
+    return hidden_arguments("aten::einsum(str equation, Tensor[] tensors) -> Tensor",
+                            {{std::move(equation)}})[0];
+  };
+  EXPECT_EQ(hidden("bqd,bkd->bqk"), et_schema::Argument{"ADB,ACB->ADC"});
+  EXPECT_EQ(hidden("...qK,zq"), et_schema::Argument{"...BA,CB"});
+  EXPECT_EQ(hidden("acme;"), et_schema::Argument{"text1"});
+}
+
 TEST(Obfuscate, NumbersThatTellAResultsSizeStay) {
   using et_schema::Argument;
   const std::vector<Argument> ends = {{0.0}, {37.0}, {1.5}};
