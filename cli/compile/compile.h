@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,9 +65,12 @@ void add_counters(const std::vector<std::string>& files,
 /// answers, and does not ask for them again. Throws Error (usage) if this build has no such
 /// program. The returned function throws Error (failed) if the program does not run.
 [[nodiscard]] generator::AskResults ask_results();
-/// Checks the functions of a benchmark's operator maps with `operator_results`. Throws Error (bad
-/// input) as a replay would. Does nothing if this build has no such program.
-void check_operator_maps(const et_schema::Bench& bench);
+/// Tries each different call of LibTorch's operators in a benchmark, and the functions of its
+/// operator maps, with `operator_results`. Returns a function that tells why a call fails; empty if
+/// it does not, or if this build has no such program. Throws Error (bad input) for a map as a
+/// replay would.
+[[nodiscard]] std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)>
+try_calls(const et_schema::Bench& bench);
 
 struct Compiled {
   et_schema::Bench bench;

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "cli/common/output.h"
+#include "cli/compile/compile.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
@@ -132,7 +133,7 @@ void add_emit_options(CommandLine& line, EmitChoice& choice) {
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
           Format format, bool quiet) {
   refuse_folder(choice.folder);
-  const Project project = emitter::emit_project(bench, name);
+  const Project project = emitter::emit_project(bench, name, try_calls(bench));
   write_files(project, choice.folder);
   pages::show(project_page(project, choice), format, quiet);
   if (!project.missing.empty() && !choice.allow_missing) {

@@ -6,10 +6,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,11 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/facts/operator_map.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/formats/call_results/call_results.h"
+#include "et_schema/model/bodies.h"
 #include "fleet/process/run_program.h"
 #include "generator/profile/trace_of_profile.h"
 
@@ -89,6 +94,70 @@ std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::
   return answers;
 }
 
+/// The different calls of programs: equal arguments, of equal layouts.
+struct TriedCalls {
+  et_schema::Program calls;
+  std::vector<CallResults> answers;
+
+  void add(const et_schema::Program& program,
+           const std::vector<et_schema::Instruction>& instructions) {
+    for (const et_schema::Instruction& instruction : instructions) {
+      if (instruction.kind == et_schema::InstructionKind::kOp && instruction.schema &&
+          et_schema::is_in_libtorch(et_schema::without_overload(instruction.name)) &&
+          !find(program, instruction)) {
+        by_schema_[program.schemas[*instruction.schema]].push_back(calls.instructions.size());
+        et_schema::Instruction& call = calls.instructions.emplace_back();
+        call.name = instruction.name;
+        call.schema = static_cast<et_schema::SchemaId>(calls.schemas.size());
+        call.args = plain(program, instruction.args);
+        calls.schemas.push_back(program.schemas[*instruction.schema]);
+      }
+      add(program, instruction.body);
+    }
+  }
+
+  [[nodiscard]] std::optional<std::size_t> find(const et_schema::Program& program,
+                                                const et_schema::Instruction& instruction) {
+    const auto known = instruction.schema ? by_schema_.find(program.schemas[*instruction.schema])
+                                          : by_schema_.end();
+    if (known == by_schema_.end()) {
+      return std::nullopt;
+    }
+    const std::vector<et_schema::Argument> arguments = plain(program, instruction.args);
+    const auto same = std::ranges::find_if(known->second, [&](std::size_t call) {
+      return calls.instructions[call].args == arguments;
+    });
+    return same == known->second.end() ? std::nullopt : std::optional(*same);
+  }
+
+ private:
+  std::vector<et_schema::Argument> plain(const et_schema::Program& program,
+                                         std::vector<et_schema::Argument> arguments) {
+    et_schema::renumber_slots(
+        arguments, [&](et_schema::SlotId slot) { return layout_of(program, program.slots[slot]); });
+    return arguments;
+  }
+
+  et_schema::SlotId layout_of(const et_schema::Program& program, const et_schema::Slot& slot) {
+    const et_schema::Device device = program.storages[slot.storage].device;
+    const auto [layout, is_new] = layouts_.try_emplace(
+        {slot.dtype, slot.sizes, slot.strides, slot.sparse, et_schema::to_string(device)},
+        static_cast<et_schema::SlotId>(calls.slots.size()));
+    if (is_new) {
+      et_schema::Slot& plain = calls.slots.emplace_back();
+      std::tie(plain.dtype, plain.sizes, plain.strides, plain.sparse, std::ignore) = layout->first;
+      plain.storage = static_cast<et_schema::StorageId>(calls.storages.size());
+      calls.storages.push_back({.device = device});
+    }
+    return layout->second;
+  }
+
+  using Layout = std::tuple<et_schema::DType, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                            bool, std::string>;
+  std::map<Layout, et_schema::SlotId> layouts_;
+  std::map<std::string, std::vector<std::size_t>> by_schema_;
+};
+
 }  // namespace
 
 generator::AskResults ask_results() {
@@ -128,17 +197,26 @@ generator::AskResults ask_results() {
   };
 }
 
-void check_operator_maps(const et_schema::Bench& bench) {
+std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)> try_calls(
+    const et_schema::Bench& bench) {
   const std::string program = sibling("replay");
-  std::list<UnnamedFile> files;
-  std::vector<std::string> maps;
-  for (const std::string& map : bench.op_maps) {
-    files.emplace_back().write(map);
-    maps.push_back(files.back().path());
+  auto tried = std::make_shared<TriedCalls>();
+  if (std::filesystem::exists(program)) {
+    for (const et_schema::Program& rank : bench.programs) {
+      tried->add(rank, rank.instructions);
+    }
+    std::list<UnnamedFile> files;
+    std::vector<std::string> maps;
+    for (const std::string& map : bench.op_maps) {
+      files.emplace_back().write(map);
+      maps.push_back(files.back().path());
+    }
+    tried->answers = answers_to(tried->calls, program, maps);
   }
-  if (std::filesystem::exists(program) && !maps.empty()) {
-    static_cast<void>(answers_to({}, program, maps));
-  }
+  return [tried](const et_schema::Program& rank, const et_schema::Instruction& instruction) {
+    const std::optional<std::size_t> call = tried->find(rank, instruction);
+    return call && tried->answers[*call].fails ? "it fails: " + tried->answers[*call].why_not : "";
+  };
 }
 
 }  // namespace understudy::cli

@@ -33,6 +33,7 @@ struct CallResults {
   std::vector<ResultTensor> tensors = {};
   std::vector<int> list_sizes = {};  ///< sizes of the results that are lists of tensors, in order
   std::string why_not = {};          ///< why the results are unknown; if set, `tensors` is empty
+  bool fails = false;                ///< `why_not` is what the call failed with, whatever it reads
   bool operator==(const CallResults&) const = default;
 };
 
@@ -40,7 +41,8 @@ struct CallResults {
 [[nodiscard]] std::string call_results_header();
 /// Returns the line of one call:
 /// {"tensors":[{"dtype","sizes","strides","storage_of","same_as","offset_from",
-/// "offset_is_absolute"}],"list_sizes":[]}, or {"why_not":"…"}. Default values are omitted.
+/// "offset_is_absolute"}],"list_sizes":[]}, or {"why_not":"…","fails":true}. Default values are
+/// omitted.
 [[nodiscard]] std::string call_results_line(const CallResults& results);
 
 /// Parses the header and the lines. Throws Error (bad input); `file` names the text in errors.

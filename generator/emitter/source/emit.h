@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,9 +30,14 @@ struct Project {
   std::uint64_t operators = 0;   ///< over all ranks, missing ones included
 };
 
+/// Returns why a call of a program fails on LibTorch, if it was tried; else an empty text.
+using WhyFailing =
+    std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)>;
+
 /// Emits a self-contained project in Python that replays the benchmark as `replay --pace asap`
 /// does: tensors with the same content, the same operators in the same order, memory freed at the
-/// same places. `name` is the project's name.
-[[nodiscard]] Project emit_project(const et_schema::Bench& bench, const std::string& name);
+/// same places. Bodies replace calls that fail, as in a replay. `name` is the project's name.
+[[nodiscard]] Project emit_project(const et_schema::Bench& bench, const std::string& name,
+                                   const WhyFailing& why_failing = {});
 
 }  // namespace understudy::emitter

@@ -212,9 +212,10 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-CallResults unknown(std::string why) {
+CallResults unknown(std::string why, bool fails = false) {
   CallResults results;
   results.why_not = std::move(why);
+  results.fails = fails;
   return results;
 }
 
@@ -398,7 +399,7 @@ class Trial {
       match.handle.callBoxed(stack);
       return describe_results(stack, inputs.all());
     } catch (const c10::Error& error) {
-      return unknown(reason_of(error));
+      return unknown(reason_of(error), true);
     }
   }
 
@@ -419,7 +420,7 @@ CallResults results_of(const Program& program, const Instruction& instruction,
   try {
     return Trial(program, instruction, most_tried_bytes).run();
   } catch (const BoxFailure& failure) {
-    return unknown(failure.reason);
+    return unknown(failure.reason, true);
   } catch (const c10::Error& error) {
     return unknown(first_line(error.what_without_backtrace()));
   } catch (const std::exception& error) {

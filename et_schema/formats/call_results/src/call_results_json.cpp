@@ -23,6 +23,7 @@ void members(auto& json, SameAs<CallResults> auto& results) {
   json.if_any("tensors", results.tensors);
   json.if_any("list_sizes", results.list_sizes, AtLeast{0});
   json.if_any("why_not", results.why_not, kFreeText);
+  json.unless(false, "fails", results.fails);
 }
 
 std::string call_results_header() {

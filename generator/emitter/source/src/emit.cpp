@@ -35,7 +35,10 @@ std::int64_t recorded_ns(const Instruction& instruction) {
 
 class Emitter {
  public:
-  Emitter(const Bench& bench, const std::string& name) : bench_(bench) { parts_.name = name; }
+  Emitter(const Bench& bench, const std::string& name, const WhyFailing& why_failing)
+      : bench_(bench), why_failing_(why_failing) {
+    parts_.name = name;
+  }
 
   Project emit() {
     for (std::size_t rank = 0; rank < bench_.programs.size(); ++rank) {
@@ -54,8 +57,12 @@ class Emitter {
 
  private:
   void add_rank(std::size_t rank) {
-    const Program program = with_bodies(bench_.programs[rank]);
-    const StepText step = write_step(program);
+    const Program program = with_bodies(bench_.programs[rank], why_failing_);
+    std::vector<std::string> failing;
+    for (const Instruction& instruction : program.instructions) {
+      failing.push_back(why_failing_ ? why_failing_(program, instruction) : "");
+    }
+    const StepText step = write_step(program, std::move(failing));
     count_missing(program, step);
     reports_.push_back(rank_report(program, step.refused));
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
@@ -152,6 +159,7 @@ class Emitter {
   }
 
   const Bench& bench_;
+  const WhyFailing& why_failing_;
   ProjectParts parts_;
   std::vector<et_schema::RankReport> reports_;
   Project project_;
@@ -164,8 +172,8 @@ class Emitter {
 
 }  // namespace
 
-Project emit_project(const Bench& bench, const std::string& name) {
-  return Emitter(bench, name).emit();
+Project emit_project(const Bench& bench, const std::string& name, const WhyFailing& why_failing) {
+  return Emitter(bench, name, why_failing).emit();
 }
 
 }  // namespace understudy::emitter

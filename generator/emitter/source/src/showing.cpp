@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "call_text.h"
@@ -23,15 +24,18 @@ using et_schema::InstructionKind;
 using et_schema::Program;
 using et_schema::SlotId;
 
-void append(const Program& program, const Instruction& instruction, std::vector<Instruction>& to) {
-  if (instruction.kind != InstructionKind::kOp || is_found(instruction.name) ||
+void append(const Program& program, const WhyFailing& why_failing, const Instruction& instruction,
+            std::vector<Instruction>& to) {
+  const bool works =
+      is_found(instruction.name) && (!why_failing || why_failing(program, instruction).empty());
+  if (instruction.kind != InstructionKind::kOp || works ||
       !et_schema::body_makes_results(program, instruction)) {
     to.push_back(instruction);
     return;
   }
   const std::size_t first = to.size();
   for (const Instruction& below : instruction.body) {
-    append(program, below, to);
+    append(program, why_failing, below, to);
   }
   to[first].timing = instruction.timing;  // recorded as one operator
 }
@@ -50,13 +54,13 @@ std::optional<et_schema::MappedCall> row_for(std::string_view schema) {
   return call && !call->row->is_of_benchmark ? call : std::nullopt;
 }
 
-Program with_bodies(const Program& program) {
+Program with_bodies(const Program& program, const WhyFailing& why_failing) {
   Program expanded = program;
   expanded.instructions.clear();
   std::vector<std::uint32_t> places;  // by instruction, followed by the program's end
   for (const Instruction& instruction : program.instructions) {
     places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
-    append(program, instruction, expanded.instructions);
+    append(program, why_failing, instruction, expanded.instructions);
   }
   places.push_back(static_cast<std::uint32_t>(expanded.instructions.size()));
   for (et_schema::Storage& storage : expanded.storages) {
@@ -71,10 +75,9 @@ bool means_nothing(std::string_view name) {
   return !et_schema::operator_facts(name).not_on_cpu.empty();
 }
 
-Showing find_showing(const Program& program) {
-  Showing showing;
+Showing find_showing(const Program& program, std::vector<std::string> failing) {
+  Showing showing{std::move(failing)};
   std::vector<std::string>& refused = showing.refused;
-  refused.resize(program.instructions.size());
   std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
   Calls used;
   CallWriter calls(program, {uses_accelerator(program)}, used);

@@ -9,6 +9,7 @@
 #include "argument_text.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/program.h"
+#include "generator/emitter/source/emit.h"
 
 namespace understudy::emitter {
 
@@ -19,9 +20,10 @@ namespace understudy::emitter {
 /// benchmark carries, because nobody has checked them.
 [[nodiscard]] std::optional<et_schema::MappedCall> row_for(std::string_view schema);
 
-/// Returns the program with recorded bodies in place of operators that LibTorch lacks, if the body
-/// makes all of the operator's results.
-[[nodiscard]] et_schema::Program with_bodies(const et_schema::Program& program);
+/// Returns the program with recorded bodies in place of operators that LibTorch lacks or that fail,
+/// if the body makes all of the operator's results.
+[[nodiscard]] et_schema::Program with_bodies(const et_schema::Program& program,
+                                             const WhyFailing& why_failing);
 
 /// Returns true for operators that only return their argument in an emitted step.
 [[nodiscard]] bool means_nothing(std::string_view name);
@@ -30,6 +32,8 @@ namespace understudy::emitter {
 struct Showing {
   std::vector<std::string> refused;  ///< by instruction: why it cannot be expressed; empty: it can
 };
-[[nodiscard]] Showing find_showing(const et_schema::Program& program);
+/// `failing`: by instruction, why its call fails; empty if it does not.
+[[nodiscard]] Showing find_showing(const et_schema::Program& program,
+                                   std::vector<std::string> failing);
 
 }  // namespace understudy::emitter

@@ -38,6 +38,8 @@ struct StepText {
   std::vector<std::string> refused;
 };
 
-[[nodiscard]] StepText write_step(const et_schema::Program& program);
+/// `failing`: as of find_showing().
+[[nodiscard]] StepText write_step(const et_schema::Program& program,
+                                  std::vector<std::string> failing);
 
 }  // namespace understudy::emitter

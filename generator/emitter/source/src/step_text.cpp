@@ -34,9 +34,9 @@ std::vector<bool> replaced_by(const Program& program, const std::vector<std::str
 
 class StepWriter {
  public:
-  explicit StepWriter(const Program& program)
+  StepWriter(const Program& program, std::vector<std::string> failing)
       : program_(program),
-        showing_(find_showing(program)),
+        showing_(find_showing(program, std::move(failing))),
         flow_(program, replaced_by(program, showing_.refused)),
         phases_(find_phases(program)),
         words_(slot_words(flow_, phases_)),
@@ -311,8 +311,8 @@ class StepWriter {
 
 }  // namespace
 
-StepText write_step(const Program& program) {
-  return StepWriter(program).write();
+StepText write_step(const Program& program, std::vector<std::string> failing) {
+  return StepWriter(program, std::move(failing)).write();
 }
 
 }  // namespace understudy::emitter

@@ -78,6 +78,22 @@ Bench bench_with_body() {
   return bench;
 }
 
+TEST(Project, BodiesStandInPlaceOfCallsThatFail) {
+  Bench bench = bench_with_body();
+  bench.programs.edit(0).instructions.front().name = "aten::einsum";
+  bench.programs.edit(0).schemas[1] = "aten::einsum(Tensor x) -> Tensor";
+  const WhyFailing why = [](const Program&, const Instruction& instruction) {
+    return std::string(instruction.name == "aten::einsum" ? "it fails: no equation" : "");
+  };
+  const Project project = emit_project(bench, "demo", why);
+  EXPECT_TRUE(project.missing.empty());
+  EXPECT_NE(project.files.at("step_rank0.py").find("ops.aten.relu.default"), std::string::npos);
+  bench.programs.edit(0).instructions.front().body.clear();
+  const Project without = emit_project(bench, "demo", why);
+  ASSERT_EQ(without.missing.size(), 1U);
+  EXPECT_EQ(without.missing.front().reason, "it fails: no equation");
+}
+
 TEST(Project, BodiesStandInPlaceOfOperatorsThatNobodyHas) {
   const Project project = emit_project(bench_with_body(), "demo");
   EXPECT_TRUE(project.missing.empty());

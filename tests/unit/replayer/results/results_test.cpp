@@ -201,6 +201,10 @@ TEST(Results, WhatIsNotCalled) {
                  {call.tensor({2, 3}), call.tensor({2, 3})})
                 .why_not,
             "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
+  const std::string_view einsum =
+      "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor";
+  EXPECT_TRUE(call(einsum, {text("text1"), list({call.tensor({2, 3})}), none()}).fails);
+  EXPECT_FALSE(call(einsum, {text("AB->BA"), list({call.tensor({2, 3})}), none()}).fails);
   EXPECT_NE(call("aten::from_file(str filename, bool? shared=None, int? size=0, *, ScalarType? "
                  "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
                  "Tensor",
