@@ -106,12 +106,10 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
   }
   const bool is_index = call.recorded.schema.find("Tensor?[] indices") != std::string_view::npos &&
                         argument.name == "indices";
-  // A call does not read the tensor that it fills by `out=`.
-  const bool is_filled = argument.is_written && argument.name == "out" &&
-                         std::ranges::find(taken, choice.tensor) != taken.end();
   // A wrong index could be out of bounds.
   const bool is_python = is_number(call, tensor);
-  if (is_filled || (is_index && choice.told == Told::kInferred) || is_python ||
+  if (overlaps_written(call, position, taken, choice.tensor) ||
+      (is_index && choice.told == Told::kInferred) || is_python ||
       needs_its_own(wanted, taken, choice.tensor)) {
     choice.tensor = kNotSeen;
   }
@@ -125,6 +123,32 @@ SeenIndex InputTensors::find_input(const Call& call, std::size_t position,
     losses_.add(et_schema::Loss::kInferredTensors);
   }
   return choice.tensor;
+}
+
+/// Returns true if the argument would share elements with another one, and the call writes one of
+/// them: LibTorch refuses such calls. A collective may be in place.
+bool InputTensors::overlaps_written(const Call& call, std::size_t position,
+                                    std::span<const SeenIndex> taken, SeenIndex found) const {
+  if (found == kNotSeen || call.recorded.schema.starts_with("c10d")) {
+    return false;
+  }
+  const auto begin_of = [](const SeenTensor& tensor) {
+    return tensor.offset * et_schema::item_size(tensor.dtype);
+  };
+  const auto end_of = [](const SeenTensor& tensor) {
+    return extent_bytes(tensor.sizes, tensor.strides, tensor.offset,
+                        et_schema::item_size(tensor.dtype));
+  };
+  const SeenTensor& one = tensors_[found];
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const SeenTensor& other = tensors_[taken[i]];
+    if ((call.role_of[i].is_written || call.role_of[position].is_written) &&
+        one.storage == other.storage && begin_of(one) < end_of(other) &&
+        begin_of(other) < end_of(one)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Returns true if the results' type shows that the argument is a Python number: a 0-D double that

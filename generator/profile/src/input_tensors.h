@@ -51,6 +51,8 @@ class InputTensors {
                                           std::span<const Frame> open) const;
   [[nodiscard]] SeenIndex add_external(const et_schema::Tensor& tensor, std::int64_t now_ns,
                                        std::span<const Frame> open);
+  [[nodiscard]] bool overlaps_written(const Call& call, std::size_t position,
+                                      std::span<const SeenIndex> taken, SeenIndex found) const;
   [[nodiscard]] static bool is_number(const Call& call, const et_schema::Tensor& tensor);
   void order_arguments(const Call& call, std::vector<SeenIndex>& found) const;
   void type_lists(const Call& call, std::span<const SeenIndex> found);

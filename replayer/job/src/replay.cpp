@@ -16,6 +16,7 @@
 
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/original_step.h"
+#include "et_schema/model/threads.h"
 #include "et_schema/model/unrecorded.h"
 #include "rank_comms.h"
 #include "replayer/backends/interface/launcher.h"
@@ -167,9 +168,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
-  const std::optional<et_schema::Program> moved =
-      place == Place::kDevice ? std::optional(move_to_device(recorded)) : std::nullopt;
-  const et_schema::Program& program = moved ? *moved : recorded;
+  const et_schema::Program program =
+      et_schema::with_slots_by_thread(place == Place::kDevice ? move_to_device(recorded) : recorded,
+                                      et_schema::recorded_threads(recorded).beside);
   check_pace(program, options.pace);
   check_streams(program, device, options.streams);
   // Ranks must run equally many iterations, and graphs take some of their own.
@@ -206,8 +207,11 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     run.versions[comms.devices()->name()] = comms.devices()->version();
   }
   const std::vector<BoundGroup> groups = make_groups(bench, comms.communicator());
+  // A profile alone does not tell tensors for certain, so a call may fail that did not.
+  const bool is_inferred = program.losses[et_schema::Loss::kExternalTensors] > 0 ||
+                           program.losses[et_schema::Loss::kInferredTensors] > 0;
   const auto trial_of = [&](Machine& on, Externals& with) {
-    return Trial(decisions, on, with, backend, groups, options.continue_on_error,
+    return Trial(decisions, on, with, backend, groups, options.continue_on_error || is_inferred,
                  options.only == Only::kCompute ? et_schema::CommOrder() : options.comm_order,
                  device, options.monitor);
   };
