@@ -41,7 +41,9 @@ def _unrecordable(tensor):
         return (f"a sparse tensor of the layout {tensor.layout}",
                 "make it one of torch.sparse_coo (Tensor.to_sparse_coo())")
     if tensor.is_nested and tensor.layout == torch.strided:
-        return "a nested tensor of the strided layout", "make it one of layout=torch.jagged"
+        return ("a nested tensor of the strided layout",
+                "make it one of layout=torch.jagged and, on a CPU, pad it for torch's attention (torch.nested.to_padded_tensor, and a mask), "
+                "which makes strided ones of jagged ones there")
     return None
 
 

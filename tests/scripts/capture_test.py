@@ -443,15 +443,17 @@ class CaptureTest(unittest.TestCase):
 
     def test_a_layout_that_ends_the_observer_is_refused(self):
         matrix = torch.eye(4).to_sparse_csr()
-        nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(3, 4)])
+        jagged = torch.nested.nested_tensor([torch.ones(2, 1, 4), torch.ones(3, 1, 4)], layout=torch.jagged).transpose(1, 2)
         steps = {
             lambda: matrix @ torch.ones(4, 2):
                 "the step uses a sparse tensor of the layout torch.sparse_csr, which torch's execution trace observer "
                 "cannot record; make it one of torch.sparse_coo (Tensor.to_sparse_coo()), or capture without a trace "
                 "(--no-trace)",
-            lambda: torch.nested.to_padded_tensor(nested * 2, 0.0):
+            lambda: torch.nn.functional.scaled_dot_product_attention(jagged, jagged, jagged):
                 "the step uses a nested tensor of the strided layout, which torch's execution trace observer cannot "
-                "record; make it one of layout=torch.jagged, or capture without a trace (--no-trace)"}
+                "record; make it one of layout=torch.jagged and, on a CPU, pad it for torch's attention "
+                "(torch.nested.to_padded_tensor, and a mask), which makes strided ones of jagged ones there, or capture without a "
+                "trace (--no-trace)"}
         for step, message in steps.items():
             recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
             with self.assertRaises(capture.CaptureFailed) as caught, recorder:
