@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <variant>
 
 #include "et_schema/model/bodies.h"
 #include "generator/values/value_flow.h"
@@ -10,7 +9,6 @@
 namespace understudy::composer {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::SchemaId;
