@@ -258,8 +258,11 @@ Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, d
   if (!stays && !(is_known && has_class)) {
     return {ns, 0, 2 * ns, "as recorded", false, false};
   }
-  const RecordedKernels recorded{
-      .kernel_class = kernel_class, .kernels = kernels, .ns = ns, .crosses_hosts = stays};
+  const RecordedKernels recorded{.call = {},
+                                 .kernel_class = kernel_class,
+                                 .kernels = kernels,
+                                 .ns = ns,
+                                 .crosses_hosts = stays};
   const Card none;
   const TimeParts parts =
       anchored_time(recorded, is_known ? *parts_.recorded_on : none, is_known ? *there : none);
