@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -38,15 +37,6 @@ et_schema::Source source_of(const Bench& bench, std::size_t rank) {
   return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
 }
 
-/// Returns the length of a step with the cost of recording it, as `inspect --device-time` has it.
-double profiled_step_ns(const Program& program) {
-  const RecordedProfile& profile = *program.profile;
-  const double events = static_cast<double>(profile.events) /
-                        static_cast<double>(std::max<std::uint64_t>(profile.steps, 1));
-  return std::round(et_schema::profiled_step_ms(profile) / kMsPerNs) +
-         std::round(profile.observer_ns_per_event * events);
-}
-
 Json profile_json(const Program& program) {
   if (!program.profile) {
     return nullptr;
@@ -70,7 +60,6 @@ Json profile_json(const Program& program) {
                {"join", to_string(profile.join)},
                {"steps", profile.steps},
                {"step_ns", et_schema::recorded_step_ns(program)},
-               {"profiled_step_ns", profiled_step_ns(program)},
                {"unprofiled_step_ns", nullptr},
                {"observer_ns_per_event", profile.observer_ns_per_event},
                {"observer_source", profile.observer_source},
@@ -227,13 +216,13 @@ Section profiles_section(const Json& document, const Bench& bench) {
   Section section = {
       "profiles",
       "Recorded times",
-      {table_at(document, "/ranks", "Recorded times" + whole_step_note(bench),
+      {table_at(document, "/ranks",
+                "Recorded times, without the cost of recording" + whole_step_note(bench),
                 {ids("rank"), counts("nodes joined", "profile/nodes_joined"),
                  counts("of", "profile/nodes_with_rf_id"),
                  counts("device events", "profile/device_events_linked"),
                  counts("of", "profile/device_events"), counts("steps", "profile/steps"),
                  figures("step ms", "profile/step_ns", kMsPerNs),
-                 figures("as profiled ms", "profile/profiled_step_ns", kMsPerNs),
                  figures("unprofiled ms", "profile/unprofiled_step_ns", kMsPerNs),
                  figures("operators ms", "profile/operators_ns", kMsPerNs),
                  figures("device ms", "profile/operators_device_ns", kMsPerNs),

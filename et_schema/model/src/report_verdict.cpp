@@ -78,7 +78,7 @@ void add_verdict_rows(std::vector<std::string>& findings, const std::vector<Name
 constexpr double kTold = 0.02;
 
 /// Adds the step's time that no operator replays, and operators that take less than a quarter of
-/// their recorded time on the recorded kind of device: they do less than the original's did.
+/// their recorded time on the recorded kind of device: they may do less than the original's did.
 void add_lost_time(std::vector<std::string>& findings, const RunFigures& total) {
   constexpr double kQuarter = 0.25;
   const Coverage& coverage = total.coverage;
@@ -101,9 +101,8 @@ void add_lost_time(std::vector<std::string>& findings, const RunFigures& total) 
     const double recorded = (on_device ? row.recorded_device_ms : row.recorded_ms).value_or(0);
     if (ms > 0 && ms < kQuarter * recorded &&
         recorded > kTold * total.original.step_ms.value_or(0)) {
-      findings.push_back(
-          fmt::format("{} takes {} of the recorded {} ms: it does less than the original's did.",
-                      row.name, figure_text(ms), figure_text(recorded)));
+      findings.push_back(fmt::format("{} takes {} ms, less than a quarter of the recorded {}.",
+                                     row.name, figure_text(ms), figure_text(recorded)));
     }
   }
 }

@@ -40,7 +40,7 @@ nlohmann::ordered_json account_json(const et_schema::Account& account) {
 Table account_table(const nlohmann::ordered_json& data, const std::string& at,
                     const std::string& whose) {
   return table_at(
-      data, at, "The step's recorded time: what " + whose + " carries, and what it leaves",
+      data, at, "The step's recorded time, carried by " + whose + " or left, and why",
       {texts("what"), figures("host ms", "host_ms"), figures("device ms", "device_ms")});
 }
 
