@@ -6,7 +6,7 @@ understudy_golden(replay
   operator_times
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json
-  graph_of_a_cpu slow_no_such_class streams_of_a_cpu substituted_by_time unknown_flag
+  graph_of_a_cpu inferred_call_fails slow_no_such_class streams_of_a_cpu substituted_by_time unknown_flag
   world_size world_size_json)
 if(TARGET understudy_backend_mpi)
   understudy_golden(replay
