@@ -107,14 +107,14 @@ TEST(Selection, AnOperatorInWhichAutocastCastsIsOpened) {
         builder.add(2, "aten::einsum", "aten::einsum(str equation, Tensor[] x) -> Tensor",
                     {none(), list({x})}, {tensor(18, 19, {4})});
     const auto label = builder.add(outer, "a label", "", {}, {});
-    const auto cast = builder.add(label, "aten::relu", kRelu, {x}, {tensor(16, 17, {4})});
+    const auto cast = builder.add(label, "aten::relu", kRelu, {x}, {tensor(16, 17, {4}, type)});
     builder.add(cast, "aten::to", "aten::to.dtype(Tensor(a) self) -> Tensor(a)", {x},
                 {tensor(12, 13, {4}, type)});
     if (std::string(type) != "float") {
       builder.add(cast, "aten::relu", kRelu, {tensor(12, 13, {4}, type)},
                   {tensor(16, 17, {4}, type)});
     }
-    builder.add(outer, "aten::sqrt", kSqrt, {tensor(16, 17, {4})}, {tensor(18, 19, {4})});
+    builder.add(outer, "aten::sqrt", kSqrt, {tensor(16, 17, {4}, type)}, {tensor(18, 19, {4})});
     const Program program = builder.program();
     if (std::string(type) == "float") {
       EXPECT_EQ(names(program.instructions), Names{"aten::einsum"});
