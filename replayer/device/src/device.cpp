@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/open_library.h"
 #include "loaded_function.h"
 #include "replayer/cuda/driver.h"
 
@@ -62,7 +63,7 @@ std::filesystem::path torch_folder() {
 
 void load_cuda(const std::string& text) {
   const std::filesystem::path library = torch_folder() / "libtorch_cuda.so";
-  if (dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+  if (et_schema::open_library(library) == nullptr) {
     refuse(text, "a LibTorch with CUDA", dlerror(),
            "Build with -DUNDERSTUDY_TORCH_ROOT=DIR of a CUDA build of LibTorch or of the torch "
            "wheel, or use --device cpu.");

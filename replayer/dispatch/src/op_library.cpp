@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/open_library.h"
 
 namespace understudy::replayer {
 namespace {
@@ -41,7 +42,7 @@ std::set<std::string> registered_operators() {
 std::optional<std::string> load(const fs::path& file) {
   dlerror();
   try {
-    if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
+    if (et_schema::open_library(file) != nullptr) {
       return std::nullopt;
     }
   } catch (const std::exception& error) {
