@@ -26,6 +26,11 @@ bool has_profiles(const predictor::Job& job) {
       [](const et_schema::Program* program) { return program->profile.has_value(); });
 }
 
+/// Returns true for instructions whose gap counts.
+bool is_asked(const et_schema::Instruction& instruction) {
+  return instruction.timing && instruction.kind != et_schema::InstructionKind::kMarker;
+}
+
 fs::path file_of(const predictor::Card& card, const fs::path& folder) {
   std::string name = card.name;
   std::ranges::replace(name, ' ', '_');
@@ -113,7 +118,11 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   if (has_profiles(job)) {
     recorded_.emplace(job);
     parts.gap = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
-      return recorded_->of_gap(program, at);
+      const predictor::Estimate gap = recorded_->of_gap(program, at);
+      // Iterations follow each other: time after the last operator counts before the first.
+      const auto first = std::ranges::find_if(program.instructions, is_asked);
+      const auto end = &*first == &at ? recorded_->of_end(program) : std::nullopt;
+      return end ? predictor::known(gap.ns + end->ns, gap.model) : gap;
     };
     assumptions_.emplace_back("gaps between operators are the recorded ones");
   }

@@ -51,7 +51,7 @@ struct Breakdown {
 
 /// No launch takes longer. Work that begins later, and a wait that lasts longer after all work, was
 /// waiting for something that the profile does not show.
-inline constexpr std::int64_t kLateNs = 100'000;
+inline constexpr std::int64_t kLateNs = 300'000;
 
 enum class SpanKind : std::uint8_t {
   kHost,      ///< a thread in an operator; the gap before it is [begin_ns, start_ns)

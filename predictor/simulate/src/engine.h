@@ -139,6 +139,7 @@ class Engine {
   void issue(std::uint32_t c, const Task& task, const HostState& host, std::int64_t now_ns);
   void end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, SpanId cause);
+  void stall_or_finish(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   void finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns);
   [[nodiscard]] bool can_start(const RankState& rank, const HostState& host,
                                const Task& task) const;

@@ -41,8 +41,10 @@ void IssuedWork::find_typical_turn() {
     // Work of an unknown launch, or that the previous step may have delayed, is not typical.
     if (work.thread != 0 && !(is_first && program_.profile->host_runs_ahead)) {
       const bool is_idle = end_ns->second <= work.start_ns - work.lag_ns;
-      (is_idle ? latencies_ns : turns_ns)
-          .push_back(is_idle ? work.lag_ns : work.start_ns - end_ns->second);
+      const std::int64_t delay_ns = is_idle ? work.lag_ns : work.start_ns - end_ns->second;
+      if (delay_ns < kLateNs) {
+        (is_idle ? latencies_ns : turns_ns).push_back(delay_ns);
+      }
     }
     end_ns->second = std::max(end_ns->second, work.end_ns());
   }

@@ -37,7 +37,7 @@ struct RecordedTurn {
 struct Task {
   std::int64_t gap_ns = 0;
   std::int64_t host_ns = 0;
-  std::int64_t stall_ns = 0;  ///< after host_ns: the host waits for what the profile does not show
+  std::int64_t stall_ns = 0;  ///< behind its waits: the host waits for the unseen
   std::int64_t device_ns = 0;
   std::uint32_t launches = 0;  ///< an item each
   std::uint32_t instruction = kNoIndex;

@@ -120,20 +120,15 @@ void Engine::end_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
     host.last = add_span(c, host.iteration,
                          {host.start_ns, host.start_ns, now_ns, task.instruction, kNoIndex, h,
                           SpanKind::kStall, host.last});
-  } else {
-    --rank.doing.hosts;
-    if (h == 0 && !rank.plan->on_device) {
-      rank.accounts.operate(task.gap_ns, task.host_ns);
-    }
-    if (task.stall_ns > 0) {
-      host.does = HostDoes::kStalls;
-      host.start_ns = now_ns;
-      host.next_ns = now_ns + task.stall_ns;
-      return;
-    }
+    finish_task(c, h, now_ns);
+    return;
+  }
+  --rank.doing.hosts;
+  if (h == 0 && !rank.plan->on_device) {
+    rank.accounts.operate(task.gap_ns, task.host_ns);
   }
   if (are_done(rank, task.behind, host.iteration)) {
-    finish_task(c, h, now_ns);
+    stall_or_finish(c, h, now_ns);
   } else {
     host.does = HostDoes::kWaitsBehind;
     host.start_ns = now_ns;
@@ -163,8 +158,20 @@ void Engine::end_wait(std::uint32_t c, std::uint32_t h, std::int64_t now_ns, Spa
     ++rank.doing.hosts;
     start_task(c, h, now_ns, now_ns);
   } else {
-    finish_task(c, h, now_ns);
+    stall_or_finish(c, h, now_ns);
   }
+}
+
+void Engine::stall_or_finish(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
+  HostState& host = ranks_[c].hosts[h];
+  const std::int64_t stall_ns = ranks_[c].plan->timelines[h][host.task].stall_ns;
+  if (stall_ns == 0) {
+    finish_task(c, h, now_ns);
+    return;
+  }
+  host.does = HostDoes::kStalls;
+  host.start_ns = now_ns;
+  host.next_ns = now_ns + stall_ns;
 }
 
 void Engine::finish_task(std::uint32_t c, std::uint32_t h, std::int64_t now_ns) {
