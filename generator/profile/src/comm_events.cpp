@@ -125,6 +125,7 @@ class CommCompleter {
   /// Returns the communication that the events describe; the first event with a value decides.
   std::optional<KinetoComm> comm_of(const std::vector<HostIndex>& events) {
     KinetoComm comm;
+    bool is_wait = false;
     for (const HostIndex index : events) {
       if (index == kNoEvent) {
         continue;
@@ -134,30 +135,32 @@ class CommCompleter {
           event.name.starts_with(kOperator) ? et_schema::find_c10d_name(event.name) : std::nullopt;
       const bool has_output = known && known->name->layout == C10dLayout::kOutputInput;
       comm.name = comm.name.empty() ? recorded_name(event.name) : comm.name;
-      read_numbers(event, comm);
+      is_wait = read_numbers(event, comm) || is_wait;
       note(event, has_output ? 1 : 0, comm.in_elements, comm);
       if (has_output) {
         note(event, 0, comm.out_elements, comm);
       }
     }
+    if (is_wait && comm.name.empty()) {
+      comm.name = to_string(CommKind::kWait);
+    }
     return whole(comm);
   }
 
-  /// PyTorch 1.13 to 2.2 records [tensors,] sequence number, process group, rank, and a text that
-  /// profiles lack. What no operator or label names, and has neither tensors nor a group, is a
-  /// wait.
-  static void read_numbers(const KinetoEvent& event, KinetoComm& comm) {
+  /// Reads the sequence number. PyTorch 1.13 to 2.2 records [tensors,] this number, process group,
+  /// rank, and a text that profiles lack. Returns true for an event with neither tensors nor a
+  /// group: if no operator or label names a communication, it is a wait.
+  static bool read_numbers(const KinetoEvent& event, KinetoComm& comm) {
     const auto first =
         std::ranges::find(event.arguments, "Scalar", &et_schema::KinetoArgument::type);
     if (event.name != kRecorded || event.arguments.end() - first < 2) {
-      return;
+      return false;
     }
     const std::vector<std::int64_t> sequence = integers_in(first->value);
     comm.sequence = sequence.empty() ? -1 : sequence.front();
-    const std::string_view group = std::next(first)->value;
-    if (comm.name.empty() && first == event.arguments.begin() && (group.empty() || group == "0")) {
-      comm.name = to_string(CommKind::kWait);
-    }
+    const et_schema::KinetoArgument& group = *std::next(first);
+    return first == event.arguments.begin() && group.type == "Scalar" &&
+           (group.value.empty() || group.value == "0");
   }
 
   /// Adds up the elements of an argument's tensors (a label's: of all tensors) if they are unknown.

@@ -247,6 +247,10 @@ TEST(TraceOfProfile, CommunicationIsToldByTheEventsAroundIt) {
             "1: wait 7 of 4,,,");
   EXPECT_EQ(call_of(ProfileText().op("record_param_comms", 0, 5, numbers("94111"))), "0:")
       << "a group is made";
+  EXPECT_TRUE(call_of(ProfileText()
+                          .op("record_param_comms", 0, 50, numbers("0"))
+                          .op("nccl:all_reduce", 5, 40, one))
+                  .starts_with("1: allreduce 7 of 4,"));
 }
 
 TEST(TraceOfProfile, ATensorIsReadByWhatFollowsIt) {
