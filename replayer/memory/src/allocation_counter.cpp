@@ -38,14 +38,20 @@ void count(std::int64_t bytes) {
   }
 }
 
-/// Address space without rights, with room between blocks. No part is used twice: what uses a block
-/// after its end crashes too.
+/// Address space without rights, with room between blocks. A block that is free serves tensors of
+/// the same size, which spares the faults of fresh memory, or its part is never used again.
 class GuardedBlocks {
  public:
   /// Returns a block that ends at memory without rights; null if none can be made.
   void* allocate(std::size_t bytes) {
     constexpr std::size_t kApart = std::size_t{16} << 20U;
     const std::lock_guard lock(mutex_);
+    if (const auto spare = spare_.find(bytes); spare != spare_.end()) {
+      std::byte* const block = spare->second;
+      spare_.erase(spare);
+      spare_bytes_ -= pages(bytes);
+      return block;
+    }
     if (begin_ == nullptr || bytes == 0 || bytes > kBytes || used_ + pages(bytes) > kBytes ||
         ::mprotect(begin_ + used_, pages(bytes), PROT_READ | PROT_WRITE) != 0) {
       return nullptr;
@@ -67,13 +73,33 @@ class GuardedBlocks {
     return bytes_.at(block);
   }
   void free(void* block) {
+    constexpr std::size_t kMostSpare = std::size_t{1} << 30U;
     const std::lock_guard lock(mutex_);
+    const std::size_t bytes = bytes_.at(block);
+    if (spare_bytes_ + pages(bytes) <= kMostSpare) {
+      spare_bytes_ += pages(bytes);
+      spare_.emplace(bytes, static_cast<std::byte*>(block));
+    } else {
+      give_back(block);
+    }
+  }
+  /// Returns the memory of free blocks to the system.
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [bytes, block] : spare_) {
+      give_back(block);
+    }
+    spare_.clear();
+    spare_bytes_ = 0;
+  }
+
+ private:
+  void give_back(void* block) {
     const auto begin = reinterpret_cast<std::uintptr_t>(block) / page_bytes_ * page_bytes_;
     map(reinterpret_cast<void*>(begin), pages(bytes_.at(block)), MAP_FIXED);
     bytes_.erase(block);
   }
 
- private:
   static constexpr std::size_t kBytes = std::size_t{16} << 40U;
 
   static std::byte* map(void* at, std::size_t bytes, int flags) {
@@ -90,6 +116,8 @@ class GuardedBlocks {
   std::size_t used_ = kBytes / 4;
   std::mutex mutex_;
   std::unordered_map<const void*, std::size_t> bytes_;
+  std::unordered_multimap<std::size_t, std::byte*> spare_;
+  std::size_t spare_bytes_ = 0;
 };
 
 std::atomic<GuardedBlocks*> guarded_blocks = nullptr;  // never freed: LibTorch may keep blocks
@@ -163,6 +191,7 @@ GuardedAllocations::GuardedAllocations() {
 
 GuardedAllocations::~GuardedAllocations() {
   is_guarding = false;
+  guarded_blocks.load()->trim();
 }
 
 void count_cpu_allocations() {
