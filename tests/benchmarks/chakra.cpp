@@ -1,6 +1,5 @@
 // Times each stage from a PyTorch trace and its Kineto profile, 22 MB together, to a Chakra file,
-// and back. `benchmark_chakra --round-trip` prints instead, for each sample, in which fields the
-// program that was read back differs from the one that was written.
+// and back.
 
 #include "et_schema/formats/chakra/chakra.h"
 
@@ -9,21 +8,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/common/progress.h"
-#include "cli/compile/compile.h"
 #include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/chakra_trace.h"
-#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "generator/chakra/chakra_job.h"
 #include "generator/job/generate.h"
-#include "program_differences.h"
 
 namespace {
 
@@ -122,57 +115,9 @@ void print_speed() {
              (total + reading) / reading);
 }
 
-et_schema::Bench compile(const std::string& input) {
-  cli::Progress progress;
-  progress.silence();
-  return cli::compile_traces({input}, {.partial = generator::PartialRanks::kOneAlone}, {}, progress)
-      .bench;
-}
-
-void print_round_trip(const std::vector<std::string>& samples) {
-  fmt::print(
-      "| sample | ranks | instructions | differing fields, summed over ranks |\n"
-      "| --- | --- | --- | --- |\n");
-  for (const std::string& sample : samples) {
-    const et_schema::Bench before = compile(UNDERSTUDY_SAMPLES "/" + sample);
-    const generator::ChakraJob job = generator::chakra_of(before, "chakra");
-    std::string pattern = (std::filesystem::temp_directory_path() / "understudy-XXXXXX").string();
-    const std::filesystem::path folder = mkdtemp(pattern.data());
-    for (const et_schema::ChakraFile& file : job.files) {
-      std::ofstream(folder / file.file, std::ios::binary) << et_schema::chakra_bytes(file);
-    }
-    const et_schema::Bench after = compile(folder.string());
-    std::filesystem::remove_all(folder);
-    std::map<std::string, std::uint64_t> sums;
-    std::size_t instructions = 0;
-    for (std::size_t rank = 0; rank < before.programs.size(); ++rank) {
-      instructions += before.programs[rank].instructions.size();
-      for (const auto& [field, count] :
-           generator::test::differences(before.programs[rank], after.programs[rank])) {
-        sums[field] += count;
-      }
-    }
-    std::string text;
-    for (const auto& [field, count] : sums) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", field, count);
-    }
-    fmt::print("| {} | {} | {} | {} |\n", sample.substr(0, sample.find('/')),
-               before.programs.size(), instructions, text);
-  }
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "--round-trip") {
-    print_round_trip({"compiled", "compiled_optimizer", "dlrm_8gpu/dlrm_pytorch_et.tar.gz",
-                      "dlrm_dense", "dlrm_sparse", "embedding_uniform", "embedding_zipf",
-                      "gpt_adamw_foreach", "gpt_adamw_fused", "gpt_ddp", "gpt_ddp_gloo",
-                      "linear/linear_et.json.gz", "mlp", "resnet18",
-                      "resnet_ddp/resnet_1gpu_et_1.0.3.json.gz",
-                      "resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz", "speech_encoder"});
-    return 0;
-  }
+int main() {
   print_speed();
   return 0;
 }
