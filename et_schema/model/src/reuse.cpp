@@ -24,7 +24,7 @@ std::int64_t bounded_draws(const ReuseBin& bin, std::int64_t draws) {
   return draws;
 }
 
-std::optional<ReuseProblem> find_problem(const ReuseBin& bin) {
+std::optional<ReuseProblem> problem_of_bin(const ReuseBin& bin) {
   std::int64_t width = 0;
   if (bin.high <= bin.low || __builtin_sub_overflow(bin.high, bin.low, &width)) {
     return ReuseProblem{"reuse", "bins of a range [low, high) that is not empty",
@@ -75,7 +75,7 @@ std::optional<ReuseProblem> find_problem(const Reuse& reuse) {
   std::int64_t draws = 0;
   const ReuseBin* before = nullptr;
   for (const ReuseBin& bin : reuse.bins) {
-    if (const auto problem = find_problem(bin)) {
+    if (const auto problem = problem_of_bin(bin)) {
       return problem;
     }
     if (before != nullptr && bin.low < before->high) {

@@ -14,7 +14,7 @@ namespace {
 
 /// Returns the classes of ranks. Ranks of one program belong to the same groups, so they behave
 /// alike unless they send or receive, which connects two of them, or start at different times.
-std::vector<RankClass> classes_of(const Job& job, bool merge) {
+std::vector<RankClass> classes_of_ranks(const Job& job, bool merge) {
   std::vector<bool> has_messages;
   for (const Program* program : job.programs) {
     has_messages.push_back(std::ranges::find(program->instructions, InstructionKind::kP2p,
@@ -40,7 +40,7 @@ std::vector<RankClass> classes_of(const Job& job, bool merge) {
 
 Simulation simulate(const Job& job, const Costs& costs, const SimulateOptions& options) {
   Simulation result;
-  result.classes = classes_of(job, options.merge_ranks);
+  result.classes = classes_of_ranks(job, options.merge_ranks);
   result.costs.resize(job.programs.size());
   std::vector<ProgramPlan> plans;
   for (std::size_t p = 0; p < job.programs.size(); ++p) {

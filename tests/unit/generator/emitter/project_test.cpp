@@ -285,8 +285,9 @@ TEST(Project, TensorsAreNamedByTheirRolesInAFlatStep) {
        "t.gradients = [t.weight_grad1, t.weight_grad2", "# forward",
        "ops[\"aten::_foreach_zero_\"](t.gradients)",
        "linear = ops[\"aten::linear\"](t.input, t.weight1, t.bias1)",
-       "residual = ops[\"aten::add.Tensor\"](t.input, linear)",
-       "linear2 = ops[\"aten::linear\"](residual, t.weight2, t.bias2)", "# backward", "# update",
+       "add = ops[\"aten::add.Tensor\"](t.input, linear)",
+       "linear2 = ops[\"aten::linear\"](add, t.weight2, t.bias2)",
+       "residual = ops[\"aten::add.Tensor\"](add, linear2)", "# backward", "# update",
        "ops[\"aten::detach\"](",
        "ops[\"aten::_foreach_lerp_.Scalar\"](t.moments, t.gradients, 0.1)",
        "ops[\"aten::_foreach_add_.List\"](t.parameters, t.moments, alpha=-0.01)"});
