@@ -271,6 +271,7 @@ TEST(BenchRefusal, WritingHeapBlocksOfAnInstructionWithoutATiming) {
 TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
   Bench bench = tiny_bench();
   bench.programs.edit(0).instructions[0].name = "aten::\xff";
+  bench.programs.edit(0).instructions[0].schema.reset();
   EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
             told("the benchmark cannot be written", "file: refused.et/programs/0.jsonl",
                  "expected: names and texts in UTF-8", "got: other bytes",

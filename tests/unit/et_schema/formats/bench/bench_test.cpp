@@ -110,6 +110,7 @@ TEST(Bench, TheOrderOfRanksDoesNotMatterToSharing) {
   // Two ranks of another behaviour between the others.
   for (const std::size_t rank : {1U, 3U}) {
     bench.programs.edit(rank).instructions.front().name = "aten::mul.Tensor";
+    bench.programs.edit(rank).instructions.front().schema.reset();
   }
   std::vector<std::size_t> order = {0, 1, 2, 3};
   const std::size_t size = packed(bench).size();
