@@ -165,7 +165,8 @@ void find_kernels(std::vector<Call>& calls, const HostEvents& host,
         event.parent != kNoEvent && (is_inside[event.parent] || calls[event.parent].is_kernel);
     const std::int64_t own_ns =
         has_device ? below[i].launched_ns : event.end_ns - event.start_ns - below[i].explained_ns;
-    const bool is_dispatch = !has_device && below[i].computed && own_ns <= kLongestDispatchNs;
+    const bool is_dispatch =
+        !has_device && has_shapes && below[i].computed && own_ns <= kLongestDispatchNs;
     const bool is_unexplained = own_ns > below[i].explained_ns && !is_dispatch;
     const bool works =
         has_device ? launched[i] : is_named(i) && !only_hands_on(host.source(i).name);
