@@ -13,8 +13,8 @@ namespace understudy::et_schema {
 using NewIds = std::unordered_map<std::uint64_t, std::uint64_t>;
 
 /// Sorts the nodes by id and links them to a tree. Missing roots are added, and nodes without a
-/// parent in the file become children of their thread's root; both are counted. If a node has a
-/// parent with a higher id (merged traces number nodes as they end), the ids are assigned anew in
+/// parent in the file become children of their thread's root; both are counted. If nodes have
+/// parents with higher ids (merged traces number nodes as they end), the ids are assigned anew in
 /// order of start. Throws Error (bad input) if ids are not unique, a node is its own ancestor, or
 /// more than 2^32 - 2 nodes exist.
 NewIds link_nodes(Trace& trace, Arena& arena);

@@ -80,6 +80,7 @@ TEST(Job, OneTraceOfTwoRanksIsRefused) {
                  "hint: copy this rank's own trace there"));
   EXPECT_EQ(refusal(traces, PartialRanks::kAllowed), "no error");
   traces[0].schema = traces[1].schema = "chakra 0.0.4";
+  traces[0].pid = traces[1].pid = 0;
   EXPECT_EQ(refusal(traces), "no error") << "a simulator's ranks";
 }
 
