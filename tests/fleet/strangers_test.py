@@ -146,6 +146,7 @@ class Strangers(unittest.TestCase):
 
     def journal(self, other=None):
         """A journal that SQLite has to play back; of a stranger, it names another file to delete."""
+        Path(self.fleet.url + "-journal").unlink(missing_ok=True)  # or Python's sqlite3 deletes what it names
         pages, magic = self.fleet.rows("PRAGMA page_count")[0][0], bytes.fromhex("d9d505f920a163d7")
         text = magic + struct.pack(">IIIII", 0, 0, pages, 512, 4096) + bytes(484)
         if other:
@@ -187,7 +188,8 @@ class Strangers(unittest.TestCase):
 
     def test_a_summary_that_no_night_wrote(self):
         self.fleet.run("nightly", "--generate-only")
-        for summary, status in (('{"unchanged": 7}', 65), ('{"unchanged": {}}', 0)):
+        own = self.fleet.rows("SELECT summary FROM night")[0][0]
+        for summary, status in (('{"unchanged": 7}', 65), (own, 0)):
             self.fleet.write("UPDATE night SET summary = ?", summary)
             done = self.fleet.run_whole("report", "-o", str(self.folder / "site"))
             self.assertEqual(done.returncode, status, done.stderr)

@@ -226,7 +226,7 @@ class Galleries : public testing::Test {
     et_schema::Instruction call;
     call.name = op;
     call.schema = 0;
-    program.schemas = {"aten::mm(Tensor self, Tensor mat2) -> Tensor"};
+    program.schemas = {std::string(op) + "(Tensor self, Tensor mat2) -> Tensor"};
     call.args = {et_schema::Argument{et_schema::Argument::SlotRef{in}},
                  et_schema::Argument{et_schema::Argument::SlotRef{in}}};
     call.results = {et_schema::Argument{
