@@ -124,8 +124,8 @@ class Strangers(unittest.TestCase):
 
     def expect_refused(self, *flags):
         status, dropped, said = self.replay(*flags)
-        self.assertTrue(status == 65 or dropped, (status, said))
-        self.assertNotIn("crashed", said)
+        self.assertTrue(status in (1, 65) or dropped, (status, said))
+        self.assertNotIn("crashed", said)  # status 1: it failed, as another operator's refusal does
 
     def expect_replayed(self, *flags):
         self.assertEqual(self.replay(*flags), (0, [], ""))
@@ -151,8 +151,9 @@ class Strangers(unittest.TestCase):
         reduced = "torch.segment_reduce(torch.ones([16]), 'sum', lengths=torch.full([1], {}, dtype=4), unsafe=True)"
         for text, bad, good in ((pool, 40, 3), (pool, 100000, 0), (reduced, 3000, 16), ("f{}(x)", 40, 3)):
             for number in (bad, good):
-                functions = ["def f0(x: Tensor):\n    return x"]
-                functions += [f"def f{n + 1}(x: Tensor):\n    return f{n}(x) + f{n}(x)" for n in range(number)]
+                functions = ["def f0(x: Tensor):", "    return x"]
+                for n in range(number):
+                    functions += [f"def f{n + 1}(x: Tensor):", f"    return f{n}(x) + f{n}(x)"]
                 row = {"operators": ["mine::x"], "takes": ["Tensor x"], "does": ["y = " + text.format(number), "return x + y.sum()"]}
                 bench = Bench()
                 bench.call("mine::x(Tensor x) -> Tensor", [bench.tensor([8], external=True)], [bench.tensor([8])])
@@ -185,7 +186,7 @@ class Strangers(unittest.TestCase):
         bench.call(schema, arguments(bench), [bench.tensor([8])], name)
         bench.write(self.folder / "b.et")
         shutil.rmtree(self.folder / "p", ignore_errors=True)
-        done = self.run_here("generate", "b.et", "--emit", "p", "-q")
+        done = self.run_here("generate", "b.et", "--emit", "p", "-q", "--allow-missing")
         return done if done.returncode != 0 else self.run_here(sys.executable, "p/main.py", "--iterations", "1")
 
     def test_emitted_operators(self):
@@ -197,9 +198,9 @@ class Strangers(unittest.TestCase):
         load = "load_library::__call__.__call__(str path) -> Tensor"
         done = self.emitted(load, lambda _: library, "mine::y")
         self.assertEqual((done.returncode, done.stderr), (65, "generate: the program of a rank does not hold together\n"
-                         "  file:     b.et\n  rank:     0\n  node:     1\n  field:    schema\n  expected: a schema of mine::y\n"
+                         "  file:     b.et/programs/0.jsonl\n  rank:     0\n  node:     1\n  field:    schema\n  expected: a schema of mine::y\n"
                          "  got:      one of load_library::__call__.__call__\n"
-                         "  hint:     generate it again; if it was copied, compare the copies\n"))  # fmt: skip
+                         "  hint:     make the benchmark again with `generate`\n"))  # fmt: skip
         for schema, arguments in ((load, library), ("__class__::__getattribute__.__call__(str name) -> Tensor", ["'mro"]),
                                   ("prim::Print(str text) -> Tensor", ["'x"]), ("profiler::_record_function_exit(Tensor x) -> Tensor", [1])):
             done = self.emitted(schema, lambda _, given=arguments: given)
