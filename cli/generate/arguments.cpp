@@ -28,7 +28,8 @@ void check(const GenerateArguments& arguments) {
             "generate --help has examples");
   const std::string& folder = arguments.emit.folder;
   refuse_if(folder == "cpp" || folder == "python", "projects are in Python alone", "--emit",
-            "a folder", folder.c_str(), "--emit project/; in C++, replay runs a bench.et without Python");
+            "a folder", folder.c_str(),
+            "--emit project/; in C++, replay runs a bench.et without Python");
   if (!arguments.kernel_architectures.empty()) {
     refuse_if(arguments.batch.has_value(), "kernels are launched as they were recorded",
               "--kernels", "the recorded sizes", "--batch or --size",

@@ -179,8 +179,7 @@ namespace {
 
 /// Results as of elementwise operators, and nothing of every third call.
 std::vector<generator::CallResults> some_results(std::span<const generator::AskedCall> calls) {
-  require(generator::CallBook().add(calls).size() == calls.size(),
-          "calls that are not asked for");
+  require(generator::CallBook().add(calls).size() == calls.size(), "calls that are not asked for");
   std::vector<generator::CallResults> answers;
   for (const generator::AskedCall& call : calls) {
     generator::CallResults& answer = answers.emplace_back();
