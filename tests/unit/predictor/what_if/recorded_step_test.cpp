@@ -116,24 +116,26 @@ TEST(RecordedStep, KernelsThatCommunicateAreCommunicationWhoeverLaunchedThem) {
 
 /// The device does nothing for 8 ms: before a kernel that was launched, or in a synchronization.
 TEST(RecordedStep, WaitsForWhatTheProfileDoesNotShowAreNamed) {
-  HandMade made;
-  add_products(made, {10, 40}, 8200);
-  add_work(made, {work_of(0, 12, 20, 10), work_of(1, 45, 8045, 60)});
-  made.program().profile->device_waits = {wait_for(DeviceWait::For::kStream, 70, 8040, 5, 1)};
-  const auto bound_by = [&made] {
+  const auto bound_by = [](std::vector<DeviceWork> work, const DeviceWait& wait) {
+    HandMade made;
+    add_products(made, {10, 40}, 8200);
+    add_work(made, std::move(work));
+    made.program().profile->device_waits = {wait};
     const Job job = made.job();
     const RecordedCosts costs(job);
     const et_schema::Prediction prediction = prediction_of(job, simulate(job, costs));
     EXPECT_NEAR(prediction.bound_ms.idle, 8.0, 0.1);
     EXPECT_NEAR(prediction.breakdown_ms.idle, 8.0, 0.1);
     EXPECT_EQ(prediction.critical_path.front().where, "wait");
-    EXPECT_NEAR(prediction.iteration_ms.value, 8.2, 0.06);
+    EXPECT_NEAR(prediction.iteration_ms.value, 8.2, 0.02);
     return prediction.bound_by + ", " + prediction.critical_path.front().name;
   };
-  EXPECT_EQ(bound_by(), "waits for something outside of the profile, aten::mm");
-  add_work(made, {work_of(0, 12, 20, 10), work_of(1, 45, 50, 10)});
-  made.program().profile->device_waits = {wait_for(DeviceWait::For::kStream, 70, 8000, 8000, 1)};
-  EXPECT_EQ(bound_by(), "waits for something outside of the profile, end of the step");
+  EXPECT_EQ(bound_by({work_of(0, 12, 20, 10), work_of(1, 45, 8045, 60)},
+                     wait_for(DeviceWait::For::kStream, 70, 8040, 5, 1)),
+            "waits for something outside of the profile, aten::mm");
+  EXPECT_EQ(bound_by({work_of(0, 12, 20, 10), work_of(1, 45, 50, 10)},
+                     wait_for(DeviceWait::For::kStream, 70, 8000, 8000, 1)),
+            "waits for something outside of the profile, end of the step");
 }
 
 /// The second product's call waits for the first one's kernel, as reading a value does.
