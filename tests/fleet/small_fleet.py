@@ -1,5 +1,6 @@
 """A fleet of tiny traces for tests: jobs whose content can be changed, and what their benchmarks have to be."""
 
+import contextlib
 import json
 import os
 import re
@@ -63,11 +64,11 @@ class SmallFleet:
         return subprocess.Popen(self.words(command, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.variables())
 
     def rows(self, sql, *parameters):
-        with sqlite3.connect(self.url, timeout=60) as connection:
+        with contextlib.closing(sqlite3.connect(self.url, timeout=60)) as connection:
             return connection.execute(sql, parameters).fetchall()
 
     def write(self, sql, *parameters):
-        with sqlite3.connect(self.url, timeout=60) as connection:
+        with contextlib.closing(sqlite3.connect(self.url, timeout=60)) as connection, connection:
             connection.execute(sql, parameters)
 
     def closed_nights(self):
