@@ -122,7 +122,7 @@ class GatesTest(unittest.TestCase):
                 item["asap"]["coverage"].update(time=0.99, opened_time=0.0024)
         self.assertEqual(gates(a_sample(too_little)), {
             ("coverage", "round 1, --pace asap: coverage by time 99.00% (and 0.24% of opened "
-                         "operators' own), limit 99.9%")})
+                         "operators' own and between operators), limit 99.9%")})
 
     def test_coverage_that_is_not_known(self):
         def change(number, item):
