@@ -21,7 +21,6 @@ namespace {
 
 constexpr const char* kExamples =
     "  compose plan.yaml -o mix.et                pieces of benchmarks, as the plan says\n"
-    "  compose plan.yaml --list                   what its pieces read and make\n"
     "  compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et\n"
     "                                             one family of operators, with a job's shapes\n";
 
@@ -30,7 +29,6 @@ struct Arguments {
   std::string output;
   std::string operators;
   std::string shapes_of;
-  bool lists = false;
   Format format = Format::kText;
   bool quiet = false;
 };
@@ -41,10 +39,7 @@ void check(const Arguments& arguments) {
             "a plan or --operators is required, and one of them alone", "", "", "", kHint);
   refuse_if(arguments.operators.empty() != arguments.shapes_of.empty(),
             "--operators and --shapes-of belong together", "", "", "", kHint);
-  refuse_if(arguments.lists && arguments.plan.empty(), "--list is of a plan", "", "", "",
-            "compose --list PLAN");
-  refuse_if(!arguments.lists && arguments.output.empty(), "--output is required", "", "", "",
-            kHint);
+  refuse_if(arguments.output.empty(), "--output is required", "", "", "", kHint);
 }
 
 Arguments read_arguments(int argc, char** argv) {
@@ -61,8 +56,6 @@ Arguments read_arguments(int argc, char** argv) {
            "The benchmark or traces to take operators from");
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "The benchmark to write");
-  line.add_flag("--list", arguments.lists,
-                "List what the plan's pieces read and make; write nothing");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
@@ -76,15 +69,9 @@ class Composing {
       : arguments_(arguments), progress_(progress) {}
 
   int run() {
-    if (arguments_.lists) {
-      const composer::Plan plan = read_plan();
-      const pages::Page page = pieces_page(composer::list_pieces(plan, loader(folder())));
-      progress_.clear();
-      print_output(pages::written(page, arguments_.format));
-      return kStatusOk;
-    }
     if (!arguments_.plan.empty()) {
-      plan_ = read_plan();
+      plan_ = composer::parse_plan(
+          et_schema::read_file(arguments_.plan, et_schema::process_limits()), arguments_.plan);
     }
     refuse_output(arguments_.output, inputs(), "--output");
     const et_schema::Bench bench = compose_bench();
@@ -116,10 +103,6 @@ class Composing {
     return paths;
   }
 
-  [[nodiscard]] composer::Plan read_plan() const {
-    return composer::parse_plan(et_schema::read_file(arguments_.plan, et_schema::process_limits()),
-                                arguments_.plan);
-  }
   [[nodiscard]] std::string folder() const {
     return std::filesystem::path(arguments_.plan).parent_path().string();
   }

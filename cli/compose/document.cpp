@@ -93,31 +93,4 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
   return made_by("compose", std::move(page), document, "composed.json");
 }
 
-pages::Page pieces_page(const std::vector<composer::PieceEnds>& pieces) {
-  Json list = Json::array();
-  pages::Page page;
-  page.title = "What the plan's pieces read and make";
-  for (const composer::PieceEnds& piece : pieces) {
-    list.push_back({{"piece", piece.piece},
-                    {"source", piece.source},
-                    {"instructions", piece.instructions},
-                    {"inputs", piece.inputs},
-                    {"outputs", piece.outputs}});
-  }
-  const Json document = {{"pieces", std::move(list)}};
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto ends = [&](const char* what, const char* heading) {
-      return table_at(
-          document, fmt::format("/pieces/{}/{}s", i, what),
-          fmt::format("{} of {}, {} instructions: {}", pieces[i].piece, pieces[i].source,
-                      et_schema::with_commas(pieces[i].instructions), heading),
-          {texts(what, "name"), texts("tensor", "value")});
-    };
-    page.sections.push_back({fmt::format("piece-{}", i),
-                             pieces[i].piece,
-                             {ends("input", "reads"), ends("output", "makes")}});
-  }
-  return made_by("compose", std::move(page), document, "pieces.json");
-}
-
 }  // namespace understudy::cli

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -105,10 +104,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   }
   predictor::CostParts parts = predictor::cost_parts(platform_, is_host ? "" : device.device);
   if (const auto& profile = job.programs.front()->profile) {
-    const auto named = profile->kernel_settings.find("device");
-    const predictor::Card* const card = named == profile->kernel_settings.end()
-                                            ? nullptr
-                                            : predictor::find_known_card(named->second);
+    const predictor::Card* const card = predictor::find_known_card(profile->device);
     parts.recorded_on = card == nullptr ? std::nullopt : std::optional(*card);
   }
   if (!parts.communication) {

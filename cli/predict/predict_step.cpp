@@ -203,16 +203,7 @@ void add_account(const predictor::Job& recorded, et_schema::Prediction& predicti
     };
     et_schema::add_step(program, why_left, account);
   }
-  const auto add = [&prediction](const std::string& what, const et_schema::StepTime& time) {
-    if (time.host_ms > 0 || time.device_ms > 0) {
-      prediction.account.push_back({what, time.host_ms, time.device_ms, time.class_ms});
-    }
-  };
-  add("the step", account.whole);
-  add("carried", account.carried);
-  for (const auto& [why, time] : account.left) {
-    add(why, time);
-  }
+  prediction.account = account_rows(account);
 }
 
 /// Says what becomes of the recorded device time that no operator holds. Throws if too much of it
@@ -262,7 +253,7 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
                      const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
                      std::vector<std::string>& texts) {
   const auto& profile = recorded.program(0).profile;
-  if (arguments.recorded && profile && profile->counters.contains(et_schema::kProfiledStepMs)) {
+  if (arguments.recorded && profile && profile->profiled_step_ns) {
     texts.push_back(fmt::format(
         "recorded times are taken from the profiled step, {}, to the unprofiled one, {}",
         step_text(et_schema::profiled_step_ms(*profile), profile->profiled_minor_faults),
@@ -322,10 +313,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
-  if (const std::string text = et_schema::disturbance_text(bench.programs);
-      arguments.recorded && !text.empty()) {
-    prediction.platform[predictor::kDisturbed] = text;
-  }
+  prediction.disturbance =
+      arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
   add_account(recorded, prediction);

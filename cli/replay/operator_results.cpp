@@ -1,9 +1,10 @@
-// replay --verb=operator_results CALLS ANSWERS [MAPS]: determines the tensors that calls of
-// operators return. CALLS is a program's text (et_schema/formats/bench/program_text.h). ANSWERS is
-// an existing file; it gets a line for each instruction
-// (et_schema/formats/call_results/call_results.h). A kernel that does not check its arguments may
-// end the process that calls it. Calls therefore run in a sandboxed child, and the next child
-// continues after the failed call.
+// replay --verb=operator_results: determines the tensors that calls of operators return. The
+// standard input names files, each ended by a NUL, and another NUL ends a question: CALLS, ANSWERS
+// and operator maps. The answer is a byte, the status. CALLS is a program's text
+// (et_schema/formats/bench/program_text.h). ANSWERS is an existing file; it gets a line for each
+// instruction (et_schema/formats/call_results/call_results.h). A kernel that does not check its
+// arguments may end the process that calls it. Calls therefore run in a sandboxed child, and the
+// next child continues after the failed call.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
 #include <new>
 #include <string>
 #include <system_error>
@@ -143,6 +145,8 @@ int answer_in_child(const std::string& calls, const std::vector<std::string>& ma
   }
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::close(STDIN_FILENO);  // the calls must not answer for their parent
+    ::close(STDOUT_FILENO);
     ::_exit(run_main("operator_results", 0, nullptr,
                      [&] { return answer_calls(calls, maps, answers, progress); }));
   }
@@ -170,16 +174,30 @@ int answer(const std::string& calls, const std::string& path,
   }
 }
 
+int answer_questions() {
+  std::vector<std::string> files;
+  for (std::string file; std::getline(std::cin, file, '\0');) {
+    if (!file.empty()) {
+      files.push_back(std::move(file));
+      continue;
+    }
+    if (files.size() < 2) {
+      throw et_schema::usage_error(
+          "operator_results is asked with two files, and operator maps",
+          {.hint = "programs that read profiles start it; it is not for users"});
+    }
+    const auto status =
+        static_cast<char>(answer(files[0], files[1], {files.begin() + 2, files.end()}));
+    files.clear();
+    if (::write(STDOUT_FILENO, &status, 1) != 1) {
+      break;
+    }
+  }
+  return kStatusOk;
+}
+
 const Verb kVerb("operator_results", "Says what calls of operators result in",
-                 [](int argc, char** argv) {
-                   if (argc < 3) {
-                     throw et_schema::usage_error(
-                         "operator_results takes two files, and operator maps",
-                         {.expected = "CALLS ANSWERS [OP_MAP …]",
-                          .hint = "programs that read profiles start it; it is not for users"});
-                   }
-                   return answer(argv[1], argv[2], {argv + 3, argv + argc});
-                 });
+                 [](int /*argc*/, char** /*argv*/) { return answer_questions(); });
 
 }  // namespace
 }  // namespace understudy::cli

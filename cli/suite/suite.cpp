@@ -36,8 +36,8 @@ std::string failure_of(const fleet::ProgramEnd& end) {
   if (said.is_discarded()) {
     return end.errors.substr(0, end.errors.find('\n'));
   }
-  const auto& fields = said["error"];
-  const auto text = [&fields](const char* name) { return fields[name].get<std::string>(); };
+  const auto& fields = said.at("error");
+  const auto text = [&fields](const char* name) { return fields.value(name, std::string()); };
   if (text("field") == "--device") {
     throw et_schema::usage_error(text("summary"), {.field = text("field"),
                                                    .expected = text("expected"),

@@ -22,6 +22,8 @@ void scale_kernel_times(std::int64_t ns, KernelClassTimes& times);
 /// Returns the classes of all kernels that no instruction launched for this reason.
 [[nodiscard]] KernelClassTimes classes_of(const Program& program, Outside why);
 
+/// Returns the share of each class; of "not told" alone if the times are empty.
+[[nodiscard]] std::map<std::string, double> class_shares(const KernelClassTimes& times);
 /// Returns the share of a class; 0 without it.
 [[nodiscard]] double share_of(std::string_view kernel_class, const KernelClassTimes& times);
 /// Returns the share of an instruction's device time in kernels that communicate.
@@ -51,9 +53,9 @@ struct HeldTime {
   KernelClassTimes kernel_classes = {};  ///< the proportions of device_ns; empty: not known
 };
 
-/// Returns all recorded time of the program's step, each part once: of the instructions in order,
-/// of RecordedProfile::outside (on the host, then on the device), and the host's between operators.
-/// Empty without a profile.
+/// Returns the parts that all recorded time of the program's step consists of: a part for each
+/// instruction, then two for each row of RecordedProfile::outside (the host's and the device's
+/// time), then the host's time between operators. Empty without a profile.
 [[nodiscard]] std::vector<HeldTime> held_times(const Program& program);
 
 /// Recorded time of one step, or the sum over ranks.
@@ -61,6 +63,7 @@ struct StepTime {
   double host_ms = 0;
   double device_ms = 0;
   std::map<std::string, double> class_ms = {};  ///< device_ms by kernel class, or "not told"
+  bool operator==(const StepTime&) const = default;
 };
 
 /// What a verb makes of a step's time (docs/metrics.md, "The account of a step").
@@ -71,11 +74,25 @@ struct Account {
   std::map<std::string, StepTime> left;  ///< by reason
 };
 
+struct AccountRow : StepTime {
+  std::string what;
+  bool operator==(const AccountRow&) const = default;
+};
+/// Returns "the step", "carried", then what is left, by reason. All but the first add up to it.
+/// Empty without times.
+[[nodiscard]] std::vector<AccountRow> account_rows(const Account& account);
+
+/// Smallest share of a step's time that users are told of.
+inline constexpr double kToldShare = 0.02;
+/// Returns true for time that is lost, if nothing holds it for this reason: not the time between
+/// operators, nor what filters leave out.
+[[nodiscard]] bool is_loss(std::string_view why);
+
 /// Why a benchmark itself lacks a part: no instruction holds it. Empty: one does.
 [[nodiscard]] std::string in_no_instruction(const HeldTime& part);
 
-/// Adds a program's step to an account. `why_left` returns why a part of its time is left out;
-/// empty: it is carried.
+/// Adds a program's step to an account. `why_left` returns the reason for which a part of the time
+/// is left, and nothing for a part that is carried.
 void add_step(const Program& program, const std::function<std::string(const HeldTime&)>& why_left,
               Account& account);
 

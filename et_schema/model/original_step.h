@@ -12,13 +12,6 @@
 
 namespace understudy::et_schema {
 
-/// Figures of RecordedProfile::counters: how long the profiled step took on the host, if all
-/// recorded times were taken from it to an unprofiled one; the 95 % interval of the median
-/// unprofiled step (median_interval()).
-inline constexpr const char* kProfiledStepMs = "profiled_step_ms";
-inline constexpr const char* kStepLowMs = "step_low_ms";
-inline constexpr const char* kStepHighMs = "step_high_ms";
-
 /// Returns the duration of the step of the recorded times.
 [[nodiscard]] constexpr std::int64_t recorded_step_ns(const RecordedProfile& profile) {
   return profile.length_ns > 0 ? profile.length_ns : profile.step_ns;

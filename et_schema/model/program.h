@@ -337,9 +337,17 @@ struct StreamWait {
   bool operator==(const StreamWait&) const = default;
 };
 
+/// Bounds of a step's duration.
+struct StepInterval {
+  std::int64_t low_ns = 0;
+  std::int64_t high_ns = 0;
+  bool operator==(const StepInterval&) const = default;
+};
+
 /// The profile that a program's times come from, and how much of it was found in the trace.
 struct RecordedProfile {
-  std::string file;  ///< base name
+  std::string file;         ///< base name
+  std::string device = {};  ///< name of the device that most work ran on; empty: unknown
   /// Base name of the graphed run's profile if device times come from it; empty: from `file`.
   std::string graph_run = {};
   std::uint64_t bytes = 0;         ///< uncompressed
@@ -351,7 +359,12 @@ struct RecordedProfile {
   bool host_runs_ahead = false;  ///< steps begin while the device works on the preceding step
   /// Median duration of unobserved steps; unset if the capture does not have it.
   std::optional<std::int64_t> unprofiled_step_ns = {};
-  /// Page faults of such a step; unset likewise.
+  /// Its 95 % interval; unset likewise, and for few steps.
+  std::optional<StepInterval> unprofiled_interval = {};
+  /// Duration of the profiled step on the host. Set if all recorded times were taken from it to an
+  /// unprofiled step, which `step_ns` then is.
+  std::optional<std::int64_t> profiled_step_ns = {};
+  /// Page faults of an unprofiled step; unset if the capture does not have it.
   std::optional<std::int64_t> minor_faults = {};
   /// Page faults of a profiled step; unset likewise.
   std::optional<std::int64_t> profiled_minor_faults = {};

@@ -190,6 +190,7 @@ struct Trace {
   /// By node, for formats that record times (Chakra); otherwise empty.
   std::vector<std::optional<OwnTimes>> own_times;
   std::optional<std::int64_t> own_step_ns;  ///< duration of the step on the host, if recorded
+  std::int64_t own_length_ns = 0;           ///< the same, device work included; 0: not recorded
   Losses losses;
 
   /// Returns the index of the node with this id, or kNoNode (binary search).

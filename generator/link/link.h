@@ -71,6 +71,7 @@ struct Link {
 struct LinkOptions {
   std::optional<std::string> step = {};  ///< step of the trace, as GenerateOptions::step
   std::optional<std::int64_t> unprofiled_step_ns = {};
+  std::optional<et_schema::StepInterval> unprofiled_interval = {};
   /// The cost of recording one event, if it was measured; otherwise estimated from the profile.
   std::optional<double> observer_ns_per_event = {};
   double observer_ns_per_launch = 0;  ///< added for an event that launches device work

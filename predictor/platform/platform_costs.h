@@ -69,7 +69,7 @@ class PlatformCosts final : public Costs {
   /// operator: as the times of a profile (anchored.h). Communication keeps its time. Not modelled
   /// if the class or a card is unknown: then the recorded time stands in, within 0 and twice that.
   [[nodiscard]] Estimate carried(std::string_view kernel_class, double kernels, double ns) const;
-  [[nodiscard]] Estimate carried(et_schema::KernelClassTimes classes, double kernels,
+  [[nodiscard]] Estimate carried(const et_schema::KernelClassTimes& classes, double kernels,
                                  double ns) const;
 
   const Platform& platform_;

@@ -8,9 +8,6 @@
 
 namespace understudy::predictor {
 
-/// Key of Prediction::platform: et_schema::disturbance_text() of the recorded step, if any.
-inline constexpr const char* kDisturbed = "disturbed";
-
 /// Returns the name of the device that the prediction is for.
 [[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);
 

@@ -68,7 +68,8 @@ struct Step {
   const et_schema::Instruction* source = nullptr;
   /// The step's tensors are checked at every call (replayer/dispatch/extent.h). Set by the trial.
   bool is_watched = false;
-  /// Checks its arguments before every call; empty for most steps. Set by the trial.
+  /// Run before every call of a kernel that does not check its arguments; empty for all others. Set
+  /// by the trial.
   ArgumentCheck check = {};
 
   /// Returns true for operators, their substitutes, and starts of communications.

@@ -1,13 +1,18 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -25,7 +30,6 @@
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/formats/call_results/call_results.h"
 #include "et_schema/model/bodies.h"
-#include "fleet/process/run_program.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
@@ -46,6 +50,7 @@ class UnnamedFile {
   [[nodiscard]] std::string path() const {
     return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
   }
+  [[nodiscard]] int number() const { return file_; }
   void write(std::string_view text) const {
     while (!text.empty()) {
       const ssize_t written = ::write(file_, text.data(), text.size());
@@ -64,35 +69,92 @@ class UnnamedFile {
   int file_;
 };
 
-std::vector<CallResults> answers_to(const et_schema::Program& calls, const std::string& program,
-                                    const std::vector<std::string>& maps) {
-  const UnnamedFile asked;
-  const UnnamedFile answered;
-  asked.write(et_schema::program_to_text(calls));
-  std::vector<std::string> words = {program, "--verb=operator_results", asked.path(),
-                                    answered.path()};
-  words.insert(words.end(), maps.begin(), maps.end());
-  const fleet::ProgramEnd end = fleet::run_program({.words = std::move(words)});
-  if (end.status != 0) {
-    const bool is_of_input = end.status == static_cast<int>(et_schema::ErrorKind::kBadInput);
-    const std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
-    throw et_schema::Error(
-        is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
-        "the results of operators cannot be found",
-        {.file = program,
-         .got = fmt::format("status {}: {}", end.status, said),
-         .hint = is_of_input ? "" : "`replay --version` tells whether LibTorch is found"});
+/// The program that answers. It stays until this object is destroyed, because loading LibTorch
+/// takes it a second.
+class Answerer {
+ public:
+  explicit Answerer(std::string program) : program_(std::move(program)) {
+    std::array<int, 2> statuses{-1, -1};
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    bool is_started = ::pipe2(questions_.data(), O_CLOEXEC) == 0;
+    is_started = ::pipe2(statuses.data(), O_CLOEXEC) == 0 && is_started;
+    ::posix_spawn_file_actions_adddup2(&actions, questions_[0], STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, statuses[1], STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, errors_.number(), STDERR_FILENO);
+    std::string verb = "--verb=operator_results";
+    std::array<char*, 3> words = {program_.data(), verb.data(), nullptr};
+    is_started = is_started && ::posix_spawn(&pid_, program_.c_str(), &actions, nullptr,
+                                             words.data(), environ) == 0;
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(statuses[1]);
+    statuses_ = statuses[0];
+    if (!is_started) {
+      throw run_failed("a program cannot be started", {.file = program_});
+    }
   }
-  std::vector<CallResults> answers = et_schema::call_results_from_text(
-      et_schema::read_file(answered.path(), et_schema::process_limits()), program);
-  if (answers.size() != calls.instructions.size()) {
-    throw run_failed("the results of operators cannot be found",
-                     {.file = program,
-                      .expected = fmt::format("{} answers", calls.instructions.size()),
-                      .got = fmt::format("{}", answers.size())});
+  ~Answerer() {
+    ::close(questions_[1]);
+    ::close(questions_[0]);
+    ::close(statuses_);
+    ::waitpid(pid_, nullptr, 0);
   }
-  return answers;
-}
+  Answerer(const Answerer&) = delete;
+  Answerer& operator=(const Answerer&) = delete;
+
+  /// Returns what each call results in.
+  [[nodiscard]] std::vector<CallResults> answers_to(const et_schema::Program& calls,
+                                                    const std::vector<std::string>& maps) const {
+    const UnnamedFile asked;
+    const UnnamedFile answered;
+    asked.write(et_schema::program_to_text(calls));
+    std::vector<std::string> files = {asked.path(), answered.path()};
+    files.insert(files.end(), maps.begin(), maps.end());
+    const int status = ask(files);
+    if (status != 0) {
+      const bool is_of_input = status == static_cast<int>(et_schema::ErrorKind::kBadInput);
+      const std::string errors = et_schema::read_file(errors_.path(), et_schema::process_limits());
+      const std::string said = errors.substr(0, errors.find_last_not_of('\n') + 1);
+      throw et_schema::Error(
+          is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
+          "the results of operators cannot be found",
+          {.file = program_,
+           .got = fmt::format("status {}: {}", status, said),
+           .hint = is_of_input ? "" : "`replay --version` tells whether LibTorch is found"});
+    }
+    std::vector<CallResults> answers = et_schema::call_results_from_text(
+        et_schema::read_file(answered.path(), et_schema::process_limits()), program_);
+    if (answers.size() != calls.instructions.size()) {
+      throw run_failed("the results of operators cannot be found",
+                       {.file = program_,
+                        .expected = fmt::format("{} answers", calls.instructions.size()),
+                        .got = fmt::format("{}", answers.size())});
+    }
+    return answers;
+  }
+
+ private:
+  /// Names files to the program. Returns the status of answering; kFailed if the program ended.
+  [[nodiscard]] int ask(const std::vector<std::string>& files) const {
+    unsigned char status = static_cast<unsigned char>(et_schema::ErrorKind::kFailed);
+    std::string text;
+    for (const std::string& file : files) {
+      text.append(file).push_back('\0');
+    }
+    text.push_back('\0');
+    // If the program has ended, nobody reads this: the other end of the pipe is open here, too.
+    static_cast<void>(::write(questions_[1], text.data(), text.size()) < 0);
+    while (::read(statuses_, &status, 1) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+
+  std::string program_;
+  UnnamedFile errors_;
+  std::array<int, 2> questions_{-1, -1};
+  int statuses_ = -1;
+  pid_t pid_ = 0;
+};
 
 /// The different calls of programs: equal arguments, of equal layouts.
 struct TriedCalls {
@@ -171,7 +233,8 @@ generator::AskResults ask_results() {
          .hint = "build with UNDERSTUDY_BUILD_REPLAYER, or give an execution trace"});
   }
   struct Known {
-    generator::CallBook calls;
+    std::optional<Answerer> answerer = {};
+    generator::CallBook calls = {};
     std::vector<CallResults> answers = {};  ///< by number of the call
   };
   const auto known = std::make_shared<Known>();
@@ -185,7 +248,10 @@ generator::AskResults ask_results() {
     const std::size_t before = known->answers.size();
     known->answers.resize(before + asked.instructions.size(), {.why_not = "no answer"});
     if (!asked.instructions.empty()) {
-      std::ranges::move(answers_to(asked, program, maps),
+      if (!known->answerer) {
+        known->answerer.emplace(program);
+      }
+      std::ranges::move(known->answerer->answers_to(asked, maps),
                         known->answers.begin() + static_cast<std::ptrdiff_t>(before));
     }
     std::vector<CallResults> answers;
@@ -211,7 +277,7 @@ std::function<std::string(const et_schema::Program&, const et_schema::Instructio
       files.emplace_back().write(map);
       maps.push_back(files.back().path());
     }
-    tried->answers = answers_to(tried->calls, program, maps);
+    tried->answers = Answerer(program).answers_to(tried->calls, maps);
   }
   return [tried](const et_schema::Program& rank, const et_schema::Instruction& instruction) {
     const std::optional<std::size_t> call = tried->find(rank, instruction);

@@ -26,6 +26,7 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
                   const std::optional<std::string>& step, const Profile* graph_run) {
   LinkOptions options{.step = step,
                       .unprofiled_step_ns = capture.facts.median_step_ns(),
+                      .unprofiled_interval = capture.facts.step_interval(),
                       .minor_faults = capture.facts.median_minor_faults()};
   options.graph_run = graph_run;
   const std::optional<et_schema::ObserverCost>& cost = capture.facts.observer;
@@ -176,7 +177,7 @@ JobTraces read_job(const std::vector<std::string>& paths, const std::string& ste
   };
   std::ranges::sort(job.made_of, {}, place);
   if (!job.made_of.empty()) {
-    job.made_of.resize(job.set.traces.size());  // profiles that are no rank's are behind
+    job.made_of.resize(job.set.traces.size());  // those of no rank come last
   }
   return job;
 }
@@ -240,9 +241,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().profile.counters = (*captures)[rank].facts.counters;
-    auto settings = (*captures)[rank].facts.kernel_settings;
-    settings.merge(links.back().profile.kernel_settings);  // what the profile alone tells
-    links.back().profile.kernel_settings = std::move(settings);
+    links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;
     generator::take_out_disturbance(set.traces[rank], links.back());
     links.back().untouched_tensor_bytes = (*captures)[rank].facts.untouched_tensor_bytes;

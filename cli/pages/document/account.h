@@ -8,16 +8,15 @@
 
 namespace understudy::pages {
 
-/// Returns the rows of an account: "the step", "carried", then what is left, by reason. Each has
-/// {what, host_ms, device_ms, classes}; all but the first add up to it. Empty without times.
+/// Returns et_schema::account_rows() as {what, host_ms, device_ms, classes}.
 [[nodiscard]] nlohmann::ordered_json account_json(const et_schema::Account& account);
 
 /// Returns the table of such rows; `whose` carries and leaves: "the benchmark".
 [[nodiscard]] Table account_table(const nlohmann::ordered_json& data, const std::string& at,
                                   const std::string& whose);
 
-/// Says first what is left of the step, if that is above 2 % of it: of its device time if it has
-/// any, else of the host's; without the time between operators and what filters leave out.
+/// Says first what is lost of the step, if that is more than et_schema::kToldShare of it: of its
+/// device time, or of the host's if it has none.
 void add_left(const et_schema::Account& account, const std::string& whose,
               et_schema::Assessment& verdict);
 

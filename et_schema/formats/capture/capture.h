@@ -44,6 +44,8 @@ struct CapturedRank {
   std::map<std::string, std::string> variables;
   /// Returns the median of step_ns; nothing without steps.
   [[nodiscard]] std::optional<std::int64_t> median_step_ns() const;
+  /// Returns the 95 % interval of that median; nothing for few steps.
+  [[nodiscard]] std::optional<StepInterval> step_interval() const;
   /// Returns the median of step_minor_faults; nothing without steps.
   [[nodiscard]] std::optional<std::int64_t> median_minor_faults() const;
   [[nodiscard]] std::optional<std::int64_t> median_profiled_minor_faults() const;

@@ -131,8 +131,8 @@ struct ChakraFile {
 };
 
 /// Parses an uncompressed Chakra trace: length-prefixed messages, the metadata first, which
-/// the oldest files lack. Throws Error (bad input) with the byte position if a length is cut off or
-/// leads beyond the file, or a message does not parse or exceeds 64 MiB.
+/// the oldest files lack. Throws Error (bad input) with the byte position of a length that is cut
+/// off or leads beyond the file, and of a message that does not parse or is above 64 MiB.
 [[nodiscard]] ChakraFile parse_chakra(std::string_view bytes, const std::string& file);
 
 /// Returns the bytes of a Chakra trace. Deterministic.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "et_schema/base/interval.h"
+#include "et_schema/model/device_time.h"
 
 namespace understudy::et_schema {
 
@@ -66,16 +67,6 @@ struct PredictedSum {
   bool operator==(const PredictedSum&) const = default;
 };
 
-/// A row of the recorded steps' account: "the step", then "carried" and what is left by reason,
-/// which add up to it. Sums over the recorded ranks.
-struct PredictedTime {
-  std::string what;
-  double host_ms = 0;
-  double device_ms = 0;
-  std::map<std::string, double> class_ms = {};  ///< device_ms by class of kernel
-  bool operator==(const PredictedTime&) const = default;
-};
-
 /// Effect of one what-if question.
 struct PredictedChange {
   struct Row {
@@ -98,14 +89,16 @@ struct Prediction {
   Interval iteration_ms;            ///< time with its 90 % interval
   PredictedBreakdown breakdown_ms;  ///< of the slowest rank
   PredictedBreakdown bound_ms;      ///< the critical path by part; idle: waits for the unseen
-  std::string bound_by;  ///< its largest part: "compute", "communication", "host", "waits …"
+  /// The largest part of bound_ms: "compute", "communication", "host" or "waits …".
+  std::string bound_by;
   std::vector<PredictedRank> ranks;
   int slowest_rank = 0;  ///< the rank that waits least
   std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
   std::vector<PredictedSum> unmodelled;
-  std::vector<PredictedTime> account;             ///< empty without recorded times
+  std::vector<AccountRow> account;  ///< of the recorded ranks' steps; empty without times
+  std::string disturbance;          ///< disturbance_text() of the recorded step
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs

@@ -36,14 +36,10 @@ double sum_ns(const KernelClassTimes& times) {
 
 /// Calls add(class, ms) for the parts of a device time by kernel class.
 void share_out(const HeldTime& time, const auto& add) {
-  const double all_ns = sum_ns(time.kernel_classes);
   const double ms = static_cast<double>(time.device_ns) / kNsInMs;
-  if (time.device_ns > 0 && !(all_ns > 0)) {
-    add("not told", ms);
-  }
-  for (const KernelClassTime& part : time.kernel_classes) {
-    if (time.device_ns > 0 && part.ns > 0) {
-      add(part.kernel_class, ms * static_cast<double>(part.ns) / all_ns);
+  for (const auto& [kernel_class, share] : class_shares(time.kernel_classes)) {
+    if (time.device_ns > 0) {
+      add(kernel_class, ms * share);
     }
   }
 }
@@ -116,6 +112,17 @@ KernelClassTimes classes_of(const Program& program, Outside why) {
   return times;
 }
 
+std::map<std::string, double> class_shares(const KernelClassTimes& times) {
+  const double all_ns = sum_ns(times);
+  std::map<std::string, double> shares;
+  for (const KernelClassTime& time : times) {
+    if (time.ns > 0) {
+      shares[time.kernel_class] += static_cast<double>(time.ns) / all_ns;
+    }
+  }
+  return shares.empty() ? std::map<std::string, double>{{"not told", 1}} : shares;
+}
+
 double share_of(std::string_view kernel_class, const KernelClassTimes& times) {
   const auto found = std::ranges::find(times, kernel_class, &KernelClassTime::kernel_class);
   return found == times.end() ? 0 : static_cast<double>(found->ns) / std::max(sum_ns(times), 1.0);
@@ -183,6 +190,21 @@ void add_step(const Program& program, const std::function<std::string(const Held
       add_time(part, why.empty() ? account.carried : account.left[why]);
     }
   }
+}
+
+std::vector<AccountRow> account_rows(const Account& account) {
+  std::vector<AccountRow> rows;
+  if (account.whole.host_ms > 0 || account.whole.device_ms > 0) {
+    rows = {{account.whole, "the step"}, {account.carried, "carried"}};
+    for (const auto& [why, time] : account.left) {
+      rows.push_back({time, why});
+    }
+  }
+  return rows;
+}
+
+bool is_loss(std::string_view why) {
+  return why != kBetweenOperators && why != to_string(Outside::kFiltered);
 }
 
 void set_times(const Program& program, const FateOf& fate_of, Coverage& coverage) {

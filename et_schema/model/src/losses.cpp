@@ -38,8 +38,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"assumed_arguments", Severity::kLoss,
      "Texts and lists that a profile leaves out, for which the schema's default stands; indices "
      "that operators compute of unknown numbers, drawn within their bounds; rules of values that "
-     "no "
-     "content could fulfil, replaced by the nearest that one can."},
+     "no content could fulfil, replaced by the nearest that one can."},
     {"inferred_tensors", Severity::kLoss,
      "Arguments of a profile that several tensors of one layout could be; the likeliest is taken."},
     {"external_tensors", Severity::kInfo,

@@ -93,10 +93,10 @@ constexpr ClassRow kKernelRows[] = {
     // was made of it, in any namespace. hybrid_ep, Ep…: DeepEP's successor and mori. userbuffers_:
     // TransformerEngine and TensorRT-LLM. multimem_, …_shot_, exchangeSplitAndOffset,
     // symmetric_memory, tile_reduce_scatter: torch.ops.symm_mem. cross_device_: vLLM, SGLang and
-    // AITER. quickreduce: vLLM. lamport: FlashInfer.
+    // AITER. quickreduce: vLLM. lamport: FlashInfer. a2a_: pplx-kernels.
     {"communication",
      "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_ two_shot_ symmetric_memory "
-     "exchangeSplitAndOffset cross_device_ quickreduce quick_reduce lamport mscclpp hccl hcom_ "
+     "exchangeSplitAndOffset cross_device_ quickreduce quick_reduce lamport msccl a2a_ hccl hcom_ "
      "internode intranode notify_dispatch notify_combine cached_notify get_dispatch_layout "
      "clean_low_latency_buffer hybrid_ep EpDispatch EpCombine "
      "all_reduce allreduce AllReduce allReduce all_gather allgather AllGather allGather "

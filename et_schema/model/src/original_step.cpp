@@ -15,10 +15,8 @@ namespace understudy::et_schema {
 static constexpr double kMsPerNs = 1e-6;
 
 double profiled_step_ms(const RecordedProfile& profile) {
-  const auto profiled = profile.counters.find(kProfiledStepMs);
-  return profiled == profile.counters.end()
-             ? static_cast<double>(recorded_step_ns(profile)) * kMsPerNs
-             : profiled->second;
+  return static_cast<double>(profile.profiled_step_ns.value_or(recorded_step_ns(profile))) *
+         kMsPerNs;
 }
 
 std::string disturbance_text(const std::optional<double>& profiled_ms,
@@ -60,9 +58,6 @@ OriginalStep original_step(const Program& program,
   }
   const std::map<std::string, Counters>& by_operator = program.profile->operator_counters;
   original.counters = program.profile->counters;
-  for (const char* const time : {kProfiledStepMs, kStepLowMs, kStepHighMs}) {
-    original.counters.erase(time);
-  }
   if (std::ranges::none_of(by_operator, [](const auto& row) { return row.second.empty(); })) {
     original.counters.merge(combined(values_of(by_operator)));
   }

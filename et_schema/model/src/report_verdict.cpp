@@ -74,23 +74,18 @@ void add_verdict_rows(std::vector<std::string>& findings, const std::vector<Name
   }
 }
 
-/// Smallest share of a step that is a thing to know.
-constexpr double kTold = 0.02;
-
 /// Adds the step's time that no operator replays, and operators that take less than a quarter of
 /// their recorded time on the recorded kind of device: they may do less than the original's did.
 void add_lost_time(std::vector<std::string>& findings, const RunFigures& total) {
   constexpr double kQuarter = 0.25;
   const Coverage& coverage = total.coverage;
-  if (coverage.dropped_time.value_or(0) > kTold) {
+  if (coverage.dropped_time.value_or(0) > kToldShare) {
     findings.push_back(
         fmt::format("{} of the step's recorded time is in operators that were dropped or stubbed.",
                     percent_text(coverage.dropped_time)));
   }
   for (const TimeShare& other : coverage.other_time) {
-    const bool is_loss =
-        other.name != kBetweenOperators && other.name != to_string(Outside::kFiltered);
-    if (is_loss && other.share > kTold) {
+    if (is_loss(other.name) && other.share > kToldShare) {
       findings.push_back(fmt::format("{} of the step's recorded time is replayed by nothing: {}.",
                                      percent_text(other.share), other.name));
     }
@@ -100,7 +95,7 @@ void add_lost_time(std::vector<std::string>& findings, const RunFigures& total) 
     const double ms = (on_device ? row.device_ms : std::optional(row.ms)).value_or(0);
     const double recorded = (on_device ? row.recorded_device_ms : row.recorded_ms).value_or(0);
     if (ms > 0 && ms < kQuarter * recorded &&
-        recorded > kTold * total.original.step_ms.value_or(0)) {
+        recorded > kToldShare * total.original.step_ms.value_or(0)) {
       findings.push_back(fmt::format("{} takes {} ms, less than a quarter of the recorded {}.",
                                      row.name, figure_text(ms), figure_text(recorded)));
     }

@@ -152,6 +152,7 @@ class RankWriter {
     add(file_.metadata, "world_size", ChakraArm::kInt64, bench_.recorded_world_size());
     if (program_.profile) {
       add(file_.metadata, "step_ns", ChakraArm::kInt64, program_.profile->step_ns);
+      add(file_.metadata, "step_length_ns", ChakraArm::kInt64, program_.profile->length_ns);
     }
   }
 

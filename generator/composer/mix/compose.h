@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/device_time.h"
@@ -15,23 +14,11 @@ namespace understudy::composer {
 using Load =
     std::function<et_schema::Bench(const PlanSource& source, const std::string& annotation)>;
 
-/// Size, inputs and outputs of a piece.
-struct PieceEnds {
-  std::string piece;
-  std::string source;
-  std::size_t instructions = 0;
-  std::vector<std::string> inputs;  ///< "float32[128, 784], of before the step"
-  std::vector<std::string> outputs;
-};
-
 /// Returns the benchmark that a plan describes. Throws Error (bad input) with the plan's line: a
 /// piece that selects nothing, pieces that overlap, ranks of a source that do not fit the job,
 /// communication that does not match between ranks. `sources_account`: what the pieces carry of
 /// their sources' steps, each once a rank.
 [[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load,
                                        et_schema::Account* sources_account = nullptr);
-
-/// Lists the plan's pieces, on the first rank of each source.
-[[nodiscard]] std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load);
 
 }  // namespace understudy::composer

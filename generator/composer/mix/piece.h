@@ -12,8 +12,7 @@ namespace understudy::composer {
 /// A part of a program: its instructions, the slots that they only read, and those that they make.
 struct Piece {
   std::vector<std::size_t> instructions;
-  std::vector<et_schema::SlotId> inputs;   ///< in order of the first read
-  std::vector<et_schema::SlotId> outputs;  ///< in order of the last write, including unused ones
+  std::vector<et_schema::SlotId> inputs;  ///< in order of the first read
 };
 
 /// Returns the instructions that a plan's piece selects, possibly none. An alias that the generator

@@ -26,7 +26,7 @@ struct Project {
   std::vector<Missing> missing;              ///< in order of names
   std::vector<Missing> mapped;   ///< run by functions of the operator map, named in `reason`
   std::vector<Missing> foreign;  ///< called, but defined neither by LibTorch nor by the project
-  et_schema::Account account;    ///< of the time of what the source calls
+  et_schema::Account account;    ///< of the recorded time; carried: of what the source calls
   std::uint64_t operators = 0;   ///< over all ranks, missing ones included
 };
 

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/original_step.h"
-
 namespace understudy::generator {
 namespace {
 
@@ -141,8 +139,7 @@ void take_out_disturbance(const Trace& trace, Link& link) {
                                     (static_cast<double>(times->host_ns) / host_ns));
     }
   }
-  constexpr double kMsPerNs = 1e-6;
-  profile.counters[et_schema::kProfiledStepMs] = static_cast<double>(profile.step_ns) * kMsPerNs;
+  profile.profiled_step_ns = profile.step_ns;
   profile.step_ns = *profile.unprofiled_step_ns;
 }
 

@@ -310,7 +310,9 @@ class Linker {
     // A trace made from this profile has its times.
     profile.join = trace_.file == profile_.file ? et_schema::JoinKind::kOwn : join_.kind;
     profile.steps = join_.steps.size();
+    profile.device = device_name(profile_, device);
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
+    profile.unprofiled_interval = options_.unprofiled_interval;
     profile.minor_faults = options_.minor_faults;
     profile.profiled_minor_faults = options_.profiled_minor_faults;
     profile.observer_ns_per_event = std::round(10 * cost.total_ns()) / 10;
@@ -327,9 +329,6 @@ class Linker {
                  et_schema::kernel_class(name) == "matmul";
         })) {
       profile.kernel_settings["float32_matmul_precision"] = "high";
-    }
-    if (std::string name = device_name(profile_, device); !name.empty()) {
-      profile.kernel_settings["device"] = std::move(name);
     }
     std::uint64_t pairs = 0;
     for (const JoinedStep& step : join_.steps) {

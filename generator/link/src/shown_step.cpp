@@ -47,6 +47,7 @@ class Shower {
     find_threads();
     add_waits();
     add_work();
+    lengthen();
     return std::move(result_);
   }
 
@@ -271,6 +272,19 @@ class Shower {
       }
     }
     std::ranges::stable_sort(result_.waits, {}, &DeviceWait::start_ns);
+  }
+
+  /// The observer's cost is no part of a step in which the host waits for the device anyway. A
+  /// stream's work ends no sooner than its launches and the work behind them allow.
+  void lengthen() {
+    std::map<std::int64_t, std::int64_t> ends_ns;  // by stream
+    for (const LaunchedWork& one : result_.work) {
+      std::int64_t& end_ns = ends_ns[one.work.stream];
+      // Where steps overlap, work is launched during the preceding step.
+      const std::int64_t launch_ns = result_.host_runs_ahead ? 0 : one.work.launch_ns;
+      end_ns = add_times(std::max(end_ns, launch_ns), one.work.device_ns);
+      result_.length_ns = std::max(result_.length_ns, end_ns);
+    }
   }
 
   /// Returns the launch time; if it is unknown and within a wait of the host, the wait's start.

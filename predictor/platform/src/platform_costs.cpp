@@ -230,15 +230,11 @@ Estimate PlatformCosts::of_outside(const Program& program,
   return carried(classes_of(program, work.why), 1, static_cast<double>(work.device_ns));
 }
 
-Estimate PlatformCosts::carried(et_schema::KernelClassTimes classes, double kernels,
+Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, double kernels,
                                 double ns) const {
-  if (classes.empty()) {
-    classes.push_back({"not told", 1});
-  }
   Estimate sum;
-  for (const et_schema::KernelClassTime& time : classes) {
-    const double share = et_schema::share_of(time.kernel_class, classes);
-    const Estimate part = carried(time.kernel_class, share * kernels, share * ns);
+  for (const auto& [kernel_class, share] : et_schema::class_shares(classes)) {
+    const Estimate part = carried(kernel_class, share * kernels, share * ns);
     sum.ns += part.ns;
     sum.low_ns += part.low_ns;
     sum.high_ns += part.high_ns;

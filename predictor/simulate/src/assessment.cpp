@@ -59,8 +59,7 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   if (const auto original = original_ms(prediction); original && *original > 0) {
     text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,
                         figure_text(original));
-    const auto disturbed = prediction.platform.find(kDisturbed);
-    text += disturbed == prediction.platform.end() ? "" : "; " + disturbed->second;
+    text += prediction.disturbance.empty() ? "" : "; " + prediction.disturbance;
   }
   if (const std::optional<double>& without = prediction.without_what_if_ms) {
     text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),

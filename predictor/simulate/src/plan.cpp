@@ -27,7 +27,9 @@ class Planner : PlanBuilder {
     issue_outside(std::numeric_limits<std::int64_t>::max(),
                   static_cast<std::uint32_t>(program_.instructions.size()));
     static_cast<void>(add_wait(gaps_.at_end, 0, 0));
-    end(false);
+    // Times without the device's work show no waits: a step that ended with its device still does.
+    const auto& profile = program_.profile;
+    end(profile && profile->length_ns > profile->step_ns && program_.device_work.empty());
     return std::move(plan_);
   }
 
@@ -105,12 +107,15 @@ class Planner : PlanBuilder {
     if (wait.waits_for == DeviceWait::For::kDevice) {
       return all_streams();
     }
-    std::vector<StreamPoint> ends;
-    if (const auto at = wait.work ? program_.device_work[*wait.work].instruction : std::nullopt;
-        at && flow_.instructions[*at].stream != kNoStream) {
-      ends.push_back({flow_.instructions[*at].stream, *at});
+    if (!wait.work) {
+      return points({});
     }
-    return points(ends);
+    const et_schema::DeviceWork& work = program_.device_work[*wait.work];
+    if (!work.instruction) {
+      return stream_so_far(stream_of(work));
+    }
+    const std::uint32_t stream = flow_.instructions[*work.instruction].stream;
+    return stream == kNoStream ? points({}) : points({{stream, *work.instruction}});
   }
 
   /// Splits an operator that waits: half of its time and all launches are before the wait.

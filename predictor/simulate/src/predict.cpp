@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -200,16 +199,11 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
 std::vector<UnheldTime> unheld_times(const Program& program, const std::vector<PlayedCost>& costs,
                                      const std::vector<Estimate>& outside) {
   std::map<std::string, UnheldTime> rows;
-  const auto add = [&rows](et_schema::KernelClassTimes classes, std::string_view held_by,
+  const auto add = [&rows](const et_schema::KernelClassTimes& classes, std::string_view held_by,
                            std::int64_t device_ns, const Estimate& estimate) {
-    if (classes.empty()) {
-      classes.push_back({"not told", 1});
-    }
-    for (const et_schema::KernelClassTime& part : classes) {
-      UnheldTime& row =
-          et_schema::row_named(fmt::format("{} ({})", part.kernel_class, held_by), rows);
-      row.recorded_ms += static_cast<double>(device_ns) * kMsPerNs *
-                         et_schema::share_of(part.kernel_class, classes);
+    for (const auto& [kernel_class, share] : et_schema::class_shares(classes)) {
+      UnheldTime& row = et_schema::row_named(fmt::format("{} ({})", kernel_class, held_by), rows);
+      row.recorded_ms += static_cast<double>(device_ns) * kMsPerNs * share;
       row.modelled &= estimate.modelled;
     }
   };
@@ -306,10 +300,13 @@ void widen_by_recorded_steps(const Job& job, const std::vector<et_schema::Predic
       reach("unprofiled", rank.rank, unprofiled_ms, rank.iteration_ms);
       // As many other unprofiled steps would have another median.
       const auto& profile = job.program(rank.rank).profile;
-      const et_schema::Counters figures = profile ? profile->counters : et_schema::Counters();
-      if (figures.contains(et_schema::kStepLowMs) && figures.contains(et_schema::kStepHighMs)) {
-        below = std::max(below, 1 - figures.at(et_schema::kStepLowMs) / unprofiled_ms);
-        above = std::max(above, figures.at(et_schema::kStepHighMs) / unprofiled_ms - 1);
+      if (profile && profile->unprofiled_interval) {
+        const et_schema::StepInterval& bounds = *profile->unprofiled_interval;
+        const auto ratio_of = [&](std::int64_t ns) {
+          return static_cast<double>(ns) * kMsPerNs / unprofiled_ms;
+        };
+        below = std::max(below, 1 - ratio_of(bounds.low_ns));
+        above = std::max(above, ratio_of(bounds.high_ns) - 1);
       }
     }
   }

@@ -100,7 +100,8 @@ void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
   }
 }
 
-/// Inlining a chain of functions that each call the one before twice would take all memory.
+/// A few dozen functions, each of which calls the one before it twice, would fill all memory once
+/// they are inlined.
 constexpr std::size_t kMostNodes = 20'000;
 
 /// Returns the nodes of a block once all functions are inlined, or more than kMostNodes.

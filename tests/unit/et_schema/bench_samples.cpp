@@ -152,6 +152,9 @@ class RandomBench {
     profile.step_ns = duration();
     if (coin()) {
       profile.unprofiled_step_ns = duration();
+      profile.unprofiled_interval = {duration(), duration()};
+      profile.profiled_step_ns = duration();
+      profile.device = "card";
     }
     profile.observer_ns_per_event = 0.1 * static_cast<double>(below(10000));
     profile.observer_source = text();

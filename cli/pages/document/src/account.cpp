@@ -16,23 +16,15 @@ namespace {
 
 using et_schema::StepTime;
 
-nlohmann::ordered_json account_row(const std::string& what, const StepTime& time) {
-  return {{"what", what},
-          {"host_ms", time.host_ms},
-          {"device_ms", time.device_ms},
-          {"classes", time.class_ms}};
-}
-
 }  // namespace
 
 nlohmann::ordered_json account_json(const et_schema::Account& account) {
   auto rows = nlohmann::ordered_json::array();
-  if (account.whole.host_ms > 0 || account.whole.device_ms > 0) {
-    rows.push_back(account_row("the step", account.whole));
-    rows.push_back(account_row("carried", account.carried));
-    for (const auto& [why, time] : account.left) {
-      rows.push_back(account_row(why, time));
-    }
+  for (const et_schema::AccountRow& row : account_rows(account)) {
+    rows.push_back({{"what", row.what},
+                    {"host_ms", row.host_ms},
+                    {"device_ms", row.device_ms},
+                    {"classes", row.class_ms}});
   }
   return rows;
 }
@@ -46,20 +38,18 @@ Table account_table(const nlohmann::ordered_json& data, const std::string& at,
 
 void add_left(const et_schema::Account& account, const std::string& whose,
               et_schema::Assessment& verdict) {
-  constexpr double kTold = 0.02;
   const bool has_device = account.whole.device_ms > 0;
   const auto time = has_device ? &StepTime::device_ms : &StepTime::host_ms;
   double left_ms = 0;
   std::vector<std::pair<double, std::string>> reasons;
   for (const auto& [why, part] : account.left) {
-    const bool is_asked_for = why == to_string(et_schema::Outside::kFiltered);
-    if (why != et_schema::kBetweenOperators && !is_asked_for && part.*time > 0) {
+    if (et_schema::is_loss(why) && part.*time > 0) {
       left_ms += part.*time;
       reasons.emplace_back(part.*time,
                            fmt::format("{} {}", why, et_schema::figure_text(part.*time)));
     }
   }
-  if (left_ms <= kTold * account.whole.*time) {
+  if (left_ms <= et_schema::kToldShare * account.whole.*time) {
     return;
   }
   std::ranges::sort(reasons, std::greater());

@@ -178,8 +178,14 @@ void members(auto& json, SameAs<StreamWait> auto& wait) {
   json("until_ns", wait.until_ns);
 }
 
+void members(auto& json, SameAs<StepInterval> auto& interval) {
+  json("low_ns", interval.low_ns);
+  json("high_ns", interval.high_ns);
+}
+
 void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json("file", profile.file);
+  json.if_any("device", profile.device, kFreeText);
   json.if_any("graph_run", profile.graph_run);
   json("bytes", profile.bytes);
   json.hash("content_hash", profile.content_hash);
@@ -191,6 +197,8 @@ void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json.unless(0, "length_ns", profile.length_ns, AtLeast{0});
   json.unless(false, "host_runs_ahead", profile.host_runs_ahead);
   json("unprofiled_step_ns", profile.unprofiled_step_ns);
+  json.unless(std::nullopt, "unprofiled_interval", profile.unprofiled_interval);
+  json.unless(std::nullopt, "profiled_step_ns", profile.profiled_step_ns);
   json("minor_faults", profile.minor_faults);
   json("profiled_minor_faults", profile.profiled_minor_faults);
   json("observer_ns_per_event", profile.observer_ns_per_event);

@@ -6,7 +6,6 @@
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/measurement.h"
-#include "et_schema/model/original_step.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -34,10 +33,6 @@ CapturedRank read_rank(const JsonField& field, std::size_t index) {
   }
   if (const auto faults = rank.median_minor_faults()) {
     rank.counters["minor_faults"] = static_cast<double>(*faults);
-  }
-  if (const auto steps = median_interval({rank.step_ns.begin(), rank.step_ns.end()})) {
-    rank.counters[kStepLowMs] = steps->low / kNsPerMs;
-    rank.counters[kStepHighMs] = steps->high / kNsPerMs;
   }
   if (const JsonField untouched = field.at("untouched_tensor_bytes"); !untouched.is_null()) {
     for (const auto& [device, bytes] : untouched.members()) {
@@ -67,6 +62,13 @@ std::optional<std::int64_t> whole_median(const std::vector<std::int64_t>& values
 
 std::optional<std::int64_t> CapturedRank::median_step_ns() const {
   return whole_median(step_ns);
+}
+
+std::optional<StepInterval> CapturedRank::step_interval() const {
+  const std::optional<MedianInterval> found = median_interval({step_ns.begin(), step_ns.end()});
+  return found ? std::optional(StepInterval{static_cast<std::int64_t>(found->low),
+                                            static_cast<std::int64_t>(found->high)})
+               : std::nullopt;
 }
 
 std::optional<std::int64_t> CapturedRank::median_minor_faults() const {

@@ -118,15 +118,13 @@ std::size_t check_start(std::string_view text, JsonKind kind, std::string_view n
     refuse_start(wanted, "an empty file", "nothing",
                  "capture again, or look whether the copy was complete");
   }
-  const JsonKind got = classify_json(text);
   const std::string none = fmt::format("not {}", wanted.name);
-  const OtherFile* other =
-      got == JsonKind::kOther && !starts_as_chakra(text) ? find_other_file(text, name) : nullptr;
-  if (other != nullptr) {
+  const OtherFile* other = find_other_file(text, name);
+  if (other != nullptr && classify_json(text) == JsonKind::kOther && !starts_as_chakra(text)) {
     refuse_start(wanted, fmt::format("{}: {}", none, other->reason), std::string(other->name),
                  std::string(other->advice));
   }
-  if (text[position] == '{' || (kind == JsonKind::kKineto && got == kind)) {
+  if (text[position] == '{' || (kind == JsonKind::kKineto && classify_json(text) == kind)) {
     return position;
   }
   if (starts_as_chakra(text)) {

@@ -49,7 +49,7 @@ void members(auto& json, SameAs<PredictedSum> auto& row) {
   json("ms", row.ms);
 }
 
-void members(auto& json, SameAs<PredictedTime> auto& row) {
+void members(auto& json, SameAs<AccountRow> auto& row) {
   json("what", row.what);
   json("host_ms", row.host_ms);
   json("device_ms", row.device_ms);
@@ -84,6 +84,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("critical_path", prediction.critical_path);
   json("unmodelled", prediction.unmodelled);
   json("account", prediction.account);
+  json.if_any("disturbance", prediction.disturbance);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
   json("assumptions", prediction.assumptions, kFreeText);

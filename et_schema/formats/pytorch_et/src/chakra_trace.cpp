@@ -233,6 +233,9 @@ class TraceMaker {
     if (const ChakraAttribute* step = file_.find("step_ns")) {
       trace_.own_step_ns = integer_of(*step);
     }
+    if (const ChakraAttribute* length = file_.find("step_length_ns")) {
+      trace_.own_length_ns = integer_of(*length).value_or(0);
+    }
   }
 
   /// Returns false for nodes without a recorded time, which only files of this project mark.

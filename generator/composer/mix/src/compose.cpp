@@ -211,7 +211,7 @@ class RankComposer {
       refuse_plan(plan_.file, asked.line, "a piece that selects nothing",
                   fmt::format("an instruction of {}", asked.source),
                   fmt::format("none with {}", conditions_text(asked)),
-                  "compose --list PLAN shows what pieces hold; inspect --ops lists operators");
+                  "inspect --ops lists the source's operators");
     }
     placed_ += piece.instructions.size();
     if (placed_ > kMostInstructions) {
@@ -398,27 +398,6 @@ Bench compose(const Plan& plan, const Load& load, et_schema::Account* sources_ac
   bench.sources.assign(static_cast<std::size_t>(plan.ranks), source);
   match(plan, bench);
   return bench;
-}
-
-std::vector<PieceEnds> list_pieces(const Plan& plan, const Load& load) {
-  Sources sources(plan, load);
-  std::vector<PieceEnds> all;
-  for (const PlanPiece& asked : plan.pieces) {
-    const Bench& bench = sources.of(asked);
-    const PlanSource& source = source_of(plan, asked.source);
-    const Program& program = bench.programs[static_cast<std::size_t>(source.rank.value_or(0))];
-    const Piece piece = select_piece(program, asked);
-    PieceEnds ends{asked.name, asked.source, piece.instructions.size(), {}, {}};
-    for (const SlotId slot : piece.inputs) {
-      ends.inputs.push_back(et_schema::layout_text(program.slots[slot]) +
-                            (program.slots[slot].external ? ", of before the step" : ""));
-    }
-    for (const SlotId slot : piece.outputs) {
-      ends.outputs.push_back(et_schema::layout_text(program.slots[slot]));
-    }
-    all.push_back(std::move(ends));
-  }
-  return all;
 }
 
 }  // namespace understudy::composer

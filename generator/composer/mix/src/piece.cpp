@@ -35,28 +35,17 @@ bool is_made_by(const Instruction& instruction, SlotId slot) {
   return std::ranges::find(inputs, slot) == inputs.end();
 }
 
-void find_ends(const Program& program, Piece& piece) {
+void find_inputs(const Program& program, Piece& piece) {
   std::set<SlotId> known;
   for (const std::size_t at : piece.instructions) {
     const Instruction& instruction = program.instructions[at];
     et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
-      if (!known.insert(slot).second) {
-        return;
-      }
-      if (!program.slots[slot].external && is_made_by(instruction, slot)) {
-        piece.outputs.push_back(slot);
-      } else {
+      const bool is_first = known.insert(slot).second;
+      if (is_first && (program.slots[slot].external || !is_made_by(instruction, slot))) {
         piece.inputs.push_back(slot);
       }
     });
-    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      const bool is_input = std::ranges::find(piece.inputs, slot) != piece.inputs.end();
-      known.insert(slot);
-      if (!is_input && !program.slots[slot].external) {
-        std::erase(piece.outputs, slot);
-        piece.outputs.push_back(slot);
-      }
-    });
+    et_schema::for_each_slot(instruction.results, [&](SlotId slot) { known.insert(slot); });
   }
 }
 
@@ -81,7 +70,7 @@ Piece select_piece(const Program& program, const PlanPiece& asked) {
       piece.instructions.push_back(at);
     }
   }
-  find_ends(program, piece);
+  find_inputs(program, piece);
   return piece;
 }
 

@@ -170,6 +170,7 @@ std::optional<RecordedProfile> compose_profile(
   profile.join = origins.front()->profile->join;
   profile.step_ns = length_ns;
   profile.observer_source = "the sources' profiles";
+  profile.device = origins.front()->profile->device;
   profile.kernel_settings = origins.front()->profile->kernel_settings;
   profile.variables = origins.front()->profile->variables;
   for (const Instruction& instruction : program.instructions) {

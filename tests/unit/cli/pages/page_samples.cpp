@@ -397,7 +397,7 @@ et_schema::Prediction sample_prediction(const Words& words) {
       {0, words.of("aten::mm"), words.of("matmul"), {15, 14, 16}, 1, 0.5, words.of("model"), true}};
   prediction.critical_path = {{words.of("aten::mm"), 12, 15, words.of("device")}};
   prediction.unmodelled = {{words.of("my::op"), 3, 1.4}};
-  prediction.account = {{words.of("the step"), 40, 20, {{words.of("matmul"), 20}}}};
+  prediction.account = {{{40, 20, {{words.of("matmul"), 20}}}, words.of("the step")}};
   prediction.without_what_if_ms = 40;
   prediction.what_if = {{words.of("matmul x0.5"), {{words.of("aten::mm"), 12, 30, 15}}}};
   prediction.assumptions = {words.of("page faults as recorded")};

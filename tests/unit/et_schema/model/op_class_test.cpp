@@ -47,6 +47,7 @@ TEST(KernelClass, IsCommunicationByWhatAKernelDoes) {
         "void acme::layout::get_dispatch_layout<256, 32, 8>(long const*)",
         "void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<half>>(half*)",
         "void vllm::cross_device_reduce_1stage<__half, 8>(vllm::RankData*)",
+        "void pplx::a2a_dispatch_send_kernel<1>(int)",
         "void tensorrt_llm::kernels::oneShotAllReduceKernel<half, 8>(Params)",
         "void multimem_all_reduce_kernel<c10::BFloat16, 16>(x)",
         "void c10d::symmetric_memory::barrier_kernel(unsigned int**, int)",

@@ -1,6 +1,5 @@
 #include "argument_text.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -35,8 +35,7 @@ Link link_files(const std::string& trace, const std::string& profile,
 TEST(LinkSamples, EveryNodeOfResnetJoinsTheProfileOfAnotherRun) {
   const std::string profile = kProfiles + "/resnet_2gpu_kineto_rank0.json.gz";
   const Link whole =
-      link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.0.3.json.gz", profile,
-                 {.step = "all", .unprofiled_step_ns = {}, .observer_ns_per_event = {}});
+      link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.0.3.json.gz", profile, {.step = "all"});
   EXPECT_EQ(whole.profile.join, JoinKind::kRecordFunctionId);
   EXPECT_EQ(whole.profile.nodes_with_rf_id, 14388U);
   EXPECT_EQ(whole.profile.nodes_joined, 14388U);
@@ -50,10 +49,8 @@ TEST(LinkSamples, EveryNodeOfResnetJoinsTheProfileOfAnotherRun) {
 
 TEST(LinkSamples, IdsThatAreShiftedByAConstant) {
   // The 1.1.1 trace starts with a list of process groups: its ids are one higher.
-  const Link whole =
-      link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz",
-                 kProfiles + "/resnet_2gpu_kineto_rank0.json.gz",
-                 {.step = "all", .unprofiled_step_ns = {}, .observer_ns_per_event = {}});
+  const Link whole = link_files(kSamples + "/resnet_ddp/resnet_1gpu_et_1.1.1.json.tar.gz",
+                                kProfiles + "/resnet_2gpu_kineto_rank0.json.gz", {.step = "all"});
   EXPECT_EQ(whole.profile.join, JoinKind::kRecordFunctionId);
   EXPECT_EQ(whole.profile.nodes_joined, 14388U);
   EXPECT_EQ(whole.profile.nodes_with_rf_id, 14388U);

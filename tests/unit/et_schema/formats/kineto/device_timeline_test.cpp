@@ -1,9 +1,7 @@
 #include "et_schema/formats/kineto/device_timeline.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
