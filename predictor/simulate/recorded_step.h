@@ -14,7 +14,7 @@ struct HostMoment {
   double share = 0;                        ///< share of the part's host time before the moment
   std::optional<std::uint32_t> work = {};  ///< index in Program::device_work
   std::optional<std::uint32_t> wait = {};  ///< index in RecordedProfile::device_waits
-  std::int64_t stall_ns = 0;               ///< part of the wait for which the device shows no work
+  std::int64_t stall_ns = 0;               ///< part of the wait during which the device was idle
 };
 
 /// A stretch of the original's host time: an instruction's call, or the gap before it.

@@ -69,8 +69,8 @@ class UnnamedFile {
   int file_;
 };
 
-/// The program that answers. It stays until this object is destroyed, because loading LibTorch
-/// takes it a second.
+/// The program that answers. Loading LibTorch takes half a second, so the program runs until this
+/// object is destroyed.
 class Answerer {
  public:
   explicit Answerer(std::string program) : program_(std::move(program)) {
@@ -134,7 +134,7 @@ class Answerer {
   }
 
  private:
-  /// Names files to the program. Returns the status of answering; kFailed if the program ended.
+  /// Sends the paths of files. Returns the status of the answer; kFailed if the program has ended.
   [[nodiscard]] int ask(const std::vector<std::string>& files) const {
     unsigned char status = static_cast<unsigned char>(et_schema::ErrorKind::kFailed);
     std::string text;
@@ -142,7 +142,7 @@ class Answerer {
       text.append(file).push_back('\0');
     }
     text.push_back('\0');
-    // If the program has ended, nobody reads this: the other end of the pipe is open here, too.
+    // This process holds the read end, too: no SIGPIPE is raised if the program has ended.
     static_cast<void>(::write(questions_[1], text.data(), text.size()) < 0);
     while (::read(statuses_, &status, 1) < 0 && errno == EINTR) {
     }

@@ -9,7 +9,7 @@
 
 namespace understudy::composer {
 
-/// A part of a program: its instructions, the slots that they only read, and those that they make.
+/// A part of a program: its instructions, and the slots that they read before they write them.
 struct Piece {
   std::vector<std::size_t> instructions;
   std::vector<et_schema::SlotId> inputs;  ///< in order of the first read

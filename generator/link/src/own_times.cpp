@@ -80,8 +80,8 @@ class OwnLinker {
       link_.profile.step_ns = std::max(link_.profile.step_ns, end);
     }
     link_.profile.step_ns = trace_.own_step_ns.value_or(link_.profile.step_ns);
-    // Other files do not record the end of device work: the busiest stream bounds the step's
-    // length.
+    // Files of other tools do not record when device work ended: the busiest stream's time is a
+    // lower bound of the step's length.
     link_.profile.length_ns = std::max(link_.profile.step_ns, trace_.own_length_ns);
     for (const auto& [stream, busy_ns] : streams_ns_) {
       link_.profile.length_ns = std::max(link_.profile.length_ns, busy_ns);

@@ -274,8 +274,8 @@ class Shower {
     std::ranges::stable_sort(result_.waits, {}, &DeviceWait::start_ns);
   }
 
-  /// The observer's cost is no part of a step in which the host waits for the device anyway. A
-  /// stream's work ends no sooner than its launches and the work behind them allow.
+  /// Extends the length to the end of the last stream's work, launched without the observer's cost.
+  /// A host that waits for the device spends that cost while it would otherwise wait.
   void lengthen() {
     std::map<std::int64_t, std::int64_t> ends_ns;  // by stream
     for (const LaunchedWork& one : result_.work) {

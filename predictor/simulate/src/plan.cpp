@@ -27,7 +27,7 @@ class Planner : PlanBuilder {
     issue_outside(std::numeric_limits<std::int64_t>::max(),
                   static_cast<std::uint32_t>(program_.instructions.size()));
     static_cast<void>(add_wait(gaps_.at_end, 0, 0));
-    // Times without the device's work show no waits: a step that ended with its device still does.
+    // Without recorded device work no wait is known. The host waited if the device ended last.
     const auto& profile = program_.profile;
     end(profile && profile->length_ns > profile->step_ns && program_.device_work.empty());
     return std::move(plan_);
@@ -101,8 +101,9 @@ class Planner : PlanBuilder {
     return gap_ns - before_ns;
   }
 
-  /// Returns the items that a recorded wait waited for: all that were issued, or, where the profile
-  /// shows which work ended it, those up to that work's instruction.
+  /// Returns the items that a recorded wait waited for. If the wait is not for the device: those of
+  /// the awaited work's stream up to its instruction, or all issued ones if no instruction launched
+  /// it; none if the work is unknown.
   PlanRange waited_for(const DeviceWait& wait) {
     if (wait.waits_for == DeviceWait::For::kDevice) {
       return all_streams();

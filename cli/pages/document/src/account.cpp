@@ -12,11 +12,7 @@
 #include "et_schema/base/figures.h"
 
 namespace understudy::pages {
-namespace {
-
 using et_schema::StepTime;
-
-}  // namespace
 
 nlohmann::ordered_json account_json(const et_schema::Account& account) {
   auto rows = nlohmann::ordered_json::array();
