@@ -47,21 +47,15 @@ Json fit_document(const predictor::Platform& platform, const FitResult& result) 
                       {"covers", name},
                       {"is_family", group == &device.by_family},
                       {"rows", fitted.rows},
+                      {"model", to_string(fitted.model.kind)},
+                      {"errors", json_of(fitted.errors)},
                       {"width", fitted.width},
                       {"reaches", std::expm1(fitted.width)},
                       {"width_beyond", fitted.width_beyond},
                       {"reaches_beyond", std::expm1(fitted.width_beyond)}};
-        for (const predictor::CandidateErrors& candidate : fitted.candidates) {
-          model["candidates"].push_back(
-              {{"model", to_string(candidate.candidate)}, {"errors", json_of(candidate.errors)}});
-        }
         document["models"].push_back(model);
       }
     }
-  }
-  document["spreads"] = Json::array();
-  for (const auto& [name, spread] : platform.operators.spreads()) {
-    document["spreads"].push_back({{"covers", name}, {"octave", std::expm1(spread)}});
   }
   document["sections"] = Json::array();
   for (const predictor::SectionModel& model : result.sections) {
@@ -89,18 +83,15 @@ pages::Section models_section(const Json& document) {
   return {
       "models",
       "Models",
-      {table_at(document, "/models", "Models, their errors in cross-validation by shape",
-                with_errors(
-                    {texts("operator or family", "covers"), texts("a family", "is_family"),
-                     texts("device", "on"), counts("rows"), texts("model", "candidates/0/model")},
-                    "candidates/0/errors",
-                    {shares("90 % within +", "reaches"), shares("beyond +", "reaches_beyond")})),
+      {table_at(
+           document, "/models", "Models, their errors in cross-validation by shape",
+           with_errors({texts("operator or family", "covers"), texts("a family", "is_family"),
+                        texts("device", "on"), counts("rows"), texts("model")},
+                       "errors",
+                       {shares("90 % within +", "reaches"), shares("beyond +", "reaches_beyond")})),
        table_at(document, "/sections", "Beside operators, their errors on what was left out",
                 with_errors({texts("covers"), texts("section"), counts("rows"), texts("model")},
-                            "errors")),
-       table_at(document, "/spreads",
-                "For cards that were not measured, errors that each octave between cards adds",
-                {texts("times of what", "covers"), shares("90 % within +", "octave")})}};
+                            "errors"))}};
 }
 
 }  // namespace

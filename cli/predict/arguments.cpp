@@ -21,8 +21,8 @@ constexpr const char* kExamples =
     "  predict --collectives rows.jsonl --platform comms.platform.json --card H100\n"
     "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
 
-void add_options(CommandLine& line, PredictArguments& arguments, std::string& overlap,
-                 std::vector<std::string>& what_if, std::string& batch, std::string& size) {
+void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std::string>& what_if,
+                 std::string& batch, std::string& size) {
   line.add("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
   line.add_flag("--recorded", arguments.recorded,
                 "Costs are the times of the linked profile: the simulator alone");
@@ -61,9 +61,6 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
            "the data, that nothing else has")
       .excludes({"--recorded", "--batch"});
   add_world_options(line, arguments.world);
-  line.add("--overlap FACTORS", overlap,
-           "How many times longer work takes beside other work of the same device, such as "
-           "compute=1.1,communication=1.3,streams=1.2 (default: 1 each)");
   line.begin(FlagGroup::kTrust);
   add_allow_option(line, arguments.allowed_operators);
   line.begin(FlagGroup::kOutput);
@@ -78,8 +75,7 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::string& ov
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
   const std::vector<std::string> of_steps = {
       "BENCH",        "--recorded",          "--what-if", "--batch", "--size",
-      "--world-size", "--ranks-per-program", "--group",   "--trace", "--explain",
-      "--overlap"};
+      "--world-size", "--ranks-per-program", "--group",   "--trace", "--explain"};
   line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
@@ -109,7 +105,6 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
 
 PredictArguments read_predict_arguments(int argc, char** argv) {
   PredictArguments arguments;
-  std::string overlap;
   std::vector<std::string> what_if;
   std::string batch;
   std::string size;
@@ -122,7 +117,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
        .failure = "the result could not be written",
        .common = {"--recorded", "--platform", "--card", "--operators", "--what-if", "--batch",
                   "--world-size", "--report", "--explain", "--format"}});
-  add_options(line, arguments, overlap, what_if, batch, size);
+  add_options(line, arguments, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
@@ -146,7 +141,6 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   }
   refuse_if(arguments.paths.empty(), "nothing to predict", "",
             "a benchmark, traces, or --operators", "none of them", kHint);
-  arguments.options.overlap = parse_overlap(overlap);
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
   }

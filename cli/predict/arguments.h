@@ -13,7 +13,6 @@
 #include "et_schema/model/operator_trust.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/world.h"
-#include "overlap.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/what_if.h"
 

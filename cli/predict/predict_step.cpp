@@ -127,27 +127,6 @@ std::string world_text(const PredictArguments& arguments, const generator::Scale
   return text;
 }
 
-bool is_on_device(const predictor::Simulation& simulation) {
-  return std::ranges::any_of(simulation.flows, &predictor::Flow::on_device);
-}
-
-void add_overlap(const predictor::OverlapFactors& overlap, bool on_device, bool recorded,
-                 std::vector<std::string>& texts) {
-  if (overlap == predictor::OverlapFactors()) {
-    return;
-  }
-  if (!on_device) {
-    texts.emplace_back("overlap is of work on a device: of a CPU's none is simulated");
-    return;
-  }
-  texts.push_back(fmt::format(
-      "work that overlaps takes longer (--overlap): operators x {:.2f} while a communication moves "
-      "data, x {:.2f} while another stream runs operators; a communication that begins beside "
-      "operators x {:.2f}{}",
-      overlap.compute, overlap.streams, overlap.communication,
-      recorded ? "; beside what the recorded times hold of it" : ""));
-}
-
 /// The job with another batch size on all ranks, and the effect of the change.
 struct BatchedJob {
   std::deque<et_schema::Program> programs;  ///< the job's
@@ -319,12 +298,18 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   add_assumptions(arguments, recorded, job, world, prediction.assumptions);
   add_account(recorded, prediction);
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
+  if (!arguments.recorded && simulation.flows[slowest].on_device) {
+    std::vector<predictor::WhatIf> questions = arguments.what_if;
+    questions.push_back(predictor::parse_what_if("host x0"));
+    const predictor::WhatIfCosts free_host(costs, std::move(questions));
+    prediction.free_host_ms =
+        predictor::simulate(job, free_host, arguments.options).iteration_ns * kMsPerNs;
+  }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],
                                              simulation.outside[slowest]),
                      prediction.assumptions);
   std::vector<std::string>& texts = prediction.assumptions;
-  add_overlap(arguments.options.overlap, is_on_device(simulation), arguments.recorded, texts);
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
   if (arguments.explain) {
     texts.insert(texts.end(), batched.changes.begin(), batched.changes.end());

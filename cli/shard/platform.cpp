@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
@@ -99,11 +102,25 @@ predictor::ShardCosts ShardPlatform::costs() const {
   call.kind = et_schema::CommKind::kAllToAll;
   call.nodes = nodes_;
   call.on_device = has_gpus(collectives_);
-  costs.all_to_all = [this, call](double link_bytes, int ranks) mutable {
-    // nccl-tests' size of an exchange includes what a rank keeps.
-    call.bytes = std::llround(link_bytes * ranks / (ranks - 1));
-    call.ranks = ranks;
-    return predictor::estimate(collectives_, call);
+  // A search asks millions of times: the models are asked for sixteen sizes an octave.
+  constexpr double kPerOctave = 16;
+  costs.all_to_all = [this, call, known = std::map<std::pair<int, int>, predictor::Estimate>()](
+                         double link_bytes, int ranks) mutable {
+    const double octaves = std::log2(std::max(link_bytes, 1.0));
+    const int below = static_cast<int>(std::floor(octaves * kPerOctave));
+    const auto at = [&](int step) -> const predictor::Estimate& {
+      const auto [found, is_new] = known.try_emplace({ranks, step});
+      if (is_new) {
+        // nccl-tests' size of an exchange includes what a rank keeps.
+        call.bytes = std::llround(std::exp2(step / kPerOctave) * ranks / (ranks - 1));
+        call.ranks = ranks;
+        found->second = predictor::estimate(collectives_, call);
+      }
+      return found->second;
+    };
+    const double share =
+        (std::exp2(octaves - below / kPerOctave) - 1) / (std::exp2(1 / kPerOctave) - 1);
+    return predictor::scaled(at(below), 1 + share * (at(below + 1).ns / at(below).ns - 1));
   };
   return costs;
 }

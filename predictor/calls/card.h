@@ -25,7 +25,6 @@ struct Card {
   double processors = 0;  ///< SMs, or cores of a host
   double l2_bytes = 0;    ///< on a host: the last-level cache
   double clock_hz = 0;
-  double cores_per_processor = 0;
   double tf32_flops = 0;  ///< per second, float32 products on tensor cores; 0: unknown
   /// Floating-point operations per second by element type, for known types other than float32.
   std::map<DType, double> flops_by_dtype = {};

@@ -27,6 +27,7 @@ struct Estimate {
   std::string model = {};
   bool extrapolated = false;  ///< the call is outside of the range that the model was fitted to
   bool modelled = true;       ///< false: no model covers the call, a bound is used instead
+  double bound_ns = 0;        ///< at the device's peaks, at least a launch; 0: unknown
   bool operator==(const Estimate&) const = default;
 };
 

@@ -30,9 +30,7 @@ struct ReadCollectives {
 /// - Understudy's own rows (collective_rows.h);
 /// - nccl-tests' text and its JSON (`-J`): out-of-place times, in-place if there are no others;
 /// - PARAM's comm_replay, `replayed_trace/*.json` of one rank: the median of a call's repetitions.
-///   It must run with --blocking, otherwise its times are those of posting;
-/// - CSV tables of all-reduce whose first column is `size(B)`, times in ns. The number of ranks is
-///   inferred from the bus bandwidth.
+///   It must run with --blocking, otherwise its times are those of posting.
 /// Throws Error (bad input) if the format is none of these, the file is damaged, no row is usable,
 /// or a number is NaN.
 /// Understudy's own rows may lack their times unless `needs_times`.

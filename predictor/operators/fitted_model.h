@@ -20,21 +20,16 @@ struct Range {
   [[nodiscard]] static Range of(const Samples& samples);
   /// Returns true if a value is outside by more than 20 %.
   [[nodiscard]] bool excludes(const Point& point) const;
-  /// Returns ln of the ratio by which the bound is outside of the range; 0 inside.
-  [[nodiscard]] double ln_outside(const Point& point) const;
+  /// Returns ln of the ratio by which the bound is below or above the range; 0 inside.
+  [[nodiscard]] double ln_below(const Point& point) const;
+  [[nodiscard]] double ln_above(const Point& point) const;
   bool operator==(const Range&) const = default;
-};
-
-/// A candidate and its errors in cross-validation.
-struct CandidateErrors {
-  Candidate candidate = Candidate::kTwoClock;
-  Errors errors;
 };
 
 /// The best model of a group of calls.
 struct FittedModel {
   CallModel model;
-  std::vector<CandidateErrors> candidates;  ///< the chosen one first
+  Errors errors;            ///< in cross-validation
   double width = 0;         ///< ln: the interval is [time / e^width, time * e^width]
   double width_beyond = 0;  ///< the same outside of the range
   /// Fastest row's time / the specification's minimum, at most 1: measurements override data
@@ -43,6 +38,10 @@ struct FittedModel {
   Range range;
   std::size_t rows = 0;
   std::vector<std::string> operators;  ///< ordered by name
+  /// Returns ln of nanoseconds. On a device, calls with less work than any of the rows take less as
+  /// far as it is less, down to a launch.
+  [[nodiscard]] double ln_ns(const Point& point, TimedAs timed,
+                             const Leaned* leaned = nullptr) const;
   /// Returns the width of the interval. `width_beyond` comes from the largest tenth of the samples
   /// and holds up to ten times the range; farther outside it grows with ln of the distance. Outside
   /// of what other cards measured, it is at least theirs.

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "predictor/operators/features.h"
 
@@ -22,8 +24,9 @@ namespace understudy::predictor {
                                     const KernelLoad& at_there, const Card& here,
                                     const Card& there);
 
-/// Returns how unlike two cards are, in octaves: by arithmetic of the type and (a quarter) by bytes
-/// that a processor can do in a clock, which are equal for one chip; other makers are farther.
+/// Returns how unlike two cards are, in octaves: by bandwidth, by arithmetic of the type (0.7 of
+/// it), and by arithmetic that a processor can do in a clock, which a generation has in common.
+/// Other makers are farther.
 [[nodiscard]] double octaves_between(const Card& one, const Card& other, DType dtype);
 
 /// Shares of a call's time, which add up to 1: its least time, arithmetic, memory, and the rest.
@@ -31,16 +34,47 @@ inline constexpr std::size_t kTimeShares = 4;
 using TimeShares = std::array<double, kTimeShares>;
 [[nodiscard]] TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card);
 
+/// How a group's calls are carried over to other cards: the rule with which the cards that were
+/// measured predict each other best. Cards that are d octaves apart are unlike by d² / (1 + d²).
+struct Transfer {
+  double spread = 0.7;  ///< error (ln, 90 %) of cards that are wholly unlike
+  /// Part (of ln) of a model that is asked with the figures of a wholly unlike card; the rest is
+  /// its time on its own card, transferred_ns().
+  double as_there = 0;
+  double power = 2;  ///< weights of cards are 1 / octaves² to this power
+};
+
+/// What one measured card says of a call on another card.
+struct Told {
+  double octaves = 0;   ///< between the two
+  double ln_ns = 0;     ///< by transferred_ns()
+  double ln_there = 0;  ///< by its model, with the other card's figures
+  double host_ns = 0;   ///< the host's part of a timed call; 0: none
+  double least_ns = 0;  ///< of any call
+  double width = 0;     ///< ln, of its model, half the 90 % interval
+};
+
 /// What measured cards say of a call on another card.
 struct Leaned {
   double ln_ns = 0;
   TimeShares shares = {};
   double width = 0;              ///< ln, half the 90 % interval
   double own_width = 0;          ///< the same of the measured cards' models there
+  double unlike = 0;             ///< as Transfer says, by the measured cards' weights
   double host_ns = 0;            ///< the host's part of a timed call; 0: none
   double least_share = 1;        ///< as FittedModel::least_share
   bool is_known = false;         ///< the operator itself was measured there, not only its family
   bool is_extrapolated = false;  ///< the call is outside of what was measured there
+};
+
+/// What each measured card says of a call on another card.
+struct Answers {
+  std::vector<Told> told = {};
+  std::string group = {};    ///< the nearest card's model: its operator or family
+  KernelLoad at_there = {};  ///< reached()
+  Leaned leaned = {};        ///< what does not depend on the rule
+  /// Returns what the cards say together. Needs at least one card.
+  [[nodiscard]] Leaned by(const Transfer& rule) const;
 };
 
 }  // namespace understudy::predictor

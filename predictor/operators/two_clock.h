@@ -29,8 +29,13 @@ struct BaseSample {
   double ln_ns = 0;
 };
 
-/// Fits by least squares on ln t with a soft-L1 loss, from four starts. Parameters that fewer than
-/// 30 samples do not determine stay near usual ones. Deterministic. Needs at least one sample.
+/// What a kernel takes that does next to nothing.
+inline constexpr double kLaunchNs = 2000;
+
+/// Fits by least squares on ln t with a soft-L1 loss, from four starts. Fewer different amounts of
+/// work than parameters determine only one factor of the shares that kernels usually reach, and
+/// what the shortest time is above it; fewer than 30 samples are held near that. Deterministic.
+/// Needs at least one sample.
 [[nodiscard]] TwoClock fit_two_clock(std::span<const BaseSample> samples);
 
 }  // namespace understudy::predictor

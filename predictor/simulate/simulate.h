@@ -9,14 +9,6 @@
 
 namespace understudy::predictor {
 
-/// How many times longer work takes while other work runs on the same device; 1: no interference.
-struct OverlapFactors {
-  double compute = 1;        ///< for operators, while a communication moves data
-  double communication = 1;  ///< for a communication that starts while operators run
-  double streams = 1;        ///< for operators, while another stream runs operators
-  bool operator==(const OverlapFactors&) const = default;
-};
-
 /// Times between a call of the runtime and its work on the device, measured on profiles of a V100
 /// and an A100: docs/prediction.md.
 struct DeviceTraits {
@@ -31,7 +23,6 @@ struct SimulateOptions {
   std::uint32_t iterations = 2;  ///< iterations that count
   bool merge_ranks = true;       ///< ranks of one program with the same groups run as one
   bool spans = true;             ///< keep the spans, from which the critical path comes
-  OverlapFactors overlap = {};
   DeviceTraits device = {};
 };
 

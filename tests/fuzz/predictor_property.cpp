@@ -189,23 +189,12 @@ std::vector<std::string> predictor_seeds() {
 "results":[{"size":8,"type":"float","out_of_place":{"time":9.5,"nwrong":0}}]})";
   const std::string replay =
       R"([{"comms":"all_reduce","in_msg_size":8,"out_msg_size":8,"dtype":"Float","world_size":2,"latency_us":9}])";
-  const std::string table =
-      "size(B), count, type, time(ns), busbw(GB/s), time(ns), busbw(GB/s)\n8, 2, float, 16, 0.5, "
-      "16, "
-      "0.5\n";
   const std::string tables =
       R"({"format":"understudy-tables","version":1,"batch":8,"tables":[{"name":"a","rows":9,"dim":4,"pooling":2,
 "dtype":"float16","reuse":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]})";
   const std::string first(1, '\0');
-  return {first + to_json_lines(rows),
-          first + text,
-          first + json,
-          first + replay,
-          first + table,
-          '\1' + to_json_lines(embedding),
-          '\2' + tables,
-          '\3' + sections,
-          '\4' + profile_seed()};
+  return {first + to_json_lines(rows),     first + text,  first + json,    first + replay,
+          '\1' + to_json_lines(embedding), '\2' + tables, '\3' + sections, '\4' + profile_seed()};
 }
 
 }  // namespace understudy::predictor

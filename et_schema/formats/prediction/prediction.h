@@ -49,8 +49,9 @@ struct PredictedOperator {
   std::string op_class = {};
   /// Time with its 90 % interval: on the device if the operator has work there, else on the host.
   Interval ms = {};
-  double host_ms = 0;  ///< time of the issuing thread
-  double gap_ms = 0;   ///< host time between the previous operator and this one
+  bool on_device = false;  ///< `ms` is
+  double host_ms = 0;      ///< time of the issuing thread
+  double gap_ms = 0;       ///< host time between the previous operator and this one
   std::string model = {};
   bool extrapolated = false;
   bool operator==(const PredictedOperator&) const = default;
@@ -62,7 +63,7 @@ struct PredictedSum {
   std::string name;
   std::uint64_t count = 0;
   double ms = 0;
-  /// Path only: "device", "communication", "host", "host gap", "outside".
+  /// Of the path: "device", "communication", "host", "host gap", "outside".
   std::string where = {};
   bool operator==(const PredictedSum&) const = default;
 };
@@ -96,9 +97,10 @@ struct Prediction {
   std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
-  std::vector<PredictedSum> unmodelled;
-  std::vector<AccountRow> account;  ///< of the recorded ranks' steps; empty without times
-  std::string disturbance;          ///< disturbance_text() of the recorded step
+  std::vector<PredictedSum> doubtful;       ///< times that are hardly known; `where`: why
+  std::vector<AccountRow> account;          ///< of the recorded ranks' steps; empty without times
+  std::string disturbance;                  ///< disturbance_text() of the recorded step
+  std::optional<double> free_host_ms = {};  ///< iteration with a host that is never late
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs

@@ -31,11 +31,10 @@ constexpr double kKibi = 1024;
 constexpr double kMebi = kKibi * kKibi;
 constexpr double kGibi = kMebi * kKibi;
 
-constexpr std::array<Figure, 8> kFigures = {{
+constexpr std::array<Figure, 7> kFigures = {{
     {"Dev_Mem", &Card::memory_bytes, kGibi, false},
     {"Mem_Bw", &Card::bandwidth_bytes_per_s, kGiga, true},
     {"Num_Sm", &Card::processors, 1, true},
-    {"Core_Per_SM", &Card::cores_per_processor, 1, false},
     {"Freq", &Card::clock_hz, kMega, false},
     {"SingleFLOPs", &Card::flops, kGiga, true},
     {"L2Cache", &Card::l2_bytes, kMebi, true},

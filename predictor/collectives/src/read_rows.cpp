@@ -72,61 +72,6 @@ ReadCollectives parse_comm_replay(std::string_view text, const std::string& file
   return read;
 }
 
-/// Reads a row of size(B), count, type, then time(ns) and busbw(GB/s) out of place and in place, by
-/// position, because names occur twice. Sets `factor` to bandwidth x time / size.
-CollectiveRow size_table_row(const std::vector<std::string_view>& cells, const std::string& file,
-                             const std::string& where, double& factor) {
-  constexpr std::size_t kCells = 7;
-  constexpr double kNone = -1;
-  constexpr double kMostBytes = 9e18;
-  const auto number = [&](std::size_t i) {
-    return cells.size() == kCells ? number_of(cells[i]).value_or(kNone) : kNone;
-  };
-  const double bytes = number(0);
-  const double ns = number(3);
-  const double busbw = number(4);
-  const auto dtype = cells.size() == kCells ? dtype_of_tool_name(cells[2]) : std::nullopt;
-  if (!(bytes >= 0 && bytes < kMostBytes) || !(ns >= 0) || !(busbw >= 0) || !dtype) {
-    refuse_rows(file, where, "size, count, type, time, bandwidth, time, bandwidth",
-                et_schema::quote(fmt::format("{}", fmt::join(cells, ", "))));
-  }
-  CollectiveRow row;
-  row.bytes = static_cast<std::int64_t>(bytes);
-  row.dtype = *dtype;
-  row.median_ns = ns;
-  row.source = file;
-  check_row(row, file, where);
-  factor = busbw * ns / bytes;
-  return row;
-}
-
-ReadCollectives parse_size_table(std::string_view text, const std::string& file) {
-  ReadCollectives read;
-  std::vector<double> factors;
-  std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::vector<std::string_view> cells = words_of(text.substr(begin, end - begin));
-    begin = end + 1;
-    if (++number > 1 && !cells.empty()) {
-      read.rows.push_back(
-          size_table_row(cells, file, fmt::format("line {}", number), factors.emplace_back()));
-    }
-  }
-  std::ranges::sort(factors);
-  const auto ranks = factors.empty()
-                         ? std::nullopt
-                         : ranks_of_bus_factor(CommKind::kAllReduce, factors[factors.size() / 2]);
-  if (!ranks) {
-    refuse_rows(file, "busbw", "size / time x 2 (n - 1) / n of a whole number of ranks n",
-                "another one");
-  }
-  for (CollectiveRow& row : read.rows) {
-    row.ranks = *ranks;
-  }
-  return read;
-}
-
 bool has(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
 }
@@ -153,7 +98,6 @@ const RowReader* reader_of(std::string_view text) {
          return first == '[' && has(all, "\"comms\"") && has(all, "\"latency_us\"");
        },
        parse_comm_replay},
-      {[](std::string_view all, char) { return all.starts_with("size(B)"); }, parse_size_table},
       {[](std::string_view all, char first) { return first != '{' && is_nccl_tests_text(all); },
        parse_nccl_tests_text}};
   const std::size_t begin = et_schema::find_json_start(text);

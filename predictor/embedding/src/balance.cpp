@@ -23,6 +23,7 @@ class Balance {
     refresh();
   }
 
+  [[nodiscard]] double ns() const { return ns_; }
   Balanced take() { return {std::move(rank_of_), ns_}; }
 
   /// Moves or swaps one shard so that the step becomes shorter. Returns false if that is
@@ -143,10 +144,10 @@ void add(RankLoad& rank, const ShardLoad& shard, double sign) {
   rank.index_bytes += sign * shard.index_bytes;
 }
 
-Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads,
-                 std::vector<int> rank_of) {
+Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads, std::vector<int> rank_of,
+                 double most_ns) {
   Balance state(on, loads, std::move(rank_of));
-  while (state.improve()) {
+  while (state.ns() <= most_ns && state.improve()) {
   }
   return state.take();
 }

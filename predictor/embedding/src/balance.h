@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -15,9 +16,11 @@ struct Balanced {
   double ns = 0;
 };
 
-/// Moves or swaps shards between ranks as long as that shortens the step.
+/// Moves or swaps shards between ranks as long as that shortens the step. One that takes longer
+/// than `most_ns` stays as it is.
 [[nodiscard]] Balanced balance(const Placement& on, const std::vector<ShardLoad>& loads,
-                               std::vector<int> rank_of);
+                               std::vector<int> rank_of,
+                               double most_ns = std::numeric_limits<double>::infinity());
 
 /// Returns the items' indices by decreasing value; equal items keep their order.
 template <typename Item, typename Value = std::identity>

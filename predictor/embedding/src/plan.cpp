@@ -41,25 +41,28 @@ ShardLoad load_of(const Placement& on, const Shard& shard) {
 }
 
 SlowestLoads slowest_loads(const std::vector<RankLoad>& ranks) {
-  const auto largest = [&](double RankLoad::*part) {
-    double most = 0;
-    for (const RankLoad& rank : ranks) {
-      most = std::max(most, rank.*part);
-    }
-    return most;
+  SlowestLoads most;
+  RankLoad sum;
+  RankLoad least = ranks.front();
+  for (const RankLoad& rank : ranks) {
+    most.forward = std::max(most.forward, rank.forward);
+    most.backward = std::max(most.backward, rank.backward);
+    most.output_link_bytes = std::max(most.output_link_bytes, rank.output_bytes);
+    most.index_link_bytes = std::max(most.index_link_bytes, rank.index_bytes);
+    sum.output_bytes += rank.output_bytes;
+    sum.index_bytes += rank.index_bytes;
+    least.output_bytes = std::min(least.output_bytes, rank.output_bytes);
+    least.index_bytes = std::min(least.index_bytes, rank.index_bytes);
+  }
+  // The busiest link is of the rank that sends most, or of the one that receives most of others.
+  const auto others = static_cast<double>(ranks.size() - 1);
+  const auto busiest_link = [others](double largest, double all, double smallest) {
+    return others > 0 ? std::max(others * largest, all - smallest) : 0;
   };
-  const auto busiest_link = [&](double RankLoad::*part) {
-    double sum = 0;
-    double least = ranks.front().*part;
-    for (const RankLoad& rank : ranks) {
-      sum += rank.*part;
-      least = std::min(least, rank.*part);
-    }
-    const auto others = static_cast<double>(ranks.size() - 1);
-    return others > 0 ? std::max(others * largest(part), sum - least) : 0;
-  };
-  return {largest(&RankLoad::forward), largest(&RankLoad::backward),
-          busiest_link(&RankLoad::output_bytes), busiest_link(&RankLoad::index_bytes)};
+  most.output_link_bytes =
+      busiest_link(most.output_link_bytes, sum.output_bytes, least.output_bytes);
+  most.index_link_bytes = busiest_link(most.index_link_bytes, sum.index_bytes, least.index_bytes);
+  return most;
 }
 
 StepTime step_time(const SlowestLoads& loads, int ranks, const ShardCosts& costs) {

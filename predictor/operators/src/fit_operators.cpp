@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -107,13 +108,9 @@ class Fitter {
     for (const auto& [key, device] : devices_) {
       models_.add(key, {device.card, device.counted, {}, {}});
     }
-    for (auto& [key, device] : devices_) {
-      fit_device(key, device, [](std::size_t rows) { return rows >= kFewestOfTeacher; });
-    }
-    add_spreads();
-    for (auto& [key, device] : devices_) {
-      fit_device(key, device, [](std::size_t rows) { return rows < kFewestOfTeacher; });
-    }
+    fit_all([](std::size_t rows) { return rows >= kFewestOfTeacher; });
+    add_transfers();
+    fit_all([](std::size_t rows) { return rows < kFewestOfTeacher; });
     return std::move(models_);
   }
 
@@ -143,8 +140,17 @@ class Fitter {
     return fitted;
   }
 
-  void fit_device(const DeviceKey& key, const DeviceSamples& device,
-                  const std::function<bool(std::size_t rows)>& is_asked) {
+  /// No card leans on what is fitted in the same pass.
+  void fit_all(const std::function<bool(std::size_t rows)>& is_asked) {
+    OperatorModels fitted = models_;
+    for (const auto& [key, device] : devices_) {
+      fitted.add(key, fit_device(key, device, is_asked));
+    }
+    models_ = std::move(fitted);
+  }
+
+  DeviceModels fit_device(const DeviceKey& key, const DeviceSamples& device,
+                          const std::function<bool(std::size_t rows)>& is_asked) {
     DeviceModels fitted = models_.devices().at(key);
     for (const auto& [name, samples] : device.by_operator) {
       if (is_asked(samples.size()) && samples.size() >= kFewestOfOperator) {
@@ -158,64 +164,90 @@ class Fitter {
         fitted.by_family.emplace(name, fit_group(key, name, samples));
       }
     }
-    models_.add(key, std::move(fitted));
+    return fitted;
   }
 
-  /// Measures how the error grows with the distance between cards: each card is predicted from each
-  /// other one alone.
-  void add_spreads() {
-    std::map<std::string, Distance> found;
-    for (const auto& [from, teacher] : models_.devices()) {
-      OperatorModels alone;
-      alone.add(from, teacher);
-      for (const auto& [key, device] : devices_) {
-        if (key.timed != from.timed || key.device == from.device) {
-          continue;
-        }
-        for (const auto* groups : {&device.by_operator, &device.by_family}) {
-          for (const auto& [name, samples] : *groups) {
-            if (samples.size() >= kFewestOfTeacher) {
-              if (const auto distance = distance_of(alone, key, device.card, samples)) {
-                Distance& sum = found[group_key(key.timed, name)];
-                sum.error += distance->error;
-                sum.octaves += distance->octaves;
-              }
-            }
+  /// A call of a card, and what the other cards say of it.
+  struct LeftOut {
+    double ln_ns = 0;
+    Answers answers;
+  };
+  using LeftOuts = std::vector<std::vector<LeftOut>>;  ///< by card
+
+  /// Each card with many rows of a group is predicted by the others.
+  void add_transfers() {
+    std::map<std::string, LeftOuts> groups;
+    for (const auto& [key, device] : devices_) {
+      for (const auto* named : {&device.by_operator, &device.by_family}) {
+        for (const auto& [name, samples] : *named) {
+          if (samples.size() < kFewestOfTeacher) {
+            continue;
+          }
+          if (auto calls = left_out_of(key, samples); !calls.empty()) {
+            groups[group_key(key.timed, name)].push_back(std::move(calls));
           }
         }
       }
     }
-    for (const auto& [group, sum] : found) {
-      if (sum.octaves > 0) {
-        models_.add(group, sum.error / sum.octaves);
-      }
+    for (const auto& [group, cards] : groups) {
+      models_.add(group, best_transfer(cards));
     }
   }
 
-  /// How far two cards are apart, and the error (ln, 90 %) that this explains.
-  struct Distance {
-    double error = 0;
-    double octaves = 0;
-  };
-  static std::optional<Distance> distance_of(const OperatorModels& teacher, const DeviceKey& key,
-                                             const Card& card, const CallSamples& samples) {
-    constexpr std::size_t kMost = 500;
-    std::vector<double> missed;
-    double widths = 0;
+  [[nodiscard]] std::vector<LeftOut> left_out_of(const DeviceKey& key,
+                                                 const CallSamples& samples) const {
+    constexpr std::size_t kMost = 300;
+    std::vector<LeftOut> calls;
     for (const CallSample* sample : drawn(samples, kMost)) {
-      const auto leaned = teacher.leaned(*sample->call, sample->work, sample->point, key, card);
-      if (!leaned || !leaned->is_known) {
-        return std::nullopt;
+      Answers answers =
+          models_.answers(*sample->call, sample->work, sample->point, key, devices_.at(key).card);
+      if (!answers.told.empty() && answers.leaned.is_known) {
+        calls.push_back({sample->ln_ns, std::move(answers)});
       }
-      missed.push_back(sample->ln_ns - leaned->ln_ns);
-      widths += leaned->own_width;
     }
-    const double own = widths / static_cast<double>(missed.size());
-    const double all = conformal_width(missed);
-    return Distance{std::sqrt(std::max(all * all - own * own, 0.0)),
-                    octaves_between(teacher.devices().begin()->second.card, card,
-                                    compute_dtype(*samples.front()->call))};
+    return calls;
   }
+
+  static Transfer best_transfer(const LeftOuts& cards) {
+    constexpr double kClearly = 0.9;  // few cards prefer another rule by chance
+    Transfer best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const double power : {2.0, 8.0}) {
+      for (const double as_there : {0.0, 0.5, 1.0}) {
+        const Transfer rule{.as_there = as_there, .power = power};
+        double sum = 0;
+        for (const std::vector<LeftOut>& calls : cards) {
+          double missed = 0;
+          for (const auto& [ln_ns, answers] : calls) {
+            missed += std::abs(ln_ns - answers.by(rule).ln_ns);
+          }
+          sum += missed / static_cast<double>(calls.size());
+        }
+        if (sum < kClearly * least) {
+          least = sum;
+          best = rule;
+        }
+      }
+    }
+    best.spread = spread_of(cards, best);
+    return best;
+  }
+
+  /// Returns the spread with which 90 % of what was left out lie in their intervals.
+  static double spread_of(const LeftOuts& cards, const Transfer& rule) {
+    std::vector<double> spreads;
+    for (const std::vector<LeftOut>& calls : cards) {
+      for (const auto& [ln_ns, answers] : calls) {
+        const Leaned leaned = answers.by(rule);
+        const double missed = ln_ns - leaned.ln_ns;
+        const double beyond = missed * missed - leaned.own_width * leaned.own_width;
+        spreads.push_back(std::sqrt(std::max(beyond, 0.0)) / std::max(leaned.unlike, kAlike));
+      }
+    }
+    return std::max(conformal_width(std::move(spreads)), kLeastSpread);
+  }
+  static constexpr double kLeastSpread = 0.4;  ///< few cards can be alike by chance
+  static constexpr double kAlike = 0.02;
 
   std::map<DeviceKey, DeviceSamples> devices_;
   const ModelsOptions& options_;

@@ -180,9 +180,27 @@ bool Range::excludes(const Point& point) const {
   return false;
 }
 
-double Range::ln_outside(const Point& point) const {
-  const double bound = place_of(point)[0];
-  return std::max({0.0, bound - static_cast<double>(high[0]), static_cast<double>(low[0]) - bound});
+double Range::ln_below(const Point& point) const {
+  return std::max(0.0, static_cast<double>(low[0]) - static_cast<double>(place_of(point)[0]));
+}
+
+double Range::ln_above(const Point& point) const {
+  return std::max(0.0, static_cast<double>(place_of(point)[0]) - static_cast<double>(high[0]));
+}
+
+double FittedModel::ln_ns(const Point& point, TimedAs timed, const Leaned* leaned) const {
+  const double ln = model.ln_ns(point, leaned);
+  const double below = rows == 0 || leaned != nullptr ? 0 : range.ln_below(point);
+  if (below == 0 || timed != TimedAs::kDevice) {
+    return ln;
+  }
+  const KernelLoad& load = point.kernels;
+  const double more = std::exp(below);
+  const double at_least_work = std::exp(ln) *
+                               base_ns(model.base, more * load.compute_ns, more * load.memory_ns) /
+                               base_ns(model.base, load.compute_ns, load.memory_ns);
+  const double less = kLaunchNs + std::max(at_least_work - kLaunchNs, 0.0) / more;
+  return std::min(ln, std::log(less));
 }
 
 double FittedModel::width_at(const Point& point, const Leaned* leaned) const {
@@ -192,7 +210,8 @@ double FittedModel::width_at(const Point& point, const Leaned* leaned) const {
     const bool tells = rows >= kFewCalls && !leaned->is_extrapolated;
     return tells ? width : std::max(width, leaned->width);
   }
-  return range.excludes(point) ? width_beyond * std::max(1.0, range.ln_outside(point) / kTenTimes)
+  return range.excludes(point) ? width_beyond * std::max({1.0, range.ln_above(point) / kTenTimes,
+                                                          range.ln_below(point) / kTenTimes})
                                : width;
 }
 
@@ -206,9 +225,7 @@ FittedModel fit_best(const Samples& samples, const FitOptions& options) {
   }
   choose(trials, samples.size());
   FittedModel fitted;
-  for (const Trial& trial : trials) {
-    fitted.candidates.push_back({trial.candidate, errors_of(trial.residuals)});
-  }
+  fitted.errors = errors_of(trials.front().residuals);
   fitted.model = fit_model(trials.front().candidate, samples, options.trees);
   fitted.range = Range::of(samples);
   fitted.rows = samples.size();

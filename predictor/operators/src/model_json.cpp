@@ -80,17 +80,12 @@ void members(auto& json, SameAs<Range> auto& range) {
   json("high", range.high);
 }
 
-void members(auto& json, SameAs<CandidateErrors> auto& candidate) {
-  json("model", candidate.candidate, kCandidateNames);
-  json("errors", candidate.errors);
-}
-
 void members(auto& json, SameAs<FittedModel> auto& fitted) {
   constexpr et_schema::NumberRange kShare = {"a share above 0, of at most 1",
                                              [](double share) { return share > 0 && share <= 1; }};
   json("rows", fitted.rows);
   json("operators", fitted.operators);
-  json("candidates", fitted.candidates);
+  json("errors", fitted.errors);
   json("width", fitted.width, kNotNegative);
   json("width_beyond", fitted.width_beyond, kNotNegative);
   json.unless(1.0, "least_share", fitted.least_share, kShare);
@@ -98,15 +93,15 @@ void members(auto& json, SameAs<FittedModel> auto& fitted) {
   json("fit", fitted.model);
 }
 
-static void check_record(const JsonField& field, FittedModel& fitted) {
-  if (fitted.candidates.empty()) {
-    field.at("candidates").fail("the chosen model's errors first");
-  }
-}
-
 void members(auto& json, SameAs<CountedShare> auto& share) {
   json("flops", share.flops, et_schema::kPositive);
   json("bytes", share.bytes, et_schema::kPositive);
+}
+
+void members(auto& json, SameAs<Transfer> auto& rule) {
+  json("spread", rule.spread, kNotNegative);
+  json("as_there", rule.as_there, kNotNegative);
+  json("power", rule.power, et_schema::kPositive);
 }
 
 static void add_device(const JsonField& field, OperatorModels& models) {
@@ -123,7 +118,7 @@ static void add_device(const JsonField& field, OperatorModels& models) {
 
 ordered_json json_value(const OperatorModels& models) {
   ordered_json json = {{"cards", json_of(models.cards())},
-                       {"spreads", json_of(models.spreads())},
+                       {"transfers", json_of(models.transfers())},
                        {"devices", ordered_json::array()}};
   for (const auto& [key, device] : models.devices()) {
     ordered_json one = json_of(key);
@@ -142,9 +137,9 @@ void read_value(const JsonField& field, OperatorModels& models) {
   for (Card& card : read_json<std::vector<Card>>(field.at("cards"))) {
     models.add_card(std::move(card));
   }
-  for (const auto& [group, spread] :
-       read_json<std::map<std::string, double>>(field.at("spreads"), kNotNegative)) {
-    models.add(group, spread);
+  for (const auto& [group, rule] :
+       read_json<std::map<std::string, Transfer>>(field.at("transfers"))) {
+    models.add(group, rule);
   }
   for (const JsonField& item : field.at("devices").items()) {
     add_device(item, models);

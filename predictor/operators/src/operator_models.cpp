@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/interval.h"
@@ -78,10 +79,8 @@ std::optional<Found> find_model(const DeviceModels& device, const std::string& o
   return Found{&found->second, family_name, op};
 }
 
-/// Few rows can know less than nothing does: no interval is wider than without a model.
 double width_of(double own, bool is_known) {
-  return std::min(is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth),
-                  std::log(kUnmodelledFactor));
+  return is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth);
 }
 
 Prediction prediction_of(double ln_ns, double width) {
@@ -113,10 +112,11 @@ Prediction clipped(Prediction prediction, double least) {
 }
 
 /// `least_ns` is the specification's bound, which is lowered if the model has faster rows.
-Prediction ask(const Found& found, Point point, const Leaned* leaned, double least_ns) {
+Prediction ask(const Found& found, Point point, TimedAs timed, const Leaned* leaned,
+               double least_ns) {
   const FittedModel& fitted = *found.model;
   point.op = found.op;
-  Prediction prediction = prediction_of(fitted.model.ln_ns(point, leaned),
+  Prediction prediction = prediction_of(fitted.ln_ns(point, timed, leaned),
                                         width_of(fitted.width_at(point, leaned), found.is_known));
   if (leaned == nullptr) {
     prediction.host_ns = fitted.model.base.floor_ns;
@@ -203,71 +203,55 @@ const Card* OperatorModels::find_card(const std::string& name) const {
   return measured == devices_.end() ? nullptr : &measured->second.card;
 }
 
-std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
-                                             const Point& point, const DeviceKey& key,
-                                             const Card& card) const {
-  constexpr double kNear = 0.3;  // octaves in which a card's weight falls to 1 / e
-  constexpr double kLeastWeight = 0.01;
-  constexpr double kUsualSpread = 0.5;  // of one measured card, which shows none
-  constexpr double kLeastLeanedWidth = 0.1;
-  struct Teacher {
-    const DeviceModels* device;
-    Found found;
-    double octaves;
-  };
-  std::vector<Teacher> teachers;
+Answers OperatorModels::answers(const OperatorCall& call, const Work& work, const Point& point,
+                                const DeviceKey& key, const Card& card) const {
+  Answers all{.at_there = reached(point.kernels, card)};
+  double nearest = std::numeric_limits<double>::infinity();
   for (const auto& [own, device] : devices_) {
     if (own.device == key.device || own.timed != key.timed || key.timed == TimedAs::kHost) {
       continue;
     }
-    std::optional<Found> found = find_model(device, point.op, work.family);
-    if (found && found->model->model.kind != Candidate::kOtherCards) {
-      teachers.push_back(
-          {&device, *std::move(found), octaves_between(device.card, card, compute_dtype(call))});
+    const std::optional<Found> found = find_model(device, point.op, work.family);
+    if (!found || found->model->model.kind == Candidate::kOtherCards) {
+      continue;
+    }
+    const FittedModel& fitted = *found->model;
+    Point here = point_of(call, work, device.card);
+    Point there = point;
+    here.op = there.op = found->op;
+    const TwoClock& base = fitted.model.base;
+    const bool has_host = key.timed == TimedAs::kTimedCall;
+    const double ns =
+        std::exp(fitted.ln_ns(here, key.timed)) * (has_host ? kernel_share(base, here.kernels) : 1);
+    const double host_ns = has_host ? base.floor_ns : 0;
+    const double carried_ns =
+        transferred_ns(ns, reached(here.kernels, device.card), all.at_there, device.card, card);
+    all.told.push_back({.octaves = octaves_between(device.card, card, compute_dtype(call)),
+                        .ln_ns = std::log(std::max(carried_ns, host_ns)),
+                        .ln_there = fitted.ln_ns(there, key.timed),
+                        .host_ns = host_ns,
+                        .least_ns = std::max(base.floor_ns, base.fixed_ns),
+                        .width = fitted.width_at(here)});
+    all.leaned.least_share = std::min(all.leaned.least_share, fitted.least_share);
+    if (all.told.back().octaves < nearest) {
+      nearest = all.told.back().octaves;
+      all.group = found->group;
+      all.leaned.is_known = found->is_known;
+      all.leaned.is_extrapolated = fitted.range.excludes(here);
     }
   }
-  if (teachers.empty()) {
+  return all;
+}
+
+std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
+                                             const Point& point, const DeviceKey& key,
+                                             const Card& card) const {
+  const Answers all = answers(call, work, point, key, card);
+  if (all.told.empty()) {
     return std::nullopt;
   }
-  std::ranges::stable_sort(teachers, {}, &Teacher::octaves);
-  const Teacher& nearest = teachers.front();
-  const KernelLoad at_there = reached(point.kernels, card);
-  Leaned leaned{.is_known = nearest.found.is_known};
-  double weights = 0;
-  double least = 0;
-  for (const auto& [device, found, octaves] : teachers) {
-    const double away = (octaves - nearest.octaves) / kNear;
-    const double weight = std::exp(-away * away);
-    if (weight < kLeastWeight) {
-      break;
-    }
-    Point here = point_of(call, work, device->card);
-    here.op = found.op;
-    const TwoClock& base = found.model->model.base;
-    const bool has_host = key.timed == TimedAs::kTimedCall;
-    const double ns = std::exp(found.model->model.ln_ns(here)) *
-                      (has_host ? kernel_share(base, here.kernels) : 1);
-    const double there =
-        transferred_ns(ns, reached(here.kernels, device->card), at_there, device->card, card);
-    const double host = has_host ? base.floor_ns : 0;
-    weights += weight;
-    leaned.ln_ns += weight * std::log(std::max(there, host));
-    leaned.host_ns += weight * host;
-    leaned.own_width += weight * found.model->width_at(here);
-    leaned.least_share = std::min(leaned.least_share, found.model->least_share);
-    leaned.is_extrapolated = leaned.is_extrapolated || found.model->range.excludes(here);
-    least += weight * std::max(base.floor_ns, base.fixed_ns);
-  }
-  leaned.ln_ns /= weights;
-  leaned.host_ns /= weights;
-  const auto spread = spreads_.find(group_key(key.timed, nearest.found.group));
-  const double of_distance =
-      nearest.octaves * (spread == spreads_.end() ? kUsualSpread : spread->second);
-  leaned.own_width /= weights;
-  leaned.width =
-      std::max(et_schema::root_sum_square(leaned.own_width, of_distance), kLeastLeanedWidth);
-  leaned.shares = time_shares(std::exp(leaned.ln_ns), least / weights, at_there);
-  return leaned;
+  const auto rule = transfers_.find(group_key(key.timed, all.group));
+  return all.by(rule == transfers_.end() ? Transfer() : rule->second);
 }
 
 Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,
@@ -296,17 +280,17 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   }
   Prediction answer;
   if (own && own->model->model.kind != Candidate::kOtherCards) {
-    answer = ask(*own, point, nullptr, least);
+    answer = ask(*own, point, key.timed, nullptr, least);
   } else {
     const std::optional<Leaned> others = leaned(call, work, point, key, *card);
     if (others && !own) {
       FittedModel uncorrected;
       uncorrected.model.kind = Candidate::kOtherCards;
-      answer = ask({&uncorrected, {}, point.op, others->is_known}, point, &*others,
+      answer = ask({&uncorrected, {}, point.op, others->is_known}, point, key.timed, &*others,
                    others->least_share * least);
     } else {
-      answer =
-          others ? ask(*own, point, &*others, least) : clipped(bound_only(point, least), least);
+      answer = others ? ask(*own, point, key.timed, &*others, least)
+                      : clipped(bound_only(point, least), least);
     }
     const DType dtype = compute_dtype(call);
     if (!own && !has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
@@ -314,6 +298,7 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
     }
   }
   if (key.timed == TimedAs::kDevice) {
+    answer.bound_ns = std::max(bound_ns(point), kLaunchNs);
     // Device times include no host, so the fixed part is the device's, too.
     answer.device_ns = answer.ns;
     answer.host_ns = 0;

@@ -51,15 +51,15 @@ double transferred_ns(double ns, const KernelLoad& at_here, const KernelLoad& at
 }
 
 double octaves_between(const Card& one, const Card& other, DType dtype) {
-  constexpr double kOfMemory = 0.25;
+  constexpr double kOfArithmetic = 0.7;
   constexpr double kOtherMaker = 1.5;
-  const double arithmetic = std::log2(per_clock(peak_flops(one, dtype), one) /
+  const double arithmetic = std::log2(peak_flops(one, dtype) / peak_flops(other, dtype));
+  const double memory = std::log2(one.bandwidth_bytes_per_s / other.bandwidth_bytes_per_s);
+  const double generation = std::log2(per_clock(peak_flops(one, dtype), one) /
                                       per_clock(peak_flops(other, dtype), other));
-  const double memory = std::log2(per_clock(one.bandwidth_bytes_per_s, one) /
-                                  per_clock(other.bandwidth_bytes_per_s, other));
   const double makers = is_of_amd(one) == is_of_amd(other) ? 0 : kOtherMaker;
-  return et_schema::root_sum_square(et_schema::root_sum_square(arithmetic, kOfMemory * memory),
-                                    makers);
+  return et_schema::root_sum_square(et_schema::root_sum_square(kOfArithmetic * arithmetic, memory),
+                                    et_schema::root_sum_square(generation, makers));
 }
 
 TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card) {
@@ -69,6 +69,35 @@ TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card) {
   const double sum = std::max(compute + memory, 1.0);
   return {least, (1 - least) * compute / sum, (1 - least) * memory / sum,
           (1 - least) * std::max(1 - compute - memory, 0.0)};
+}
+
+Leaned Answers::by(const Transfer& rule) const {
+  constexpr double kSameOctaves = 0.02;  // so near a card outweighs all others
+  constexpr double kLeastWidth = 0.1;
+  double weights = 0;
+  double unlikeness = 0;
+  Told mean;
+  for (const Told& one : told) {
+    const double squared = one.octaves * one.octaves;
+    const double weight = std::pow(squared + kSameOctaves * kSameOctaves, -rule.power);
+    const double unlike = squared / (1 + squared);
+    const double as_there = rule.as_there * unlike;
+    weights += weight;
+    mean.ln_ns += weight * ((1 - as_there) * one.ln_ns + as_there * one.ln_there);
+    unlikeness += weight * unlike;
+    mean.host_ns += weight * one.host_ns;
+    mean.least_ns += weight * one.least_ns;
+    mean.width += weight * one.width;
+  }
+  Leaned all = leaned;
+  all.ln_ns = mean.ln_ns / weights;
+  all.host_ns = mean.host_ns / weights;
+  all.own_width = mean.width / weights;
+  all.unlike = unlikeness / weights;
+  all.width =
+      std::max(et_schema::root_sum_square(all.own_width, all.unlike * rule.spread), kLeastWidth);
+  all.shares = time_shares(std::exp(all.ln_ns), mean.least_ns / weights, at_there);
+  return all;
 }
 
 }  // namespace understudy::predictor

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "et_schema/base/assert.h"
@@ -130,17 +132,37 @@ std::vector<BaseSample> thinned(std::span<const BaseSample> samples) {
   return kept;
 }
 
-/// Returns the base that few samples are pulled to. The floor is the shortest call's time minus its
-/// work. If its work explains all of its time, the floor is assumed to be small.
-TwoClock usual_base(std::span<const BaseSample> samples) {
-  constexpr double kSmallPart = 0.01;
-  const BaseSample& shortest = *std::ranges::min_element(samples, {}, &BaseSample::ln_ns);
-  const double least = std::exp(shortest.ln_ns);
-  TwoClock usual{0, 0, 0.6, 0.7};
-  usual.floor_ns = std::clamp(least - kernel_ns(usual, shortest.compute_ns, shortest.memory_ns),
-                              kSmallPart * least, least);
-  usual.fixed_ns = usual.floor_ns / 2;
-  return usual;
+/// Returns true if there are fewer different amounts of work than parameters.
+bool are_fewer_than_parameters(std::span<const BaseSample> samples) {
+  std::set<std::pair<double, double>> works;
+  for (const BaseSample& sample : samples) {
+    works.emplace(sample.compute_ns, sample.memory_ns);
+  }
+  return works.size() < Parameters().size();
+}
+
+/// Returns a base of one parameter: the factor from the usual shares to those that the samples
+/// reach. Below a tenth, their times are not of work. What is left of the shortest time is fixed.
+TwoClock scaled_base(std::span<const BaseSample> samples) {
+  constexpr double kLeastFactor = 0.1;
+  const BaseSample& shortest = samples.front();
+  const double launch_ns = std::min(kLaunchNs, std::exp(shortest.ln_ns));
+  TwoClock base{launch_ns, launch_ns, 0.6, 0.7};
+  const auto work_ns = [&](const BaseSample& sample) {
+    return kernel_ns(base, sample.compute_ns, sample.memory_ns) - launch_ns;
+  };
+  std::vector<double> factors;
+  for (const BaseSample& sample : samples) {
+    factors.push_back(work_ns(sample) / std::max(std::exp(sample.ln_ns) - launch_ns, kLeastNs));
+  }
+  std::ranges::sort(factors);
+  const double median = std::min(factors[factors.size() / 2], kMostShare);
+  const double factor = median < kLeastFactor ? 1 : median;
+  base.compute_share *= factor;
+  base.memory_share *= factor;
+  base.fixed_ns = std::max(std::exp(shortest.ln_ns) - work_ns(shortest), launch_ns);
+  base.floor_ns = base.fixed_ns;
+  return base;
 }
 
 }  // namespace
@@ -159,6 +181,9 @@ TwoClock fit_two_clock(std::span<const BaseSample> all) {
   UNDERSTUDY_ASSERT(!all.empty());
   constexpr std::size_t kFew = 30;
   const std::vector<BaseSample> samples = thinned(all);
+  if (are_fewer_than_parameters(samples)) {
+    return scaled_base(samples);
+  }
   const double least = std::exp(samples.front().ln_ns);
   Problem problem{samples, {}};
   std::vector<TwoClock> starts = {{least, least / 2, 0.7, 0.8},
@@ -166,7 +191,7 @@ TwoClock fit_two_clock(std::span<const BaseSample> all) {
                                   {least / 2, least, 0.7, 0.3},
                                   {least, least, 0.1, 0.8}};
   if (all.size() < kFew) {
-    TwoClock usual = usual_base(samples);
+    TwoClock usual = scaled_base(samples);
     problem.around = parameters_of(usual);
     starts = {usual};
     usual.floor_ns = least;

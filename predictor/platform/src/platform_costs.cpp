@@ -26,7 +26,7 @@ constexpr double kUnknownFactor = 10;  // up and down, if a bound is used
 constexpr double kUnknownGapNs = 2000;
 
 Estimate unmodelled(double ns, std::string model) {
-  return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false};
+  return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false, 0};
 }
 
 Estimate estimate_of(const Prediction& prediction, double ns) {
@@ -36,7 +36,8 @@ Estimate estimate_of(const Prediction& prediction, double ns) {
           prediction.high_ns * share,
           prediction.model,
           prediction.extrapolated,
-          prediction.modelled};
+          prediction.modelled,
+          prediction.bound_ns};
 }
 
 /// Replaces another library's operator by the ATen operator that does about the same work.

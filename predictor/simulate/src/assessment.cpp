@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "et_schema/base/figures.h"
@@ -47,6 +50,28 @@ std::string waits_text(const Prediction& prediction) {
   return fmt::format("{} ({})", what, fmt::join(waits, ", "));
 }
 
+/// Names what is hardly known, if it is a part of the iteration that matters. What is far above its
+/// bound is always named.
+std::string doubts_text(const Prediction& prediction) {
+  constexpr double kMatters = 0.02;
+  constexpr std::size_t kMostNames = 3;
+  std::map<std::string, std::pair<double, std::vector<std::string>>> reasons;
+  for (const et_schema::PredictedSum& row : prediction.doubtful) {
+    auto& [ms, names] = reasons[row.where];
+    ms += row.ms;
+    names.push_back(names.size() < kMostNames ? row.name : "…");
+  }
+  std::string text;
+  for (auto& [reason, sum] : reasons) {
+    auto& [ms, names] = sum;
+    if (ms > kMatters * prediction.iteration_ms.value || reason.starts_with("above")) {
+      names.resize(std::min(names.size(), kMostNames + 1));
+      text += fmt::format("; {}: {} ms in {}", reason, figure_text(ms), fmt::join(names, ", "));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 et_schema::Assessment verdict_of(const Prediction& prediction) {
@@ -56,6 +81,10 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
       et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
       figure_text(time.value), figure_text(time.low), figure_text(time.high), prediction.bound_by);
   text += waits_text(prediction);
+  constexpr double kTold = 0.9;
+  if (const auto& free = prediction.free_host_ms; free && *free < kTold * time.value) {
+    text += fmt::format("; {} ms with a host that is never late", figure_text(*free));
+  }
   if (const auto original = original_ms(prediction); original && *original > 0) {
     text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,
                         figure_text(original));
@@ -65,7 +94,8 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
     text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
                         et_schema::kPercent * (time.value / *without - 1));
   }
-  const bool is_sure = prediction.unmodelled.empty() && prediction.assumptions.empty();
+  text += doubts_text(prediction);
+  const bool is_sure = prediction.doubtful.empty() && prediction.assumptions.empty();
   return {is_sure ? Tone::kNeutral : Tone::kAttention, text + "; nobody ran this."};
 }
 

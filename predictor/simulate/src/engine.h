@@ -91,8 +91,6 @@ struct RankState {
   std::vector<HostState> hosts;
   std::vector<StreamState> streams;
   std::int64_t next_ns = kNever;
-  double slowdown = 1;  ///< current factor on the times of operators on its streams
-  std::uint32_t moving = 0;
   Doing doing;
   Accounts accounts;
   std::vector<std::int64_t> host_ends_ns;  ///< by iteration
@@ -154,7 +152,6 @@ class Engine {
   /// `current` is the class whose step() runs.
   void start_moving(std::uint32_t current, std::int64_t duration_ns,
                     const std::vector<Arrival>& arrivals, SpanId last_arrival, std::int64_t now_ns);
-  void rescale(RankState& rank, std::int64_t now_ns);
   /// Continues everything that waited for the ended work of the class.
   void wake(std::uint32_t c, std::int64_t now_ns, SpanId cause);
   void note_end(std::uint32_t c, std::int64_t now_ns);

@@ -60,16 +60,29 @@ PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
           .name = instruction.name,
           .op_class = class_of(instruction),
           .ms = ms_of(main),
+          .on_device = cost.cost.launches > 0,
           .host_ms = cost.cost.host.ns * kMsPerNs,
           .gap_ms = cost.gap.ns * kMsPerNs,
           .model = main.model,
           .extrapolated = main.extrapolated};
 }
 
-/// Returns true if a part of the operator, other than its gap, has no model.
-bool is_unmodelled(const Instruction& instruction, const PlayedCost& cost) {
-  return !cost.cost.host.modelled || !cost.cost.device.modelled ||
-         (is_communication(instruction) && !cost.communication.modelled);
+/// Returns why an operator's time, other than its gap, is hardly known; empty if it is.
+std::string doubt_of(const Instruction& instruction, const PlayedCost& cost) {
+  constexpr double kMostBounds = 30;
+  constexpr double kWidest = 3;
+  const Estimate& device = cost.cost.device;
+  const bool is_message = is_communication(instruction);
+  if (!cost.cost.host.modelled || !device.modelled ||
+      (is_message && !cost.communication.modelled)) {
+    return "no model";
+  }
+  if (device.bound_ns > 0 && device.ns > kMostBounds * device.bound_ns) {
+    return fmt::format("above {} times its bound", kMostBounds);
+  }
+  const Estimate& main = is_message ? cost.communication : device.ns > 0 ? device : cost.cost.host;
+  const bool is_wide = main.high_ns > kWidest * main.ns || main.ns > kWidest * main.low_ns;
+  return is_wide ? fmt::format("not known within a factor of {}", kWidest) : "";
 }
 
 void add(double ms, PredictedSum& sum) {
@@ -77,24 +90,30 @@ void add(double ms, PredictedSum& sum) {
   sum.ms += ms;
 }
 
-void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
+/// On a device, sums by class are of the device's time.
+void add_operators(const Program& program, const std::vector<PlayedCost>& costs, bool on_device,
                    Prediction& prediction) {
   std::map<std::string, PredictedSum> classes;
-  std::map<std::string, PredictedSum> unmodelled;
+  std::map<std::pair<std::string, std::string>, PredictedSum> doubtful;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
     if (instruction.kind == InstructionKind::kMarker) {
       continue;
     }
     PredictedOperator row = operator_row(at, instruction, costs[at]);
-    add(row.ms.value, et_schema::row_named(row.op_class, classes));
-    if (is_unmodelled(instruction, costs[at])) {
-      add(row.ms.value, et_schema::row_named(row.name, unmodelled));
+    if (!on_device || row.on_device || is_communication(instruction)) {
+      add(row.ms.value, et_schema::row_named(row.op_class, classes));
+    }
+    if (std::string why = doubt_of(instruction, costs[at]); !why.empty()) {
+      PredictedSum& sum = doubtful[{why, row.name}];
+      sum.name = row.name;
+      sum.where = std::move(why);
+      add(row.ms.value, sum);
     }
     prediction.operators.push_back(std::move(row));
   }
   prediction.classes = et_schema::largest_first(std::move(classes), &PredictedSum::ms);
-  prediction.unmodelled = et_schema::values_of(std::move(unmodelled));
+  prediction.doubtful = et_schema::largest_first(std::move(doubtful), &PredictedSum::ms);
 }
 
 enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kWait, kOutside };
@@ -189,7 +208,8 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
   const RankClass& shown = slowest(simulation.classes);
   prediction.slowest_rank = shown.ranks.front();
   prediction.breakdown_ms = ms_of(shown.breakdown);
-  add_operators(*job.programs[shown.program], simulation.costs[shown.program], prediction);
+  add_operators(*job.programs[shown.program], simulation.costs[shown.program],
+                simulation.flows[shown.program].on_device, prediction);
   prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
                                  simulation.flows[shown.program].on_device);
   prediction.bound_by = bound_by(prediction.bound_ms);

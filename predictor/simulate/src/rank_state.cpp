@@ -266,14 +266,11 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   stream.does = task.communicates ? StreamDoes::kMoves : StreamDoes::kOperates;
   stream.next_ns = now_ns;
   ++(task.communicates ? rank.doing.communications : rank.doing.operators);
-  rank.moving += task.communicates ? 1 : 0;
-  rescale(rank, now_ns);
   if (task.launches > 0) {
     const std::int64_t more_ns = task.work == kNoIndex
                                      ? options_.device.kernel_gap_ns
                                      : std::min<std::int64_t>(task.turn.turn_ns, 0);
-    const auto alone_ns = static_cast<double>(std::max<std::int64_t>(item.device_ns + more_ns, 0));
-    stream.next_ns = now_ns + std::llround(alone_ns * (task.communicates ? 1 : rank.slowdown));
+    stream.next_ns = now_ns + std::max<std::int64_t>(item.device_ns + more_ns, 0);
   }
 }
 
@@ -284,7 +281,6 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   const bool communicates = item.task->call != kNoIndex || item.task->communicates;
   if (communicates) {
     --rank.doing.communications;
-    rank.moving -= stream.does == StreamDoes::kMoves ? 1 : 0;
   } else {
     --rank.doing.operators;
   }
@@ -305,28 +301,11 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   } else {
     stream.done_ahead.insert(number);
   }
-  rescale(rank, now_ns);
   note_end(c, now_ns);
   if (!stream.is_empty()) {
     advance(c, s, now_ns, stream.last);
   }
   wake(c, now_ns, stream.last);
-}
-
-void Engine::rescale(RankState& rank, std::int64_t now_ns) {
-  const double slowdown = (rank.moving > 0 ? options_.overlap.compute : 1) *
-                          (rank.doing.operators > 1 ? options_.overlap.streams : 1);
-  if (slowdown == rank.slowdown) {
-    return;
-  }
-  for (StreamState& stream : rank.streams) {
-    if (stream.does != StreamDoes::kOperates || stream.next_ns <= now_ns) {
-      continue;
-    }
-    const auto left_ns = static_cast<double>(stream.next_ns - now_ns);
-    stream.next_ns = now_ns + std::llround(left_ns * slowdown / rank.slowdown);
-  }
-  rank.slowdown = slowdown;
 }
 
 void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
@@ -368,13 +347,6 @@ void Engine::arrive(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
 void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
                           const std::vector<Arrival>& arrivals, SpanId last_arrival,
                           std::int64_t now_ns) {
-  const bool is_disturbed = options_.overlap.communication != 1 &&
-                            std::ranges::any_of(arrivals, [&](const Arrival& arrival) {
-                              return ranks_[arrival.rank_class].doing.operators > 0;
-                            });
-  if (is_disturbed) {
-    duration_ns = std::llround(static_cast<double>(duration_ns) * options_.overlap.communication);
-  }
   for (const Arrival& arrival : arrivals) {
     RankState& rank = ranks_[arrival.rank_class];
     StreamState& stream = rank.streams[arrival.stream];
@@ -388,8 +360,6 @@ void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
     stream.since_ns = now_ns;
     stream.next_ns = now_ns + duration_ns;
     stream.cause = last_arrival;
-    ++rank.moving;
-    rescale(rank, now_ns);
     if (arrival.rank_class != current) {
       update(arrival.rank_class);
     }

@@ -2,18 +2,20 @@
 // beyond measured ones, random rows, and other numbers of ranks. Reads files of measured
 // communication (docs/formats.md, "Collective rows"):
 //   study_collectives FILE…
-// Files of all-reduce tables count as one table; of other files each is a table. Ends with status 1
-// if a limit of the all-reduce tables is missed.
+// Each file is a table, but NAME_N.txt: CSV of all-reduce on N GPUs (size in bytes, count, type,
+// ns), which count as one. Ends with status 1 if a limit of these is missed.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -146,6 +148,27 @@ void study_card(const std::string& name, const Rows& rows) {
         [](const auto& row) { return row.kind != CommKind::kAllGatherBase; });
 }
 
+/// Reads the first four columns of an all-reduce table, after its line of titles.
+Rows read_all_reduce(const et::InputFile& file) {
+  Rows rows;
+  const int ranks = std::atoi(file.name.c_str() + file.name.rfind('_') + 1);
+  std::istringstream lines(file.data);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    CollectiveRow& row = rows.emplace_back();
+    row.kind = CommKind::kAllReduce;
+    row.ranks = ranks;
+    row.on_device = true;
+    long long bytes = 0;
+    if (std::sscanf(line.c_str(), "%lld, %*d, %*[^,], %lf", &bytes, &row.median_ns) != 2) {
+      throw et::bad_input("not a table of all-reduce", {.file = file.name, .got = line});
+    }
+    row.bytes = bytes;
+  }
+  return rows;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -158,8 +181,10 @@ int main(int argc, char** argv) {
     std::map<std::string, Rows> cards;
     for (int i = 1; i < argc; ++i) {
       et::read_input_files(argv[i], et::process_limits(), [&](et::InputFile&& file) {
-        const Rows rows = parse_collective_rows(file.data, file.name).rows;
-        Rows& to = file.data.starts_with("size(B)") ? all_reduce : cards[argv[i]];
+        const bool is_all_reduce = file.data.starts_with("size(B)");
+        const Rows rows = is_all_reduce ? read_all_reduce(file)
+                                        : parse_collective_rows(file.data, file.name).rows;
+        Rows& to = is_all_reduce ? all_reduce : cards[argv[i]];
         to.insert(to.end(), rows.begin(), rows.end());
       });
     }

@@ -36,42 +36,6 @@ double median_ratio(const CardRows& card, const std::vector<CardRows>& all) {
   return ratios.empty() ? 0 : ratios[ratios.size() / 2];
 }
 
-/// ln of all sizes of the tensors, after the bytes of the elements.
-std::vector<double> sizes_of(const Row& row) {
-  std::vector<double> sizes;
-  for (const understudy::predictor::TensorLayout& tensor : row.measured.call.inputs) {
-    sizes.push_back(kPercent * static_cast<double>(tensor.dtype));  // other types are far away
-    for (const std::int64_t size : tensor.sizes) {
-      sizes.push_back(std::log(static_cast<double>(std::max<std::int64_t>(size, 1))));
-    }
-  }
-  return sizes;
-}
-
-/// Returns the mean ratio to the bound of the five rows with the most similar sizes.
-double nearest_ratio(const Row& row, const Rows& rows,
-                     const std::vector<std::vector<double>>& sizes) {
-  constexpr std::size_t kNeighbours = 5;
-  const std::vector<double> at = sizes_of(row);
-  std::vector<std::pair<double, double>> found;  // distance, ratio
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (sizes[i].size() == at.size()) {
-      double distance = 0;
-      for (std::size_t k = 0; k < at.size(); ++k) {
-        distance += (sizes[i][k] - at[k]) * (sizes[i][k] - at[k]);
-      }
-      found.emplace_back(distance, rows[i].ns() / rows[i].bound_ns);
-    }
-  }
-  const std::size_t count = std::min(kNeighbours, found.size());
-  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count));
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    sum += found[i].second / static_cast<double>(count);
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::map<std::string, std::optional<double>> baselines_of(const CardRows& card,
@@ -94,10 +58,8 @@ std::map<std::string, std::optional<double>> baselines_of(const CardRows& card,
     return figures;
   }
   std::map<std::string, const Row*> there;
-  std::vector<std::vector<double>> sizes;
   for (const Row& row : sister->rows) {
     there[row.shape] = &row;
-    sizes.push_back(sizes_of(row));
   }
   const auto of_same = [&](const auto& ns_of) {
     return large_mape(card.rows, [&](const Row& row) {
@@ -112,9 +74,6 @@ std::map<std::string, std::optional<double>> baselines_of(const CardRows& card,
     return understudy::predictor::anchored_time({.call = row.measured.call, .ns = row.ns()},
                                                 *sister->card, *card.card)
         .total_ns();
-  });
-  figures["nearest"] = large_mape(card.rows, [&](const Row& row) {
-    return row.bound_ns * nearest_ratio(row, sister->rows, sizes);
   });
   return figures;
 }

@@ -11,7 +11,6 @@
 // Beside them, for calls above 50 µs:
 // - roofline: the bound × the other cards' median of measured ÷ bound
 // - unscaled: the sister's time of the same shape; anchored: scaled as a profile's (anchored.h)
-// - nearest: the bound × the mean of measured ÷ bound of the sister's five most similar shapes
 // - noise: two collections of one card, energy_NAME.csv.gz against NAME.csv.gz; mean |ln ratio|
 // speed: fits all kinds, and times 10,000 predictions.
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "cli/pages/document/account.h"
@@ -61,12 +60,6 @@ constexpr std::array<PredictedPart, 4> kParts = {{
     {"host", "host alone", "host_bound"},
     {"waits outside of the profile", "idle", "idle"},
 }};
-
-double operators_ms(const Prediction& prediction) {
-  return std::accumulate(
-      prediction.classes.begin(), prediction.classes.end(), 0.0,
-      [](double sum, const et_schema::PredictedSum& row) { return sum + row.ms; });
-}
 
 Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
   Table table{.id = "what-if-table",
@@ -146,16 +139,14 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
 }
 
 Section classes_section(const Prediction& prediction, const Json& document) {
-  Table table = with_shares(table_at(
-      document, "/classes",
-      fmt::format(
-          "Operators of rank {}, by class: on the device where they have work there, else on "
-          "the host",
-          prediction.slowest_rank),
-      {texts("class", "name"),
-       counts("calls", "count"),
-       figures("ms"),
-       {"share", CellKind::kShare}}));
+  Table table =
+      with_shares(table_at(document, "/classes",
+                           fmt::format("Operators of rank {} by class, on the device if it has one",
+                                       prediction.slowest_rank),
+                           {texts("class", "name"),
+                            counts("calls", "count"),
+                            figures("ms"),
+                            {"share", CellKind::kShare}}));
   table.plots = {
       {.caption = "Time by class of operator, ms an iteration.", .columns = {2}, .unit = "ms"}};
   return {"classes", "Time by class", {std::move(table)}};
@@ -186,7 +177,12 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
     std::set<std::string> models;
   };
   std::map<std::string, Operator> by_name;
+  const auto is_there = &et_schema::PredictedOperator::on_device;
+  const bool on_device = std::ranges::any_of(prediction.operators, is_there);
   for (const et_schema::PredictedOperator& one : prediction.operators) {
+    if (on_device && !one.on_device && one.op_class != "communication") {
+      continue;
+    }
     Operator& sum = et_schema::row_named(one.name, by_name);
     sum.op_class = one.op_class;
     sum.ms += one.ms.value;
@@ -231,21 +227,22 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
   }
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, options)}},
+      classes_section(prediction, document),
+      operators_section(prediction, options.top),
       parts_section(document),
       {"timeline", "Timeline", {lanes, lanes_table(lanes)}},
       ranks_section(prediction, document, options.top),
-      classes_section(prediction, document),
       {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
       path_section(prediction, document, options.top),
-      operators_section(prediction, options.top),
-      {"unmodelled",
-       "Without a model",
-       {with_shares(table_at(document, "/unmodelled", "Without a model: a bound stands in",
+      {"doubtful",
+       "Hardly known",
+       {with_shares(table_at(document, "/doubtful", "Times that are hardly known",
                              {texts("operator", "name"),
+                              texts("why", "where"),
                               counts("calls", "count"),
                               figures("ms"),
                               {"share", CellKind::kShare}}),
-                    operators_ms(prediction))}},
+                    prediction.iteration_ms.value)}},
       {"platform", "Where the costs come from", {platform_facts(prediction)}},
       {"assumed", "Assumed", {Notes{prediction.assumptions}}},
   };

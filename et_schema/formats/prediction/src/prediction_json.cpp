@@ -36,6 +36,7 @@ void members(auto& json, SameAs<PredictedOperator> auto& row) {
   json("ms", row.ms.value);
   json("low", row.ms.low);
   json("high", row.ms.high);
+  json("on_device", row.on_device);
   json("host_ms", row.host_ms);
   json("gap_ms", row.gap_ms);
   json("model", row.model);
@@ -82,9 +83,10 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("classes", prediction.classes);
   json("operators", prediction.operators);
   json("critical_path", prediction.critical_path);
-  json("unmodelled", prediction.unmodelled);
+  json("doubtful", prediction.doubtful);
   json("account", prediction.account);
   json.if_any("disturbance", prediction.disturbance);
+  json.unless(std::nullopt, "free_host_ms", prediction.free_host_ms);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);
   json("assumptions", prediction.assumptions, kFreeText);

@@ -393,10 +393,17 @@ et_schema::Prediction sample_prediction(const Words& words) {
     prediction.ranks.push_back({rank, 31.25, prediction.breakdown_ms, {{30.5, 61, 62.5}}});
   }
   prediction.classes = {{words.of("matmul"), 12, 15}, {words.of("copy"), 2, 5}};
-  prediction.operators = {
-      {0, words.of("aten::mm"), words.of("matmul"), {15, 14, 16}, 1, 0.5, words.of("model"), true}};
+  prediction.operators = {{0,
+                           words.of("aten::mm"),
+                           words.of("matmul"),
+                           {15, 14, 16},
+                           true,
+                           1,
+                           0.5,
+                           words.of("model"),
+                           true}};
   prediction.critical_path = {{words.of("aten::mm"), 12, 15, words.of("device")}};
-  prediction.unmodelled = {{words.of("my::op"), 3, 1.4}};
+  prediction.doubtful = {{words.of("my::op"), 3, 1.4, words.of("no model")}};
   prediction.account = {{{40, 20, {{words.of("matmul"), 20}}}, words.of("the step")}};
   prediction.without_what_if_ms = 40;
   prediction.what_if = {{words.of("matmul x0.5"), {{words.of("aten::mm"), 12, 30, 15}}}};

@@ -12,12 +12,15 @@ TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
   EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.sentence,
             "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
             "bound by compute; 0.500 times the original's 62.50 ms; without the what-ifs 40.00 ms: "
-            "-21.88 %; nobody ran this.");
+            "-21.88 %; no model: 1.400 ms in my::op; nobody ran this.");
   prediction.ranks.clear();
   prediction.without_what_if_ms.reset();
-  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.sentence,
-            "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
-            "bound by compute; nobody ran this.");
+  prediction.free_host_ms = 20;
+  EXPECT_EQ(
+      prediction_page(prediction, {}, {}).verdict.sentence,
+      "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
+      "bound by compute; 20.00 ms with a host that is never late; no model: 1.400 ms in my::op; "
+      "nobody ran this.");
 }
 
 TEST(PredictionPage, ExplainsWhatAQuestionChanges) {

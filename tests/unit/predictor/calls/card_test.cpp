@@ -11,7 +11,7 @@ namespace understudy::predictor {
 namespace {
 
 constexpr const char* kText =
-    R"({"Device":"Some Card","Dev_Mem":8,"Mem_Bw":192,"Num_Sm":40,"Core_Per_SM":128,"Freq":1000,)"
+    R"({"Device":"Some Card","Dev_Mem":8,"Mem_Bw":192,"Num_Sm":40,"Freq":1000,)"
     R"("SingleFLOPs":5500,"L2Cache":2,"Tf32FLOPs":44000,"FLOPsByDtype":{"float16":11000}})";
 
 std::string card_refusal(std::string_view text) {

@@ -276,29 +276,12 @@ TEST(ReadRows, CommReplayOfALargeGroup) {
   EXPECT_EQ(read.rows[0].bytes, 8192);
 }
 
-const std::string kTable =
-    "size(B), count, type, time(ns), busbw(GB/s), time(ns), busbw(GB/s)\n"
-    "1048576, 262144, float, 51400, 30.6, 51500, 30.5\n"
-    "2097152, 524288, float, 70000, 44.94, 70100, 44.8\n";
-
-TEST(ReadRows, TablesOfSizesTellTheirRanks) {
-  const ReadCollectives read = parse_collective_rows(kTable, "a100_4.txt");
-  ASSERT_EQ(read.rows.size(), 2U);
-  EXPECT_EQ(read.rows[1], (CollectiveRow{CommKind::kAllReduce, 2097152, 4, 1, true, DType::kFloat32,
-                                         70000, 0, 1, "a100_4.txt"}));
+TEST(ReadRows, BusBandwidthTellsTheRanks) {
   for (int n = 2; n <= 64; ++n) {
     EXPECT_EQ(ranks_of_bus_factor(CommKind::kAllReduce, 2.0 * (n - 1) / n), n);
   }
   EXPECT_FALSE(ranks_of_bus_factor(CommKind::kAllReduce, 2));
   EXPECT_FALSE(ranks_of_bus_factor(CommKind::kAllReduce, 0.2));
-}
-
-TEST(ReadRows, TablesOfSizesAreRefusedByLine) {
-  EXPECT_EQ(message_of(kTable + "1, 2\n"),
-            unreadable("line 4", "size, count, type, time, bandwidth, time, bandwidth", "1, 2"));
-  EXPECT_EQ(message_of("size(B), count\n"),
-            unreadable("busbw", "size / time x 2 (n - 1) / n of a whole number of ranks n",
-                       "another one"));
 }
 
 TEST(ReadRows, OurOwnComeBackAsWritten) {

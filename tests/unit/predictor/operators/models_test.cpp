@@ -112,11 +112,10 @@ TEST(FitBest, TreesFindWhatTheBaseDoesNotHold) {
   const Card on = synthetic::card("A");
   const auto samples = samples_of(synthetic::elementwise(on, 600), on);
   const FittedModel fitted = fit_best(pointers(samples), synthetic::quick_fit());
-  EXPECT_EQ(fitted.candidates.front().candidate, Candidate::kTrees);
-  EXPECT_LT(fitted.candidates.front().errors.mean, 0.02);
+  EXPECT_EQ(fitted.model.kind, Candidate::kTrees);
+  EXPECT_LT(fitted.errors.mean, 0.02);
   EXPECT_GT(fitted.width_beyond, 0);
   EXPECT_GE(fitted.width_beyond, fitted.width);
-  EXPECT_EQ(fitted.candidates.size(), 2U);
 }
 
 TEST(FitBest, HoldsNineOfTenOfWhatItHasNotSeen) {
@@ -143,7 +142,7 @@ TEST(FitBest, FewRowsAndOneRow) {
   const FittedModel few = fit_best(pointers(samples), synthetic::quick_fit());
   EXPECT_EQ(few.rows, 6U);
   const FittedModel one = fit_best({&samples[0]}, synthetic::quick_fit());
-  EXPECT_EQ(one.candidates.front().errors.n, 0U);
+  EXPECT_EQ(one.errors.n, 0U);
   EXPECT_EQ(one.width, 1) << "a factor of e where nothing is known";
 }
 
@@ -243,14 +242,15 @@ TEST(OtherCards, TwentyCallsMakeThemNoWorseOnAverage) {
   }
 }
 
-TEST(OtherCards, AreNearIfTheirProcessorsAreAlike) {
+TEST(OtherCards, AreNearIfMemoryArithmeticAndGenerationAreAlike) {
   const auto octaves = [](const char* one, const char* other) {
     return octaves_between(*find_known_card(one), *find_known_card(other),
                            et_schema::DType::kBFloat16);
   };
   EXPECT_EQ(octaves("H200", "H200"), 0);
-  EXPECT_NEAR(octaves("H100 80GB HBM3", "H200"), 0.12, 0.01) << "the memory alone";
-  EXPECT_NEAR(octaves("H200", "B200"), 1.04, 0.01);
+  EXPECT_NEAR(octaves("H100 80GB HBM3", "H200"), 0.48, 0.01) << "the memory alone";
+  EXPECT_NEAR(octaves("H200", "B200"), 1.51, 0.01);
+  EXPECT_LT(octaves("A100-SXM4-80GB", "H100 80GB HBM3"), octaves("A100-SXM4-80GB", "B200"));
   EXPECT_GT(octaves("A100-SXM4-80GB", "MI300X"), 1.5) << "another maker";
 }
 

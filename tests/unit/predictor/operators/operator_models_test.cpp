@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "et_schema/base/json_fields.h"
 #include "predictor/operators/features.h"
@@ -196,8 +197,39 @@ TEST(FewRows, NoCallIsFasterThanACallCanBe) {
   EXPECT_GE(square(1).ns, 100);
   EXPECT_GE(square(1).low_ns, 100);
   EXPECT_TRUE(square(1).extrapolated);
-  const auto width = [](const Prediction& p) { return p.high_ns / p.ns; };
-  EXPECT_LE(width(square(1 << 20)), 10 + 1e-9) << "no wider than without a model";
+}
+
+/// A profile's softmax on a device: four rows of one size.
+TEST(FewRows, OfOneSizeMakeNoFloor) {
+  const Card on = synthetic::card("A");
+  const auto softmax = [](std::int64_t rows, std::int64_t length) {
+    return named(synthetic::relu(rows, length), "aten::_softmax");
+  };
+  std::vector<MeasuredCall> calls(4);
+  for (MeasuredCall& call : calls) {
+    call.call = softmax(8192, 4096);
+    call.device = "A";
+    call.on_device.emplace().median_ns = 670000;
+  }
+  const OperatorModels models = fit_operator_models(calls, {on}, synthetic::quick_models());
+  const DeviceKey key{"A", 0, TimedAs::kDevice};
+  EXPECT_NEAR(models.predict(softmax(8192, 4096), key).ns, 670000, 1000);
+  EXPECT_NEAR(models.predict(softmax(64, 10), key).ns, kLaunchNs, 200);
+}
+
+TEST(DeviceTimes, ShrinkWithTheWorkBelowTheSmallestRow) {
+  const Card on = synthetic::card("A");
+  std::vector<MeasuredCall> calls;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    MeasuredCall& call = calls.emplace_back();
+    call.call = synthetic::relu(1000 + 40 * i, 512);
+    call.device = "A";
+    call.on_device.emplace().median_ns = 30000;
+  }
+  const OperatorModels models = fit_operator_models(calls, {on}, synthetic::quick_models());
+  const Prediction small = models.predict(synthetic::relu(10, 512), {"A", 0, TimedAs::kDevice});
+  EXPECT_NEAR(small.ns, kLaunchNs + (30000 - kLaunchNs) / 100, 200) << "a hundredth of the work";
+  EXPECT_EQ(small.bound_ns, kLaunchNs);
 }
 
 TEST_F(OneCard, OperatorsOfOtherLibrariesAreNamedAsUnmodelled) {
@@ -278,6 +310,30 @@ TEST(SeveralCards, ACardThatWasNotMeasuredIsPredictedFromItsSpecification) {
   EXPECT_NEAR(prediction.ns, truth, 0.15 * truth);
   EXPECT_TRUE(prediction.extrapolated);
   EXPECT_EQ(prediction.model, "other cards");
+}
+
+/// A's and B's times deviate from one law by different factors.
+TEST(SeveralCards, ACardOfAMeasuredDataSheetIsPredictedAsThatCard) {
+  std::vector<MeasuredCall> calls;
+  std::vector<Card> cards;
+  for (const auto& [name, speed, factor] :
+       {std::tuple{"A", 1.0, 1.0}, {"B", 1.5, 1.5}, {"C", 3.0, 0.8}}) {
+    cards.push_back(synthetic::card(name, speed));
+    for (MeasuredCall& call : synthetic::elementwise(cards.back(), 350)) {
+      call.timed_call->median_ns *= factor;
+      calls.push_back(call);
+    }
+  }
+  OperatorModels models = fit_operator_models(calls, cards, synthetic::quick_models());
+  models.add_card(synthetic::card("the same as B", 1.5));
+  models.add_card(synthetic::card("between", 1.2));
+  for (const std::int64_t rows : {8, 300, 8000}) {
+    const auto on = [&](const char* name) {
+      return models.predict(synthetic::relu(rows, 500), {name, 0, TimedAs::kTimedCall});
+    };
+    EXPECT_NEAR(std::log(on("the same as B").ns / on("B").ns), 0, 0.01) << rows;
+    EXPECT_GT(on("between").high_ns, 1.1 * on("between").ns) << "as others were missed";
+  }
 }
 
 TEST(SeveralCards, AFewCallsOfItsOwnCorrectIt) {

@@ -6,6 +6,7 @@
 
 #include "et_schema/base/error.h"
 #include "hand_made.h"
+#include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
 
 namespace understudy::predictor {
@@ -146,14 +147,21 @@ TEST(Predictions, OfANewerVersionOrDamagedAreRefused) {
   }
 }
 
-TEST(Predictions, NameWhatHasNoModel) {
-  class Unmodelled final : public Costs {
+TEST(Predictions, NameWhatIsHardlyKnown) {
+  class Doubtful final : public Costs {
    public:
     [[nodiscard]] OperatorCost of_operator(const et_schema::Program&,
                                            const et_schema::Instruction& at) const override {
       OperatorCost cost;
-      cost.host = known(at.name == "my::op" ? 30 : 10, "roofline");
+      cost.host = known(10, "roofline");
       cost.host.modelled = at.name != "my::op";
+      if (at.name == "aten::add" || at.name == "aten::sum") {
+        cost.launches = 1;
+        cost.device = known(9000, "two_clock");
+        cost.device.bound_ns = at.name == "aten::add" ? 299 : 301;
+      } else if (at.name == "aten::mm") {
+        cost.host.high_ns = 31;
+      }
       return cost;
     }
     [[nodiscard]] Estimate of_communication(const GroupComm&) const override { return {}; }
@@ -164,13 +172,21 @@ TEST(Predictions, NameWhatHasNoModel) {
   };
   HandMade made;
   made.begin_program();
-  made.op("my::op", {}, {made.cpu()}, {});
-  made.op("aten::mm", {}, {made.cpu()}, {});
+  for (const char* name : {"my::op", "aten::mm", "aten::add", "aten::sum"}) {
+    made.op(name, {}, {made.cpu()}, {});
+  }
   const Job job = made.job();
   const et_schema::Prediction prediction =
-      prediction_of(job, simulate(job, Unmodelled(), round_times()));
-  const std::vector<et_schema::PredictedSum> expected = {{"my::op", 1, 30 * 1e-6}};
-  EXPECT_EQ(prediction.unmodelled, expected);
+      prediction_of(job, simulate(job, Doubtful(), round_times()));
+  const std::vector<et_schema::PredictedSum> expected = {
+      {"aten::add", 1, 9000 * 1e-6, "above 30 times its bound"},
+      {"my::op", 1, 10 * 1e-6, "no model"},
+      {"aten::mm", 1, 10 * 1e-6, "not known within a factor of 3"}};
+  EXPECT_EQ(prediction.doubtful, expected);
+  EXPECT_NE(
+      verdict_of(prediction).sentence.find("above 30 times its bound: 0.009000 ms in aten::add;"),
+      std::string::npos)
+      << verdict_of(prediction).sentence;
 }
 
 TEST(Intervals, AddInQuadratureAndAShareInCommon) {

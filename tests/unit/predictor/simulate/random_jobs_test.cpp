@@ -126,16 +126,5 @@ TEST_P(RandomJobs, ComeOutTheSameEachTime) {
   }
 }
 
-/// Each part takes as long as without, or longer, in the same order.
-TEST_P(RandomJobs, AreNoFasterWhereWorkSlowsWork) {
-  RandomJob job;
-  fill(job, GetParam());
-  SimulateOptions options = single_step();
-  const Simulation plain = simulate(job.made.job(), job.made, options);
-  options.overlap = {.compute = 1.5, .streams = 1.3};
-  const Simulation slowed = simulate(job.made.job(), job.made, options);
-  EXPECT_GE(slowed.iteration_ns, plain.iteration_ns);
-}
-
 }  // namespace
 }  // namespace understudy::predictor
