@@ -171,8 +171,7 @@ void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostPart
   parts.page_faults = [this, each = *ns](const et_schema::Program& program,
                                          const et_schema::Instruction& at) {
     const double all_ns = recorded_->page_faults_of(program, at) * each;
-    return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults", false, true,
-                               0};
+    return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults"};
   };
   assumptions_.push_back(fmt::format(
       "a step meets {} page faults, as the original's did, at {:.2f} us each", count, *ns * 1e-3));

@@ -79,8 +79,10 @@ std::optional<Found> find_model(const DeviceModels& device, const std::string& o
   return Found{&found->second, family_name, op};
 }
 
+/// Few rows can know less than nothing does: no interval is wider than without a model.
 double width_of(double own, bool is_known) {
-  return is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth);
+  return std::min(is_known ? own : et_schema::root_sum_square(own, kOtherOperatorWidth),
+                  std::log(kUnmodelledFactor));
 }
 
 Prediction prediction_of(double ln_ns, double width) {
