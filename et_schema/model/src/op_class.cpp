@@ -117,9 +117,9 @@ constexpr ClassRow kKernelRows[] = {
      "ComputeBackwardFusedParams"},
     {"recurrent", "RNN LSTM lstm_cell gru_cell"},
     // Cijk_: hipBLASLt and Tensile. nvjet: cuBLAS on Hopper and later. cutlass: only kernels that
-    // no row above matches.
+    // no row above matches. fused_moe: vLLM's and SGLang's.
     {"matmul",
-     "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitKreduce cublas marlin machete dot_kernel"},
+     "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitK cublas marlin machete dot_kernel fused_moe"},
     // compute_grad_weight, krn_partial… and compute_num_of_partial_segments: the backward kernels.
     {"embedding",
      "embedding Embedding EmbeddingBag compute_grad_weight krn_partial partial_segments"},

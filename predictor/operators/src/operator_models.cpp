@@ -222,18 +222,18 @@ Answers OperatorModels::answers(const OperatorCall& call, const Work& work, cons
     Point there = point;
     here.op = there.op = found->op;
     const TwoClock& base = fitted.model.base;
-    const bool has_host = key.timed == TimedAs::kTimedCall;
-    const double ns =
-        std::exp(fitted.ln_ns(here, key.timed)) * (has_host ? kernel_share(base, here.kernels) : 1);
-    const double host_ns = has_host ? base.floor_ns : 0;
+    const double call_ns = std::exp(fitted.ln_ns(here, key.timed));
+    const double host_ns = key.timed == TimedAs::kTimedCall ? base.floor_ns : 0;
+    const double ns = call_ns * (host_ns > 0 ? kernel_share(base, here.kernels) : 1);
     const double carried_ns =
         transferred_ns(ns, reached(here.kernels, device.card), all.at_there, device.card, card);
-    all.told.push_back({.octaves = octaves_between(device.card, card, compute_dtype(call)),
-                        .ln_ns = std::log(std::max(carried_ns, host_ns)),
-                        .ln_there = fitted.ln_ns(there, key.timed),
-                        .host_ns = host_ns,
-                        .least_ns = std::max(base.floor_ns, base.fixed_ns),
-                        .width = fitted.width_at(here)});
+    all.told.push_back(
+        {.octaves = octaves_between(device.card, card, compute_dtype(call)),
+         .ln_ns = std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns)),
+         .ln_there = fitted.ln_ns(there, key.timed),
+         .host_ns = host_ns,
+         .least_ns = std::max(base.floor_ns, base.fixed_ns),
+         .width = fitted.width_at(here)});
     all.leaned.least_share = std::min(all.leaned.least_share, fitted.least_share);
     if (all.told.back().octaves < nearest) {
       nearest = all.told.back().octaves;

@@ -184,7 +184,7 @@ TEST(Predictions, NameWhatIsHardlyKnown) {
       {"aten::mm", 1, 10 * 1e-6, "not known within a factor of 3"}};
   EXPECT_EQ(prediction.doubtful, expected);
   EXPECT_NE(
-      verdict_of(prediction).sentence.find("above 30 times its bound: 0.009000 ms in aten::add;"),
+      verdict_of(prediction).sentence.find("above 30 times its bound: 0.009 ms in aten::add;"),
       std::string::npos)
       << verdict_of(prediction).sentence;
 }
