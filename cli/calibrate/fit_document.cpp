@@ -68,12 +68,12 @@ Json fit_document(const predictor::Platform& platform, const FitResult& result) 
   return document;
 }
 
-/// Returns `columns`, then columns of the errors at `at`, then `more`.
-std::vector<pages::Column> with_errors(std::vector<pages::Column> columns, const std::string& at,
+/// Returns `columns`, then columns of the errors, then `more`.
+std::vector<pages::Column> with_errors(std::vector<pages::Column> columns,
                                        const std::vector<pages::Column>& more = {}) {
   for (const auto& [title, key] :
        {std::pair("mean", "mean"), {"geo", "geometric"}, {"worst", "worst"}, {"bias", "bias"}}) {
-    columns.push_back(shares(title, at + "/" + key));
+    columns.push_back(shares(title, fmt::format("errors/{}", key)));
   }
   columns.insert(columns.end(), more.begin(), more.end());
   return columns;
@@ -87,11 +87,9 @@ pages::Section models_section(const Json& document) {
            document, "/models", "Models, their errors in cross-validation by shape",
            with_errors({texts("operator or family", "covers"), texts("a family", "is_family"),
                         texts("device", "on"), counts("rows"), texts("model")},
-                       "errors",
                        {shares("90 % within +", "reaches"), shares("beyond +", "reaches_beyond")})),
        table_at(document, "/sections", "Beside operators, their errors on what was left out",
-                with_errors({texts("covers"), texts("section"), counts("rows"), texts("model")},
-                            "errors"))}};
+                with_errors({texts("covers"), texts("section"), counts("rows"), texts("model")}))}};
 }
 
 }  // namespace

@@ -302,8 +302,9 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     std::vector<predictor::WhatIf> questions = arguments.what_if;
     questions.push_back(predictor::parse_what_if("host x0"));
     const predictor::WhatIfCosts free_host(costs, std::move(questions));
-    prediction.free_host_ms =
-        predictor::simulate(job, free_host, arguments.options).iteration_ns * kMsPerNs;
+    predictor::SimulateOptions options = arguments.options;
+    options.spans = false;  // the time alone is asked for
+    prediction.free_host_ms = predictor::simulate(job, free_host, options).iteration_ns * kMsPerNs;
   }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],

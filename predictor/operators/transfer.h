@@ -24,9 +24,9 @@ namespace understudy::predictor {
                                     const KernelLoad& at_there, const Card& here,
                                     const Card& there);
 
-/// Returns how unlike two cards are, in octaves: by bandwidth, by arithmetic of the type (0.7 of
-/// it), and by arithmetic that a processor can do in a clock, which a generation has in common.
-/// Other makers are farther.
+/// Returns the distance between two cards in octaves (factors of two): of bandwidth, of arithmetic
+/// of the type (weighted 0.7), and of arithmetic that a processor does in a clock, which cards of a
+/// generation share. Cards of different makers are farther apart.
 [[nodiscard]] double octaves_between(const Card& one, const Card& other, DType dtype);
 
 /// Shares of a call's time, which add up to 1: its least time, arithmetic, memory, and the rest.

@@ -233,7 +233,7 @@ class Fitter {
     return best;
   }
 
-  /// Returns the spread with which 90 % of what was left out lie in their intervals.
+  /// Returns the spread with which 90 % of the left-out calls lie in their intervals.
   static double spread_of(const LeftOuts& cards, const Transfer& rule) {
     std::vector<double> spreads;
     for (const std::vector<LeftOut>& calls : cards) {
