@@ -59,19 +59,16 @@ class OperatorModels {
   [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key,
                                    const et_schema::Counters& counters = {}) const;
 
-  /// Returns what the measured cards that have an own model for it say of a call on `card`. `point`
-  /// is the call's on `card`. `key` is the card's: it does not answer for itself, and times are of
-  /// its kind.
-  [[nodiscard]] Answers answers(const OperatorCall& call, const Work& work, const Point& point,
-                                const DeviceKey& key, const Card& card) const;
-  /// Returns what they say by their group's rule; null if none answers.
+  /// Returns what the measured cards that have an own model for it say of a call on `card`; null if
+  /// none has. `point` is the call's on `card`. `key` is the card's: it does not answer for itself,
+  /// and times are of its kind.
   [[nodiscard]] std::optional<Leaned> leaned(const OperatorCall& call, const Work& work,
                                              const Point& point, const DeviceKey& key,
                                              const Card& card) const;
 
   [[nodiscard]] const std::map<DeviceKey, DeviceModels>& devices() const { return devices_; }
-  /// By group_key().
-  [[nodiscard]] const std::map<std::string, Transfer>& transfers() const { return transfers_; }
+  /// Errors (ln, 90 %) of cards that are wholly unlike, by group_key().
+  [[nodiscard]] const std::map<std::string, double>& spreads() const { return spreads_; }
   [[nodiscard]] const std::vector<Card>& cards() const { return cards_; }
   /// Adds a card to predict for. Replaces a card of the same name.
   void add_card(Card card);
@@ -81,11 +78,11 @@ class OperatorModels {
   void add(DeviceKey key, DeviceModels models) {
     devices_.insert_or_assign(std::move(key), std::move(models));
   }
-  void add(std::string group, const Transfer& rule) { transfers_.emplace(std::move(group), rule); }
+  void add(std::string group, double spread) { spreads_.emplace(std::move(group), spread); }
 
  private:
   std::map<DeviceKey, DeviceModels> devices_;
-  std::map<std::string, Transfer> transfers_;
+  std::map<std::string, double> spreads_;
   std::vector<Card> cards_;
 };
 
@@ -97,7 +94,7 @@ class OperatorModels {
   return std::max(point.least_ns, least_call_ns(timed));
 }
 
-/// Returns the key of the transfer of an operator or family.
+/// Returns the key of the spread of an operator or family.
 [[nodiscard]] std::string group_key(TimedAs timed, std::string_view operator_or_family);
 
 /// Fits models to all measured calls. `cards` describes devices by name; others get peaks from

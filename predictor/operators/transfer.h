@@ -24,9 +24,12 @@ namespace understudy::predictor {
                                     const KernelLoad& at_there, const Card& here,
                                     const Card& there);
 
+/// Returns log2 of the ratio of the times in which the cards' memories fill their caches.
+[[nodiscard]] double cache_octaves(const Card& one, const Card& other);
+
 /// Returns the distance between two cards in octaves (factors of two): of bandwidth, of arithmetic
-/// of the type (weighted 0.7), and of arithmetic that a processor does in a clock, which cards of a
-/// generation share. Cards of different makers are farther apart.
+/// of the type (weighted 0.7), of arithmetic that a processor does in a clock, which cards of a
+/// generation share, and of the cache (0.2). Cards of different makers are farther apart.
 [[nodiscard]] double octaves_between(const Card& one, const Card& other, DType dtype);
 
 /// Shares of a call's time, which add up to 1: its least time, arithmetic, memory, and the rest.
@@ -34,47 +37,21 @@ inline constexpr std::size_t kTimeShares = 4;
 using TimeShares = std::array<double, kTimeShares>;
 [[nodiscard]] TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card);
 
-/// How a group's calls are carried over to other cards: the rule with which the cards that were
-/// measured predict each other best. Cards that are d octaves apart are unlike by d² / (1 + d²).
-struct Transfer {
-  double spread = 0.7;  ///< error (ln, 90 %) of cards that are wholly unlike
-  /// Part (of ln) of a model that is asked with the figures of a wholly unlike card; the rest is
-  /// its time on its own card, transferred_ns().
-  double as_there = 0;
-  double power = 2;  ///< weights of cards are 1 / octaves² to this power
-};
-
-/// What one measured card says of a call on another card.
-struct Told {
-  double octaves = 0;   ///< between the two
-  double ln_ns = 0;     ///< by transferred_ns()
-  double ln_there = 0;  ///< by its model, with the other card's figures
-  double host_ns = 0;   ///< the host's part of a timed call; 0: none
-  double least_ns = 0;  ///< of any call
-  double width = 0;     ///< ln, of its model, half the 90 % interval
-};
-
-/// What measured cards say of a call on another card.
+/// What the measured cards say of a call on another card: the mean, weighted by 1 / octaves⁴.
 struct Leaned {
   double ln_ns = 0;
   TimeShares shares = {};
   double width = 0;              ///< ln, half the 90 % interval
   double own_width = 0;          ///< the same of the measured cards' models there
-  double unlike = 0;             ///< as Transfer says, by the measured cards' weights
+  double unlike = 0;             ///< 0 for the same card, towards 1 for one that is farther away
   double host_ns = 0;            ///< the host's part of a timed call; 0: none
   double least_share = 1;        ///< as FittedModel::least_share
   bool is_known = false;         ///< the operator itself was measured there, not only its family
   bool is_extrapolated = false;  ///< the call is outside of what was measured there
 };
 
-/// What each measured card says of a call on another card.
-struct Answers {
-  std::vector<Told> told = {};
-  std::string group = {};    ///< the nearest card's model: its operator or family
-  KernelLoad at_there = {};  ///< reached()
-  Leaned leaned = {};        ///< what does not depend on the rule
-  /// Returns what the cards say together. Needs at least one card.
-  [[nodiscard]] Leaned by(const Transfer& rule) const;
-};
+/// Returns the width that own_width and unlike give, if the error (ln, 90 %) of wholly unlike cards
+/// is `spread`.
+[[nodiscard]] double width_of(const Leaned& leaned, double spread);
 
 }  // namespace understudy::predictor

@@ -109,7 +109,7 @@ class Fitter {
       models_.add(key, {device.card, device.counted, {}, {}});
     }
     fit_all([](std::size_t rows) { return rows >= kFewestOfTeacher; });
-    add_transfers();
+    add_spreads();
     fit_all([](std::size_t rows) { return rows < kFewestOfTeacher; });
     return std::move(models_);
   }
@@ -167,87 +167,41 @@ class Fitter {
     return fitted;
   }
 
-  /// A call of a card, and what the other cards say of it.
-  struct LeftOut {
-    double ln_ns = 0;
-    Answers answers;
-  };
-  using LeftOuts = std::vector<std::vector<LeftOut>>;  ///< by card
-
-  /// Each card with many rows of a group is predicted by the others.
-  void add_transfers() {
-    std::map<std::string, LeftOuts> groups;
+  /// Each card with many rows of a group is predicted by the others. The spread of the group is the
+  /// one with which 90 % of these calls lie in their intervals.
+  void add_spreads() {
+    constexpr double kLeastSpread = 0.4;  // few cards can be alike by chance
+    std::map<std::string, std::vector<double>> groups;
     for (const auto& [key, device] : devices_) {
       for (const auto* named : {&device.by_operator, &device.by_family}) {
         for (const auto& [name, samples] : *named) {
-          if (samples.size() < kFewestOfTeacher) {
-            continue;
-          }
-          if (auto calls = left_out_of(key, samples); !calls.empty()) {
-            groups[group_key(key.timed, name)].push_back(std::move(calls));
+          if (samples.size() >= kFewestOfTeacher) {
+            add_spreads_of(key, samples, groups[group_key(key.timed, name)]);
           }
         }
       }
     }
-    for (const auto& [group, cards] : groups) {
-      models_.add(group, best_transfer(cards));
+    for (auto& [group, spreads] : groups) {
+      if (!spreads.empty()) {
+        models_.add(group, std::max(conformal_width(std::move(spreads)), kLeastSpread));
+      }
     }
   }
 
-  [[nodiscard]] std::vector<LeftOut> left_out_of(const DeviceKey& key,
-                                                 const CallSamples& samples) const {
+  void add_spreads_of(const DeviceKey& key, const CallSamples& samples,
+                      std::vector<double>& spreads) const {
     constexpr std::size_t kMost = 300;
-    std::vector<LeftOut> calls;
+    constexpr double kAlike = 0.02;
     for (const CallSample* sample : drawn(samples, kMost)) {
-      Answers answers =
-          models_.answers(*sample->call, sample->work, sample->point, key, devices_.at(key).card);
-      if (!answers.told.empty() && answers.leaned.is_known) {
-        calls.push_back({sample->ln_ns, std::move(answers)});
+      const std::optional<Leaned> leaned =
+          models_.leaned(*sample->call, sample->work, sample->point, key, devices_.at(key).card);
+      if (leaned && leaned->is_known) {
+        const double missed = sample->ln_ns - leaned->ln_ns;
+        const double beyond = missed * missed - leaned->own_width * leaned->own_width;
+        spreads.push_back(std::sqrt(std::max(beyond, 0.0)) / std::max(leaned->unlike, kAlike));
       }
     }
-    return calls;
   }
-
-  static Transfer best_transfer(const LeftOuts& cards) {
-    constexpr double kClearly = 0.9;  // few cards prefer another rule by chance
-    Transfer best;
-    double least = std::numeric_limits<double>::infinity();
-    for (const double power : {2.0, 8.0}) {
-      for (const double as_there : {0.0, 0.5, 1.0}) {
-        const Transfer rule{.as_there = as_there, .power = power};
-        double sum = 0;
-        for (const std::vector<LeftOut>& calls : cards) {
-          double missed = 0;
-          for (const auto& [ln_ns, answers] : calls) {
-            missed += std::abs(ln_ns - answers.by(rule).ln_ns);
-          }
-          sum += missed / static_cast<double>(calls.size());
-        }
-        if (sum < kClearly * least) {
-          least = sum;
-          best = rule;
-        }
-      }
-    }
-    best.spread = spread_of(cards, best);
-    return best;
-  }
-
-  /// Returns the spread with which 90 % of the left-out calls lie in their intervals.
-  static double spread_of(const LeftOuts& cards, const Transfer& rule) {
-    std::vector<double> spreads;
-    for (const std::vector<LeftOut>& calls : cards) {
-      for (const auto& [ln_ns, answers] : calls) {
-        const Leaned leaned = answers.by(rule);
-        const double missed = ln_ns - leaned.ln_ns;
-        const double beyond = missed * missed - leaned.own_width * leaned.own_width;
-        spreads.push_back(std::sqrt(std::max(beyond, 0.0)) / std::max(leaned.unlike, kAlike));
-      }
-    }
-    return std::max(conformal_width(std::move(spreads)), kLeastSpread);
-  }
-  static constexpr double kLeastSpread = 0.4;  ///< few cards can be alike by chance
-  static constexpr double kAlike = 0.02;
 
   std::map<DeviceKey, DeviceSamples> devices_;
   const ModelsOptions& options_;

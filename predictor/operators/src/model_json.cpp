@@ -98,12 +98,6 @@ void members(auto& json, SameAs<CountedShare> auto& share) {
   json("bytes", share.bytes, et_schema::kPositive);
 }
 
-void members(auto& json, SameAs<Transfer> auto& rule) {
-  json("spread", rule.spread, kNotNegative);
-  json("as_there", rule.as_there, kNotNegative);
-  json("power", rule.power, et_schema::kPositive);
-}
-
 static void add_device(const JsonField& field, OperatorModels& models) {
   const auto key = read_json<DeviceKey>(field);
   DeviceModels device;
@@ -118,7 +112,7 @@ static void add_device(const JsonField& field, OperatorModels& models) {
 
 ordered_json json_value(const OperatorModels& models) {
   ordered_json json = {{"cards", json_of(models.cards())},
-                       {"transfers", json_of(models.transfers())},
+                       {"spreads", json_of(models.spreads())},
                        {"devices", ordered_json::array()}};
   for (const auto& [key, device] : models.devices()) {
     ordered_json one = json_of(key);
@@ -137,9 +131,9 @@ void read_value(const JsonField& field, OperatorModels& models) {
   for (Card& card : read_json<std::vector<Card>>(field.at("cards"))) {
     models.add_card(std::move(card));
   }
-  for (const auto& [group, rule] :
-       read_json<std::map<std::string, Transfer>>(field.at("transfers"))) {
-    models.add(group, rule);
+  for (const auto& [group, spread] :
+       read_json<std::map<std::string, double>>(field.at("spreads"))) {
+    models.add(group, spread);
   }
   for (const JsonField& item : field.at("devices").items()) {
     add_device(item, models);

@@ -205,10 +205,18 @@ const Card* OperatorModels::find_card(const std::string& name) const {
   return measured == devices_.end() ? nullptr : &measured->second.card;
 }
 
-Answers OperatorModels::answers(const OperatorCall& call, const Work& work, const Point& point,
-                                const DeviceKey& key, const Card& card) const {
-  Answers all{.at_there = reached(point.kernels, card)};
+std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
+                                             const Point& point, const DeviceKey& key,
+                                             const Card& card) const {
+  constexpr double kSame = 4e-4;          // so near a card outweighs all others (octaves²)
+  constexpr double kHalfUnlike = 0.25;    // octaves
+  constexpr double kUnknownSpread = 0.7;  // of one card alone
+  const KernelLoad at_there = reached(point.kernels, card);
+  Leaned mean;
+  std::string group;
   double nearest = std::numeric_limits<double>::infinity();
+  double weights = 0;
+  double least_call_ns = 0;
   for (const auto& [own, device] : devices_) {
     if (own.device == key.device || own.timed != key.timed || key.timed == TimedAs::kHost) {
       continue;
@@ -226,34 +234,41 @@ Answers OperatorModels::answers(const OperatorCall& call, const Work& work, cons
     const double host_ns = key.timed == TimedAs::kTimedCall ? base.floor_ns : 0;
     const double ns = call_ns * (host_ns > 0 ? kernel_share(base, here.kernels) : 1);
     const double carried_ns =
-        transferred_ns(ns, reached(here.kernels, device.card), all.at_there, device.card, card);
-    all.told.push_back(
-        {.octaves = octaves_between(device.card, card, compute_dtype(call)),
-         .ln_ns = std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns)),
-         .ln_there = fitted.ln_ns(there, key.timed),
-         .host_ns = host_ns,
-         .least_ns = std::max(base.floor_ns, base.fixed_ns),
-         .width = fitted.width_at(here)});
-    all.leaned.least_share = std::min(all.leaned.least_share, fitted.least_share);
-    if (all.told.back().octaves < nearest) {
-      nearest = all.told.back().octaves;
-      all.group = found->group;
-      all.leaned.is_known = found->is_known;
-      all.leaned.is_extrapolated = fitted.range.excludes(here);
+        transferred_ns(ns, reached(here.kernels, device.card), at_there, device.card, card);
+    const double ln_carried =
+        std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns));
+    // A model that is asked with another card's figures knows waves and tiles, but its rows do not
+    // show another cache.
+    const double octaves = octaves_between(device.card, card, compute_dtype(call));
+    const double squared = octaves * octaves;
+    const double caches = cache_octaves(device.card, card);
+    const double as_there = squared / (1 + squared) / (1 + caches * caches);
+    const double weight = std::pow(squared + kSame, -2);
+    weights += weight;
+    mean.ln_ns +=
+        weight * ((1 - as_there) * ln_carried + as_there * fitted.ln_ns(there, key.timed));
+    mean.unlike += weight * octaves / (octaves + kHalfUnlike);
+    mean.host_ns += weight * host_ns;
+    mean.own_width += weight * fitted.width_at(here);
+    least_call_ns += weight * std::max(base.floor_ns, base.fixed_ns);
+    mean.least_share = std::min(mean.least_share, fitted.least_share);
+    if (octaves < nearest) {
+      nearest = octaves;
+      group = found->group;
+      mean.is_known = found->is_known;
+      mean.is_extrapolated = fitted.range.excludes(here);
     }
   }
-  return all;
-}
-
-std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Work& work,
-                                             const Point& point, const DeviceKey& key,
-                                             const Card& card) const {
-  const Answers all = answers(call, work, point, key, card);
-  if (all.told.empty()) {
+  if (weights == 0) {
     return std::nullopt;
   }
-  const auto rule = transfers_.find(group_key(key.timed, all.group));
-  return all.by(rule == transfers_.end() ? Transfer() : rule->second);
+  for (double* const sum : {&mean.ln_ns, &mean.unlike, &mean.host_ns, &mean.own_width}) {
+    *sum /= weights;
+  }
+  mean.shares = time_shares(std::exp(mean.ln_ns), least_call_ns / weights, at_there);
+  const auto spread = spreads_.find(group_key(key.timed, group));
+  mean.width = width_of(mean, spread == spreads_.end() ? kUnknownSpread : spread->second);
+  return mean;
 }
 
 Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,

@@ -50,16 +50,26 @@ double transferred_ns(double ns, const KernelLoad& at_here, const KernelLoad& at
   return et_schema::root_sum_square(rest_ns * ratio, at_there.memory_ns * cached);
 }
 
+double cache_octaves(const Card& one, const Card& other) {
+  const auto fill_s = [](const Card& card) {
+    return std::max(card.l2_bytes, 1.0) / card.bandwidth_bytes_per_s;
+  };
+  return std::log2(fill_s(one) / fill_s(other));
+}
+
 double octaves_between(const Card& one, const Card& other, DType dtype) {
   constexpr double kOfArithmetic = 0.7;
+  constexpr double kOfCache = 0.2;
   constexpr double kOtherMaker = 1.5;
   const double arithmetic = std::log2(peak_flops(one, dtype) / peak_flops(other, dtype));
   const double memory = std::log2(one.bandwidth_bytes_per_s / other.bandwidth_bytes_per_s);
   const double generation = std::log2(per_clock(peak_flops(one, dtype), one) /
                                       per_clock(peak_flops(other, dtype), other));
   const double makers = is_of_amd(one) == is_of_amd(other) ? 0 : kOtherMaker;
-  return et_schema::root_sum_square(et_schema::root_sum_square(kOfArithmetic * arithmetic, memory),
-                                    et_schema::root_sum_square(generation, makers));
+  return et_schema::root_sum_square(
+      et_schema::root_sum_square(kOfArithmetic * arithmetic, memory),
+      et_schema::root_sum_square(et_schema::root_sum_square(generation, makers),
+                                 kOfCache * cache_octaves(one, other)));
 }
 
 TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card) {
@@ -71,33 +81,10 @@ TimeShares time_shares(double ns, double least_ns, const KernelLoad& at_card) {
           (1 - least) * std::max(1 - compute - memory, 0.0)};
 }
 
-Leaned Answers::by(const Transfer& rule) const {
-  constexpr double kSameOctaves = 0.02;  // so near a card outweighs all others
+double width_of(const Leaned& leaned, double spread) {
   constexpr double kLeastWidth = 0.1;
-  double weights = 0;
-  double unlikeness = 0;
-  Told mean;
-  for (const Told& one : told) {
-    const double squared = one.octaves * one.octaves;
-    const double weight = std::pow(squared + kSameOctaves * kSameOctaves, -rule.power);
-    const double unlike = squared / (1 + squared);
-    const double as_there = rule.as_there * unlike;
-    weights += weight;
-    mean.ln_ns += weight * ((1 - as_there) * one.ln_ns + as_there * one.ln_there);
-    unlikeness += weight * unlike;
-    mean.host_ns += weight * one.host_ns;
-    mean.least_ns += weight * one.least_ns;
-    mean.width += weight * one.width;
-  }
-  Leaned all = leaned;
-  all.ln_ns = mean.ln_ns / weights;
-  all.host_ns = mean.host_ns / weights;
-  all.own_width = mean.width / weights;
-  all.unlike = unlikeness / weights;
-  all.width =
-      std::max(et_schema::root_sum_square(all.own_width, all.unlike * rule.spread), kLeastWidth);
-  all.shares = time_shares(std::exp(all.ln_ns), mean.least_ns / weights, at_there);
-  return all;
+  return std::max(et_schema::root_sum_square(leaned.own_width, leaned.unlike * spread),
+                  kLeastWidth);
 }
 
 }  // namespace understudy::predictor
