@@ -133,6 +133,25 @@ Prediction ask(const Found& found, Point point, TimedAs timed, const Leaned* lea
   return clipped(std::move(prediction), fitted.least_share * least_ns);
 }
 
+/// Returns ln of the time of a call on another card, from the model found on the card here. That
+/// model, asked with the other card's figures, knows waves and tiles, but its rows do not show
+/// another cache.
+double ln_carried(const Found& found, const Card& from, const Point& here, const Card& to,
+                  Point there, double octaves, TimedAs timed) {
+  const FittedModel& fitted = *found.model;
+  const double call_ns = std::exp(fitted.ln_ns(here, timed));
+  const double host_ns = timed == TimedAs::kTimedCall ? fitted.model.base.floor_ns : 0;
+  const double ns = call_ns * (host_ns > 0 ? kernel_share(fitted.model.base, here.kernels) : 1);
+  const double carried_ns =
+      transferred_ns(ns, reached(here.kernels, from), reached(there.kernels, to), from, to);
+  const double ln_ns = std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns));
+  const double squared = octaves * octaves;
+  const double caches = cache_octaves(from, to);
+  const double as_there = squared / (1 + squared) / (1 + caches * caches);
+  there.op = found.op;
+  return (1 - as_there) * ln_ns + as_there * fitted.ln_ns(there, timed);
+}
+
 Prediction bound_only(const Point& point, double least_ns) {
   Prediction prediction;
   prediction.low_ns = least_ns;
@@ -211,7 +230,6 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   constexpr double kSame = 4e-4;          // so near a card outweighs all others (octaves²)
   constexpr double kHalfUnlike = 0.25;    // octaves
   constexpr double kUnknownSpread = 0.7;  // of one card alone
-  const KernelLoad at_there = reached(point.kernels, card);
   Leaned mean;
   std::string group;
   double nearest = std::numeric_limits<double>::infinity();
@@ -226,27 +244,14 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
       continue;
     }
     const FittedModel& fitted = *found->model;
-    Point here = point_of(call, work, device.card);
-    Point there = point;
-    here.op = there.op = found->op;
     const TwoClock& base = fitted.model.base;
-    const double call_ns = std::exp(fitted.ln_ns(here, key.timed));
+    Point here = point_of(call, work, device.card);
+    here.op = found->op;
     const double host_ns = key.timed == TimedAs::kTimedCall ? base.floor_ns : 0;
-    const double ns = call_ns * (host_ns > 0 ? kernel_share(base, here.kernels) : 1);
-    const double carried_ns =
-        transferred_ns(ns, reached(here.kernels, device.card), at_there, device.card, card);
-    const double ln_carried =
-        std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns));
-    // A model that is asked with another card's figures knows waves and tiles, but its rows do not
-    // show another cache.
     const double octaves = octaves_between(device.card, card, compute_dtype(call));
-    const double squared = octaves * octaves;
-    const double caches = cache_octaves(device.card, card);
-    const double as_there = squared / (1 + squared) / (1 + caches * caches);
-    const double weight = std::pow(squared + kSame, -2);
+    const double weight = std::pow(octaves * octaves + kSame, -2);
     weights += weight;
-    mean.ln_ns +=
-        weight * ((1 - as_there) * ln_carried + as_there * fitted.ln_ns(there, key.timed));
+    mean.ln_ns += weight * ln_carried(*found, device.card, here, card, point, octaves, key.timed);
     mean.unlike += weight * octaves / (octaves + kHalfUnlike);
     mean.host_ns += weight * host_ns;
     mean.own_width += weight * fitted.width_at(here);
@@ -265,7 +270,8 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   for (double* const sum : {&mean.ln_ns, &mean.unlike, &mean.host_ns, &mean.own_width}) {
     *sum /= weights;
   }
-  mean.shares = time_shares(std::exp(mean.ln_ns), least_call_ns / weights, at_there);
+  mean.shares =
+      time_shares(std::exp(mean.ln_ns), least_call_ns / weights, reached(point.kernels, card));
   const auto spread = spreads_.find(group_key(key.timed, group));
   mean.width = width_of(mean, spread == spreads_.end() ? kUnknownSpread : spread->second);
   return mean;
