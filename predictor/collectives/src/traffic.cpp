@@ -38,18 +38,31 @@ double exchanged(const std::vector<std::int64_t>& sent_bytes, int ranks, int of,
   return sum;
 }
 
-double assumed_ns(const Traffic& traffic) {
-  return kAssumedStepNs * traffic.steps + kAssumedNsPerByte * traffic.link_bytes;
-}
-
 }  // namespace
 
-Traffic traffic_of(CommKind kind, double bytes, int ranks) {
-  const auto n = static_cast<double>(ranks);
-  const double depth = pattern_of(kind) == Pattern::kExchange ? n - 1 : std::log2(n);
-  const double steps = et_schema::is_message(kind) ? 1 : phases_of(kind) * depth;
-  return {.steps = steps,
-          .link_bytes = has_bytes(kind) ? bytes * et_schema::bus_factor(kind, ranks) : 0};
+double steps_of(CommKind kind, int ranks, double nodes, double tree_step) {
+  const double on_node = ranks / nodes;
+  switch (pattern_of(kind)) {
+    case Pattern::kMessage:
+      return 1;
+    case Pattern::kExchange:  // Within a node all messages are under way at once.
+      return kStepWithinNode * std::log2(on_node) + nodes - 1;
+    case Pattern::kRing:
+      return kStepWithinNode * (ranks - nodes) + nodes - 1;
+    default:
+      return phases_of(kind) *
+             std::min(kStepWithinNode * (ranks - nodes) + nodes - 1,
+                      kStepWithinNode * (on_node - 1) + tree_step * std::log2(nodes));
+  }
+}
+
+double link_bytes(CommKind kind, double bytes, int ranks) {
+  return has_bytes(kind) ? bytes * et_schema::bus_factor(kind, ranks) : 0;
+}
+
+double assumed_ns(CommKind kind, double bytes, int ranks) {
+  return kAssumedCallNs + kAssumedStepNs * steps_of(kind, ranks, ranks) +
+         kAssumedNsPerByte * link_bytes(kind, bytes, ranks);
 }
 
 double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks) {
@@ -66,12 +79,12 @@ double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks)
 StandIn stand_in(CommKind kind, double bytes, int ranks, CommKind other) {
   const int unlikeness =
       std::abs(static_cast<int>(pattern_of(kind)) - static_cast<int>(pattern_of(other)));
-  const Traffic ours = traffic_of(kind, bytes, ranks);
   if (!has_bytes(other)) {
-    return {0, assumed_ns(ours) / assumed_ns(traffic_of(other, 0, ranks)), unlikeness};
+    return {0, assumed_ns(kind, bytes, ranks) / assumed_ns(other, 0, ranks), unlikeness};
   }
   const double phases = phases_of(kind) / phases_of(other);
-  return {ours.link_bytes / phases / traffic_of(other, 1, ranks).link_bytes, phases, unlikeness};
+  return {link_bytes(kind, bytes, ranks) / phases / link_bytes(other, 1, ranks), phases,
+          unlikeness};
 }
 
 }  // namespace understudy::predictor

@@ -26,23 +26,15 @@ Estimate ScaledCommunication::of_communication(const GroupComm& call) const {
   if (call.ranks == seen_ranks) {
     return estimate;
   }
-  const auto bytes = static_cast<double>(call.bytes);
-  const Traffic before = traffic_of(call.kind, bytes, seen_ranks);
-  const double longer = traffic_of(call.kind, bytes, call.ranks).steps / before.steps;
+  // Of the recorded time an assumed share is latency, which grows with the steps.
+  const double latency_ns = assumed_ns(call.kind, 0, seen_ranks);
+  const double longer = assumed_ns(call.kind, 0, call.ranks) / latency_ns;
   const double larger = et_schema::bus_factor(call.kind, call.ranks) / seen;
-  const auto factor = [&](double step_ns) {
-    const double latency_ns = step_ns * before.steps;
-    const double share = latency_ns / (latency_ns + kAssumedNsPerByte * before.link_bytes);
-    return share * longer + (1 - share) * larger;
-  };
-  // The latency's share of the recorded time is unknown: ten times less or more than assumed.
-  const auto [least, most] =
-      std::minmax({1.0, factor(kAssumedStepNs / 10), factor(kAssumedStepNs * 10)});
-  // At worst the whole time grows with the link bytes and with the depth of a tree over the ranks.
-  const double depth = std::log2(std::max(call.ranks, 2)) / std::log2(std::max(seen_ranks, 2));
-  estimate.ns *= factor(kAssumedStepNs);
-  estimate.low_ns *= least;
-  estimate.high_ns *= std::max(most, std::max(larger, 1.0) * std::max(depth, 1.0));
+  const double share =
+      latency_ns / assumed_ns(call.kind, static_cast<double>(call.bytes), seen_ranks);
+  estimate.ns *= share * longer + (1 - share) * larger;
+  estimate.low_ns *= std::min({1.0, longer, larger});
+  estimate.high_ns *= std::max(longer, 1.0) * std::max(larger, 1.0);
   estimate.extrapolated = true;
   return estimate;
 }
