@@ -60,10 +60,6 @@ struct GroupComm : et_schema::CollectiveCall {
   std::vector<const Instruction*> sides = {};
 };
 
-/// Returns the time of a call on an unknown network: 10 us for each doubling of the group, and 10
-/// GB/s. Not modelled: the interval is a factor of ten on either side.
-[[nodiscard]] Estimate assumed_communication(const GroupComm& call);
-
 /// Times on one platform. Implementations are immutable after construction: they may be called from
 /// several threads, and equal arguments give equal results.
 class Costs {

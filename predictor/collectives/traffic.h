@@ -28,6 +28,9 @@ inline constexpr double kStepWithinNode = 0.4;  ///< in steps between nodes
 /// Returns what a call takes by these constants if each rank is a node.
 [[nodiscard]] double assumed_ns(CommKind kind, double bytes, int ranks);
 
+/// The same as an estimate. Not modelled: the interval is a factor of ten on either side.
+[[nodiscard]] Estimate assumed_communication(const GroupComm& call);
+
 /// Returns the size of an all-to-all with equal parts that loads its busiest link as these splits
 /// do: the most that a rank sends to others or receives from them, times n / (n - 1). `sent_bytes`
 /// must have ranks x ranks elements.

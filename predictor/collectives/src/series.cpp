@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/interval.h"
@@ -18,10 +19,11 @@ namespace {
 
 // Chosen on NCCL's tables of five cards (docs/results/prediction.md, "Collectives").
 constexpr double kLeastWidth = 0.01;    ///< minimum difference of two sweeps on one machine
+constexpr double kLeastLatency = 0.03;  ///< minimum share of the shortest time that is latency
 constexpr double kMisfit = 0.05;        ///< usual relative error of a base at a measured size
 constexpr double kRatioWidth = 3;       ///< width, in ln, of what is known of latency to bytes
 constexpr double kUsualRamp = 0.5;      ///< root of ramp_ns / latency_ns
-constexpr double kRampDoubt = 0.05;     ///< weight of the usual ramp
+constexpr double kRampDoubt = 0.04;     ///< weight of the usual ramp
 constexpr double kGrowthMisfit = 0.03;  ///< usual relative error of a latency's growth; its terms
                                         ///< are known within a factor of e
 constexpr ErrorSteps kAssumedSizes = {.between = 0.15, .beyond = 0.5};
@@ -71,14 +73,23 @@ double latency_ns(const SeriesKey& key, const Growth& growth, int ranks) {
          growth.step_ns * steps_of(key.kind, ranks, ranks / on_node, growth.tree_step);
 }
 
-/// A factor, and the squares of the relative errors that it leaves.
-struct Scale {
-  double factor = 1;
-  double errors = 0;
+/// The candidate of least cost.
+template <class Candidate>
+struct Least {
+  Candidate best = {};
+  double cost = std::numeric_limits<double>::infinity();
+
+  void offer(const Candidate& candidate, double its_cost) {
+    if (its_cost < cost) {
+      best = candidate;
+      cost = its_cost;
+    }
+  }
 };
 
-/// Fits the factor of a shape, of whose points these are the ratios to what was measured.
-Scale fit_scale(const std::vector<double>& ratios) {
+/// Fits the factor of a shape, of whose points these are the ratios to what was measured. Returns
+/// it and the squares of the relative errors that it leaves.
+std::pair<double, double> fit_factor(const std::vector<double>& ratios) {
   const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
   const double squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
   return {sum / squares, static_cast<double>(ratios.size()) - sum * sum / squares};
@@ -90,8 +101,8 @@ constexpr int kShifts = 8;  ///< candidates of a shape a unit of ln
 Base fit_base(const SeriesKey& key, int ranks, double ramp, std::span<const Point> sweep) {
   constexpr int kFarthest = 12 * kShifts;
   const double assumed_ns = latency_ns(key, Growth(), ranks);
-  Base fitted;
-  double least = std::numeric_limits<double>::infinity();
+  const double least_ns = kLeastLatency * std::ranges::min(sweep, {}, &Point::ns).ns;
+  Least<Base> fitted;
   std::vector<double> ratios(sweep.size());
   for (int shift = -kFarthest; shift <= kFarthest; ++shift) {
     const double from_assumed = static_cast<double>(shift) / kShifts;
@@ -100,14 +111,13 @@ Base fit_base(const SeriesKey& key, int ranks, double ramp, std::span<const Poin
     std::ranges::transform(sweep, ratios.begin(), [&](const Point& point) {
       return time_ns(base, key.kind, point.bytes, ranks) / point.ns;
     });
-    const auto [factor, errors] = fit_scale(ratios);
-    const double cost = errors / std::pow(kMisfit, 2) + std::pow(from_assumed / kRatioWidth, 2);
-    if (cost < least) {
-      least = cost;
-      fitted = {factor * base.latency_ns, factor * base.ns_per_byte, factor * base.ramp_ns};
+    const auto [factor, errors] = fit_factor(ratios);
+    if (factor * latency >= least_ns) {
+      fitted.offer({factor * latency, factor * base.ns_per_byte, factor * base.ramp_ns},
+                   errors / std::pow(kMisfit, 2) + std::pow(from_assumed / kRatioWidth, 2));
     }
   }
-  return fitted;
+  return fitted.best;
 }
 
 SizeCurve curve_of(const SeriesKey& key, int ranks, double ramp, std::span<const Point> sweep) {
@@ -124,8 +134,7 @@ SizeCurve curve_of(const SeriesKey& key, int ranks, double ramp, std::span<const
 /// NCCL's.
 Growth fit_growth(const SeriesKey& key, const std::vector<SizeCurve>& curves) {
   constexpr int kFarthest = 4 * kShifts;
-  Growth fitted;
-  double least = std::numeric_limits<double>::infinity();
+  Least<Growth> fitted;
   std::vector<double> ratios(curves.size());
   for (int tree = -kFarthest; tree <= kFarthest; ++tree) {
     for (int call = -kFarthest; call <= kFarthest; ++call) {
@@ -135,16 +144,13 @@ Growth fit_growth(const SeriesKey& key, const std::vector<SizeCurve>& curves) {
       std::ranges::transform(curves, ratios.begin(), [&](const SizeCurve& curve) {
         return latency_ns(key, growth, curve.ranks) / curve.base.latency_ns;
       });
-      const auto [factor, errors] = fit_scale(ratios);
+      const auto [factor, errors] = fit_factor(ratios);
       const double cost =
           errors / std::pow(kGrowthMisfit, 2) + (call * call + tree * tree) / std::pow(kShifts, 2);
-      if (cost < least) {
-        least = cost;
-        fitted = {factor * growth.call_ns, factor * growth.step_ns, growth.tree_step};
-      }
+      fitted.offer({factor * growth.call_ns, factor * growth.step_ns, growth.tree_step}, cost);
     }
   }
-  return fitted;
+  return fitted.best;
 }
 
 /// Returns the width of an error at this place.
@@ -246,16 +252,14 @@ void leave_out_ranks(const Series& series, const std::map<int, Sweep>& sweeps, L
   }
 }
 
-/// The ramp that tells best the two sizes at either end from the others, and its errors there.
-struct Ramp {
-  double ramp = kUsualRamp;
-  LeftOut ends = {};
-};
+double quantile_or(const std::vector<double>& errors, double assumed) {
+  return errors.empty() ? assumed : conformal_quantile(errors, kIntervalShare);
+}
 
-Ramp fit_ramp(const SeriesKey& key, const std::map<int, Sweep>& sweeps) {
+/// Returns the ramp that tells best the two sizes at either end from the others, and its errors.
+std::pair<double, LeftOut> fit_ramp(const SeriesKey& key, const std::map<int, Sweep>& sweeps) {
   constexpr std::size_t kLeast = 5;
-  Ramp best;
-  double least = std::numeric_limits<double>::infinity();
+  Least<std::pair<double, LeftOut>> fitted;
   for (const double ramp : {0.0, 0.25, 0.5, 0.75, 1.0}) {
     LeftOut ends;
     for (const auto& [n, sweep] : sweeps) {
@@ -266,17 +270,9 @@ Ramp fit_ramp(const SeriesKey& key, const std::map<int, Sweep>& sweeps) {
     }
     const double sum = std::accumulate(ends.beyond.begin(), ends.beyond.end(), 0.0);
     const double count = std::max(1.0, static_cast<double>(ends.beyond.size()));
-    const double cost = sum / count + kRampDoubt * std::abs(ramp - kUsualRamp);
-    if (cost < least) {
-      least = cost;
-      best = {ramp, ends};
-    }
+    fitted.offer({ramp, ends}, sum / count + kRampDoubt * std::abs(ramp - kUsualRamp));
   }
-  return best;
-}
-
-double quantile_or(const std::vector<double>& errors, double assumed) {
-  return errors.empty() ? assumed : conformal_quantile(errors, kIntervalShare);
+  return fitted.best;
 }
 
 }  // namespace
@@ -287,17 +283,17 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   const std::map<int, Sweep> sweeps = sweeps_of(rows);
   LeftOut sizes;
   LeftOut ranks;
-  const Ramp ramp = fit_ramp(key, sweeps);
+  const auto [ramp, ends] = fit_ramp(key, sweeps);
   for (const auto& [n, sweep] : sweeps) {
-    series.curves.push_back(curve_of(key, n, ramp.ramp, sweep));
+    series.curves.push_back(curve_of(key, n, ramp, sweep));
     for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
-      leave_out_sizes(key, n, ramp.ramp, sweep, i, 1, sizes);
+      leave_out_sizes(key, n, ramp, sweep, i, 1, sizes);
     }
   }
   series.growth = fit_growth(key, series.curves);
   series.left_out = summarize_errors(sizes.predicted, sizes.measured);
   series.sizes = {quantile_or(sizes.between, kAssumedSizes.between),
-                  quantile_or(ramp.ends.beyond, kAssumedSizes.beyond)};
+                  quantile_or(ends.beyond, kAssumedSizes.beyond)};
   leave_out_ranks(series, sweeps, ranks);
   // The more the time of a byte grows with the ranks, the less certain is its growth.
   const double least = kOfGrowth * power_of_bytes(series);

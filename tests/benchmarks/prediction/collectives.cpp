@@ -143,15 +143,12 @@ void study_card(const std::string& name, const Rows& rows) {
   });
   study("up to 32 MiB -> 64 to 512", [](const auto& row) { return row.bytes <= 32 * kMiB; });
   study("2, 8 ranks -> 4", [](const auto& row) { return row.ranks != 4; });
-  if (std::getenv("BYKIND")) for (const auto& k : {"allreduce", "_allgather_base", "_reduce_scatter_base", "all_to_all"}) for (bool small : {true, false}) {
-    judge(fmt::format("2,4->8 {} {}", k, small), chosen(rows, [&](const auto& r) { return r.ranks != 8; }), chosen(rows, [&](const auto& r) { return r.ranks == 8 && et::to_string(r.kind) == k && (r.bytes < kMiB/2) == small; }));
-  }
   study("2, 4 ranks -> 8", [](const auto& row) { return row.ranks != 8; });
   study("other kinds -> all-gather",
         [](const auto& row) { return row.kind != CommKind::kAllGatherBase; });
 }
 
-/// Several nodes: the growth from few ranks to many.
+/// Several nodes: small calls, of latency, and large ones.
 void study_nodes(const std::string& name, const Rows& rows) {
   print_title(name);
   constexpr int kFew = 64;
@@ -163,9 +160,9 @@ void study_nodes(const std::string& name, const Rows& rows) {
   };
   for (const CommKind kind : {CommKind::kAllReduce, CommKind::kAllGatherBase}) {
     for (const bool is_small : {true, false}) {
-      judge(fmt::format("64 ranks -> more, {} {}", is_small ? "small" : "large",
-                        et::to_string(kind)),
-            few, many(kind, is_small));
+      judge(
+          fmt::format("64 ranks -> more, {} {}", is_small ? "small" : "large", et::to_string(kind)),
+          few, many(kind, is_small));
     }
   }
 }
