@@ -53,7 +53,7 @@ struct OperatorCost {
 
 /// One communication of a simulated job.
 struct GroupComm : et_schema::CollectiveCall {
-  int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
+  int recorded_ranks = 0;  ///< ranks of the group when `sides` were recorded; 0: as many
   /// all_to_allv only: bytes from rank i to rank j at [i * ranks + j].
   std::vector<std::int64_t> sent_bytes = {};
   /// The recorded call of each rank, in group order; empty if the call is not from programs.

@@ -132,7 +132,7 @@ Estimate RecordedCosts::recorded_communication(const GroupComm& call) const {
   if (least_ns) {
     return known(*least_ns, kModel);
   }
-  if (call.ranks == 1 && call.recorded_ranks == 1) {
+  if (call.ranks == 1 && call.recorded_ranks < 2) {
     return known(0, kModel);  // a group of one rank moves nothing
   }
   const auto bytes = static_cast<double>(call.bytes);
@@ -223,7 +223,7 @@ void RecordedCosts::note_communication(const Program& program, const Instruction
 
 Estimate scaled_to_ranks(Estimate estimate, const GroupComm& call) {
   const int seen_ranks = call.recorded_ranks;
-  if (call.ranks == seen_ranks) {
+  if (seen_ranks == 0 || call.ranks == seen_ranks) {
     return estimate;
   }
   const double seen = et_schema::bus_factor(call.kind, seen_ranks);

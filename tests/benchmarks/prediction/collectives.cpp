@@ -153,16 +153,14 @@ void study_nodes(const std::string& name, const Rows& rows) {
   print_title(name);
   constexpr int kFew = 64;
   const Rows few = chosen(rows, [](const auto& row) { return row.ranks <= kFew; });
-  const auto many = [&](CommKind kind, bool is_small) {
-    return chosen(rows, [=](const auto& row) {
-      return row.kind == kind && row.ranks > kFew && (row.bytes <= kMiB / 4) == is_small;
-    });
-  };
   for (const CommKind kind : {CommKind::kAllReduce, CommKind::kAllGatherBase}) {
     for (const bool is_small : {true, false}) {
+      const auto is_asked = [&](const auto& row) {
+        return row.kind == kind && row.ranks > kFew && (row.bytes <= kMiB / 4) == is_small;
+      };
       judge(
           fmt::format("64 ranks -> more, {} {}", is_small ? "small" : "large", et::to_string(kind)),
-          few, many(kind, is_small));
+          few, chosen(rows, is_asked));
     }
   }
 }
@@ -208,11 +206,7 @@ int main(int argc, char** argv) {
       });
     }
     for (const auto& [name, rows] : cards) {
-      if (rows.front().nodes > 1) {
-        study_nodes(name, rows);
-      } else {
-        study_card(name, rows);
-      }
+      (rows.front().nodes > 1 ? study_nodes : study_card)(name, rows);
     }
     return all_reduce.empty() || study_all_reduce(all_reduce) ? 0 : 1;
   } catch (const et::Error& error) {
