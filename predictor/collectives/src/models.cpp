@@ -59,8 +59,8 @@ Answer answer_of(const Series& series, const CollectiveCall& call, double bytes,
   const StandIn like = is_kind ? StandIn{bytes} : stand_in(call.kind, bytes, ranks, key.kind);
   Answer answer{scaled(estimate(series, like.bytes, ranks), like.factor), 0};
   Estimate& time = answer.estimate;
-  double half_width = std::log(time.high_ns / time.ns) * (1 + like.unlikeness);
-  answer.doubt = half_width;
+  double half_width = std::log(time.high_ns / time.ns);
+  answer.doubt = half_width * (1 + like.unlikeness);
   const auto widen = [&](double width) {
     half_width = et_schema::root_sum_square(half_width, width);
     answer.doubt += width;
