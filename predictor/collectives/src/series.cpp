@@ -112,7 +112,7 @@ Base fit_base(const SeriesKey& key, int ranks, double ramp, std::span<const Poin
       return time_ns(base, key.kind, point.bytes, ranks) / point.ns;
     });
     const auto [factor, errors] = fit_factor(ratios);
-    if (factor * latency >= least_ns) {
+    if (factor * latency >= least_ns || shift == kFarthest) {
       fitted.offer({factor * latency, factor * base.ns_per_byte, factor * base.ramp_ns},
                    errors / std::pow(kMisfit, 2) + std::pow(from_assumed / kRatioWidth, 2));
     }
