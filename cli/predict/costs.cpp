@@ -86,10 +86,6 @@ ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job)
   recorded_.emplace(job);
   platform_text_ = {{"costs", "recorded"}};
   costs_ = &*recorded_;
-  if (is_given(arguments.world)) {
-    scaled_.emplace(*recorded_);
-    costs_ = &*scaled_;
-  }
 }
 
 void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Job& job) {
@@ -109,7 +105,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   }
   if (!parts.communication) {
     assumptions_.emplace_back(
-        "the platform file has no collectives: communication by 10 us and 10 GB/s");
+        "the platform file has no collectives: communication by latencies of NCCL and 10 GB/s");
   }
   if (has_profiles(job)) {
     recorded_.emplace(job);

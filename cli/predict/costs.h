@@ -10,7 +10,6 @@
 #include "predictor/platform/cost_parts.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
-#include "predictor/what_if/scaled_communication.h"
 
 namespace understudy::cli {
 
@@ -47,7 +46,6 @@ class ChosenCosts {
 
   std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;
-  std::optional<predictor::ScaledCommunication> scaled_;
   predictor::Platform platform_ = {};
   std::optional<predictor::PlatformCosts> modelled_;
   const predictor::Costs* costs_ = nullptr;

@@ -53,16 +53,12 @@ struct OperatorCost {
 
 /// One communication of a simulated job.
 struct GroupComm : et_schema::CollectiveCall {
-  int recorded_ranks = 1;  ///< ranks of the group when `sides` were recorded
+  int recorded_ranks = 0;  ///< ranks of the group when `sides` were recorded; 0: as many
   /// all_to_allv only: bytes from rank i to rank j at [i * ranks + j].
   std::vector<std::int64_t> sent_bytes = {};
   /// The recorded call of each rank, in group order; empty if the call is not from programs.
   std::vector<const Instruction*> sides = {};
 };
-
-/// Returns the time of a call on an unknown network: 10 us for each doubling of the group, and 10
-/// GB/s. Not modelled: the interval is a factor of ten on either side.
-[[nodiscard]] Estimate assumed_communication(const GroupComm& call);
 
 /// Times on one platform. Implementations are immutable after construction: they may be called from
 /// several threads, and equal arguments give equal results.

@@ -8,6 +8,7 @@
 #include "et_schema/model/dtype.h"
 #include "predictor/calls/costs.h"
 #include "predictor/collectives/rows.h"
+#include "predictor/collectives/traffic.h"
 #include "predictor/fitting/errors.h"
 
 namespace understudy::predictor {
@@ -27,16 +28,30 @@ struct SeriesKey {
   auto operator<=>(const SeriesKey&) const = default;
 };
 
-/// A sweep over sizes on one number of ranks, ordered by size. Its model is latency_ns +
-/// ns_per_byte x link bytes (traffic.h), divided by an efficiency.
-struct SizeCurve {
-  int ranks = 2;
+/// The time of a call, x ns for its link bytes (traffic.h): latency_ns + x + 2 sqrt(ramp_ns x).
+struct Base {
   double latency_ns = 0;
   double ns_per_byte = 0;
+  double ramp_ns = 0;  ///< how slowly larger sizes reach the bandwidth
+  bool operator==(const Base&) const = default;
+};
+
+/// A sweep over sizes on one number of ranks, ordered by size.
+struct SizeCurve {
+  int ranks = 2;
+  Base base = {};
   std::vector<double> ln_bytes;    ///< 0 for a size of 0
-  std::vector<double> efficiency;  ///< latency and bytes / measured time
+  std::vector<double> efficiency;  ///< base / measured time
   std::vector<double> spread;      ///< spread of the repetitions / time
   bool operator==(const SizeCurve&) const = default;
+};
+
+/// How latency grows with the ranks: call_ns + step_ns x steps_of() (traffic.h).
+struct Growth {
+  double call_ns = kAssumedCallNs;
+  double step_ns = kAssumedStepNs;
+  double tree_step = kTreeStep;
+  bool operator==(const Growth&) const = default;
 };
 
 /// 90 % quantiles of |ln error| if a measurement is left out of the fit.
@@ -46,12 +61,14 @@ struct ErrorSteps {
   bool operator==(const ErrorSteps&) const = default;
 };
 
-/// A model of one kind. The efficiency is interpolated linearly in ln size and ln n; beyond the
-/// measured sizes it stays constant. Latency and time per byte are interpolated linearly in
-/// logarithm over ln n. Beyond the measured ranks they go on growing as between measured ones.
+/// A model of one kind. A curve's efficiency is interpolated linearly in ln size; beyond its sizes
+/// it stays constant. On other ranks its latency follows `growth`, the ramp the root of that, and
+/// the time per byte a power of n within a node. Between two curves ln t is interpolated linearly
+/// in ln n.
 struct Series {
   SeriesKey key;
   std::vector<SizeCurve> curves = {};  ///< ordered by ranks
+  Growth growth = {};
   ErrorSteps sizes = {}, ranks = {};
   Errors left_out = {};  ///< errors of inner sizes, each predicted from the others
   bool operator==(const Series&) const = default;

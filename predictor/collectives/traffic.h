@@ -8,18 +8,28 @@
 
 namespace understudy::predictor {
 
-/// Assumed for any network if nothing was measured: 10 us per step, and 10 GB/s.
-inline constexpr double kAssumedStepNs = 10'000;
+/// Latencies of NCCL's low-latency protocol by its tuning model (src/graph/tuning.cc of NCCL 2.19,
+/// in us: 6.6 a call, 2.7 a step of a ring between nodes, 5 of a tree, 1.8 x 0.6 within a node),
+/// and 10 GB/s: assumed if nothing was measured.
+inline constexpr double kAssumedCallNs = 6'600;
+inline constexpr double kAssumedStepNs = 2'700;
 inline constexpr double kAssumedNsPerByte = 0.1;
+inline constexpr double kTreeStep = 1.85;       ///< in steps of a ring
+inline constexpr double kStepWithinNode = 0.4;  ///< in steps between nodes
 
-/// Traffic of a communication, derived from its algorithm: bytes of a ring or of all pairs, latency
-/// of a tree, which small messages use. Units: a call's size S (comm_traits.h, CommBytes), n ranks.
-struct Traffic {
-  /// Sequential messages: log2 n, twice that for all-reduce; n - 1 between all pairs.
-  double steps = 0;
-  double link_bytes = 0;  ///< bytes through each rank's link: nccl-tests' bus factor times S
-};
-[[nodiscard]] Traffic traffic_of(CommKind kind, double bytes, int ranks);
+/// Returns the sequential messages of a small call on equally full nodes, as steps between nodes:
+/// of a ring, or of a chain in each node and a tree between them if that is less.
+[[nodiscard]] double steps_of(CommKind kind, int ranks, double nodes, double tree_step = kTreeStep);
+
+/// Returns the bytes through each rank's link: nccl-tests' bus factor times the call's size
+/// (comm_traits.h, CommBytes).
+[[nodiscard]] double link_bytes(CommKind kind, double bytes, int ranks);
+
+/// Returns what a call takes by these constants if each rank is a node.
+[[nodiscard]] double assumed_ns(CommKind kind, double bytes, int ranks);
+
+/// The same as an estimate. Not modelled: the interval is a factor of ten on either side.
+[[nodiscard]] Estimate assumed_communication(const GroupComm& call);
 
 /// Returns the size of an all-to-all with equal parts that loads its busiest link as these splits
 /// do: the most that a rank sends to others or receives from them, times n / (n - 1). `sent_bytes`

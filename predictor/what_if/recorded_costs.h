@@ -42,6 +42,7 @@ class RecordedCosts final : public Costs {
     double share = 0;  ///< of the program's host time
     std::uint64_t launches = 0;
   };
+  [[nodiscard]] Estimate recorded_communication(const GroupComm& call) const;
   [[nodiscard]] const Row& row_of(const Program& program, const Instruction& instruction) const;
   void add(const Program& program, const Flow& flow);
   void note_communication(const Program& program, const Instruction& call,
@@ -53,6 +54,11 @@ class RecordedCosts final : public Costs {
   std::unordered_map<const Instruction*, double> communications_;
   std::optional<double> ns_per_byte_;  ///< CPU communication only
 };
+
+/// Scales the time that a call took between its recorded ranks to the ranks that it has now, on the
+/// same network: a share of it grows with the steps, the rest with the link bytes
+/// (collectives/traffic.h). Throws Error (usage) if only one rank was recorded.
+[[nodiscard]] Estimate scaled_to_ranks(Estimate estimate, const GroupComm& call);
 
 /// Returns the start of each rank's recorded step, relative to the first. A collective's kernel
 /// ends at the same moment on all ranks, so the first collective of all ranks aligns their clocks.

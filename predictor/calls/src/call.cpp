@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "predictor/calls/costs.h"
-
 namespace understudy::predictor {
 
 std::int64_t rows_met(std::int64_t rows, std::int64_t draws) {
@@ -68,15 +66,6 @@ std::optional<DType> dtype_of_tool_name(std::string_view name) {
   const auto* const known =
       std::ranges::find(kNames, text, &std::pair<std::string_view, DType>::first);
   return known == kNames.end() ? et_schema::dtype_from_string(text) : std::optional(known->second);
-}
-
-Estimate assumed_communication(const GroupComm& call) {
-  constexpr double kLatencyNs = 10'000;
-  constexpr double kBytesPerNs = 10;
-  constexpr double kUnknown = 10;
-  const double rounds = std::ceil(std::log2(std::max(call.ranks, 2)));
-  const double ns = kLatencyNs * rounds + static_cast<double>(call.bytes) / kBytesPerNs;
-  return {ns, ns / kUnknown, ns * kUnknown, "latency and bandwidth of any network", true, false};
 }
 
 }  // namespace understudy::predictor

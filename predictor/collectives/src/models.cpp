@@ -60,7 +60,7 @@ Answer answer_of(const Series& series, const CollectiveCall& call, double bytes,
   Answer answer{scaled(estimate(series, like.bytes, ranks), like.factor), 0};
   Estimate& time = answer.estimate;
   double half_width = std::log(time.high_ns / time.ns);
-  answer.doubt = half_width;
+  answer.doubt = half_width * (1 + like.unlikeness);
   const auto widen = [&](double width) {
     half_width = et_schema::root_sum_square(half_width, width);
     answer.doubt += width;

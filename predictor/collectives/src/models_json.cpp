@@ -15,8 +15,9 @@ using et_schema::SameAs;
 
 void members(auto& json, SameAs<SizeCurve> auto& curve) {
   json("ranks", curve.ranks, AtLeast{2});
-  json("latency_ns", curve.latency_ns, kPositive);
-  json("ns_per_byte", curve.ns_per_byte, kNotNegative);
+  json("latency_ns", curve.base.latency_ns, kPositive);
+  json("ns_per_byte", curve.base.ns_per_byte, kPositive);
+  json("ramp_ns", curve.base.ramp_ns, kNotNegative);
   json("ln_bytes", curve.ln_bytes, kNotNegative);
   json("efficiency", curve.efficiency, kPositive);
   json("spread", curve.spread, kNotNegative);
@@ -40,6 +41,12 @@ void members(auto& json, SameAs<ErrorSteps> auto& steps) {
   json("beyond", steps.beyond, kNotNegative);
 }
 
+void members(auto& json, SameAs<Growth> auto& growth) {
+  json("call_ns", growth.call_ns, kPositive);
+  json("step_ns", growth.step_ns, kNotNegative);
+  json("tree_step", growth.tree_step, kPositive);
+}
+
 void members(auto& json, SameAs<Series> auto& series) {
   json("kind", series.key.kind,
        et_schema::Names{et_schema::kind_of_recorded_name, "a kind of communication"});
@@ -52,6 +59,7 @@ void members(auto& json, SameAs<Series> auto& series) {
   json("sizes", series.sizes);
   json("ranks", series.ranks);
   json("left_out", series.left_out);
+  json("growth", series.growth);
   json("curves", series.curves);
 }
 

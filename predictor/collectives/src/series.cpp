@@ -3,24 +3,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <span>
+#include <utility>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/model/comm_traits.h"
-#include "predictor/collectives/traffic.h"
 #include "predictor/fitting/interpolation.h"
-#include "predictor/fitting/least_squares.h"
 
 namespace understudy::predictor {
 namespace {
 
 // Chosen on NCCL's tables of five cards (docs/results/prediction.md, "Collectives").
-constexpr double kLeastWidth = 0.01;   ///< minimum difference of two sweeps on one machine
-constexpr double kLeastLatency = 0.1;  ///< minimum share of the shortest time that is latency
-constexpr double kTellsBytes = 4;      ///< minimum ratio of sizes that shows the time of a byte
-constexpr double kTellsGrowth = 1.5;   ///< minimum ratio of ranks that shows growth, not noise
+constexpr double kLeastWidth = 0.01;    ///< minimum difference of two sweeps on one machine
+constexpr double kLeastLatency = 0.03;  ///< minimum share of the shortest time that is latency
+constexpr double kMisfit = 0.05;        ///< usual relative error of a base at a measured size
+constexpr double kRatioWidth = 3;       ///< width, in ln, of what is known of latency to bytes
+constexpr double kUsualRamp = 0.5;      ///< root of ramp_ns / latency_ns
+constexpr double kRampDoubt = 0.04;     ///< weight of the usual ramp
+constexpr double kGrowthMisfit = 0.03;  ///< usual relative error of a latency's growth; its terms
+                                        ///< are known within a factor of e
 constexpr ErrorSteps kAssumedSizes = {.between = 0.15, .beyond = 0.5};
 constexpr ErrorSteps kAssumedRanks = {.between = 0.3, .beyond = 0.4};
 constexpr double kOfGrowth = 0.3;       ///< minimum of kAssumedRanks, as a share of the growth
@@ -55,42 +60,97 @@ std::map<int, Sweep> sweeps_of(std::vector<CollectiveRow> rows) {
   return sweeps;
 }
 
-/// Latency and time of a link's byte.
-struct Base {
-  double latency_ns = 0;
-  double ns_per_byte = 0;
+/// NCCL passes from protocols of low latency to those of full bandwidth (LL, LL128, simple), and to
+/// more channels. The least of such lines is near a line with a root.
+double time_ns(const Base& base, CommKind kind, double bytes, int ranks) {
+  const double sent_ns = base.ns_per_byte * link_bytes(kind, bytes, ranks);
+  return base.latency_ns + sent_ns + 2 * std::sqrt(base.ramp_ns * sent_ns);
+}
+
+double latency_ns(const SeriesKey& key, const Growth& growth, int ranks) {
+  const double on_node = key.ranks_per_node > 0 ? key.ranks_per_node : key.on_device ? ranks : 1;
+  return growth.call_ns +
+         growth.step_ns * steps_of(key.kind, ranks, ranks / on_node, growth.tree_step);
+}
+
+/// The candidate of least cost.
+template <class Candidate>
+struct Least {
+  Candidate best = {};
+  double cost = std::numeric_limits<double>::infinity();
+
+  void offer(const Candidate& candidate, double its_cost) {
+    if (its_cost < cost) {
+      best = candidate;
+      cost = its_cost;
+    }
+  }
 };
 
-double time_ns(const Base& base, CommKind kind, double bytes, int ranks) {
-  return base.latency_ns + base.ns_per_byte * traffic_of(kind, bytes, ranks).link_bytes;
+/// Fits the factor of a shape, of whose points these are the ratios to what was measured. Returns
+/// it and the squares of the relative errors that it leaves.
+std::pair<double, double> fit_factor(const std::vector<double>& ratios) {
+  const double sum = std::accumulate(ratios.begin(), ratios.end(), 0.0);
+  const double squares = std::inner_product(ratios.begin(), ratios.end(), ratios.begin(), 0.0);
+  return {sum / squares, static_cast<double>(ratios.size()) - sum * sum / squares};
 }
 
-/// Fits latency and bytes. If the sizes do not tell them apart, they have the ratio of any network.
-Base fit_base(CommKind kind, int ranks, std::span<const Point> sweep) {
-  if (sweep.back().bytes < kTellsBytes * sweep.front().bytes || sweep.size() == 1) {
-    const Base any{kAssumedStepNs * traffic_of(kind, 0, ranks).steps, kAssumedNsPerByte};
-    const double scale = sweep.back().ns / time_ns(any, kind, sweep.back().bytes, ranks);
-    return {scale * any.latency_ns, scale * any.ns_per_byte};
+constexpr int kShifts = 8;  ///< candidates of a shape a unit of ln
+
+/// Fits the ratio of latency to bytes, and a scale.
+Base fit_base(const SeriesKey& key, int ranks, double ramp, std::span<const Point> sweep) {
+  constexpr int kFarthest = 12 * kShifts;
+  const double assumed_ns = latency_ns(key, Growth(), ranks);
+  const double least_ns = kLeastLatency * std::ranges::min(sweep, {}, &Point::ns).ns;
+  Least<Base> fitted;
+  std::vector<double> ratios(sweep.size());
+  for (int shift = -kFarthest; shift <= kFarthest; ++shift) {
+    const double from_assumed = static_cast<double>(shift) / kShifts;
+    const double latency = assumed_ns * std::exp(from_assumed);
+    const Base base{latency, kAssumedNsPerByte, ramp * ramp * latency};
+    std::ranges::transform(sweep, ratios.begin(), [&](const Point& point) {
+      return time_ns(base, key.kind, point.bytes, ranks) / point.ns;
+    });
+    const auto [factor, errors] = fit_factor(ratios);
+    if (factor * latency >= least_ns || shift == kFarthest) {
+      fitted.offer({factor * latency, factor * base.ns_per_byte, factor * base.ramp_ns},
+                   errors / std::pow(kMisfit, 2) + std::pow(from_assumed / kRatioWidth, 2));
+    }
   }
-  DesignMatrix design;
-  std::vector<double> times;
-  for (const Point& point : sweep) {
-    design.push_back({1, traffic_of(kind, point.bytes, ranks).link_bytes});
-    times.push_back(point.ns);
-  }
-  const std::vector<double> fitted = relative_least_squares(std::move(design), times);
-  return {std::max(fitted[0], kLeastLatency * *std::ranges::min_element(times)), fitted[1]};
+  return fitted.best;
 }
 
-SizeCurve curve_of(CommKind kind, int ranks, std::span<const Point> sweep) {
-  const Base base = fit_base(kind, ranks, sweep);
-  SizeCurve curve{ranks, base.latency_ns, base.ns_per_byte, {}, {}, {}};
+SizeCurve curve_of(const SeriesKey& key, int ranks, double ramp, std::span<const Point> sweep) {
+  SizeCurve curve{ranks, fit_base(key, ranks, ramp, sweep), {}, {}, {}};
   for (const Point& point : sweep) {
     curve.ln_bytes.push_back(ln_size(point.bytes));
-    curve.efficiency.push_back(time_ns(base, kind, point.bytes, ranks) / point.ns);
+    curve.efficiency.push_back(time_ns(curve.base, key.kind, point.bytes, ranks) / point.ns);
     curve.spread.push_back(point.spread);
   }
   return curve;
+}
+
+/// Fits the terms of the growth to the curves' latencies. The fewer there are, the more it is
+/// NCCL's.
+Growth fit_growth(const SeriesKey& key, const std::vector<SizeCurve>& curves) {
+  constexpr int kFarthest = 4 * kShifts;
+  Least<Growth> fitted;
+  std::vector<double> ratios(curves.size());
+  for (int tree = -kFarthest; tree <= kFarthest; ++tree) {
+    for (int call = -kFarthest; call <= kFarthest; ++call) {
+      const Growth growth{kAssumedCallNs * std::exp(static_cast<double>(call) / kShifts),
+                          kAssumedStepNs,
+                          kTreeStep * std::exp(static_cast<double>(tree) / kShifts)};
+      std::ranges::transform(curves, ratios.begin(), [&](const SizeCurve& curve) {
+        return latency_ns(key, growth, curve.ranks) / curve.base.latency_ns;
+      });
+      const auto [factor, errors] = fit_factor(ratios);
+      const double cost =
+          errors / std::pow(kGrowthMisfit, 2) + (call * call + tree * tree) / std::pow(kShifts, 2);
+      fitted.offer({factor * growth.call_ns, factor * growth.step_ns, growth.tree_step}, cost);
+    }
+  }
+  return fitted.best;
 }
 
 /// Returns the width of an error at this place.
@@ -98,84 +158,51 @@ double width_at(const ErrorSteps& steps, const Place& place) {
   return place.outside > 0 ? steps.beyond * place.outside : steps.between * walk_deviation(place);
 }
 
-/// A number of ranks between two curves, or beyond the nearer one.
-struct Neighbours {
-  const SizeCurve& below;
-  const SizeCurve& above;
-  double share = 0;  ///< of the way to `above`; beyond [0, 1] outside of both
-  Place place;
-};
-
-Neighbours neighbours(const std::vector<SizeCurve>& curves, int ranks) {
+/// Returns the place of a number of ranks among the curves.
+Place place_of(const std::vector<SizeCurve>& curves, int ranks) {
   std::vector<double> ln_ranks;
   for (const SizeCurve& curve : curves) {
     ln_ranks.push_back(std::log(curve.ranks));
   }
-  const double x = std::log(ranks);
-  const Place place = find_place(ln_ranks, x);
-  if (place.outside == 0) {
-    const std::size_t above = place.below + (place.share > 0 ? 1 : 0);
-    return {curves[place.below], curves[above], place.share, place};
+  return find_place(ln_ranks, std::log(ranks));
+}
+
+/// Returns the power of n with which the time of a byte grows. More ranks make nothing faster;
+/// links that ranks share through a host took 5.8 times as long on twice the ranks. Nodes have
+/// their own.
+double power_of_bytes(const Series& series) {
+  const SizeCurve& first = series.curves.front();
+  const SizeCurve& last = series.curves.back();
+  if (series.key.ranks_per_node > 0 || first.ranks == last.ranks) {
+    return 0;
   }
-  // Growth shows between the last number of ranks and the nearest one that is clearly different.
-  const std::size_t far = place.below > 0 || x > ln_ranks.front() ? 0 : curves.size() - 1;
-  std::size_t other = place.below;
-  while (other != far &&
-         std::abs(ln_ranks[other] - ln_ranks[place.below]) < std::log(kTellsGrowth)) {
-    other = far == 0 ? other - 1 : other + 1;
-  }
-  const std::size_t below = std::min(other, place.below);
-  const std::size_t above = std::max(other, place.below);
-  const double gap = ln_ranks[above] - ln_ranks[below];
-  return {curves[below], curves[above], gap > 0 ? (x - ln_ranks[below]) / gap : 0, place};
+  const double ratio = static_cast<double>(last.ranks) / first.ranks;
+  const double growth = last.base.ns_per_byte / first.base.ns_per_byte;
+  return std::clamp(std::log(growth) / std::log(ratio), 0.0, 3.0);
 }
 
-/// Interpolates linearly in logarithm.
-double between(double from, double to, double share) {
-  return from > 0 && to > 0 ? from * std::pow(to / from, share) : std::lerp(from, to, share);
-}
-
-double growth_of(double from, double to, double most) {
-  return from > 0 ? std::clamp(to / from, 1.0, most) : 1;
-}
-
-/// Repeats the growth between two values beyond either, by a factor of at least 1, at most `most`.
-double grown(double from, double to, double share, double most) {
-  const double growth = growth_of(from, to, most);
-  return share > 1 ? to * std::pow(growth, share - 1) : from * std::pow(growth, share);
-}
-
-/// Returns the latency and the time per byte on another number of ranks.
-Base base_at(CommKind kind, const Neighbours& at, int ranks) {
-  const SizeCurve& below = at.below;
-  const SizeCurve& above = at.above;
-  if (at.place.outside > 0 && below.ranks == above.ranks) {
-    const double steps = traffic_of(kind, 0, ranks).steps / traffic_of(kind, 0, below.ranks).steps;
-    return {below.latency_ns * steps, below.ns_per_byte};
-  }
-  if (at.place.outside == 0) {
-    return {between(below.latency_ns, above.latency_ns, at.share),
-            between(below.ns_per_byte, above.ns_per_byte, at.share)};
-  }
-  // More ranks make nothing faster. Latency grows at most with them; links that ranks share through
-  // a host took 5.8 times as long on twice the ranks.
-  const double ratio = static_cast<double>(above.ranks) / below.ranks;
-  return {grown(below.latency_ns, above.latency_ns, at.share, ratio),
-          grown(below.ns_per_byte, above.ns_per_byte, at.share, ratio * ratio * ratio)};
-}
-
-/// A curve's value at a size.
+/// What a curve says of a size on another number of ranks.
 struct CurveAnswer {
-  double efficiency = 1;
+  double ln_ns = 0;
   double width = 0;  ///< |ln|, 90 %
   bool is_beyond = false;
 };
 
-CurveAnswer answer(const ErrorSteps& sizes, const SizeCurve& curve, double bytes) {
+CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes, int ranks) {
+  const double longer = latency_ns(series.key, series.growth, ranks) /
+                        latency_ns(series.key, series.growth, curve.ranks);
+  const double more = static_cast<double>(ranks) / curve.ranks;
+  Base base = curve.base;
+  base.latency_ns *= longer;
+  base.ns_per_byte *= std::pow(more, power_of_bytes(series));
+  base.ramp_ns *= std::sqrt(longer);
   const Place place = find_place(curve.ln_bytes, ln_size(bytes));
   const double width = et_schema::root_sum_square(
-      et_schema::root_sum_square(width_at(sizes, place), curve.spread[place.below]), kLeastWidth);
-  return {interpolate(curve.efficiency, place), width, place.outside > 0};
+      et_schema::root_sum_square(width_at(series.sizes, place), curve.spread[place.below]),
+      kLeastWidth);
+  const double ns =
+      time_ns(base, series.key.kind, bytes, ranks) / interpolate(curve.efficiency, place);
+  return {std::log(ns), width, place.outside > 0};
 }
 
 /// Errors of points that were left out.
@@ -184,81 +211,68 @@ struct LeftOut {
   std::vector<double> predicted, measured;
 };
 
-/// Adds a point's error if `known` predicts it: by sizes on known ranks, else by ranks.
-void leave_out(const Series& known, int ranks, const Point& point, LeftOut& out) {
-  Place place = neighbours(known.curves, ranks).place;
-  if (place.outside == 0 && place.share == 0) {
-    place = find_place(known.curves[place.below].ln_bytes, ln_size(point.bytes));
-  }
-  out.predicted.push_back(estimate(known, point.bytes, ranks).ns);
-  out.measured.push_back(point.ns);
-  (place.outside > 0 ? out.beyond : out.between)
-      .push_back(std::abs(std::log(out.predicted.back() / point.ns)) / width_at({1, 1}, place));
-}
-
-/// Leaves out each inner size.
-void leave_out_sizes(const SeriesKey& key, int ranks, const Sweep& sweep, LeftOut& out) {
-  const SizeCurve whole = curve_of(key.kind, ranks, sweep);
-  for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
-    Series known{key, {whole}};
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    known.curves[0].ln_bytes.erase(known.curves[0].ln_bytes.begin() + at);
-    known.curves[0].efficiency.erase(known.curves[0].efficiency.begin() + at);
-    leave_out(known, ranks, sweep[i], out);
-  }
-}
-
-/// Leaves out the two sizes at either end.
-void leave_out_ends(const SeriesKey& key, int ranks, std::span<const Point> sweep, LeftOut& out) {
-  constexpr std::size_t kLeftOut = 2;
-  constexpr std::size_t kLeast = 5;
-  if (sweep.size() < kLeast) {
-    return;
-  }
-  const auto score = [&](std::span<const Point> kept, std::span<const Point> lost) {
-    const Series known{key, {curve_of(key.kind, ranks, kept)}};
-    for (const Point& point : lost) {
-      leave_out(known, ranks, point, out);
+/// Adds the errors of points if `known` predicts them: by sizes on known ranks, else by ranks.
+void leave_out(const Series& known, int ranks, const Sweep& lost, LeftOut& out) {
+  for (const Point& point : lost) {
+    Place place = place_of(known.curves, ranks);
+    if (place.outside == 0 && place.share == 0) {
+      place = find_place(known.curves[place.below].ln_bytes, ln_size(point.bytes));
     }
-  };
-  score(sweep.first(sweep.size() - kLeftOut), sweep.last(kLeftOut));
-  score(sweep.subspan(kLeftOut), sweep.first(kLeftOut));
+    out.predicted.push_back(estimate(known, point.bytes, ranks).ns);
+    out.measured.push_back(point.ns);
+    (place.outside > 0 ? out.beyond : out.between)
+        .push_back(std::abs(std::log(out.predicted.back() / point.ns)) / width_at({1, 1}, place));
+  }
+}
+
+/// Leaves out `count` sizes from `first` on.
+void leave_out_sizes(const SeriesKey& key, int ranks, double ramp, Sweep kept, std::size_t first,
+                     std::size_t count, LeftOut& out) {
+  const auto begin = kept.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  const Sweep lost(begin, end);
+  kept.erase(begin, end);
+  leave_out({key, {curve_of(key, ranks, ramp, kept)}}, ranks, lost, out);
 }
 
 /// Leaves out each inner number of ranks, and all beyond the second or a later one.
 void leave_out_ranks(const Series& series, const std::map<int, Sweep>& sweeps, LeftOut& out) {
-  const auto score = [&](const Series& known, const SizeCurve& curve) {
-    for (const Point& point : sweeps.at(curve.ranks)) {
-      leave_out(known, curve.ranks, point, out);
-    }
-  };
   const auto& curves = series.curves;
   for (auto at = curves.begin() + 1; at < curves.end(); ++at) {
     Series known{series.key, {curves.begin(), at}};
+    known.growth = fit_growth(known.key, known.curves);
     for (auto later = at; known.curves.size() > 1 && later != curves.end(); ++later) {
-      score(known, *later);
+      leave_out(known, later->ranks, sweeps.at(later->ranks), out);
     }
     if (at + 1 != curves.end()) {
       known.curves.insert(known.curves.end(), at + 1, curves.end());
-      score(known, *at);
+      known.growth = fit_growth(known.key, known.curves);
+      leave_out(known, at->ranks, sweeps.at(at->ranks), out);
     }
   }
 }
 
-/// The more the time of a byte grows with the ranks, the less certain is its growth.
-ErrorSteps assumed_ranks(const SizeCurve& first, const SizeCurve& last) {
-  if (first.ranks == last.ranks) {
-    return {kAssumedRanks.between, kUnknownGrowth};
-  }
-  const double ratio = static_cast<double>(last.ranks) / first.ranks;
-  const double growth = growth_of(first.ns_per_byte, last.ns_per_byte, ratio * ratio * ratio);
-  const double least = kOfGrowth * std::log(growth) / std::log(ratio);
-  return {std::max(kAssumedRanks.between, least), std::max(kAssumedRanks.beyond, least)};
+double quantile_or(const std::vector<double>& errors, double assumed) {
+  return errors.empty() ? assumed : conformal_quantile(errors, kIntervalShare);
 }
 
-ErrorSteps steps_of(const LeftOut& out, const ErrorSteps& assumed) {
-  return {out.between.empty() ? assumed.between : conformal_quantile(out.between, kIntervalShare),
-          out.beyond.empty() ? assumed.beyond : conformal_quantile(out.beyond, kIntervalShare)};
+/// Returns the ramp that tells best the two sizes at either end from the others, and its errors.
+std::pair<double, LeftOut> fit_ramp(const SeriesKey& key, const std::map<int, Sweep>& sweeps) {
+  constexpr std::size_t kLeast = 5;
+  Least<std::pair<double, LeftOut>> fitted;
+  for (const double ramp : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    LeftOut ends;
+    for (const auto& [n, sweep] : sweeps) {
+      if (sweep.size() >= kLeast) {
+        leave_out_sizes(key, n, ramp, sweep, 0, 2, ends);
+        leave_out_sizes(key, n, ramp, sweep, sweep.size() - 2, 2, ends);
+      }
+    }
+    const double sum = std::accumulate(ends.beyond.begin(), ends.beyond.end(), 0.0);
+    const double count = std::max(1.0, static_cast<double>(ends.beyond.size()));
+    fitted.offer({ramp, ends}, sum / count + kRampDoubt * std::abs(ramp - kUsualRamp));
+  }
+  return fitted.best;
 }
 
 }  // namespace
@@ -269,38 +283,41 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   const std::map<int, Sweep> sweeps = sweeps_of(rows);
   LeftOut sizes;
   LeftOut ranks;
+  const auto [ramp, ends] = fit_ramp(key, sweeps);
   for (const auto& [n, sweep] : sweeps) {
-    series.curves.push_back(curve_of(key.kind, n, sweep));
-    leave_out_sizes(key, n, sweep, sizes);
+    series.curves.push_back(curve_of(key, n, ramp, sweep));
+    for (std::size_t i = 1; i + 1 < sweep.size(); ++i) {
+      leave_out_sizes(key, n, ramp, sweep, i, 1, sizes);
+    }
   }
+  series.growth = fit_growth(key, series.curves);
   series.left_out = summarize_errors(sizes.predicted, sizes.measured);
-  for (const auto& [n, sweep] : sweeps) {
-    leave_out_ends(key, n, sweep, sizes);
-  }
+  series.sizes = {quantile_or(sizes.between, kAssumedSizes.between),
+                  quantile_or(ends.beyond, kAssumedSizes.beyond)};
   leave_out_ranks(series, sweeps, ranks);
-  series.sizes = steps_of(sizes, kAssumedSizes);
-  const ErrorSteps assumed = assumed_ranks(series.curves.front(), series.curves.back());
-  series.ranks = steps_of(ranks, assumed);
+  // The more the time of a byte grows with the ranks, the less certain is its growth.
+  const double least = kOfGrowth * power_of_bytes(series);
+  const double beyond = series.curves.size() > 1 ? kAssumedRanks.beyond : kUnknownGrowth;
   // Near numbers of ranks do not calibrate far ones.
-  series.ranks.beyond = std::max(series.ranks.beyond, assumed.beyond);
+  series.ranks = {quantile_or(ranks.between, std::max(kAssumedRanks.between, least)),
+                  std::max({quantile_or(ranks.beyond, 0), beyond, least})};
   return series;
 }
 
 Estimate estimate(const Series& series, double bytes, int ranks) {
-  const Neighbours at = neighbours(series.curves, ranks);
-  const double share = std::clamp(at.share, 0.0, 1.0);
-  const CurveAnswer below = answer(series.sizes, at.below, bytes);
-  const CurveAnswer above = answer(series.sizes, at.above, bytes);
-  const double ns = time_ns(base_at(series.key.kind, at, ranks), series.key.kind, bytes, ranks) /
-                    std::lerp(below.efficiency, above.efficiency, share);
-  const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, share),
-                                                  width_at(series.ranks, at.place));
-  const bool is_beyond = (share < 1 && below.is_beyond) || (share > 0 && above.is_beyond);
+  const Place place = place_of(series.curves, ranks);
+  const auto curve = series.curves.begin() + static_cast<std::ptrdiff_t>(place.below);
+  const CurveAnswer below = answer(series, *curve, bytes, ranks);
+  const CurveAnswer above = place.share > 0 ? answer(series, *(curve + 1), bytes, ranks) : below;
+  const double ns = std::exp(std::lerp(below.ln_ns, above.ln_ns, place.share));
+  const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, place.share),
+                                                  width_at(series.ranks, place));
+  const bool is_beyond = below.is_beyond || above.is_beyond;
   return {.ns = ns,
           .low_ns = ns * std::exp(-width),
           .high_ns = ns * std::exp(width),
           .model = is_beyond ? "alpha_beta" : "alpha_beta+residual",
-          .extrapolated = is_beyond || at.place.outside > 0};
+          .extrapolated = is_beyond || place.outside > 0};
 }
 
 }  // namespace understudy::predictor

@@ -17,6 +17,7 @@
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/sparse_content.h"
 #include "predictor/calls/measured_files.h"
+#include "predictor/collectives/traffic.h"
 #include "predictor/operators/anchored.h"
 
 namespace understudy::predictor {

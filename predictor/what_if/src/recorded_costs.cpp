@@ -1,5 +1,7 @@
 #include "predictor/what_if/recorded_costs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -8,6 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
+#include "predictor/collectives/traffic.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/host_gaps.h"
 #include "predictor/simulate/recorded_step.h"
@@ -112,9 +115,13 @@ std::optional<Estimate> RecordedCosts::of_end(const Program& program) const {
   return found == ends_.end() ? std::nullopt : std::optional(known(found->second, kModel));
 }
 
+Estimate RecordedCosts::of_communication(const GroupComm& call) const {
+  return scaled_to_ranks(recorded_communication(call), call);
+}
+
 /// Returns the shortest recorded time of all ranks: the rank that joined last did not wait for
 /// others. If no time was recorded, estimates from the bytes.
-Estimate RecordedCosts::of_communication(const GroupComm& call) const {
+Estimate RecordedCosts::recorded_communication(const GroupComm& call) const {
   std::optional<double> least_ns;
   for (const Instruction* side : call.sides) {
     const auto found = communications_.find(side);
@@ -125,7 +132,7 @@ Estimate RecordedCosts::of_communication(const GroupComm& call) const {
   if (least_ns) {
     return known(*least_ns, kModel);
   }
-  if (call.ranks == 1 && call.recorded_ranks == 1) {
+  if (call.ranks == 1 && call.recorded_ranks < 2) {
     return known(0, kModel);  // a group of one rank moves nothing
   }
   const auto bytes = static_cast<double>(call.bytes);
@@ -212,6 +219,33 @@ void RecordedCosts::note_communication(const Program& program, const Instruction
                               static_cast<double>(seen->ns) / bytes);
     }
   }
+}
+
+Estimate scaled_to_ranks(Estimate estimate, const GroupComm& call) {
+  const int seen_ranks = call.recorded_ranks;
+  if (seen_ranks == 0 || call.ranks == seen_ranks) {
+    return estimate;
+  }
+  const double seen = et_schema::bus_factor(call.kind, seen_ranks);
+  if (seen <= 0 || (seen_ranks < 2 && call.ranks > 1)) {
+    throw et_schema::usage_error(
+        "a job of one rank does not show what its communication takes",
+        {.field = "--world-size",
+         .expected = "a benchmark of two ranks or more",
+         .got = fmt::format("{} of {} rank", et_schema::to_string(call.kind), seen_ranks),
+         .hint = "take --platform, whose models know collectives"});
+  }
+  // Of the recorded time an assumed share is latency, which grows with the steps.
+  const double latency_ns = assumed_ns(call.kind, 0, seen_ranks);
+  const double longer = assumed_ns(call.kind, 0, call.ranks) / latency_ns;
+  const double larger = et_schema::bus_factor(call.kind, call.ranks) / seen;
+  const double share =
+      latency_ns / assumed_ns(call.kind, static_cast<double>(call.bytes), seen_ranks);
+  estimate.ns *= share * longer + (1 - share) * larger;
+  estimate.low_ns *= std::min({1.0, longer, larger});
+  estimate.high_ns *= std::max(longer, 1.0) * std::max(larger, 1.0);
+  estimate.extrapolated = true;
+  return estimate;
 }
 
 }  // namespace understudy::predictor

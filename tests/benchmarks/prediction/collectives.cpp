@@ -148,6 +148,23 @@ void study_card(const std::string& name, const Rows& rows) {
         [](const auto& row) { return row.kind != CommKind::kAllGatherBase; });
 }
 
+/// Several nodes: small calls, of latency, and large ones.
+void study_nodes(const std::string& name, const Rows& rows) {
+  print_title(name);
+  constexpr int kFew = 64;
+  const Rows few = chosen(rows, [](const auto& row) { return row.ranks <= kFew; });
+  for (const CommKind kind : {CommKind::kAllReduce, CommKind::kAllGatherBase}) {
+    for (const bool is_small : {true, false}) {
+      const auto is_asked = [&](const auto& row) {
+        return row.kind == kind && row.ranks > kFew && (row.bytes <= kMiB / 4) == is_small;
+      };
+      judge(
+          fmt::format("64 ranks -> more, {} {}", is_small ? "small" : "large", et::to_string(kind)),
+          few, chosen(rows, is_asked));
+    }
+  }
+}
+
 /// Reads the first four columns of an all-reduce table, after its line of titles.
 Rows read_all_reduce(const et::InputFile& file) {
   Rows rows;
@@ -189,7 +206,7 @@ int main(int argc, char** argv) {
       });
     }
     for (const auto& [name, rows] : cards) {
-      study_card(name, rows);
+      (rows.front().nodes > 1 ? study_nodes : study_card)(name, rows);
     }
     return all_reduce.empty() || study_all_reduce(all_reduce) ? 0 : 1;
   } catch (const et::Error& error) {

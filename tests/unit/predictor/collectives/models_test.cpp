@@ -49,20 +49,13 @@ TEST_P(EachKind, IsAnsweredFromAllReduceByItsTraffic) {
         pattern < et_schema::CommPattern::kExchange || pattern == et_schema::CommPattern::kNothing;
     if (is_alike && (ranks == 2 || ranks == 4 || ranks == 8)) {
       const std::int64_t size = kind == CommKind::kBarrier ? 0 : 1 << 20;
-      EXPECT_NEAR(answer.ns / exact_row(kind, size, ranks).median_ns, 1, 1e-6)
+      EXPECT_NEAR(answer.ns / exact_row(kind, size, ranks).median_ns, 1, is_own ? 1e-6 : 0.06)
           << et_schema::to_string(kind);
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EachKind, testing::Values(1, 2, 3, 4, 8));
-
-TEST(CollectiveModels, ADerivedKindSaysWhatItComesFrom) {
-  const Estimate answer = estimate(only_all_reduce(), call_of(CommKind::kAllGather, 1 << 20, 4));
-  EXPECT_EQ(answer.model, "as allreduce: alpha_beta+residual");
-  EXPECT_TRUE(answer.extrapolated);
-  EXPECT_GT(answer.high_ns / answer.ns, 1.4);
-}
 
 TEST(CollectiveModels, SplitsTakeWhatTheBusiestLinkTakes) {
   const CollectiveModels models = fit_collectives(exact_rows(CommKind::kAllToAll, {2, 4}));
@@ -73,11 +66,11 @@ TEST(CollectiveModels, SplitsTakeWhatTheBusiestLinkTakes) {
   EXPECT_NEAR(answer.ns, exact_row(CommKind::kAllToAll, 6 << 20, 2).median_ns, 1e-2);
 }
 
-/// All-reduces on `nodes` nodes of four ranks: 50 us a step between nodes, 1 GB/s.
+/// All-gathers on `nodes` nodes of four ranks: 50 us a step between nodes, 1 GB/s.
 std::vector<CollectiveRow> rows_of_nodes(const std::vector<int>& nodes) {
   std::vector<CollectiveRow> rows;
   for (const int n : nodes) {
-    for (CollectiveRow& row : exact_rows(CommKind::kAllReduce, {4 * n})) {
+    for (CollectiveRow& row : exact_rows(CommKind::kAllGatherBase, {4 * n})) {
       row.nodes = n;
       row.median_ns = 5e4 * n + static_cast<double>(row.bytes);
       rows.push_back(row);
@@ -87,15 +80,15 @@ std::vector<CollectiveRow> rows_of_nodes(const std::vector<int>& nodes) {
 }
 
 TEST(CollectiveModels, NodesAreInterpolatedAndGoOnGrowing) {
-  std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllReduce, {2, 4});
+  std::vector<CollectiveRow> rows = exact_rows(CommKind::kAllGatherBase, {2, 4});
   std::ranges::copy(rows_of_nodes({2, 8}), std::back_inserter(rows));
   const CollectiveModels models = fit_collectives(rows);
   ASSERT_EQ(models.series.size(), 2U) << "one node, and four ranks a node";
   for (const int nodes : {2, 4, 8, 64, 512}) {
     for (const std::int64_t bytes : {1L << 10, 1L << 20, 1L << 26}) {
       const Estimate answer =
-          estimate(models, call_of(CommKind::kAllReduce, bytes, 4 * nodes, nodes));
-      EXPECT_NEAR(answer.ns / (5e4 * nodes + static_cast<double>(bytes)), 1, 0.03)
+          estimate(models, call_of(CommKind::kAllGatherBase, bytes, 4 * nodes, nodes));
+      EXPECT_NEAR(answer.ns / (5e4 * nodes + static_cast<double>(bytes)), 1, 0.1)
           << nodes << " " << bytes;
       EXPECT_TRUE(answer.modelled);
       EXPECT_EQ(answer.extrapolated, nodes > 8);
@@ -106,8 +99,8 @@ TEST(CollectiveModels, NodesAreInterpolatedAndGoOnGrowing) {
 
 TEST(CollectiveModels, OtherRanksANodeTakeWhatAsManyNodesTake) {
   const CollectiveModels models = fit_collectives(rows_of_nodes({2, 4}));
-  const Estimate same = estimate(models, call_of(CommKind::kAllReduce, 1 << 20, 16, 4));
-  const Estimate other = estimate(models, call_of(CommKind::kAllReduce, 1 << 20, 32, 4));
+  const Estimate same = estimate(models, call_of(CommKind::kAllGatherBase, 1 << 20, 16, 4));
+  const Estimate other = estimate(models, call_of(CommKind::kAllGatherBase, 1 << 20, 32, 4));
   EXPECT_DOUBLE_EQ(other.ns, same.ns);
   EXPECT_GT(other.high_ns, 1.5 * same.high_ns);
   EXPECT_TRUE(other.extrapolated);
@@ -115,7 +108,7 @@ TEST(CollectiveModels, OtherRanksANodeTakeWhatAsManyNodesTake) {
 
 TEST(CollectiveModels, SeveralNodesAreABoundForOne) {
   const Estimate answer =
-      estimate(fit_collectives(rows_of_nodes({2})), call_of(CommKind::kAllReduce, 1 << 20, 8));
+      estimate(fit_collectives(rows_of_nodes({2})), call_of(CommKind::kAllGatherBase, 1 << 20, 8));
   EXPECT_EQ(answer.model, "several nodes: alpha_beta+residual");
   EXPECT_EQ(answer.high_ns, answer.ns);
   EXPECT_LT(answer.low_ns, answer.ns / 9);
@@ -171,7 +164,7 @@ TEST(CollectiveModels, AnotherNetworkCountsBetweenNodes) {
     row.network = "IB";
   }
   const CollectiveModels models = fit_collectives(rows);
-  const GroupComm call = call_of(CommKind::kAllReduce, 1 << 20, 16, 4);
+  const GroupComm call = call_of(CommKind::kAllGatherBase, 1 << 20, 16, 4);
   EXPECT_TRUE(estimate(models, call, {"", "IB"}).modelled);
   const Estimate other = estimate(models, call, {"", "Socket"});
   EXPECT_EQ(other.model, "another network, IB: alpha_beta+residual");

@@ -18,8 +18,9 @@ const SeriesKey kKey{.kind = CommKind::kAllReduce};
 TEST(Series, FindsLatencyAndBandwidth) {
   const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {2, 4, 8}));
   ASSERT_EQ(series.curves.size(), 3U);
-  EXPECT_NEAR(series.curves[1].latency_ns, 40000, 1e-3) << "four steps";
-  EXPECT_NEAR(series.curves[1].ns_per_byte, 0.1, 1e-9);
+  EXPECT_NEAR(series.curves[1].base.latency_ns, 6600 + 6 * 1080, 1e-3) << "six steps in a node";
+  EXPECT_NEAR(series.curves[1].base.ns_per_byte, 0.1, 1e-9);
+  EXPECT_EQ(series.curves[1].base.ramp_ns, 0);
   EXPECT_EQ(series.left_out.n, 3U * 8);
   EXPECT_NEAR(series.left_out.worst, 0, 1e-9);
 }
@@ -28,13 +29,11 @@ class SeriesOfRanks : public testing::TestWithParam<int> {};
 
 TEST_P(SeriesOfRanks, AnswersOtherSizesAndRanksOfAnExactMachine) {
   const int ranks = GetParam();
-  const bool is_measured = ranks == 2 || ranks == 4 || ranks == 8;
   const Series series = fit_series(kKey, exact_rows(CommKind::kAllReduce, {2, 4, 8}));
   for (const std::int64_t bytes : {0L, 64L, 5000L, 1L << 20, (1L << 28) + 3, 1L << 32}) {
     const Estimate answer = estimate(series, static_cast<double>(bytes), ranks);
     const double truth = exact_row(CommKind::kAllReduce, bytes, ranks).median_ns;
-    // A tree's latency grows with the logarithm: less than by a power of the ranks.
-    EXPECT_NEAR(answer.ns / truth, 1, is_measured ? 1e-6 : 0.13) << bytes;
+    EXPECT_NEAR(answer.ns / truth, 1, 1e-6) << bytes;
     EXPECT_LT(answer.low_ns, truth);
     EXPECT_GT(answer.high_ns, truth);
     const bool is_beyond = bytes < 1024 || bytes > 1L << 28;
@@ -51,8 +50,8 @@ std::vector<CollectiveRow> rows_by(const std::vector<int>& ranks, double (*laten
   std::vector<CollectiveRow> rows;
   for (const int n : ranks) {
     for (CollectiveRow& row : exact_rows(CommKind::kAllGatherBase, {n})) {
-      const double link_bytes = traffic_of(row.kind, static_cast<double>(row.bytes), n).link_bytes;
-      row.median_ns = latency_ns(n) + ns_per_byte(n) * link_bytes;
+      row.median_ns =
+          latency_ns(n) + ns_per_byte(n) * link_bytes(row.kind, static_cast<double>(row.bytes), n);
       rows.push_back(row);
     }
   }
@@ -61,15 +60,14 @@ std::vector<CollectiveRow> rows_by(const std::vector<int>& ranks, double (*laten
 const SeriesKey kGather{.kind = CommKind::kAllGatherBase};
 
 TEST(Series, BeyondTheMeasuredRanksGrowthGoesOn) {
-  const auto square_root = [](int n) { return 1e4 * std::sqrt(n); };
+  const auto ring = [](int n) { return 4e3 + 2e3 * n; };
   const auto proportional = [](int n) { return 0.01 * n; };
-  const Series series = fit_series(kGather, rows_by({4, 8}, square_root, proportional));
+  const Series series = fit_series(kGather, rows_by({4, 8}, ring, proportional));
   for (const int ranks : {2, 6, 16, 64}) {
     for (const double bytes : {1024.0, 1e5, 1e8}) {
       const double truth =
-          square_root(ranks) +
-          proportional(ranks) * traffic_of(CommKind::kAllGatherBase, bytes, ranks).link_bytes;
-      EXPECT_NEAR(estimate(series, bytes, ranks).ns / truth, 1, 1e-6) << ranks << " " << bytes;
+          ring(ranks) + proportional(ranks) * link_bytes(CommKind::kAllGatherBase, bytes, ranks);
+      EXPECT_NEAR(estimate(series, bytes, ranks).ns / truth, 1, 0.08) << ranks << " " << bytes;
     }
   }
 }
@@ -78,10 +76,58 @@ TEST(Series, BeyondTheMeasuredRanksNothingBecomesFaster) {
   const auto falling = [](int n) { return 8e4 / n; };
   const auto constant = [](int) { return 0.1; };
   const Series series = fit_series(kGather, rows_by({4, 8}, falling, constant));
-  EXPECT_NEAR(estimate(series, 1024, 64).ns, estimate(series, 1024, 8).ns, 20);
+  EXPECT_NEAR(estimate(series, 1024, 64).ns / estimate(series, 1024, 8).ns, 1.1, 0.15);
   const auto faster_links = [](int n) { return 0.8 / n; };
   const Series nvls = fit_series(kGather, rows_by({4, 8}, falling, faster_links));
-  EXPECT_NEAR(estimate(nvls, 1e8, 64).ns, 0.1 * 1e8 * 63 / 64, 2e4);
+  EXPECT_NEAR(estimate(nvls, 1e8, 64).ns / (0.1 * 1e8 * 63 / 64), 1, 0.01);
+}
+
+/// Small all-reduces of NCCL on nodes of eight cards: a ring, or from some nodes on a tree.
+CollectiveRow small_row(std::int64_t bytes, int nodes, double tree_step) {
+  CollectiveRow row = exact_row(CommKind::kAllReduce, bytes, 8 * nodes);
+  row.nodes = nodes;
+  row.median_ns = 8e3 + 2e3 * steps_of(row.kind, row.ranks, nodes, tree_step) +
+                  0.02 * static_cast<double>(bytes);
+  return row;
+}
+
+class SmallAllReduces : public testing::TestWithParam<double> {};
+
+TEST_P(SmallAllReduces, PassFromARingToATree) {
+  const SeriesKey key{.kind = CommKind::kAllReduce, .ranks_per_node = 8};
+  std::vector<CollectiveRow> rows;
+  for (const int nodes : {2, 4, 8}) {
+    for (std::int64_t bytes = 512; bytes <= 1 << 28; bytes *= 4) {
+      rows.push_back(small_row(bytes, nodes, GetParam()));
+    }
+  }
+  const Series series = fit_series(key, rows);
+  for (const int nodes : {16, 64, 256}) {
+    const CollectiveRow row = small_row(512, nodes, GetParam());
+    const Estimate answer = estimate(series, 512, row.ranks);
+    // Eight nodes do not tell when a later tree begins: at the next number that fits.
+    EXPECT_NEAR(answer.ns / row.median_ns, 1, GetParam() > 9 ? 0.3 : 0.05) << nodes;
+    EXPECT_GT(answer.high_ns, row.median_ns);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(TreeSteps, SmallAllReduces, testing::Values(1, 1.85, 4, 12));
+
+/// Larger sizes reach the bandwidth slowly, as on NVLink, or at once.
+TEST(Series, TheRampGoesOnBeyondTheMeasuredSizes) {
+  for (const double ramp_ns : {0.0, 2e3, 8e3}) {
+    const auto time_ns = [&](double bytes) {
+      const double sent_ns = 0.01 * bytes;
+      return 8e3 + sent_ns + 2 * std::sqrt(ramp_ns * sent_ns);
+    };
+    std::vector<CollectiveRow> rows;
+    for (std::int64_t bytes = 512; bytes <= 1 << 25; bytes *= 2) {
+      rows.push_back(exact_row(CommKind::kAllReduce, bytes, 2));
+      rows.back().median_ns = time_ns(static_cast<double>(bytes));
+    }
+    const double large = 1 << 29;
+    EXPECT_NEAR(estimate(fit_series(kKey, rows), large, 2).ns / time_ns(large), 1, 0.02) << ramp_ns;
+  }
 }
 
 TEST(Series, BeyondTheMeasuredRanksIntervalsGrowWithTheLogarithm) {
@@ -99,15 +145,7 @@ TEST(Series, SteepGrowthIsLessCertain) {
   const auto square = [](int n) { return 0.01 * n * n; };
   const Series series = fit_series(kGather, rows_by({4, 8}, constant, square));
   const Estimate answer = estimate(series, 1 << 20, 16);
-  EXPECT_NEAR(std::log(answer.high_ns / answer.ns), 0.3 * 2 * std::log(2), 0.001);
-}
-
-/// 7 and 8 ranks differ by noise: growth shows from 4 to 8.
-TEST(Series, NearNumbersOfRanksShowNoGrowth) {
-  const auto latency = [](int n) { return n == 7 ? 5e4 : 1e4 * n; };
-  const auto constant = [](int) { return 0.1; };
-  const Series series = fit_series(kGather, rows_by({4, 7, 8}, latency, constant));
-  EXPECT_NEAR(estimate(series, 1024, 16).ns, 1.6e5, 200);
+  EXPECT_NEAR(std::log(answer.high_ns / answer.ns), 0.3 * 2 * std::log(2), 0.02);
 }
 
 TEST(Series, OneNumberOfRanksGrowsByTheAlgorithm) {
@@ -137,15 +175,15 @@ TEST(Series, BetweenSizesTheShareOfAlphaBetaIsLinearInLnSize) {
   const Series series = fit_series(kKey, rows);
   const double middle =
       std::sqrt(static_cast<double>(rows[5].bytes) * static_cast<double>(rows[6].bytes));
-  const auto base = [&](double bytes) {
-    const SizeCurve& curve = series.curves.front();
-    return curve.latency_ns +
-           curve.ns_per_byte * traffic_of(CommKind::kAllReduce, bytes, 2).link_bytes;
+  const auto base_ns = [&](double bytes) {
+    const Base& base = series.curves.front().base;
+    const double sent_ns = base.ns_per_byte * link_bytes(CommKind::kAllReduce, bytes, 2);
+    return base.latency_ns + sent_ns + 2 * std::sqrt(base.ramp_ns * sent_ns);
   };
-  const double share = (base(static_cast<double>(rows[5].bytes)) / rows[5].median_ns +
-                        base(static_cast<double>(rows[6].bytes)) / rows[6].median_ns) /
+  const double share = (base_ns(static_cast<double>(rows[5].bytes)) / rows[5].median_ns +
+                        base_ns(static_cast<double>(rows[6].bytes)) / rows[6].median_ns) /
                        2;
-  EXPECT_NEAR(estimate(series, middle, 2).ns, base(middle) / share, 1e-3);
+  EXPECT_NEAR(estimate(series, middle, 2).ns, base_ns(middle) / share, 1e-3);
 }
 
 TEST(Series, EqualRowsCountAsOneAndTheirSpreadWidens) {
@@ -172,7 +210,7 @@ TEST(Series, RoughCurvesHaveWideIntervals) {
   EXPECT_LT(on.high_ns / on.ns, 1.02);
 }
 
-TEST(Series, WithoutALatencyATenthOfTheShortestTimeIsOne) {
+TEST(Series, WithoutALatencyAPartOfTheShortestTimeIsOne) {
   std::vector<CollectiveRow> rows;
   for (std::int64_t mib = 1; mib <= 64; mib *= 2) {
     rows.push_back(exact_row(CommKind::kAllReduce, mib << 20U, 2));
@@ -180,19 +218,17 @@ TEST(Series, WithoutALatencyATenthOfTheShortestTimeIsOne) {
     rows.back().median_ns = std::pow(static_cast<double>(mib), 1.2) * 1e5;
   }
   const Series series = fit_series(kKey, rows);
-  EXPECT_NEAR(series.curves[0].latency_ns, 1e4, 1e-6);
   const Estimate answer = estimate(series, 4, 2);
-  EXPECT_GT(answer.ns, 5e3);
+  EXPECT_GT(answer.ns, 2e3);
   EXPECT_LT(answer.ns, 5e4);
-  EXPECT_TRUE(answer.extrapolated);
 }
 
 /// A profile often tells one size of a kind, and a small one.
 TEST(Series, OneSizeLeavesLatencyAndBytesToAssumptions) {
   const Series series = fit_series(kKey, {exact_row(CommKind::kAllReduce, 192, 4)});
-  EXPECT_NEAR(estimate(series, 192, 4).ns, 4 * 1e4 + 0.1 * 1.5 * 192, 1e-6);
+  EXPECT_NEAR(estimate(series, 192, 4).ns, exact_row(CommKind::kAllReduce, 192, 4).median_ns, 1e-6);
   const Estimate large = estimate(series, 1 << 28, 4);
-  EXPECT_NEAR(large.ns / exact_row(CommKind::kAllReduce, 1 << 28, 4).median_ns, 1, 1e-6);
+  EXPECT_NEAR(large.ns / exact_row(CommKind::kAllReduce, 1 << 28, 4).median_ns, 1, 0.03);
   EXPECT_GT(large.high_ns / large.ns, 100) << "between constant and proportional";
   EXPECT_TRUE(large.extrapolated);
 }
@@ -217,7 +253,7 @@ TEST(Series, ABarrierHasNoSize) {
   std::vector<CollectiveRow> rows = {exact_row(CommKind::kBarrier, 0, 2),
                                      exact_row(CommKind::kBarrier, 0, 8)};
   const Series series = fit_series(key, rows);
-  EXPECT_NEAR(estimate(series, 0, 4).ns, 1e4 * std::sqrt(2 * 6), 1e-3) << "between 2 and 6 steps";
+  EXPECT_NEAR(estimate(series, 0, 4).ns, exact_row(CommKind::kBarrier, 0, 4).median_ns, 1e-3);
 }
 
 }  // namespace

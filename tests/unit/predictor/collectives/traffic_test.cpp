@@ -11,18 +11,23 @@ namespace {
 
 using et_schema::CommKind;
 
-TEST(Traffic, StepsAndBytesOfARing) {
-  const Traffic all_reduce = traffic_of(CommKind::kAllReduce, 800, 4);
-  EXPECT_EQ(all_reduce.steps, 4);
-  EXPECT_EQ(all_reduce.link_bytes, 1200);
-  const Traffic all_gather = traffic_of(CommKind::kAllGatherBase, 800, 4);
-  EXPECT_EQ(all_gather.steps, 2);
-  EXPECT_EQ(all_gather.link_bytes, 600);
-  EXPECT_EQ(traffic_of(CommKind::kSend, 800, 4).steps, 1);
-  EXPECT_EQ(traffic_of(CommKind::kSend, 800, 4).link_bytes, 800);
-  EXPECT_EQ(traffic_of(CommKind::kBarrier, 0, 4).link_bytes, 0);
-  EXPECT_EQ(traffic_of(CommKind::kBarrier, 0, 1024).steps, 20);
-  EXPECT_EQ(traffic_of(CommKind::kAllToAll, 800, 4).steps, 3) << "a message for each other rank";
+TEST(Traffic, BytesOfARing) {
+  EXPECT_EQ(link_bytes(CommKind::kAllReduce, 800, 4), 1200);
+  EXPECT_EQ(link_bytes(CommKind::kAllGatherBase, 800, 4), 600);
+  EXPECT_EQ(link_bytes(CommKind::kSend, 800, 4), 800);
+  EXPECT_EQ(link_bytes(CommKind::kBarrier, 0, 4), 0);
+}
+
+TEST(Traffic, StepsOfARingOrOfATree) {
+  EXPECT_EQ(steps_of(CommKind::kAllReduce, 4, 4), 6) << "a ring, there and back";
+  EXPECT_EQ(steps_of(CommKind::kAllReduce, 1024, 1024), 2 * 10 * kTreeStep);
+  EXPECT_EQ(steps_of(CommKind::kAllReduce, 1024, 1024, 1000), 2 * 1023) << "no tree is so slow";
+  EXPECT_EQ(steps_of(CommKind::kAllReduce, 8, 1), 2 * 7 * kStepWithinNode);
+  EXPECT_EQ(steps_of(CommKind::kAllReduce, 64, 8), 2 * (7 * kStepWithinNode + 3 * kTreeStep));
+  EXPECT_EQ(steps_of(CommKind::kAllGatherBase, 1024, 1024), 1023) << "no tree";
+  EXPECT_EQ(steps_of(CommKind::kAllToAll, 4, 4), 3) << "a message for each other rank";
+  EXPECT_EQ(steps_of(CommKind::kAllToAll, 4, 1), 2 * kStepWithinNode);
+  EXPECT_EQ(steps_of(CommKind::kSend, 4, 4), 1);
 }
 
 /// Lin et al.: chunk s_i = what rank i sends to each; max over i of max(sum_j s_j - s_i, (n - 1)
@@ -73,10 +78,10 @@ TEST(Traffic, StandInsHaveTheSameBytesAPhase) {
   const StandIn barrier = stand_in(CommKind::kBarrier, 0, 4, CommKind::kAllReduce);
   EXPECT_EQ(barrier.bytes, 0);
   EXPECT_EQ(barrier.factor, 1);
-  // A barrier tells latency alone: 10 us a step and 10 GB/s are assumed.
+  // A barrier tells latency alone: NCCL's and 10 GB/s are assumed.
   const StandIn reduce = stand_in(CommKind::kAllReduce, 4e5, 4, CommKind::kBarrier);
   EXPECT_EQ(reduce.bytes, 0);
-  EXPECT_DOUBLE_EQ(reduce.factor, (40000 + 60000) / 40000.0);
+  EXPECT_DOUBLE_EQ(reduce.factor, (22800 + 60000) / 22800.0);
 }
 
 TEST(Traffic, UnlikePatternsAreFarApart) {

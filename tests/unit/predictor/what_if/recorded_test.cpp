@@ -211,5 +211,36 @@ TEST(Recorded, ACommunicationThatNobodyWaitedForIsGuessedFromOthersAndSaysSo) {
   EXPECT_EQ(estimate.model, "recorded rate");
 }
 
+/// What 60 ns of an all-reduce between two ranks take between others.
+double scaled_ns(std::int64_t bytes, int ranks) {
+  const Estimate answer =
+      scaled_to_ranks(known(60, "recorded"), {{.bytes = bytes, .ranks = ranks}, 2});
+  EXPECT_EQ(answer.extrapolated, ranks != 2);
+  EXPECT_LE(answer.low_ns, answer.ns);
+  EXPECT_GE(answer.high_ns, answer.ns);
+  return answer.ns;
+}
+
+TEST(WorldSizes, ScaleLargeCommunicationByItsBytesSmallByItsSteps) {
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    EXPECT_NEAR(scaled_ns(std::int64_t{1} << 40U, ranks), 60 * 2.0 * (ranks - 1) / ranks, 1);
+  }
+  EXPECT_NEAR(scaled_ns(4, 4), 60.0 * (6600 + 6 * 2700) / (6600 + 2 * 2700), 1);
+  EXPECT_NEAR(scaled_ns(4, 1024), 60.0 * (6600 + 37 * 2700) / (6600 + 2 * 2700), 1) << "a tree";
+}
+
+TEST(WorldSizes, OneRankShowsNoCommunication) {
+  EXPECT_EQ(
+      testing_errors::error_of(et_schema::ErrorKind::kUsage,
+                               [] {
+                                 return scaled_to_ranks(known(60, "recorded"), {{.ranks = 4}, 1});
+                               }),
+      "a job of one rank does not show what its communication takes\n"
+      "  field:    --world-size\n"
+      "  expected: a benchmark of two ranks or more\n"
+      "  got:      allreduce of 1 rank\n"
+      "  hint:     take --platform, whose models know collectives");
+}
+
 }  // namespace
 }  // namespace understudy::predictor
