@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/pages/document/from_json.h"
@@ -31,11 +32,16 @@ Json ratio(double own_ns, double usual_ns) {
   return usual_ns > 0 ? Json(own_ns / usual_ns) : Json();
 }
 
-/// Returns the parts of all ranks, the largest excess first.
+/// Returns the parts that take longer than the others' by a share of the step, the largest excess
+/// first.
 Json parts_json(const Stragglers& found) {
+  constexpr double kLeastShare = 0.001;
   std::vector<Json> parts;
   for (const RankBlame& rank : found.ranks) {
     for (const PartBlame& part : rank.parts) {
+      if (part.own_ns - part.usual_ns < kLeastShare * found.step_ns) {
+        continue;
+      }
       parts.push_back({{"rank", rank.rank},
                        {"where", place_of(part.part)},
                        {"class", part.part.name},
@@ -84,28 +90,31 @@ Json document_of(const Stragglers& found) {
           {"late", found.late},
           {"without_ms", found.without_ns * kMs},
           {"even_ms", found.even_ns * kMs},
-          {"steady", found.slow.empty() ? Json() : Json(found.is_steady)},
+          {"steady", found.slow.empty() ? Json() : Json(found.is_steady())},
+          {"slow_tenths", found.slow.empty() ? Json() : Json(found.slow_tenths)},
           {"has_clocks", found.has_clocks},
           {"ranks", std::move(ranks)},
           {"parts", parts_json(found)},
           {"collectives", std::move(collectives)}};
 }
 
-/// Names the part in which the slow ranks together take most longer than the others.
+/// Tells the time of the slow ranks' worst part, on average, beside the others'.
 std::string reason_of(const Stragglers& found) {
-  std::map<predictor::OwnPart, PartBlame> parts;
+  double own_ns = 0;
+  double usual_ns = 0;
   for (const int rank : found.slow) {
     for (const PartBlame& part : found.ranks[static_cast<std::size_t>(rank)].parts) {
-      parts[part.part].own_ns += part.own_ns;
-      parts[part.part].usual_ns += part.usual_ns;
+      if (part.part == found.slow_in) {
+        own_ns += part.own_ns;
+        usual_ns += part.usual_ns;
+      }
     }
   }
-  const auto& [part, blame] = *std::ranges::max_element(
-      parts, {}, [](const auto& row) { return row.second.own_ns - row.second.usual_ns; });
   const auto count = static_cast<double>(found.slow.size());
-  return fmt::format("{} {} on the {} in place of {}{}", figure_text(blame.own_ns * kMs / count),
-                     "ms of " + part.name, place_of(part),
-                     figure_text(blame.usual_ns * kMs / count), count > 1 ? " each" : "");
+  return fmt::format("{} ms of {} on the {}, {:.2f} times the others' {}",
+                     figure_text(own_ns * kMs / count), found.slow_in.name,
+                     place_of(found.slow_in), own_ns / usual_ns,
+                     figure_text(usual_ns * kMs / count));
 }
 
 /// "Rank 3 is", "Ranks 3, 7 are".
@@ -142,15 +151,13 @@ std::string late_text(const Stragglers& found) {
 std::string sentence_of(const Stragglers& found) {
   const std::string step = figure_text(found.step_ns * kMs);
   if (!found.slow.empty()) {
-    const std::string often =
-        found.skewed == 0 ? ""
-                          : fmt::format(", {} ({})", found.is_steady ? "steadily" : "now and then",
-                                        last_text(found, found.slow));
-    return fmt::format("{} slow{}: {}; the step takes {} ms and would take {} ms without {} "
-                       "({:+.1f} %).",
-                       ranks_text(found.slow), often, reason_of(found), step,
-                       figure_text(found.without_ns * kMs), found.slow.size() > 1 ? "them" : "it",
-                       et_schema::kPercent * (found.without_ns / found.step_ns - 1));
+    return fmt::format(
+        "{} slow, {} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
+        "ms without {} ({:+.1f} %).",
+        ranks_text(found.slow), found.is_steady() ? "steadily" : "now and then",
+        found.slow_tenths, predictor::kTenths, reason_of(found), step,
+        figure_text(found.without_ns * kMs), found.slow.size() > 1 ? "them" : "it",
+        et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }
   const std::string none = fmt::format(
       "o rank is slow: with the others' times instead of its own, none shortens the step of {} ms "

@@ -23,7 +23,6 @@ struct RankBlame {
   std::vector<PartBlame> parts;  ///< the largest excess first
   double waited_ns = 0;          ///< in collectives, for ranks that arrived later
   double caused_ns = 0;          ///< of others' mean wait, in collectives where it arrived last
-  double most_caused_ns = 0;     ///< of that in one collective
   std::uint64_t last = 0;        ///< collectives where it arrived last
   double without_ns = 0;         ///< the step, if it took the others' usual times
   double begin_ns = 0;           ///< of its step after the first rank's; 0 without clocks
@@ -44,13 +43,18 @@ struct CollectiveSkew {
   std::uint64_t last = 0;    ///< calls where that rank arrived last
 };
 
+inline constexpr int kTenths = 10;
+
 struct Stragglers {
   double step_ns = 0;
   double even_ns = 0;        ///< if all ranks took the usual times
   std::vector<int> slow;     ///< ascending; empty: none is
   double without_ns = 0;     ///< the step, if the slow ranks took the others' usual times
   std::vector<int> late;     ///< ascending; others wait for them longer than their own time explains
-  bool is_steady = true;     ///< slow in at least half of the collectives
+  OwnPart slow_in;           ///< the part in which the slow ranks take most longer
+  /// Of the slow ranks' calls of that part, in order: tenths with at least half of the mean excess.
+  int slow_tenths = 0;
+  [[nodiscard]] bool is_steady() const { return 2 * slow_tenths >= kTenths; }
   std::uint64_t skewed = 0;  ///< collectives that any rank waited in
   bool has_clocks = false;   ///< the ranks' clocks could be set
   std::vector<RankBlame> ranks;

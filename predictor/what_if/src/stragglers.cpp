@@ -1,11 +1,10 @@
 #include "predictor/what_if/stragglers.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 
 #include "et_schema/model/comm_traits.h"
 #include "predictor/what_if/what_if.h"
@@ -117,7 +116,6 @@ class SkewListener final : public Costs {
     RankBlame& blamed = found_.ranks[static_cast<std::size_t>(last->rank)];
     const double mean_ns = waits_ns / (call.ranks - 1);
     blamed.caused_ns += mean_ns;
-    blamed.most_caused_ns = std::max(blamed.most_caused_ns, mean_ns);
     ++blamed.last;
     caused[last->rank].ns += mean_ns;
     ++caused[last->rank].calls;
@@ -150,18 +148,67 @@ RankBlame blame_of(const Job& job, const std::vector<OwnTimes>& times, int rank)
   return blame;
 }
 
-/// Says whether the slow ranks arrived last mostly, and not in one collective above all.
-bool is_steady(const Stragglers& found) {
-  std::uint64_t last = 0;
-  double caused_ns = 0;
-  double most_ns = 0;
+/// Returns the part in which these ranks together take most longer than the others.
+OwnPart slow_part(const Stragglers& found) {
+  OwnTimes excess_ns;
   for (const int rank : found.slow) {
-    const RankBlame& blame = blame_at(found, rank);
-    last += blame.last;
-    caused_ns += blame.caused_ns;
-    most_ns = std::max(most_ns, blame.most_caused_ns);
+    for (const PartBlame& part : blame_at(found, rank).parts) {
+      excess_ns[part.part] += part.own_ns - part.usual_ns;
+    }
   }
-  return 2 * last >= found.skewed && (last <= 1 || 2 * most_ns <= caused_ns);
+  return std::ranges::max_element(excess_ns, {}, &OwnTimes::value_type::second)->first;
+}
+
+using Tenths = std::array<double, kTenths>;
+
+/// Returns the times of a program's calls of a part, in order, added up in ten equal numbers.
+Tenths tenths_of(const Program& program, const std::vector<PlayedCost>& costs,
+                 const OwnPart& part) {
+  std::vector<double> calls_ns;
+  for (std::size_t at = 0; at < costs.size(); ++at) {
+    PlayedCost cost = costs[at];
+    for (const OwnEstimate& own : own_estimates(program, program.instructions[at], cost)) {
+      if (own.part == part && own.estimate->ns > 0) {
+        calls_ns.push_back(own.estimate->ns);
+      }
+    }
+  }
+  Tenths tenths{};
+  for (std::size_t i = 0; i < calls_ns.size(); ++i) {
+    tenths[i * tenths.size() / calls_ns.size()] += calls_ns[i];
+  }
+  return tenths;
+}
+
+int slow_tenths(const Job& job, const Simulation& simulation, const Stragglers& found) {
+  Tenths own_ns{};
+  std::array<std::vector<double>, kTenths> others_ns;
+  for (int rank = 0; rank < job.world_size(); ++rank) {
+    const std::uint32_t program = job.program_of[static_cast<std::size_t>(rank)];
+    const Tenths tenths =
+        tenths_of(*job.programs[program], simulation.costs[program], found.slow_in);
+    for (std::size_t i = 0; i < tenths.size(); ++i) {
+      if (std::ranges::binary_search(found.slow, rank)) {
+        own_ns[i] += tenths[i] / static_cast<double>(found.slow.size());
+      } else {
+        others_ns[i].push_back(tenths[i]);
+      }
+    }
+  }
+  double mean_ns = 0;
+  for (std::size_t i = 0; i < own_ns.size(); ++i) {
+    own_ns[i] -= others_ns[i].empty() ? 0 : usual_ns(others_ns[i]);
+    mean_ns += own_ns[i] / kTenths;
+  }
+  return static_cast<int>(std::ranges::count_if(
+      own_ns, [mean_ns](double excess_ns) { return 2 * excess_ns >= mean_ns; }));
+}
+
+bool has_messages(const Job& job) {
+  return std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::find(program->instructions, InstructionKind::kP2p, &Instruction::kind) !=
+           program->instructions.end();
+  });
 }
 
 }  // namespace
@@ -217,11 +264,15 @@ Stragglers find_stragglers(Job job) {
       found.without_ns = *enough;
       found.slow.assign(order.begin(), order.begin() + (enough - steps_ns.begin()) + 1);
       std::ranges::sort(found.slow);
-      found.is_steady = is_steady(found);
+      found.slow_in = slow_part(found);
+      found.slow_tenths = slow_tenths(job, simulation, found);
     }
   }
+  // Where ranks wait for messages, their lateness can be another's.
+  const bool can_tell_late = !has_messages(job);
   for (const RankBlame& rank : found.ranks) {
-    if (rank.caused_ns - std::max(rank.excess_ns(), 0.0) >= least_ns) {
+    const double explained_ns = std::max(rank.excess_ns(), 0.0) + rank.waited_ns;
+    if (can_tell_late && rank.caused_ns - explained_ns >= least_ns) {
       found.late.push_back(rank.rank);
     }
   }
