@@ -91,7 +91,7 @@ Json document_of(const Stragglers& found) {
           {"without_ms", found.without_ns * kMs},
           {"even_ms", found.even_ns * kMs},
           {"steady", found.slow.empty() ? Json() : Json(found.is_steady())},
-          {"slow_tenths", found.slow.empty() ? Json() : Json(found.slow_tenths)},
+          {"slow_parts", found.slow.empty() ? Json() : Json(found.slow_tenths)},
           {"has_clocks", found.has_clocks},
           {"ranks", std::move(ranks)},
           {"parts", parts_json(found)},
@@ -155,7 +155,7 @@ std::string sentence_of(const Stragglers& found) {
         "{} slow, {} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
         "ms without {} ({:+.1f} %).",
         ranks_text(found.slow), found.is_steady() ? "steadily" : "now and then",
-        found.slow_tenths, predictor::kTenths, reason_of(found), step,
+        found.slow_tenths, found.tenths, reason_of(found), step,
         figure_text(found.without_ns * kMs), found.slow.size() > 1 ? "them" : "it",
         et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }
@@ -169,14 +169,18 @@ std::string sentence_of(const Stragglers& found) {
 }  // namespace
 
 pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& file) {
-  if (bench.partial || bench.world_size() < 2) {
+  const auto timed = std::ranges::count_if(
+      bench.programs, [](const et_schema::Program& program) { return program.profile.has_value(); });
+  if (bench.partial || bench.world_size() < 2 || timed < bench.world_size()) {
     throw et_schema::usage_error(
         "no rank can be compared with others",
         {.file = file,
          .field = "--stragglers",
-         .expected = "profiles of all ranks of a job, at least two",
-         .got = et_schema::counted(bench.world_size(), "rank"),
-         .hint = "give the traces with their profiles, or the Kineto profiles, of all ranks"});
+         .expected = "recorded times of all ranks of a job, at least two",
+         .got = fmt::format("{} of {}{}", timed, et_schema::counted(bench.world_size(), "rank"),
+                            bench.partial ? " of a larger job" : ""),
+         .hint = "inspect a capture's folder, the Kineto profiles of all ranks, or the benchmark of "
+                 "`generate TRACES --profile PROFILES`"});
   }
   const Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
   const Json document = document_of(found);

@@ -50,11 +50,13 @@ struct Stragglers {
   double even_ns = 0;        ///< if all ranks took the usual times
   std::vector<int> slow;     ///< ascending; empty: none is
   double without_ns = 0;     ///< the step, if the slow ranks took the others' usual times
-  std::vector<int> late;     ///< ascending; others wait for them longer than their own time explains
+  std::vector<int> late;     ///< ascending; see kSlowShare
   OwnPart slow_in;           ///< the part in which the slow ranks take most longer
-  /// Of the slow ranks' calls of that part, in order: tenths with at least half of the mean excess.
+  /// Of the slow ranks' calls of that part, in order: tenths that are longer than the others' by
+  /// at least half as much as the whole part is, and all tenths that have calls.
   int slow_tenths = 0;
-  [[nodiscard]] bool is_steady() const { return 2 * slow_tenths >= kTenths; }
+  int tenths = 0;
+  [[nodiscard]] bool is_steady() const { return 2 * slow_tenths >= tenths; }
   std::uint64_t skewed = 0;  ///< collectives that any rank waited in
   bool has_clocks = false;   ///< the ranks' clocks could be set
   std::vector<RankBlame> ranks;
@@ -62,7 +64,9 @@ struct Stragglers {
 };
 
 /// A rank is slow if its own time exceeds the others' by this share of the step, and the step is
-/// shorter by as much without that. Above the simulator's own error (kSimulatorSpread).
+/// shorter by as much without that. A rank is late if others wait for it by this share longer than
+/// its own time and waits explain; that is told only with clocks, and without messages, which hand
+/// lateness on. Above the simulator's own error (kSimulatorSpread).
 inline constexpr double kSlowShare = 0.05;
 
 /// Finds who is slow in a job with recorded times, all of whose ranks are there. A collective's

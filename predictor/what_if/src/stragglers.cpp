@@ -180,7 +180,8 @@ Tenths tenths_of(const Program& program, const std::vector<PlayedCost>& costs,
   return tenths;
 }
 
-int slow_tenths(const Job& job, const Simulation& simulation, const Stragglers& found) {
+/// Sets slow_tenths and tenths.
+void count_tenths(const Job& job, const Simulation& simulation, Stragglers& found) {
   Tenths own_ns{};
   std::array<std::vector<double>, kTenths> others_ns;
   for (int rank = 0; rank < job.world_size(); ++rank) {
@@ -190,18 +191,24 @@ int slow_tenths(const Job& job, const Simulation& simulation, const Stragglers& 
     for (std::size_t i = 0; i < tenths.size(); ++i) {
       if (std::ranges::binary_search(found.slow, rank)) {
         own_ns[i] += tenths[i] / static_cast<double>(found.slow.size());
-      } else {
+      } else if (tenths[i] > 0) {
         others_ns[i].push_back(tenths[i]);
       }
     }
   }
-  double mean_ns = 0;
+  Tenths usual{};
+  double all_ns = 0;
+  double all_usual_ns = 0;
   for (std::size_t i = 0; i < own_ns.size(); ++i) {
-    own_ns[i] -= others_ns[i].empty() ? 0 : usual_ns(others_ns[i]);
-    mean_ns += own_ns[i] / kTenths;
+    usual[i] = others_ns[i].empty() ? 0 : usual_ns(others_ns[i]);
+    all_ns += own_ns[i];
+    all_usual_ns += usual[i];
   }
-  return static_cast<int>(std::ranges::count_if(
-      own_ns, [mean_ns](double excess_ns) { return 2 * excess_ns >= mean_ns; }));
+  for (std::size_t i = 0; i < own_ns.size(); ++i) {
+    const double half_excess_ns = (all_ns - all_usual_ns) / 2 * usual[i] / all_usual_ns;
+    found.tenths += own_ns[i] > 0 ? 1 : 0;
+    found.slow_tenths += own_ns[i] > 0 && own_ns[i] - usual[i] >= half_excess_ns ? 1 : 0;
+  }
 }
 
 bool has_messages(const Job& job) {
@@ -265,11 +272,10 @@ Stragglers find_stragglers(Job job) {
       found.slow.assign(order.begin(), order.begin() + (enough - steps_ns.begin()) + 1);
       std::ranges::sort(found.slow);
       found.slow_in = slow_part(found);
-      found.slow_tenths = slow_tenths(job, simulation, found);
+      count_tenths(job, simulation, found);
     }
   }
-  // Where ranks wait for messages, their lateness can be another's.
-  const bool can_tell_late = !has_messages(job);
+  const bool can_tell_late = found.has_clocks && !has_messages(job);
   for (const RankBlame& rank : found.ranks) {
     const double explained_ns = std::max(rank.excess_ns(), 0.0) + rank.waited_ns;
     if (can_tell_late && rank.caused_ns - explained_ns >= least_ns) {
