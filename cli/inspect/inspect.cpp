@@ -118,13 +118,14 @@ void add_views(CommandLine& line, Arguments& arguments) {
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  CommandLine line({.name = "inspect",
-                    .description = "Shows what is in PyTorch execution traces and Chakra traces: "
-                                   "nodes, operators, collectives, and what was repaired.",
-                    .examples = kExamples,
-                    .failure = "ranks do not match, or the output could not be written",
-                    .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory",
-                               "--match", "--stragglers", "--device-time", "--certificate", "--format"}});
+  CommandLine line(
+      {.name = "inspect",
+       .description = "Shows what is in PyTorch execution traces and Chakra traces: "
+                      "nodes, operators, collectives, and what was repaired.",
+       .examples = kExamples,
+       .failure = "ranks do not match, or the output could not be written",
+       .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory", "--match",
+                  "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
            "or one report of replay; with --roofline measured operators")
@@ -151,9 +152,8 @@ Arguments read_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.of_traces =
       line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
-  arguments.of_no_report = line.first_given(
-      {"--ops", "--collectives", "--certificate", "--tensors", "--tree", "--memory", "--match",
-       "--stragglers"});
+  arguments.of_no_report = line.first_given({"--ops", "--collectives", "--certificate", "--tensors",
+                                             "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
 }
 

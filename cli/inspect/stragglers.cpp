@@ -112,9 +112,8 @@ std::string reason_of(const Stragglers& found) {
   }
   const auto count = static_cast<double>(found.slow.size());
   return fmt::format("{} ms of {} on the {}, {:.2f} times the others' {}",
-                     figure_text(own_ns * kMs / count), found.slow_in.name,
-                     place_of(found.slow_in), own_ns / usual_ns,
-                     figure_text(usual_ns * kMs / count));
+                     figure_text(own_ns * kMs / count), found.slow_in.name, place_of(found.slow_in),
+                     own_ns / usual_ns, figure_text(usual_ns * kMs / count));
 }
 
 /// "Rank 3 is", "Ranks 3, 7 are".
@@ -154,9 +153,9 @@ std::string sentence_of(const Stragglers& found) {
     return fmt::format(
         "{} slow, {} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
         "ms without {} ({:+.1f} %).",
-        ranks_text(found.slow), found.is_steady() ? "steadily" : "now and then",
-        found.slow_tenths, found.tenths, reason_of(found), step,
-        figure_text(found.without_ns * kMs), found.slow.size() > 1 ? "them" : "it",
+        ranks_text(found.slow), found.is_steady() ? "steadily" : "now and then", found.slow_tenths,
+        found.tenths, reason_of(found), step, figure_text(found.without_ns * kMs),
+        found.slow.size() > 1 ? "them" : "it",
         et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }
   const std::string none = fmt::format(
@@ -169,8 +168,9 @@ std::string sentence_of(const Stragglers& found) {
 }  // namespace
 
 pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& file) {
-  const auto timed = std::ranges::count_if(
-      bench.programs, [](const et_schema::Program& program) { return program.profile.has_value(); });
+  const auto timed = std::ranges::count_if(bench.programs, [](const et_schema::Program& program) {
+    return program.profile.has_value();
+  });
   if (bench.partial || bench.world_size() < 2 || timed < bench.world_size()) {
     throw et_schema::usage_error(
         "no rank can be compared with others",
@@ -179,15 +179,16 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
          .expected = "recorded times of all ranks of a job, at least two",
          .got = fmt::format("{} of {}{}", timed, et_schema::counted(bench.world_size(), "rank"),
                             bench.partial ? " of a larger job" : ""),
-         .hint = "inspect a capture's folder, the Kineto profiles of all ranks, or the benchmark of "
-                 "`generate TRACES --profile PROFILES`"});
+         .hint =
+             "inspect a capture's folder, the Kineto profiles of all ranks, or the benchmark of "
+             "`generate TRACES --profile PROFILES`"});
   }
   const Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
   const Json document = document_of(found);
   pages::Page page;
   page.title = "Who is slow in " + file;
-  page.verdict.tone = found.slow.empty() && found.late.empty() ? pages::Tone::kGood
-                                                                : pages::Tone::kAttention;
+  page.verdict.tone =
+      found.slow.empty() && found.late.empty() ? pages::Tone::kGood : pages::Tone::kAttention;
   page.verdict.sentence = sentence_of(found);
   if (!found.has_clocks) {
     page.verdict.findings.emplace_back(
@@ -199,9 +200,9 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
        "Ranks",
        {table_at(document, "/ranks", "Own time, host and device added, beside the others'",
                  {ids("rank"), figures("own ms", "own_ms"), figures("others' ms", "usual_ms"),
-                  figures("ratio"), figures("waited ms", "waited_ms"), counts("arrived last", "last"),
-                  figures("others' wait ms", "caused_ms"), figures("begins ms", "begin_ms"),
-                  figures("step without it ms", "without_ms")}),
+                  figures("ratio"), figures("waited ms", "waited_ms"),
+                  counts("arrived last", "last"), figures("others' wait ms", "caused_ms"),
+                  figures("begins ms", "begin_ms"), figures("step without it ms", "without_ms")}),
         table_at(document, "/parts", "By class of operators, the largest excess first",
                  {ids("rank"), texts("where"), figures("ms"), figures("others' ms", "usual_ms"),
                   figures("excess ms", "excess_ms"), figures("ratio"), texts("class")},

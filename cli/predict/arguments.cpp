@@ -12,7 +12,7 @@ constexpr int kMostRanks = 100'000;
 constexpr const char* kExamples =
     "  predict bench.et --recorded                     from the linked profile's times\n"
     "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
-    "  predict bench.et --recorded --what-if 'rank 3 x1.2'    one rank slower; 'ranks even': none is\n"
+    "  predict bench.et --recorded --what-if 'rank 3 x1.2'  one rank slower\n"
     "  predict bench.et --recorded --world-size 64     a data-parallel job on more ranks\n"
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json  from what calibrate measured\n"

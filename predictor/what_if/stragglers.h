@@ -47,11 +47,11 @@ inline constexpr int kTenths = 10;
 
 struct Stragglers {
   double step_ns = 0;
-  double even_ns = 0;        ///< if all ranks took the usual times
-  std::vector<int> slow;     ///< ascending; empty: none is
-  double without_ns = 0;     ///< the step, if the slow ranks took the others' usual times
-  std::vector<int> late;     ///< ascending; see kSlowShare
-  OwnPart slow_in;           ///< the part in which the slow ranks take most longer
+  double even_ns = 0;     ///< if all ranks took the usual times
+  std::vector<int> slow;  ///< ascending; empty: none is
+  double without_ns = 0;  ///< the step, if the slow ranks took the others' usual times
+  std::vector<int> late;  ///< ascending; see kSlowShare
+  OwnPart slow_in;        ///< the part in which the slow ranks take most longer
   /// Of the slow ranks' calls of that part, in order: tenths that are longer than the others' by
   /// at least half as much as the whole part is, and all tenths that have calls.
   int slow_tenths = 0;

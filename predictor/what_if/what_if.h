@@ -53,9 +53,9 @@ struct WhatIfChange {
 };
 using WhatIfChanges = std::map<std::string, WhatIfChange>;  ///< by name
 
-/// Costs with questions applied in order; those about ranks are from about_ranks(). For operators on a device only `host` changes the host's
-/// time, other questions change the device's. On a CPU, where the host does the work, `host`
-/// applies to the gaps between operators.
+/// Costs with questions applied in order; those about ranks are from about_ranks(). For operators
+/// on a device only `host` changes the host's time, other questions change the device's. On a CPU,
+/// where the host does the work, `host` applies to the gaps between operators.
 class WhatIfCosts final : public Costs {
  public:
   /// `costs` must outlive it.

@@ -189,8 +189,7 @@ double factor_of(const WhatIf& question, const Program& program,
   const double share = question.target == WhatIfTarget::kClass
                            ? et_schema::share_of(question.name, classes_of(program, work.why))
                            : 0;
-  return factor_of(question, program, OwnPart{true, kUnheld}) *
-         (1 + share * (question.factor - 1));
+  return factor_of(question, program, OwnPart{true, kUnheld}) * (1 + share * (question.factor - 1));
 }
 
 /// Applies a question to an instruction's cost.
