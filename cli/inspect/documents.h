@@ -56,6 +56,10 @@ struct InspectOptions {
 /// (usage) if ranks of the job are missing, Error (bad input) as matching::JobComms::add() does.
 [[nodiscard]] pages::Page matching_page(const et_schema::Bench& bench, const std::string& file);
 
+/// Shows which ranks are slow, why, and the step without them. Throws Error (usage) if the
+/// benchmark has no recorded times or not all of several ranks.
+[[nodiscard]] pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& file);
+
 /// Shows a benchmark's machine code: registers, shared memory, bytes, launches and share of the
 /// recorded device time for each kernel and architecture, and the kernels without machine code.
 [[nodiscard]] pages::Page kernels_page(const et_schema::Bench& bench);

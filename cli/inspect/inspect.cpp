@@ -33,6 +33,7 @@ constexpr const char* kExamples =
     "  inspect profile.json.gz --device-time   where a GPU's time went, from a profile alone\n"
     "  inspect bench.et                        a benchmark: instructions, bytes, losses\n"
     "  inspect bench.et --match                whether the ranks' communications fit\n"
+    "  inspect bench.et --stragglers           which rank is slow, and the step without it\n"
     "  inspect bench.et --memory               live tensors over the step\n"
     "  inspect operators.jsonl --roofline --platform here.platform.json\n"
     "                                          measured operators under the machine's ceilings\n"
@@ -44,6 +45,7 @@ struct Arguments {
   InspectOptions shown;
   bool memory = false;
   bool match = false;
+  bool stragglers = false;
   bool device_time = false;
   bool kernels = false;
   bool roofline = false;
@@ -94,6 +96,9 @@ void add_views(CommandLine& line, Arguments& arguments) {
       {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
       {"--match", &arguments.match,
        "All ranks' communication matched against each other; status 1 if it does not match"},
+      {"--stragglers", &arguments.stragglers,
+       "Of profiles of all ranks, or a benchmark with recorded times: which rank is slow and in "
+       "what, the step without it, and each collective's time apart from waits"},
       {"--device-time", &arguments.device_time,
        "Of Kineto profiles, without a trace: all device time, by class, launch and kernel; of "
        "benchmarks that one was linked with: by class of kernel, and what it is there"},
@@ -113,13 +118,14 @@ void add_views(CommandLine& line, Arguments& arguments) {
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  CommandLine line({.name = "inspect",
-                    .description = "Shows what is in PyTorch execution traces and Chakra traces: "
-                                   "nodes, operators, collectives, and what was repaired.",
-                    .examples = kExamples,
-                    .failure = "ranks do not match, or the output could not be written",
-                    .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory",
-                               "--match", "--device-time", "--certificate", "--format"}});
+  CommandLine line(
+      {.name = "inspect",
+       .description = "Shows what is in PyTorch execution traces and Chakra traces: "
+                      "nodes, operators, collectives, and what was repaired.",
+       .examples = kExamples,
+       .failure = "ranks do not match, or the output could not be written",
+       .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory", "--match",
+                  "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
            "or one report of replay; with --roofline measured operators")
@@ -146,8 +152,8 @@ Arguments read_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.of_traces =
       line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
-  arguments.of_no_report = line.first_given(
-      {"--ops", "--collectives", "--certificate", "--tensors", "--tree", "--memory", "--match"});
+  arguments.of_no_report = line.first_given({"--ops", "--collectives", "--certificate", "--tensors",
+                                             "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
 }
 
@@ -252,6 +258,9 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
   }
   if (arguments.match) {
     return matching_page(load_job(arguments, progress), name_of(arguments.paths));
+  }
+  if (arguments.stragglers) {
+    return stragglers_page(load_job(arguments, progress), name_of(arguments.paths));
   }
   return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
                                            : inspect_traces(arguments, progress);

@@ -12,6 +12,7 @@ constexpr int kMostRanks = 100'000;
 constexpr const char* kExamples =
     "  predict bench.et --recorded                     from the linked profile's times\n"
     "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
+    "  predict bench.et --recorded --what-if 'rank 3 x1.2'  one rank slower\n"
     "  predict bench.et --recorded --world-size 64     a data-parallel job on more ranks\n"
     "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
     "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
@@ -49,7 +50,8 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
       .needs("--platform");
   line.add("--what-if QUESTION", what_if,
            "'TARGET xFACTOR' multiplies times: network, host, a class (matmul), a kind of "
-           "communication (allreduce), or a regular expression of operators' names. "
+           "communication (allreduce), 'rank 3', 'node 2 network', or a regular expression of "
+           "operators' names; 'ranks even' and 'rank 3 even' give ranks the usual times. "
            "Several are applied one after the other")
       .repeats();
   line.add("--batch SIZES", batch,

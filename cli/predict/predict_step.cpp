@@ -262,6 +262,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     job = job_of(*world, recorded);
   }
   const BatchedJob batched = arguments.batch ? take_batch(*arguments.batch, job) : BatchedJob();
+  const std::deque<et_schema::Program> of_ranks = predictor::split_ranks(job, arguments.what_if);
   const ChosenCosts chosen(arguments, job);
   const predictor::Costs& costs = chosen.costs();
   if (arguments.recorded && !world) {
@@ -278,10 +279,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     predictor::add_recorded_steps(job, simulation, played);
   }
   std::vector<et_schema::PredictedChange> changes;
-  const predictor::WhatIfCosts asked_costs(costs, arguments.what_if);
+  const std::vector<predictor::WhatIf> asked =
+      predictor::about_ranks(job, simulation, arguments.what_if);
+  const predictor::WhatIfCosts asked_costs(costs, asked);
   if (has_questions) {
-    changes =
-        changes_for(arguments.what_if, predictor::changes_of(job, simulation, arguments.what_if));
+    changes = changes_for(asked, predictor::changes_of(job, simulation, asked));
     simulation = predictor::simulate(job, asked_costs, arguments.options);
   }
 
@@ -299,7 +301,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   add_account(recorded, prediction);
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
   if (!arguments.recorded && simulation.flows[slowest].on_device) {
-    std::vector<predictor::WhatIf> questions = arguments.what_if;
+    std::vector<predictor::WhatIf> questions = asked;
     questions.push_back(predictor::parse_what_if("host x0"));
     const predictor::WhatIfCosts free_host(costs, std::move(questions));
     predictor::SimulateOptions options = arguments.options;

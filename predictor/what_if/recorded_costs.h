@@ -30,6 +30,9 @@ class RecordedCosts final : public Costs {
                                 const Instruction& instruction) const override;
   [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
 
+  /// Returns a communication's recorded time on one rank, with its waits for others.
+  [[nodiscard]] std::optional<double> observed_ns(const Instruction& call) const;
+
   /// Returns how many of the unobserved step's page faults count for an instruction: they are
   /// spread in proportion to host time. 0 if their number is unknown.
   [[nodiscard]] double page_faults_of(const Program& program, const Instruction& instruction) const;
@@ -62,7 +65,7 @@ class RecordedCosts final : public Costs {
 
 /// Returns the start of each rank's recorded step, relative to the first. A collective's kernel
 /// ends at the same moment on all ranks, so the first collective of all ranks aligns their clocks.
-/// Without one, all start at 0.
+/// Empty without one: all start together.
 [[nodiscard]] std::vector<std::int64_t> recorded_start_times(const Job& job);
 
 /// Returns the recorded times of communication between GPUs: a row for each kind, size and group. A

@@ -12,6 +12,7 @@
 #include "predictor/calls/costs.h"
 #include "predictor/simulate/job.h"
 #include "predictor/simulate/simulate.h"
+#include "predictor/what_if/own_times.h"
 
 namespace understudy::predictor {
 
@@ -20,20 +21,28 @@ enum class WhatIfTarget : std::uint8_t {
   kOperator,    ///< operators whose name matches a regular expression
   kCollective,  ///< communications of a kind
   kNetwork,     ///< all communications
-  kHost         ///< host time of operators on a device, and the gaps between operators
+  kHost,        ///< host time of operators on a device, and the gaps between operators
+  kRank,        ///< a rank's own time (own_times.h)
+  kRanks,       ///< the own time of all ranks
+  kNode         ///< communications that a rank of a node takes part in
 };
 
-/// One question: multiplies the times of its target by a factor.
+/// One question: multiplies the times of its target by a factor, or makes ranks even.
 struct WhatIf {
   std::string text;  ///< as given by the user: "matmul x0.5"
   WhatIfTarget target = WhatIfTarget::kOperator;
   std::string name;  ///< name of the class or kind
   double factor = 1;
   std::optional<std::regex> pattern = {};
+  int number = 0;        ///< of the rank or node
+  bool is_even = false;  ///< each part of ranks' own time becomes the usual one (usual_times())
+  /// Of ranks and nodes, set by about_ranks(): the factors of the parts of their programs.
+  std::map<const Program*, std::map<OwnPart, double>> of_ranks = {};
 };
 
-/// Parses "TARGET xFACTOR". TARGET is `network`, `host`, a class, a kind of
-/// communication, or a regular expression for operators' names. Throws Error (usage).
+/// Parses "TARGET xFACTOR". TARGET is `network`, `host`, a class, a kind of communication, `rank
+/// N`, `ranks`, `node N network`, or a regular expression for operators' names. Of ranks also
+/// "rank N even" and "ranks even". Throws Error (usage).
 [[nodiscard]] WhatIf parse_what_if(std::string_view text);
 
 /// The effect of a question on the operators or communications of one name.
@@ -44,9 +53,9 @@ struct WhatIfChange {
 };
 using WhatIfChanges = std::map<std::string, WhatIfChange>;  ///< by name
 
-/// Costs with questions applied in order. For operators on a device only `host` changes the host's
-/// time, other questions change the device's. On a CPU, where the host does the work, `host`
-/// applies to the gaps between operators.
+/// Costs with questions applied in order; those about ranks are from about_ranks(). For operators
+/// on a device only `host` changes the host's time, other questions change the device's. On a CPU,
+/// where the host does the work, `host` applies to the gaps between operators.
 class WhatIfCosts final : public Costs {
  public:
   /// `costs` must outlive it.
@@ -62,7 +71,7 @@ class WhatIfCosts final : public Costs {
   [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
 
  private:
-  [[nodiscard]] Estimate of_host(Estimate estimate) const;
+  [[nodiscard]] Estimate of_host(const Program& program, Estimate estimate) const;
 
   const Costs& costs_;
   std::vector<WhatIf> questions_;

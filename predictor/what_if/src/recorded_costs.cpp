@@ -124,9 +124,8 @@ Estimate RecordedCosts::of_communication(const GroupComm& call) const {
 Estimate RecordedCosts::recorded_communication(const GroupComm& call) const {
   std::optional<double> least_ns;
   for (const Instruction* side : call.sides) {
-    const auto found = communications_.find(side);
-    if (found != communications_.end()) {
-      least_ns = std::min(least_ns.value_or(found->second), found->second);
+    if (const std::optional<double> ns = observed_ns(*side)) {
+      least_ns = std::min(least_ns.value_or(*ns), *ns);
     }
   }
   if (least_ns) {
@@ -145,6 +144,11 @@ Estimate RecordedCosts::recorded_communication(const GroupComm& call) const {
   Estimate assumed = assumed_communication(call);
   assumed.modelled = call.kind == CommKind::kBarrier;
   return assumed;
+}
+
+std::optional<double> RecordedCosts::observed_ns(const Instruction& call) const {
+  const auto found = communications_.find(&call);
+  return found == communications_.end() ? std::nullopt : std::optional(found->second);
 }
 
 const RecordedCosts::Row& RecordedCosts::row_of(const Program& program,

@@ -24,9 +24,8 @@ std::optional<std::int64_t> first_end(const Program& program, et_schema::GroupId
 }  // namespace
 
 std::vector<std::int64_t> recorded_start_times(const Job& job) {
-  std::vector<std::int64_t> none(static_cast<std::size_t>(job.world_size()), 0);
   for (et_schema::GroupId group = 0; !job.is_partial && group < job.groups.size(); ++group) {
-    if (job.members_of(group).size() != none.size()) {
+    if (job.members_of(group).size() != job.program_of.size()) {
       continue;
     }
     std::vector<std::int64_t> ends_ns;
@@ -44,7 +43,7 @@ std::vector<std::int64_t> recorded_start_times(const Job& job) {
       return starts_ns;
     }
   }
-  return none;
+  return {};
 }
 
 }  // namespace understudy::predictor

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -16,7 +16,6 @@
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
-#include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {
 namespace {
@@ -30,7 +29,8 @@ constexpr std::size_t kLongestText = 200;
       {.field = fmt::format("--what-if '{}'", text),
        .expected = std::move(expected),
        .got = std::move(got),
-       .hint = "for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1'"});
+       .hint = "for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', 'rank 3 "
+               "x1.2', 'ranks even', 'node 2 network x0.5'"});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -53,8 +53,27 @@ double read_factor(std::string_view text, std::string_view factor) {
   return value;
 }
 
+/// Returns true, and sets the target, if it is `ranks`, `rank N` or `node N network`.
+bool is_of_ranks(WhatIf& question) {
+  static const std::regex kRanks("ranks|rank +([0-9]{1,6})|node +([0-9]{1,6}) +network");
+  std::smatch found;
+  if (!std::regex_match(question.name, found, kRanks)) {
+    return false;
+  }
+  question.target = found[1].matched   ? WhatIfTarget::kRank
+                    : found[2].matched ? WhatIfTarget::kNode
+                                       : WhatIfTarget::kRanks;
+  if (question.target != WhatIfTarget::kRanks) {
+    question.number = std::stoi(found[1].matched ? found[1] : found[2]);
+  }
+  return true;
+}
+
 void read_target(WhatIf& question, std::string_view target) {
   question.name = target;
+  if (is_of_ranks(question)) {
+    return;
+  }
   if (target == "network" || target == "communication") {
     question.target = WhatIfTarget::kNetwork;
   } else if (target == "host") {
@@ -97,45 +116,87 @@ bool is_about_call(const WhatIf& question, CommKind kind) {
           question.name == et_schema::to_string(kind));
 }
 
-/// Returns true if the operator runs on a CPU, where its time is the host's.
-bool is_work_of_host(const Program& program, const Instruction& instruction,
-                     const OperatorCost& cost) {
-  return cost.launches == 0 && cost.device.ns == 0 && !touches_device(program, instruction);
+/// Returns the factor of a part of a program's own time.
+double factor_of(const WhatIf& question, const Program& program, const OwnPart& part) {
+  const auto factors = question.of_ranks.find(&program);
+  if (question.target == WhatIfTarget::kNode || factors == question.of_ranks.end()) {
+    return 1;
+  }
+  const auto factor = factors->second.find(part);
+  return factor == factors->second.end() ? 1 : factor->second;
 }
 
-/// Returns the estimates of an instruction that a question changes.
-std::vector<Estimate*> meant(const WhatIf& question, const Program& program,
-                             const Instruction& instruction, PlayedCost& cost) {
+/// Returns true if a rank of the question's node makes the call.
+bool takes_part(const WhatIf& question, const Program& program) {
+  return question.target == WhatIfTarget::kNode && question.of_ranks.contains(&program);
+}
+bool takes_part(const WhatIf& question, const GroupComm& call) {
+  const std::less_equal<> is_not_behind;
+  return question.target == WhatIfTarget::kNode &&
+         std::ranges::any_of(question.of_ranks, [&](const auto& program) {
+           const std::vector<Instruction>& own = program.first->instructions;
+           return std::ranges::any_of(call.sides, [&](const Instruction* side) {
+             return !own.empty() && is_not_behind(&own.front(), side) &&
+                    is_not_behind(side, &own.back());
+           });
+         });
+}
+
+/// An estimate that a question changes, and its factor.
+struct Change {
+  Estimate* estimate = nullptr;
+  double factor = 1;
+};
+
+/// Returns what a question changes of an instruction.
+std::vector<Change> changes_by(const WhatIf& question, const Program& program,
+                               const Instruction& instruction, PlayedCost& cost) {
+  std::vector<Change> changes;
+  if (question.target == WhatIfTarget::kRank || question.target == WhatIfTarget::kRanks) {
+    if (question.of_ranks.contains(&program)) {
+      for (const OwnEstimate& own : own_estimates(program, instruction, cost)) {
+        changes.push_back({own.estimate, factor_of(question, program, own.part)});
+      }
+    }
+    return changes;
+  }
   const bool of_host = is_work_of_host(program, instruction, cost.cost);
-  if (is_communication(instruction) && is_about_call(question, instruction.comm->kind)) {
-    return {&cost.communication};
+  if (is_communication(instruction) &&
+      (is_about_call(question, instruction.comm->kind) || takes_part(question, program))) {
+    return {{&cost.communication, question.factor}};
   }
   if (is_about_operator(question, instruction)) {
-    return {of_host ? &cost.cost.host : &cost.cost.device};
+    return {{of_host ? &cost.cost.host : &cost.cost.device, question.factor}};
   }
   if (question.target != WhatIfTarget::kHost || instruction.kind == InstructionKind::kMarker) {
     return {};
   }
-  return of_host ? std::vector{&cost.gap} : std::vector{&cost.gap, &cost.cost.host};
+  changes.push_back({&cost.gap, question.factor});
+  if (!of_host) {
+    changes.push_back({&cost.cost.host, question.factor});
+  }
+  return changes;
 }
 
 /// Returns the factor of work that no instruction launched. Its class is known as a share.
 double factor_of(const WhatIf& question, const Program& program,
                  const et_schema::DeviceWork& work) {
   if (et_schema::communicates_unseen(work)) {
-    return question.target == WhatIfTarget::kNetwork ? question.factor : 1;
+    return question.target == WhatIfTarget::kNetwork || takes_part(question, program)
+               ? question.factor
+               : 1;
   }
   const double share = question.target == WhatIfTarget::kClass
                            ? et_schema::share_of(question.name, classes_of(program, work.why))
                            : 0;
-  return 1 + share * (question.factor - 1);
+  return factor_of(question, program, OwnPart{true, kUnheld}) * (1 + share * (question.factor - 1));
 }
 
 /// Applies a question to an instruction's cost.
 void change(const WhatIf& question, const Program& program, const Instruction& instruction,
             PlayedCost& cost) {
-  for (Estimate* estimate : meant(question, program, instruction, cost)) {
-    *estimate = scaled(*estimate, question.factor);
+  for (const Change& own : changes_by(question, program, instruction, cost)) {
+    *own.estimate = scaled(*own.estimate, own.factor);
   }
 }
 
@@ -186,8 +247,10 @@ WhatIf parse_what_if(std::string_view text) {
   }
   const std::string_view last = std::string_view(question.text).substr(blank + 1);
   const std::string_view target = trimmed(std::string_view(question.text).substr(0, blank));
-  question.factor = read_factor(text, last);
   read_target(question, target);
+  question.is_even = last == "even" && (question.target == WhatIfTarget::kRank ||
+                                        question.target == WhatIfTarget::kRanks);
+  question.factor = question.is_even ? 1 : read_factor(text, last);
   return question;
 }
 
@@ -206,7 +269,7 @@ OperatorCost WhatIfCosts::of_operator(const Program& program,
 Estimate WhatIfCosts::of_communication(const GroupComm& call) const {
   Estimate estimate = costs_.of_communication(call);
   for (const WhatIf& question : questions_) {
-    if (is_about_call(question, call.kind)) {
+    if (is_about_call(question, call.kind) || takes_part(question, call)) {
       estimate = scaled(estimate, question.factor);
     }
   }
@@ -222,19 +285,19 @@ Estimate WhatIfCosts::of_outside(const Program& program, const et_schema::Device
 }
 
 Estimate WhatIfCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  return of_host(costs_.of_gap(program, instruction));
+  return of_host(program, costs_.of_gap(program, instruction));
 }
 
 std::optional<Estimate> WhatIfCosts::of_end(const Program& program) const {
   const std::optional<Estimate> end = costs_.of_end(program);
-  return end ? std::optional(of_host(*end)) : std::nullopt;
+  return end ? std::optional(of_host(program, *end)) : std::nullopt;
 }
 
-Estimate WhatIfCosts::of_host(Estimate estimate) const {
+Estimate WhatIfCosts::of_host(const Program& program, Estimate estimate) const {
   for (const WhatIf& question : questions_) {
-    if (question.target == WhatIfTarget::kHost) {
-      estimate = scaled(estimate, question.factor);
-    }
+    estimate = scaled(estimate, question.target == WhatIfTarget::kHost
+                                    ? question.factor
+                                    : factor_of(question, program, OwnPart{false, kBetween}));
   }
   return estimate;
 }
@@ -247,11 +310,11 @@ std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulati
   }
   std::vector<WhatIfChanges> changes(questions.size());
   const auto add = [&](std::size_t q, std::size_t p, const std::string& name, double before_ns,
-                       double factor) {
+                       double after_ns) {
     WhatIfChange& row = changes[q][name];
     row.instructions += ranks[p];
     row.before_ns += before_ns * static_cast<double>(ranks[p]);
-    row.after_ns += before_ns * factor * static_cast<double>(ranks[p]);
+    row.after_ns += after_ns * static_cast<double>(ranks[p]);
   };
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     const Program& program = *job.programs[p];
@@ -259,14 +322,17 @@ std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulati
       const Instruction& instruction = program.instructions[at];
       PlayedCost cost = simulation.costs[p][at];
       for (std::size_t q = 0; q < questions.size(); ++q) {
-        const std::vector<Estimate*> all = meant(questions[q], program, instruction, cost);
+        const std::vector<Change> all = changes_by(questions[q], program, instruction, cost);
         if (all.empty()) {
           continue;
         }
-        const double ns = std::accumulate(
-            all.begin(), all.end(), 0.0,
-            [](double sum, const Estimate* estimate) { return sum + estimate->ns; });
-        add(q, p, instruction.name, ns, questions[q].factor);
+        double before_ns = 0;
+        double after_ns = 0;
+        for (const Change& own : all) {
+          before_ns += own.estimate->ns;
+          after_ns += own.estimate->ns * own.factor;
+        }
+        add(q, p, instruction.name, before_ns, after_ns);
         change(questions[q], program, instruction, cost);
       }
     }
@@ -276,7 +342,7 @@ std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulati
       for (std::size_t q = 0; q < questions.size(); ++q) {
         const double factor = work.instruction ? 1 : factor_of(questions[q], program, work);
         if (factor != 1) {
-          add(q, p, std::string(to_string(work.why)), ns, factor);
+          add(q, p, std::string(to_string(work.why)), ns, ns * factor);
           ns *= factor;
         }
       }

@@ -2,7 +2,6 @@
 
 #include "../simulate/hand_made.h"
 #include "predictor/what_if/recorded_costs.h"
-#include "testing/error_text.h"
 
 namespace understudy::predictor {
 namespace {
@@ -11,23 +10,6 @@ using et_schema::CommKind;
 using et_schema::Timing;
 using testing::HandMade;
 using testing::round_times;
-
-TEST(Recorded, ABenchmarkWithoutAProfileIsRefused) {
-  HandMade made;
-  made.begin_program();
-  made.op("aten::mm", {}, {made.cpu()}, {});
-  const Job job = made.job();
-  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
-                                     [&] { const RecordedCosts costs(job); }),
-            "the benchmark does not say how long its operators took\n"
-            "  rank:     0\n"
-            "  field:    --recorded\n"
-            "  expected: a benchmark that a profile was linked to\n"
-            "  got:      no recorded times\n"
-            "  hint:     Make the benchmark anew with `generate --profile`, from a Kineto profile "
-            "of the same step; a folder that scripts/capture wrote holds one. Or take "
-            "--platform.");
-}
 
 TEST(Recorded, WhatTheProfileDoesNotShowHasNoModel) {
   HandMade made;

@@ -103,19 +103,28 @@ TEST(WhatIfs, ThatLeadBeyondTheClocksAreRefused) {
   }
 }
 
-TEST(WhatIfs, ThatAreAboutNothingAreRefused) {
+double iteration_ns(const Job& job, const Costs& costs) {
+  return simulate(job, costs, single_step()).iteration_ns;
+}
+
+TEST(WhatIfs, OfRanksChangeTheirOwnTimesAlone) {
   HandMade made;
   make_step(made);
-  const Job job = made.job();
-  const Simulation simulation = simulate(job, made, single_step());
-  EXPECT_EQ(testing_errors::error_of(
-                [&] { return changes_of(job, simulation, {parse_what_if("attention x2")}); }),
-            "a what-if that changes nothing\n"
-            "  field:    --what-if 'attention x2'\n"
-            "  expected: something that the benchmark has: network, host, a regular "
-            "expression of an operator's name, or one of allreduce, elementwise, matmul\n"
-            "  got:      no instruction of that name\n"
-            "  hint:     `inspect BENCH --ops` lists its operators");
+  Job job = made.job({0, 0, 0});
+  job.ranks_per_node = 2;
+  const std::vector<WhatIf> slow = {parse_what_if("rank 2 x2")};
+  const std::deque<Program> copies = split_ranks(job, slow);
+  EXPECT_EQ(job.program_of, (std::vector<std::uint32_t>{0, 0, 1}));
+  const Simulation plain = simulate(job, made, single_step());
+  const WhatIfCosts slower(made, about_ranks(job, plain, slow));
+  EXPECT_EQ(iteration_ns(job, slower), 14 + 340 + 30);
+  const Simulation skewed = simulate(job, slower, single_step());
+  for (const char* even : {"rank 2 even", "ranks even"}) {
+    const auto questions = about_ranks(job, skewed, {parse_what_if(even)});
+    EXPECT_EQ(iteration_ns(job, WhatIfCosts(slower, questions)), 7 + 170 + 30) << even;
+  }
+  const auto network = about_ranks(job, plain, {parse_what_if("node 1 network x3")});
+  EXPECT_EQ(iteration_ns(job, WhatIfCosts(made, network)), 7 + 170 + 90);
 }
 
 TEST(WhatIfTexts, AreRead) {
@@ -130,7 +139,8 @@ TEST(WhatIfTexts, AreRead) {
 
 TEST(WhatIfTexts, ThatCannotBeReadAreRefused) {
   const std::string hint =
-      "  hint:     for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1'";
+      "  hint:     for example 'matmul x0.5', 'network x2', 'host x0', '^aten::add x1.1', "
+      "'rank 3 x1.2', 'ranks even', 'node 2 network x0.5'";
   EXPECT_EQ(refusal("matmul"),
             "a what-if that cannot be read\n  field:    --what-if 'matmul'\n"
             "  expected: TARGET xFACTOR\n  got:      one word\n" +
