@@ -67,7 +67,7 @@ Json document_of(const Stragglers& found) {
                      {"last", rank.last},
                      {"caused_ms", rank.caused_ns * kMs},
                      {"begin_ms", found.has_clocks ? Json(rank.begin_ns * kMs) : Json()},
-                     {"without_ms", rank.without_ns * kMs}});
+                     {"without_ms", rank.without_ns ? Json(*rank.without_ns * kMs) : Json()}});
   }
   Json collectives = Json::array();
   for (const predictor::CollectiveSkew& collective : found.collectives) {
@@ -111,9 +111,11 @@ std::string reason_of(const Stragglers& found) {
     }
   }
   const auto count = static_cast<double>(found.slow.size());
-  return fmt::format("{} ms of {} on the {}, {:.2f} times the others' {}",
-                     figure_text(own_ns * kMs / count), found.slow_in.name, place_of(found.slow_in),
-                     own_ns / usual_ns, figure_text(usual_ns * kMs / count));
+  return fmt::format("{} ms of {} on the {}, {}", figure_text(own_ns * kMs / count),
+                     found.slow_in.name, place_of(found.slow_in),
+                     usual_ns > 0 ? fmt::format("{:.2f} times the others' {}", own_ns / usual_ns,
+                                                figure_text(usual_ns * kMs / count))
+                                  : "of which the others have none");
 }
 
 /// "Rank 3 is", "Ranks 3, 7 are".

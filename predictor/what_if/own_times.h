@@ -45,8 +45,11 @@ using OwnTimes = std::map<OwnPart, double>;
 /// empty.
 [[nodiscard]] double usual_ns(std::vector<double> times_ns);
 
-/// Returns the usual time of each part: of the ranks that have it, without those in `left_out` if
-/// others have it.
+/// Returns true if ranks send to each other, as the stages of a pipeline do.
+[[nodiscard]] bool has_messages(const Job& job);
+
+/// Returns the usual time of each part, of all ranks but those in `left_out` (ascending). With
+/// messages, ranks differ in what they do, and only those that have the part count.
 [[nodiscard]] OwnTimes usual_times(const Job& job, const std::vector<OwnTimes>& times,
                                    const std::vector<int>& left_out);
 

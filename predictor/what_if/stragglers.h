@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,13 @@ struct RankBlame {
   int rank = 0;
   double own_ns = 0;             ///< host and device added
   double usual_ns = 0;           ///< the same parts, as the others have them
-  std::vector<PartBlame> parts;  ///< the largest excess first
+  std::vector<PartBlame> parts;  ///< those that take any time
   double waited_ns = 0;          ///< in collectives, for ranks that arrived later
   double caused_ns = 0;          ///< of others' mean wait, in collectives where it arrived last
   std::uint64_t last = 0;        ///< collectives where it arrived last
-  double without_ns = 0;         ///< the step, if it took the others' usual times
-  double begin_ns = 0;           ///< of its step after the first rank's; 0 without clocks
+  /// The step, if it took the others' usual times; unset if it takes hardly longer than they.
+  std::optional<double> without_ns;
+  double begin_ns = 0;  ///< of its step after the first rank's; 0 without clocks
   [[nodiscard]] double excess_ns() const { return own_ns - usual_ns; }
 };
 

@@ -56,7 +56,7 @@ using WhatIfChanges = std::map<std::string, WhatIfChange>;  ///< by name
 /// Costs with questions applied in order; those about ranks are from about_ranks(). For operators
 /// on a device only `host` changes the host's time, other questions change the device's. On a CPU,
 /// where the host does the work, `host` applies to the gaps between operators.
-class WhatIfCosts final : public Costs {
+class WhatIfCosts : public Costs {
  public:
   /// `costs` must outlive it.
   WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions);

@@ -97,6 +97,13 @@ std::vector<OwnTimes> own_times(const Job& job, const Simulation& simulation) {
   return times;
 }
 
+bool has_messages(const Job& job) {
+  return std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::find(program->instructions, InstructionKind::kP2p, &Instruction::kind) !=
+           program->instructions.end();
+  });
+}
+
 double usual_ns(std::vector<double> times_ns) {
   const auto middle = times_ns.begin() + static_cast<std::ptrdiff_t>((times_ns.size() - 1) / 2);
   std::ranges::nth_element(times_ns, middle);
@@ -105,23 +112,26 @@ double usual_ns(std::vector<double> times_ns) {
 
 OwnTimes usual_times(const Job& job, const std::vector<OwnTimes>& times,
                      const std::vector<int>& left_out) {
-  std::map<OwnPart, std::vector<double>> of_all;
-  std::map<OwnPart, std::vector<double>> of_others;
-  for (int rank = 0; rank < job.world_size(); ++rank) {
-    const bool is_other = !std::ranges::binary_search(left_out, rank);
-    for (const auto& [part, ns] : times[job.program_of[static_cast<std::size_t>(rank)]]) {
-      if (ns > 0) {
-        of_all[part].push_back(ns);
-        if (is_other) {
-          of_others[part].push_back(ns);
+  OwnTimes usual;
+  for (const OwnTimes& of_program : times) {
+    usual.insert(of_program.begin(), of_program.end());
+  }
+  const bool are_stages = has_messages(job);
+  for (auto& [part, usual_part_ns] : usual) {
+    std::vector<double> all_ns;
+    std::vector<double> others_ns;
+    for (int rank = 0; rank < job.world_size(); ++rank) {
+      const OwnTimes& own = times[job.program_of[static_cast<std::size_t>(rank)]];
+      const auto found = own.find(part);
+      const double ns = found == own.end() ? 0 : found->second;
+      if (ns > 0 || !are_stages) {
+        all_ns.push_back(ns);
+        if (!std::ranges::binary_search(left_out, rank)) {
+          others_ns.push_back(ns);
         }
       }
     }
-  }
-  OwnTimes usual;
-  for (auto& [part, all_ns] : of_all) {
-    const auto others = of_others.find(part);
-    usual[part] = usual_ns(others == of_others.end() ? all_ns : others->second);
+    usual_part_ns = all_ns.empty() ? 0 : usual_ns(others_ns.empty() ? all_ns : others_ns);
   }
   return usual;
 }

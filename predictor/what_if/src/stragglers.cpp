@@ -15,16 +15,22 @@ namespace {
 /// Waits below this are the resolution of profiles' clocks.
 constexpr double kLeastWaitNs = 10'000;
 
+/// Ranks that exceed the others by a smaller share of the step are not tried.
+constexpr double kTriedShare = 0.01;
+
+/// The most ranks that are tried as slow together.
+constexpr std::size_t kMostSlow = 32;
+
 struct Wait {
   int rank = 0;
   double ns = 0;
 };
 
 /// Recorded costs that add each collective's waits to the ranks. Not thread-safe.
-class SkewListener final : public Costs {
+class SkewListener final : public WhatIfCosts {
  public:
   SkewListener(const Job& job, const RecordedCosts& costs, Stragglers& found)
-      : job_(job), costs_(costs), found_(found) {
+      : WhatIfCosts(costs, {}), job_(job), costs_(costs), found_(found) {
     for (int rank = job.world_size(); rank-- > 0;) {
       for (const Instruction& instruction : job.program(rank).instructions) {
         if (is_communication(instruction)) {
@@ -34,17 +40,6 @@ class SkewListener final : public Costs {
     }
   }
 
-  [[nodiscard]] OperatorCost of_operator(const Program& program,
-                                         const Instruction& instruction) const override {
-    return costs_.of_operator(program, instruction);
-  }
-  [[nodiscard]] Estimate of_gap(const Program& program,
-                                const Instruction& instruction) const override {
-    return costs_.of_gap(program, instruction);
-  }
-  [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override {
-    return costs_.of_end(program);
-  }
   [[nodiscard]] Estimate of_communication(const GroupComm& call) const override {
     if (call.ranks > 1 && !et_schema::is_message(call.kind)) {
       add(call);
@@ -133,8 +128,8 @@ const RankBlame& blame_at(const Stragglers& found, int rank) {
   return found.ranks[static_cast<std::size_t>(rank)];
 }
 
-RankBlame blame_of(const Job& job, const std::vector<OwnTimes>& times, int rank) {
-  RankBlame blame{.rank = rank, .parts = {}};
+/// Sets the own times of a rank, and the others'.
+void compare(const Job& job, const std::vector<OwnTimes>& times, int rank, RankBlame& blame) {
   const OwnTimes usual = usual_times(job, times, {rank});
   for (const auto& [part, ns] : times[job.program_of[static_cast<std::size_t>(rank)]]) {
     if (ns > 0) {
@@ -143,9 +138,6 @@ RankBlame blame_of(const Job& job, const std::vector<OwnTimes>& times, int rank)
       blame.usual_ns += usual.at(part);
     }
   }
-  std::ranges::stable_sort(blame.parts, std::ranges::greater{},
-                           [](const PartBlame& part) { return part.own_ns - part.usual_ns; });
-  return blame;
 }
 
 /// Returns the part in which these ranks together take most longer than the others.
@@ -205,17 +197,11 @@ void count_tenths(const Job& job, const Simulation& simulation, Stragglers& foun
     all_usual_ns += usual[i];
   }
   for (std::size_t i = 0; i < own_ns.size(); ++i) {
-    const double half_excess_ns = (all_ns - all_usual_ns) / 2 * usual[i] / all_usual_ns;
+    const double half_excess_ns =
+        all_usual_ns > 0 ? (all_ns - all_usual_ns) / 2 * usual[i] / all_usual_ns : 0;
     found.tenths += own_ns[i] > 0 ? 1 : 0;
     found.slow_tenths += own_ns[i] > 0 && own_ns[i] - usual[i] >= half_excess_ns ? 1 : 0;
   }
-}
-
-bool has_messages(const Job& job) {
-  return std::ranges::any_of(job.programs, [](const Program* program) {
-    return std::ranges::find(program->instructions, InstructionKind::kP2p, &Instruction::kind) !=
-           program->instructions.end();
-  });
 }
 
 }  // namespace
@@ -242,12 +228,11 @@ Stragglers find_stragglers(Job job) {
   found.even_ns = step_with_even(order);
   for (const int rank : order) {
     RankBlame& blame = found.ranks[static_cast<std::size_t>(rank)];
-    RankBlame own = blame_of(job, times, rank);
     blame.rank = rank;
-    blame.own_ns = own.own_ns;
-    blame.usual_ns = own.usual_ns;
-    blame.parts = std::move(own.parts);
-    blame.without_ns = step_with_even({rank});
+    compare(job, times, rank, blame);
+    if (blame.excess_ns() >= kTriedShare * found.step_ns) {
+      blame.without_ns = step_with_even({rank});
+    }
     blame.begin_ns = static_cast<double>(job.start_of(rank));
   }
   // Ranks that are slow together hide each other: alone, none of them shortens the step.
@@ -255,6 +240,7 @@ Stragglers find_stragglers(Job job) {
   std::erase_if(order, [&](int rank) { return blame_at(found, rank).excess_ns() < least_ns; });
   std::ranges::stable_sort(order, std::ranges::greater{},
                            [&](int rank) { return blame_at(found, rank).excess_ns(); });
+  order.resize(std::min(order.size(), kMostSlow));
   std::vector<double> steps_ns;
   std::vector<int> tried;
   for (const int rank : order) {
