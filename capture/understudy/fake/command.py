@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from .. import set_command_capture
 from ..endings import FAILED, INTERRUPTED
+from . import kinds
 
 
 def prepare(arguments):
@@ -42,6 +44,8 @@ def make_capture(arguments):
 
 def run(arguments, command):
     """`command`: the module command.py, whose functions run the script and print errors. Returns the exit status."""
+    if arguments.all_kinds:
+        return kinds.capture_all(arguments, sys.argv[1:], command.say)
     capture = make_capture(arguments)
     set_command_capture(capture)
     from ..output import CaptureFailed

@@ -100,6 +100,25 @@ def _index(device):
     return device if isinstance(device, int) else torch.cuda._utils._get_device_index(device, optional=True)
 
 
+def _move_to_current():
+    """`cuda` without a number is the current device: C++ would take the first."""
+    to, moved, parse = torch.Tensor.to, torch.Tensor.cuda, torch._C._nn._parse_to
+
+    def numbered(value):
+        if isinstance(value, (str, torch.device)) and str(value) == "cuda":
+            return torch.device("cuda", torch.cuda.current_device())
+        return value
+
+    def numbering(call):
+        def converted(*args, **kwargs):
+            return call(*map(numbered, args), **{name: numbered(value) for name, value in kwargs.items()})
+        return converted
+
+    torch.Tensor.to, torch._C._nn._parse_to = numbering(to), numbering(parse)
+    torch.Tensor.cuda = lambda tensor, device=None, *args, **kwargs: moved(tensor, numbered("cuda" if device is None else device), *args,
+                                                                           **kwargs)
+
+
 def install(card, memory, devices):
     """`devices`: cards of this node that the script sees; its own is LOCAL_RANK once it says so."""
     cuda, native = torch.cuda, torch._C
@@ -161,6 +180,7 @@ def install(card, memory, devices):
     for name in ("range_push", "range_pop", "mark"):
         setattr(cuda.nvtx, name, nothing)
     torch.Generator = Generator
+    _move_to_current()
     torch.Tensor.record_stream = nothing
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor
     torch.Tensor.is_pinned = lambda tensor, device=None: False

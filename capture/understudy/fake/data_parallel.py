@@ -6,6 +6,8 @@ parameters of all ranks, reads the order of its buckets out of a tensor on the h
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
@@ -25,7 +27,7 @@ def install(mode):
         if find_unused:
             refuse("DistributedDataParallel(find_unused_parameters=True) reads which parameters were used out of a tensor",
                    "leave the option out for this capture, if every parameter is used")
-        with _without_timer(params):
+        with _without_timer(mode, params):
             made(reducer, params, *args, **kwargs)
 
     def rebuild_buckets(reducer):
@@ -35,52 +37,44 @@ def install(mode):
     dist.Reducer.__init__, dist.Reducer._rebuild_buckets = init, rebuild_buckets
 
 
-class _without_timer:
-    """A module on several devices is not timed: while the reducer is made, its first look at a parameter's device shows another one."""
+@contextlib.contextmanager
+def _answering(mode, answers):
+    """`answers`: operator → function(func, args, kwargs), which may return NotImplemented."""
+    def asked(answer):
+        def handle(func, types, args, kwargs):
+            result = answer(func, args, kwargs)
+            return mode.dispatch_as_torch(func, types, args, kwargs) if result is NotImplemented else result
+        return handle
 
-    def __init__(self, params):
-        self._params = params
-
-    def __enter__(self):
-        self._original = FakeTensor.__torch_dispatch__
-        first, original = self._params[-1], self._original
-        seen = []
-
-        def dispatch(cls, func, types, args=(), kwargs=None):
-            if func is torch.ops.prim.device.default and args[0] is first and first.is_cuda and not seen:
-                seen.append(True)
-                return torch.device("cuda", (first.fake_device.index + 1) % 8)
-            return original(func, types, args, kwargs)
-
-        FakeTensor.__torch_dispatch__ = classmethod(dispatch)
-
-    def __exit__(self, *_):
-        FakeTensor.__torch_dispatch__ = self._original
+    before = dict(mode.handlers)
+    mode.handlers.update({operator: asked(answer) for operator, answer in answers.items()})
+    try:
+        yield
+    finally:
+        mode.handlers.clear()
+        mode.handlers.update(before)
 
 
-class _real_indices:
+def _without_timer(mode, params):
+    """A module on several devices is not timed: while the reducer is made, the first look at a parameter's device shows another one."""
+    seen = []
+
+    def device(func, args, kwargs):
+        if args[0] is not params[-1] or seen or args[0].fake_device.type != "cuda":
+            return NotImplemented
+        seen.append(True)
+        return torch.device("cuda", (args[0].fake_device.index + 1) % 8)
+
+    return _answering(mode, {torch.ops.prim.device: device})
+
+
+def _real_indices(mode):
     """Integers on the host are real: the reducer writes its buckets' order there and reads what rank 0 sent, which is the same."""
+    def empty(func, args, kwargs):
+        if kwargs.get("dtype") != torch.int32 or kwargs.get("device", torch.device("cpu")).type != "cpu":
+            return NotImplemented
+        with unset_fake_temporarily():
+            return func(*args, **kwargs)
 
-    def __init__(self, mode):
-        self._mode = mode
-
-    def __enter__(self):
-        handlers = self._mode.handlers
-
-        def empty(func, types, args, kwargs):
-            if kwargs.get("dtype") == torch.int32 and kwargs.get("device", torch.device("cpu")).type == "cpu":
-                with unset_fake_temporarily():
-                    return func(*args, **kwargs)
-            return self._mode.dispatch_as_torch(func, types, args, kwargs)
-
-        def copy(func, types, args, kwargs):
-            if not isinstance(args[0], FakeTensor):
-                return args[0]
-            return self._mode.dispatch_as_torch(func, types, args, kwargs)
-
-        self._before = dict(handlers)
-        handlers.update({aten.empty: empty, aten.copy_: copy})
-
-    def __exit__(self, *_):
-        self._mode.handlers.clear()
-        self._mode.handlers.update(self._before)
+    return _answering(mode, {aten.empty: empty, aten.copy_: lambda func, args, kwargs: (
+        NotImplemented if isinstance(args[0], FakeTensor) else args[0])})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import shlex
 
 import torch
 from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
@@ -18,6 +17,7 @@ from ..output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
 from ..records import Records, beside
 from . import trace
+from .kinds import next_command
 
 WARM_UP = 3  # steps before the recorded one: DDP rebuilds its buckets after the first, FSDP learns the order of its layers
 
@@ -106,7 +106,7 @@ class FakeCapture:
             "peak_device_bytes": peak if self._card else None, "peak_tensor_bytes": peak,
             "step_device_allocations": [memory.allocations - self._allocations] if self._card else None,
             "process_groups": job.process_groups(), "kernel_settings": kernel_settings(), "autocast": sorted(self._autocast.regions),
-            "assumed_values": dict(sorted(self._values.read.items())), "environment": environment}
+            "partners": sorted(self._groups.partners), "assumed_values": dict(sorted(self._values.read.items())), "environment": environment}
         return {"format": CAPTURE_FORMAT, "version": CAPTURE_VERSION, "id": secrets.token_hex(8), "world_size": self._groups.world_size,
                 "clock": "monotonic", "tensor_range": False, "step_marker": True,
                 "not_run": {"as": self._card.name if self._card else "cpu"}, "ranks": [rank]}
@@ -119,5 +119,5 @@ class FakeCapture:
         if read:
             lines = ", ".join(f"{line} ({count})" for line, count in read.most_common(4))
             rows.append(f"  not known     values that the script read, taken for 1: {lines}")
-        rows.append(f"  next          generate {shlex.quote(str(self._output.folder))} -o bench.et")
+        rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
         return "\n".join(rows)
