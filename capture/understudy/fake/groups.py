@@ -42,6 +42,8 @@ CALLS = {
     "recv_": ("recv", "tensors", "tensors", "src"),
     "barrier": ("barrier", None, None, None),
 }
+# By c10d's number; the factor of a premultiplied sum cannot be read here, but where Python calls (comms.py, ReduceOpLabels).
+REDUCTIONS = dict(enumerate(("sum", "avg", "product", "min", "max", "band", "bor", "bxor")))
 POINT_TO_POINT = ("send", "recv")
 # Types as c10 names them in a record.
 DTYPES = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.int64: "Long",
@@ -99,15 +101,15 @@ class Group:
                 self.open.append(is_p2p)
         return [self._numbers[is_p2p] + (0 if first or is_p2p else 1), is_p2p]
 
-    def record(self, name, sequence, *, sent=None, received=None, peer=None, dtype="Byte", counts=(0, 0), splits=((), ())):
+    def record(self, name, sequence, *, sent=None, received=None, peer=None, dtype="Byte", counts=(0, 0), splits=((), ()), reduction=None):
         call = {"name": name, "sequence": sequence, "group": [self.name, self.description], "peer": self.rank if peer is None else peer,
                 "sent": sent, "received": received, "dtype": dtype, "counts": counts, "splits": [list(each) for each in splits],
-                "ranks": [self.ranks[0], self.stride, len(self.ranks)]}
+                "ranks": [self.ranks[0], self.stride, len(self.ranks)], "reduction": reduction}
         if name == "wait":
             call.update(group=["", ""], ranks=[-1, -1, 1])
         label = f"{LABEL}{len(self._owner.calls)}"
         self._owner.calls[label] = call
-        mark(label)
+        mark(label, reduction and (f"nccl:{name}", [reduction]))
 
 
 class Groups:
@@ -208,7 +210,8 @@ class Groups:
             counts[0] = counts[1] * len(group.ranks)
         dtype = _tensors([given[sent], given[received]])[0].dtype
         group.record(name, sequence, sent=names.index(sent), received=names.index(received), peer=given[peer] if peer else None,
-                     dtype=DTYPES.get(dtype, str(dtype)), counts=counts, splits=splits)
+                     dtype=DTYPES.get(dtype, str(dtype)), counts=counts, splits=splits,
+                     reduction=REDUCTIONS.get(given["reduce_op"].op()) if "reduce_op" in given else None)
 
     def _end_coalescing(self, group):
         ours = self._of(group)

@@ -9,9 +9,12 @@ from .memory import Memory
 from .trace import NATIVE, SUBCLASS
 
 
-def mark(label):
+def mark(label, below=None):
+    """Writes a label into the trace, and below it another one, (name, values), if given."""
     with torch._C._profiler._RecordFunctionFast(label):
-        pass
+        if below is not None:
+            with torch._C._profiler._RecordFunctionFast(*below):
+                pass
 
 
 class _Converter(fake_tensor.FakeTensorConverter):

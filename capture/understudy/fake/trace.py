@@ -26,6 +26,7 @@ def clean(path, calls):
     left = {node["ctrl_deps"]: node["name"] for node in nodes if node["name"] in (NATIVE, SUBCLASS)}
     hidden = {}  # id of a node that goes → the nearest ancestor that stays
     inner = set()  # those whose children go, too
+    made = {}  # id of a call's label → the call; below it is another label, with the operator of a reduction
     kept = []
     for node in nodes:
         number, parent, name = node["id"], node["ctrl_deps"], node["name"]
@@ -39,7 +40,10 @@ def clean(path, calls):
             continue
         node["ctrl_deps"] = hidden.get(parent, parent)
         if name in calls:
+            made[number] = calls[name]
             _record(node, calls[name], by_id.get(node["ctrl_deps"]))
+        elif parent in made:
+            node["inputs"] = {"values": [made[parent]["reduction"]], "shapes": [[]], "types": ["String"], "strides": [[]]}
         elif name == "aten::add" and node["outputs"]["values"] == node["inputs"]["values"][:1]:
             _put_in_place(node)
         kept.append(node)
