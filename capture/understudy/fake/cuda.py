@@ -68,6 +68,13 @@ class Event:
         refuse("the time between two events is read, and nothing runs", "leave the measurement out for this capture")
 
 
+class Graph:
+    """Stands in for torch.cuda.CUDAGraph and what makes one."""
+
+    def __init__(self, *_, **__):
+        refuse("CUDA graphs replay what was recorded on a device", "capture the step without them")
+
+
 class Generator(torch.Generator):
     """A generator of a device that is not there: its state is of no use, and fake tensors draw nothing."""
 
@@ -175,8 +182,7 @@ def install(card, memory, devices):
     cuda.is_current_stream_capturing = cuda.graphs.is_current_stream_capturing = lambda: False
     cuda.set_stream = lambda stream: _streams.__setitem__(slice(None), [stream])
     cuda.default_generators = tuple(Generator() for _ in range(devices))
-    cuda.CUDAGraph = cuda.graph = cuda.make_graphed_callables = lambda *_, **__: refuse(
-        "CUDA graphs replay what was recorded on a device", "capture the step without them")
+    cuda.CUDAGraph = cuda.graph = cuda.make_graphed_callables = Graph
     for name in ("range_push", "range_pop", "mark"):
         setattr(cuda.nvtx, name, nothing)
     torch.Generator = Generator

@@ -19,15 +19,20 @@ def install(mode):
     torch.compile = torch.nn.Module.compile = lambda *_, **__: refuse("torch.compile needs the device to compile for", EAGER)
     torch.save = lambda *_, **__: refuse("torch.save would write tensors without contents over a checkpoint")
     _refuse_triton()
-    resize = torch.UntypedStorage.resize_
+    _follow_storages(mode.memory)
+
+
+def _follow_storages(memory):
+    """FSDP gives the memory of a storage back and takes it again, and compares addresses."""
+    resize, address = torch.UntypedStorage.resize_, torch.UntypedStorage.data_ptr
 
     def resize_(storage, size):
-        if not storage.device.type == "meta":
-            return resize(storage, size)
-        mode.memory.resize(storage, size)
+        if storage.device.type == "meta":
+            memory.resize(storage, size)
         return resize(storage, size)
 
     torch.UntypedStorage.resize_ = resize_
+    torch.UntypedStorage.data_ptr = lambda storage: memory.address(storage) if storage.device.type == "meta" else address(storage)
 
 
 def _load_here(mode):

@@ -36,15 +36,19 @@ class Memory:
         self.peak = {}
         self.allocations = 0
 
-    def place(self, storage, device):
-        """Gives a new storage its address; returns that of an older one."""
+    def place(self, tensor, device):
+        """Gives the storage of a fake tensor an address, if it has none, which only traces may read."""
+        storage = tensor.untyped_storage()
         field = ctypes.c_uint64.from_address(storage._cdata + self._offset)
         if field.value == 0 and storage.nbytes() > 0:
             field.value = self._next
             self._next += -(-storage.nbytes() // ROUNDING_BYTES) * ROUNDING_BYTES
             self.allocate(field.value, device, storage.nbytes())
             weakref.finalize(storage, self.free, field.value).atexit = False
-        return field.value
+            torch._C._set_throw_on_mutable_data_ptr(tensor)
+
+    def address(self, storage):
+        return ctypes.c_uint64.from_address(storage._cdata + self._offset).value
 
     def allocate(self, address, device, size):
         unit = ALIGNMENT_BYTES if device.type == "cpu" else ROUNDING_BYTES
@@ -58,7 +62,7 @@ class Memory:
 
     def resize(self, storage, size):
         """Follows a storage whose memory is given back (0 bytes) or taken again."""
-        address = ctypes.c_uint64.from_address(storage._cdata + self._offset).value
+        address = self.address(storage)
         if address in self._sizes:
             self.allocate(address, self._sizes[address][0], size) if size else self._change(address, 0)
 

@@ -66,7 +66,7 @@ class FakeMode(fake_tensor.FakeTensorMode):
 
     def place(self, tensor):
         if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
-            self.memory.place(tensor.untyped_storage(), tensor.fake_device)
+            self.memory.place(tensor, tensor.fake_device)
 
 
 def enter(on_cuda):

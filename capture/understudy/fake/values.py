@@ -12,8 +12,13 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 ANSWER = 1.0  # of a number that is not known; counts of steps divide by it
 UNKNOWN = "?"  # such a number, printed
-OURS = (str(Path(__file__).resolve().parents[1]), str(Path(torch.__file__).parent), "<frozen")
+# Files that are not the user's: ours, torch's and those of other installed packages.
+OURS = (str(Path(__file__).resolve().parents[1]), str(Path(torch.__file__).parents[1]), "<frozen")
+NO_POINTER = "Cannot access data pointer of Tensor"  # torch's own words
 GUARD = "move it out of the captured steps, or leave it out for this capture"
+
+
+_refused = ""  # the last refusal: torch's C++ turns one raised inside of it into a TypeError
 
 
 class Unsupported(RuntimeError):
@@ -35,7 +40,9 @@ def script_line(stack=None):
 
 
 def refuse(what, hint=GUARD):
-    raise Unsupported(f"{script_line()}: {what}; {hint}")
+    global _refused
+    _refused = f"{script_line()}: {what}; {hint}"
+    raise Unsupported(_refused)
 
 
 def _decides(self, *_):
@@ -96,6 +103,7 @@ class Values:
                            ("__array__", self._array), ("is_nonzero", self._bool)):
             self._originals[name] = getattr(torch.Tensor, name)
             setattr(torch.Tensor, name, self._reading(read, self._originals[name]))
+        FakeTensor.tolist = torch.Tensor.tolist  # it has one of its own
 
     @staticmethod
     def _reading(read, original):
@@ -165,6 +173,11 @@ def refusal(error):
         line = script_line(traceback.extract_tb(seen.__traceback__))
         if isinstance(seen, Unsupported):
             return str(seen)
+        if isinstance(seen, TypeError) and _refused.startswith(f"{line}: "):
+            return _refused
+        if isinstance(seen, RuntimeError) and NO_POINTER in str(seen):
+            return (f"{line}: a tensor's address is read, as an extension in C++ or CUDA does, and it has none; take torch's own operators "
+                    "for this capture")
         if isinstance(seen, DynamicOutputShapeException):
             return (f"{line}: {seen.func} has a result whose size depends on values, which were never computed; use a form of fixed size "
                     f"(torch.where, a mask that multiplies), or {GUARD}")
