@@ -23,9 +23,8 @@ def install(mode):
     made, rebuild = dist.Reducer.__init__, dist.Reducer._rebuild_buckets
 
     def init(reducer, params, *args, **kwargs):
-        find_unused = kwargs.get("find_unused_parameters", args[5] if len(args) > 5 else False)
-        if find_unused:
-            refuse("DistributedDataParallel(find_unused_parameters=True) reads which parameters were used out of a tensor",
+        if params[0].is_cuda and kwargs.get("find_unused_parameters", args[5] if len(args) > 5 else False):
+            refuse("DistributedDataParallel(find_unused_parameters=True) reads on the host which parameters were used",
                    "leave the option out for this capture, if every parameter is used")
         with _without_timer(mode, params):
             made(reducer, params, *args, **kwargs)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+from pathlib import Path
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
 from .values import refuse
 
+TORCH = str(Path(torch.__file__).parent)
 EAGER = "capture the eager step: leave it out for this capture"
 
 
@@ -20,6 +25,7 @@ def install(mode):
     torch.save = lambda *_, **__: refuse("torch.save would write tensors without contents over a checkpoint")
     _refuse_triton()
     _follow_storages(mode.memory)
+    _move_data()
 
 
 def _follow_storages(memory):
@@ -33,6 +39,25 @@ def _follow_storages(memory):
 
     torch.UntypedStorage.resize_ = resize_
     torch.UntypedStorage.data_ptr = lambda storage: memory.address(storage) if storage.device.type == "meta" else address(storage)
+    of_tensor = torch.Tensor.data_ptr
+
+    def data_ptr(tensor):
+        if isinstance(tensor, FakeTensor) and sys._getframe(1).f_code.co_filename.startswith(TORCH):
+            return 0  # as its copies of fake tensors expect
+        return of_tensor(tensor)
+
+    torch.Tensor.data_ptr = data_ptr
+
+
+def _move_data():
+    """`tensor.data = other` moves a tensor to the other's device, too."""
+    original = torch._C.TensorBase.data
+
+    def assign(tensor, other):
+        original.__set__(tensor, other)
+        tensor.fake_device = other.fake_device
+
+    FakeTensor.data = property(original.__get__, assign)
 
 
 def _load_here(mode):
@@ -41,7 +66,6 @@ def _load_here(mode):
     originals = DataLoader.__init__, DataLoader.__iter__, dataloader._BaseDataLoaderIter.__next__
 
     def init(loader, *args, **kwargs):
-        import inspect
         bound = inspect.signature(originals[0]).bind(loader, *args, **kwargs)
         bound.arguments.update(num_workers=0, pin_memory=False, prefetch_factor=None, persistent_workers=False, timeout=0,
                                multiprocessing_context=None)

@@ -31,11 +31,14 @@ class FakeMode(fake_tensor.FakeTensorMode):
     avoid_device_init = True
 
     def __init__(self):
-        super().__init__(allow_non_fake_inputs=True)
+        super().__init__(allow_non_fake_inputs=True, allow_fallback_kernels=False)
         self.memory = Memory()
         self.fake_tensor_converter = _Converter(copy_data=False)
         self.handlers = {}
         self._depth = 0
+
+    def __deepcopy__(self, memo):
+        return self  # a copied tensor stays of this mode
 
     def dispatch(self, func, types, args=(), kwargs=None):
         handler = self.handlers.get(func.overloadpacket, self.dispatch_as_torch)

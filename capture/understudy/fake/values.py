@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 
 ANSWER = 1.0  # of a number that is not known; counts of steps divide by it
 UNKNOWN = "?"  # such a number, printed
@@ -89,6 +89,16 @@ for _name in ("__neg__", "__abs__", "__pos__"):
     setattr(Unread, _name, _carry(_name))
 
 
+def _is_known(tensor):
+    """Returns whether the mode followed the contents: numbers of the script, such as a count of steps."""
+    return not isinstance(tensor, FakeTensor) or tensor.constant is not None
+
+
+def _known(tensor, read):
+    with unset_fake_temporarily():
+        return read(tensor.constant if isinstance(tensor, FakeTensor) else tensor)
+
+
 class Values:
     """Answers reads while installed. `read` counts them by line of the script."""
 
@@ -116,14 +126,13 @@ class Values:
     @staticmethod
     def _local_scalar(func, types, args, kwargs):
         tensor = args[0]
-        if tensor.constant is not None:
-            with torch._C._DisableTorchDispatch():
-                return tensor.constant.item()
+        if _is_known(tensor):
+            return _known(tensor, func)
         return ANSWER if tensor.is_floating_point() else int(ANSWER)
 
     def _item(self, tensor):
         value = self._originals["item"](tensor)  # for the trace
-        if tensor.constant is not None:
+        if _is_known(tensor):
             return value
         if tensor.dtype == torch.bool:
             refuse("a tensor's truth is read, and it was never computed")
@@ -132,8 +141,8 @@ class Values:
         return (Unread if tensor.is_floating_point() else UnreadCount)(line)
 
     def _float(self, tensor):
-        if tensor.constant is not None:
-            return float(tensor.constant)
+        if _is_known(tensor):
+            return _known(tensor, float)
         self._item(tensor)
         return ANSWER
 
@@ -142,26 +151,26 @@ class Values:
 
     @staticmethod
     def _bool(tensor):
-        if tensor.constant is not None:
-            return bool(tensor.constant)
+        if _is_known(tensor):
+            return _known(tensor, bool)
         refuse("a tensor decides what the program does (if, while, assert), and its value was never computed")
 
     @staticmethod
     def _int(tensor):
-        if tensor.constant is not None:
-            return int(tensor.constant)
+        if _is_known(tensor):
+            return _known(tensor, int)
         refuse("a tensor's value is read as an integer (a size, an index), and it was never computed")
 
     @staticmethod
     def _list(tensor):
-        if tensor.constant is not None:
-            return tensor.constant.tolist()
+        if _is_known(tensor):
+            return _known(tensor, torch.Tensor.tolist)
         refuse("tolist() reads a tensor's values, and they were never computed")
 
     @staticmethod
     def _array(tensor, *_, **__):
-        if tensor.constant is not None:
-            return tensor.constant.numpy()
+        if _is_known(tensor):
+            return _known(tensor, torch.Tensor.numpy)
         refuse("a tensor's values are read into numpy, and they were never computed")
 
 
@@ -175,6 +184,9 @@ def refusal(error):
             return str(seen)
         if isinstance(seen, TypeError) and _refused.startswith(f"{line}: "):
             return _refused
+        if isinstance(seen, torch.AcceleratorError):
+            return (f"{line}: torch asks CUDA's driver there, as recurrent layers of cuDNN do, and there is none; leave this part out, or "
+                    "capture it on a card")
         if isinstance(seen, RuntimeError) and NO_POINTER in str(seen):
             return (f"{line}: a tensor's address is read, as an extension in C++ or CUDA does, and it has none; take torch's own operators "
                     "for this capture")
