@@ -161,6 +161,7 @@ class Groups:
         torch.distributed._functional_collectives._are_we_tracing = lambda: False
         self._answer_objects()
         self._make_meshes()
+        self._infer_shards_aside()
         data_parallel.install(self._mode)
 
     def announce(self):
@@ -238,6 +239,17 @@ class Groups:
             if isinstance(method, types.FunctionType):
                 setattr(DeviceMesh, name, outside(method))
         device_mesh.init_device_mesh = dist.init_device_mesh = outside(device_mesh.init_device_mesh)
+
+    def _infer_shards_aside(self):
+        """DTensor finds out the sizes of whole tensors with fake ones, for which it would take this mode."""
+        from torch.distributed.tensor._sharding_prop import ShardingPropagator as Propagator
+        original = Propagator._propagate_tensor_meta_non_cached
+
+        def propagate(propagator, *args, **kwargs):
+            with self._mode.aside():
+                return original(propagator, *args, **kwargs)
+
+        Propagator._propagate_tensor_meta_non_cached = propagate
 
     def _answer_objects(self):
         """Objects come from ranks that are not there: each is taken to have what this one has; a message is not known."""

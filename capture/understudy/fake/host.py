@@ -25,7 +25,7 @@ def install(mode):
     torch.save = lambda *_, **__: refuse("torch.save would write tensors without contents over a checkpoint")
     _refuse_triton()
     _follow_storages(mode.memory)
-    _move_data()
+    _copy_and_move()
 
 
 def _follow_storages(memory):
@@ -49,15 +49,26 @@ def _follow_storages(memory):
     torch.Tensor.data_ptr = data_ptr
 
 
-def _move_data():
-    """`tensor.data = other` moves a tensor to the other's device, too."""
+def _copy_and_move():
+    """`tensor.data = other` moves a tensor to the other's device; a copy is a clone."""
     original = torch._C.TensorBase.data
 
     def assign(tensor, other):
         original.__set__(tensor, other)
         tensor.fake_device = other.fake_device
 
+    def copied(tensor, memo):
+        if id(tensor) not in memo:
+            with torch.no_grad():
+                made = tensor.clone()
+            is_parameter = getattr(tensor, "_is_param", False)
+            memo[id(tensor)] = torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made.requires_grad_(tensor.requires_grad)
+            if tensor.grad is not None:
+                memo[id(tensor)].grad = copied(tensor.grad, memo)
+        return memo[id(tensor)]
+
     FakeTensor.data = property(original.__get__, assign)
+    FakeTensor.__deepcopy__ = copied  # torch's own takes the known contents for a tensor of the mode
 
 
 def _load_here(mode):

@@ -1,12 +1,14 @@
 """The mode under which a script runs: torch's FakeTensorMode, which goes on seeing no device."""
 
+import contextlib
+
 import torch
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
 from . import backward
 from .memory import Memory
-from .trace import NATIVE, SUBCLASS
+from .trace import ASIDE, NATIVE, SUBCLASS
 
 
 def mark(label, below=None):
@@ -66,6 +68,16 @@ class FakeMode(fake_tensor.FakeTensorMode):
                 return func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **kwargs)
         finally:
             self._depth = depth
+
+    @contextlib.contextmanager
+    def aside(self):
+        """What runs within is no part of the step: it is neither recorded nor counted."""
+        with torch._C._profiler._RecordFunctionFast(ASIDE):
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
 
     def place(self, tensor):
         if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:

@@ -10,6 +10,7 @@ import torch
 MODE = "PythonDispatchMode"
 # Labels below the mode's node where the operators are the step's: torch's own function runs, or a class of tensors (DTensor) does the work.
 NATIVE, SUBCLASS = "understudy:native", "understudy:subclass"
+ASIDE = "understudy:aside"  # below it nothing is the step's
 AS_RECORDED = "PythonSubclass"  # what the mode's node is called in a real trace, in the second case
 EMPTY = {"values": [], "shapes": [], "types": [], "strides": []}
 
@@ -32,7 +33,7 @@ def clean(path, calls):
         number, parent, name = node["id"], node["ctrl_deps"], node["name"]
         if left.get(number) == SUBCLASS:
             node["name"] = AS_RECORDED
-        elif name == MODE or name in left.values() or _has_meta(node["inputs"]["values"]) or _has_meta(node["outputs"]["values"]) or (
+        elif name in (MODE, ASIDE) or name in left.values() or _has_meta(node["inputs"]["values"]) or _has_meta(node["outputs"]["values"]) or (
                 parent in inner and name not in calls):
             hidden[number] = hidden.get(parent, parent)
             if number not in left:
