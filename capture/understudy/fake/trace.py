@@ -12,6 +12,7 @@ MODE = "PythonDispatchMode"
 NATIVE, SUBCLASS = "understudy:native", "understudy:subclass"
 ASIDE = "understudy:aside"  # below it nothing is the step's
 AS_RECORDED = "PythonSubclass"  # what the mode's node is called in a real trace, in the second case
+OF_GROUPS = ("global_rank_start", "global_rank_stride", "pg_name", "pg_desc")
 EMPTY = {"values": [], "shapes": [], "types": [], "strides": []}
 
 
@@ -82,13 +83,15 @@ def _record(node, call, parent):
     for attribute in node["attrs"]:
         if attribute["name"] == "scope":
             attribute["value"] = 0
+    named = bool(call["group"][0])  # a wait has no group
     for name, kind, value in (("collective_name", "string", call["name"]), ("dtype", "string", call["dtype"]),
                               ("in_msg_nelems", "uint64", call["counts"][0]), ("out_msg_nelems", "uint64", call["counts"][1]),
                               ("in_split_size", "string", in_splits), ("out_split_size", "string", out_splits),
                               ("global_rank_start", "uint64", start), ("global_rank_stride", "uint64", stride),
                               ("pg_name", "string", call["group"][0]), ("pg_desc", "string", call["group"][1]),
                               ("pg_size", "uint64", size)):
-        node["attrs"].append({"name": name, "type": kind, "value": value})
+        if named or name not in OF_GROUPS:
+            node["attrs"].append({"name": name, "type": kind, "value": value})
 
 
 def _type(value):
