@@ -11,8 +11,7 @@ from torch.distributed import _functional_collectives as functional
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleInterleaved1F1B
-from torch.distributed.tensor import Shard
-from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.utils.checkpoint import checkpoint
 
 import understudy
@@ -142,7 +141,7 @@ def experts():
 def mix():
     mesh = init_device_mesh(device.type, (ranks // 2, 2), mesh_dim_names=("data", "tensor"))
     model = Model().to(device)
-    plan = {"norm": SequenceParallel(), "up": ColwiseParallel(input_layouts=Shard(1)), "down": RowwiseParallel()}
+    plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
     for layer in model.layers:
         parallelize_module(layer, mesh["tensor"], plan)
         fully_shard(layer, mesh=mesh["data"], mp_policy=MixedPrecisionPolicy(reduce_dtype=torch.float32))

@@ -79,7 +79,7 @@ def _record(node, call, parent):
     for place in (-5, -4):
         inputs["types"][place] = f"GenericList[{','.join('Int' for _ in inputs['values'][place])}]"
     node.update(name="record_param_comms", inputs=inputs, outputs=outputs)
-    in_splits, out_splits = (json.dumps(each).replace(" ", "") for each in call["splits"])
+    in_splits, out_splits = map(json.dumps, call["splits"])
     for attribute in node["attrs"]:
         if attribute["name"] == "scope":
             attribute["value"] = 0
