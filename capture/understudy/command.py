@@ -21,6 +21,7 @@ import traceback
 from pathlib import Path
 
 from . import STEADY_S, set_command_capture
+from .fake import command as fake_command
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +33,8 @@ EXAMPLES = """examples:
   understudy capture -o captures/mlp train.py --batch 64
   understudy capture -o captures/mlp --threads 1 --timed 50 --stop train.py
   torchrun --nproc-per-node 2 -m understudy capture -o captures/ddp --comms nccl-form train_ddp.py
+  understudy capture --as H100 -o captures/never train.py             no GPU needed: the script does not run
+  understudy capture --as H100 --world-size 64 -o captures/ddp train_ddp.py
   In a clone it is scripts/capture.
 
 exit status: 0 the capture is complete; 1 it is not, or the script failed (a script that
@@ -87,6 +90,15 @@ def parse_arguments():
     parser.add_argument("--speed-probe", metavar="LIB",
                         help="before each timed and profiled step, time a fixed piece of work with "
                         "this library, build/release/lib/understudy/libunderstudy_speed_probe.so")
+    parser.add_argument("--as", dest="card", metavar="CARD",
+                        help="run the script on tensors without contents, as on this card (H100, or another that predict --card "
+                        "knows) or on a cpu: without a GPU, a driver or memory, and without times")
+    parser.add_argument("--rank", type=int, default=0, metavar="K", help="with --as: the rank to be (default 0)")
+    parser.add_argument("--world-size", type=int, metavar="N", help="with --as: ranks of the job (default 1)")
+    parser.add_argument("--ranks-per-node", type=int, default=8, metavar="N",
+                        help="with --as: ranks that share a node (default 8)")
+    parser.add_argument("--all-kinds", action="store_true",
+                        help="with --as: capture one rank of each kind, such as each stage of a pipeline")
     parser.add_argument("--stop", action="store_true",
                         help="end the script once the capture is complete")
     parser.add_argument("script", help="the training script")
@@ -100,6 +112,10 @@ def parse_arguments():
         parser.error("with --no-trace there must be timed or profiled steps")
     if arguments.threads is not None and arguments.threads < 1:
         parser.error("--threads must be at least 1")
+    if not 0 <= arguments.rank < (arguments.world_size or 1) or arguments.ranks_per_node < 1:
+        parser.error("--rank must be below --world-size, and --ranks-per-node at least 1")
+    if arguments.card is None and (arguments.world_size or arguments.rank or arguments.all_kinds):
+        parser.error("--rank, --world-size and --all-kinds need --as: ranks of a real job are torchrun's")
     if not Path(arguments.script).is_file():
         parser.error(f"no such script: {arguments.script}")
     return arguments
@@ -276,6 +292,8 @@ def run():
     try:
         if OutputFolder(arguments.output).check() and is_first_rank():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
+        if arguments.card is not None:
+            return fake_command.run(arguments, sys.modules[__name__])
         capture = make_capture(arguments)
         if reason is not None and is_first_rank():
             capture.notices.append(f"{reason}: these are the steps of a second run, as they were")

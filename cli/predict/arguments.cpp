@@ -18,6 +18,7 @@ constexpr const char* kExamples =
     "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
     "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
     "  predict bench.et --card H100                    on a GPU, by the platforms that ship\n"
+    "  predict --card H100 --format json               the card's data sheet\n"
     "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
     "  predict --collectives rows.jsonl --platform comms.platform.json --card H100\n"
     "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
@@ -141,8 +142,12 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
               "--format json", "csv, or no --format", "--operators");
     return arguments;
   }
+  if (arguments.paths.empty() && !arguments.card.empty() && arguments.format == Format::kJson) {
+    return arguments;
+  }
   refuse_if(arguments.paths.empty(), "nothing to predict", "",
-            "a benchmark, traces, or --operators", "none of them", kHint);
+            "a benchmark, traces, --operators, or a --card to show with --format json",
+            "none of them", kHint);
   if (!batch.empty() || !size.empty()) {
     arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
   }

@@ -117,6 +117,9 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       return end ? predictor::known(gap.ns + end->ns, gap.model) : gap;
     };
     assumptions_.emplace_back("gaps between operators are the recorded ones");
+  } else {
+    assumptions_.emplace_back(
+        "no time of the host was recorded: it issues each operator as fast as on the platform");
   }
   const bool has_issue_times = std::ranges::all_of(
       job.programs,

@@ -10,6 +10,7 @@
 #include "cli/compile/compile.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "et_schema/base/output_file.h"
+#include "predictor/calls/known_cards.h"
 
 namespace understudy::cli {
 namespace {
@@ -54,12 +55,19 @@ int predict(const PredictArguments& arguments) {
   return kStatusOk;
 }
 
+int show_card(const PredictArguments& arguments) {
+  const predictor::Card card = predictor::card_named(arguments.card, "--card");
+  print_output(predictor::json_value(card).dump(2) + "\n");
+  return kStatusOk;
+}
+
 const Verb kVerb("predict", "Predicts how long a step or an operator takes, without running it",
                  [](int argc, char** argv) {
                    const PredictArguments arguments = read_predict_arguments(argc, argv);
                    return !arguments.profile.empty()       ? predict_from_profile(arguments)
                           : !arguments.collectives.empty() ? predict_collectives(arguments)
                           : !arguments.table.empty()       ? predict_operators(arguments)
+                          : arguments.paths.empty()        ? show_card(arguments)
                                                            : predict(arguments);
                  });
 

@@ -27,6 +27,7 @@ struct TraceMark {
 
 /// One rank of a capture.
 struct CapturedRank {
+  int rank = 0;
   std::optional<TraceMark> trace;     ///< empty if the capture has no execution trace
   std::vector<std::string> files;     ///< base names
   std::vector<std::int64_t> step_ns;  ///< times of the unprofiled steps
@@ -55,12 +56,12 @@ struct CapturedRank {
 struct Capture {
   std::string id;                   ///< a random text, the same for all ranks
   std::int64_t world_size = 1;      ///< size of the traced job
-  std::vector<CapturedRank> ranks;  ///< by rank
+  std::vector<CapturedRank> ranks;  ///< ordered by rank; some can be missing
 };
 
 /// Parses a capture.json of scripts/capture (docs/capture.md). `file` names it in errors. Throws
-/// Error (bad input) if the text is not JSON, has another format or version, lacks a key, or a rank
-/// is missing or out of order.
+/// Error (bad input) if the text is not JSON, has another format or version, lacks a key, or the
+/// ranks are out of order.
 [[nodiscard]] Capture parse_capture(std::string_view json, const std::string& file);
 
 /// Returns true if the document's "format" is that of a capture.

@@ -272,12 +272,14 @@ class Scaling {
     }
     Mesh::Coordinates place = was.place_of(ranks[static_cast<std::size_t>(comm.root_or_peer)]);
     const Mesh::Coordinates own = plan_.after().place_of(rank);
-    if (is_message && place[axis] != was.place_of(plan_.source(rank).rank)[axis]) {
+    if (is_message && !plan_.keeps_size() && place[axis] != was.place_of(plan_.source(rank).rank)[axis]) {
       refuse_call(plan_, rank, comm.group, call, "messages between ranks that keep their number",
                   fmt::format("one along the {} ranks that become {}", plan_.size_before(),
                               plan_.size_after()));
     }
-    place[axis] = is_message ? own[axis] : place[axis] % plan_.size_after();
+    if (!plan_.keeps_size()) {
+      place[axis] = is_message ? own[axis] : place[axis] % plan_.size_after();
+    }
     const std::vector<bool>& along = was.along(comm.group);
     for (std::size_t i = 0; i < place.size(); ++i) {
       place[i] = along[i] ? place[i] : own[i];

@@ -77,7 +77,8 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
     : bench_(bench),
       kinds_(decide_kinds(bench, size.kinds)),
       before_(bench, kinds_),
-      axis_(before_.growing_axis(kinds_)),
+      keeps_size_(size.ranks == before_.world_size() && size.ranks_per_program == 0),
+      axis_(keeps_size_ ? 0 : before_.growing_axis(kinds_)),
       after_(before_.with_size(axis_, ranks_along(size))),
       shares_programs_(size.shares_programs) {
   for (std::int64_t rank = 0; rank < after_.world_size(); ++rank) {
@@ -87,7 +88,9 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
     const std::int64_t recorded = before_.rank_at(place);
     sources_.push_back({recorded, program_as(recorded)});
   }
-  check_alike();
+  if (!keeps_size_) {
+    check_alike();
+  }
 }
 
 /// Returns the number of ranks along the axis that grows or shrinks.

@@ -37,9 +37,11 @@ class WorldPlan {
   [[nodiscard]] const WorldSource& source(std::int64_t rank) const {
     return sources_[static_cast<std::size_t>(rank)];
   }
+  /// True if the new job has as many ranks as the recorded one: only missing ranks are filled in.
+  [[nodiscard]] bool keeps_size() const { return keeps_size_; }
   /// Returns true if a recorded group has another number of ranks in the new job.
   [[nodiscard]] bool grows(et_schema::GroupId group) const {
-    return kinds_[group] && before_.along(group)[axis_];
+    return !keeps_size_ && kinds_[group] && before_.along(group)[axis_];
   }
   /// Returns the ranks of a new rank's group for a recorded group; all if its kind is unknown.
   [[nodiscard]] std::vector<std::int64_t> ranks_after(et_schema::GroupId group,
@@ -61,7 +63,8 @@ class WorldPlan {
   const et_schema::Bench& bench_;
   DecidedKinds kinds_;
   Mesh before_;
-  std::size_t axis_;
+  bool keeps_size_;
+  std::size_t axis_;  ///< any, if the job keeps its size
   Mesh after_;
   bool shares_programs_;
   std::vector<WorldSource> sources_;  ///< by new rank

@@ -1,5 +1,7 @@
 #include "et_schema/formats/capture/capture.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <utility>
 
@@ -14,11 +16,13 @@ constexpr const char* kFormat = "understudy-capture";
 constexpr int kVersion = 1;
 constexpr double kNsPerMs = 1e6;
 
-CapturedRank read_rank(const JsonField& field, std::size_t index) {
-  if (field.at("rank").as_uint() != index) {
-    field.at("rank").fail(std::to_string(index));
-  }
+/// `least`: one more than the rank before.
+CapturedRank read_rank(const JsonField& field, int least) {
   CapturedRank rank;
+  rank.rank = static_cast<int>(field.at("rank").as_int());
+  if (rank.rank < least) {
+    field.at("rank").fail(fmt::format("{} or more", least));
+  }
   read_json(field.at("files"), rank.files);
   if (const JsonField trace = field.at("trace"); !trace.is_null()) {
     rank.trace = {trace.at("pid").as_int(), trace.at("start_ts").as_int()};
@@ -95,7 +99,8 @@ Capture parse_capture(std::string_view json, const std::string& file) {
   capture.id = root.at("id").as_text();
   capture.world_size = root.at("world_size").as_int();
   for (const JsonField& item : root.at("ranks").items()) {
-    capture.ranks.push_back(read_rank(item, capture.ranks.size()));
+    capture.ranks.push_back(
+        read_rank(item, capture.ranks.empty() ? 0 : capture.ranks.back().rank + 1));
   }
   return capture;
 }

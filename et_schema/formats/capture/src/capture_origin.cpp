@@ -1,7 +1,6 @@
 #include "et_schema/formats/capture/capture_origin.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "et_schema/base/error.h"
 
@@ -12,10 +11,9 @@ CaptureOrigin origin_of(const std::string& folder, const Capture& capture, const
   CaptureOrigin origin{
       folder + std::string(kCaptureName), capture.id, capture.world_size, {}, true};
   const std::string file = trace.file.substr(folder_of(trace.file).size());
-  for (std::size_t rank = 0; rank < capture.ranks.size(); ++rank) {
-    const CapturedRank& listed = capture.ranks[rank];
+  for (const CapturedRank& listed : capture.ranks) {
     if (std::ranges::find(listed.files, file) != listed.files.end()) {
-      origin.rank = static_cast<int>(rank);
+      origin.rank = listed.rank;
       origin.is_same_file = !listed.trace || *listed.trace == TraceMark{trace.pid, trace.start_ts};
     }
   }

@@ -1,0 +1,104 @@
+"""Attention as the named card would choose it.
+
+torch chooses between cuDNN's, flash and memory-efficient attention in C++ by the device's properties, which no device answers here. The
+rules are those of torch 2.11 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensor
+
+HALF = (torch.float16, torch.bfloat16)
+PADDED_TO = 8  # flash's heads, and the rows of a mask
+PREFERS_CUDNN = ((9, 0), (10, 0))
+
+
+def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
+    """Returns `cudnn`, `flash`, `efficient` or `math`."""
+    of_arguments = (query, key, value)
+    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments)
+            or not (query.size(0) == key.size(0) == value.size(0))):
+        return "math"
+    capability = (card.major, card.minor)
+    same_heads = query.size(1) == key.size(1) == value.size(1)
+    heads_fit = same_heads or (enable_gqa and key.size(1) == value.size(1) and query.size(1) % key.size(1) == 0)
+    head, value_head, dtype = query.size(-1), value.size(-1), query.dtype
+    is_half = heads_fit and (8, 0) <= capability <= (12, 1) and dtype in HALF
+
+    def cudnn():
+        most = 256 if capability == (9, 0) else 128
+        return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and max(head, value_head) <= most
+                and head % 8 == value_head % 8 == 0 and key.size(2) > 1 and not (query.size(2) == 1 and dropout)
+                and (not torch.are_deterministic_algorithms_enabled() or torch.is_deterministic_algorithms_warn_only_enabled()))
+
+    def flash():
+        # The backward pass of cards of these chips lacks room for the widest heads.
+        is_small = (8, 6) <= capability <= (8, 9) or capability >= (12, 0)
+        needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in of_arguments)
+        return (torch.backends.cuda.flash_sdp_enabled() and is_half and mask is None and head == value_head <= 256
+                and not (is_causal and query.size(2) != key.size(2))
+                and not (needs_grad and is_small and (192 < head <= 224 or (head > 224 and dropout))))
+
+    def efficient():
+        unit = (8 if card.major >= 7 else 1) if dtype in HALF else (4 if card.major >= 8 else 1)
+        fits = dtype in (torch.float16, torch.float32) or (card.major >= 8 and dtype == torch.bfloat16)
+        return torch.backends.cuda.mem_efficient_sdp_enabled() and fits and same_heads and head % unit == value_head % unit == 0
+
+    order = {"cudnn": cudnn} if capability in PREFERS_CUDNN else {}
+    order |= {"flash": flash, "efficient": efficient}
+    return next((name for name, fits in order.items() if fits()), "math")
+
+
+def _additive(mask, dtype):
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(mask.logical_not(), -math.inf)
+
+
+def _flash(query, key, value, _mask, dropout, is_causal, scale):
+    head = query.size(-1)
+    missing = -head % PADDED_TO
+    if missing:
+        query, key, value = (F.pad(each, (0, missing)) for each in (query, key, value))
+    scale = 1 / math.sqrt(head) if scale is None else scale
+    result = torch.ops.aten._scaled_dot_product_flash_attention(query, key, value, dropout, is_causal, False, scale=scale)[0]
+    return result[..., :head] if missing else result
+
+
+def _efficient(query, key, value, mask, dropout, is_causal, scale):
+    if mask is not None:
+        keys = mask.size(-1)
+        if keys % PADDED_TO:
+            mask = F.pad(mask, (0, -keys % PADDED_TO))[..., :keys]
+        mask = mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+    needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
+    return torch.ops.aten._scaled_dot_product_efficient_attention(query, key, value, mask, needs_grad, dropout, is_causal, scale=scale)[0]
+
+
+def _cudnn(query, key, value, mask, dropout, is_causal, scale):
+    needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
+    return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, mask, needs_grad, dropout, is_causal, False, scale=scale)[0]
+
+
+CALLS = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient}
+
+
+def install(card):
+    original = F.scaled_dot_product_attention
+
+    def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+        chosen = "math"
+        if isinstance(query, FakeTensor) and query.is_cuda:
+            if torch.is_autocast_enabled("cuda"):
+                dtype = torch.get_autocast_dtype("cuda")
+                query, key, value = (each.to(dtype) for each in (query, key, value))
+                if attn_mask is not None and attn_mask.is_floating_point():
+                    attn_mask = attn_mask.to(dtype)
+            chosen = choose(card, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+        if chosen == "math":
+            return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+        return CALLS[chosen](query, key, value, _additive(attn_mask, query.dtype), dropout_p, is_causal, scale)
+
+    F.scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention = scaled_dot_product_attention

@@ -1,0 +1,199 @@
+"""What a script sees of CUDA: the named card, without a driver. It computes nothing; queries are answered, commands do nothing."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from .values import refuse
+
+DEVICES = 8  # that torch's guard for fake tensors knows
+
+
+class Stream:
+    """Stands in for torch.cuda.Stream."""
+
+    _made = 0
+
+    def __init__(self, device=None, priority=0, **_):
+        Stream._made += 1
+        self.device = torch.device("cuda", device.index if isinstance(device, torch.device) and device.index is not None else
+                                   device if isinstance(device, int) else torch.cuda.current_device())
+        self.device_index, self.priority, self.stream_id = self.device.index, priority, Stream._made
+        self.cuda_stream = self.stream_id
+
+    def wait_stream(self, stream):
+        pass
+
+    def wait_event(self, event):
+        pass
+
+    def synchronize(self):
+        pass
+
+    def query(self):
+        return True
+
+    def record_event(self, event=None):
+        return (event or Event()).record(self)
+
+    def __enter__(self):
+        _streams.append(self)
+        return self
+
+    def __exit__(self, *_):
+        _streams.pop()
+
+
+class Event:
+    """Stands in for torch.cuda.Event. No time passes between two of them."""
+
+    def __init__(self, *_, **__):
+        pass
+
+    def record(self, stream=None):
+        return self
+
+    def wait(self, stream=None):
+        pass
+
+    def synchronize(self):
+        pass
+
+    def query(self):
+        return True
+
+    def elapsed_time(self, end):
+        refuse("the time between two events is read, and nothing runs", "leave the measurement out for this capture")
+
+
+class Graph:
+    """Stands in for torch.cuda.CUDAGraph and what makes one."""
+
+    def __init__(self, *_, **__):
+        refuse("CUDA graphs replay what was recorded on a device", "capture the step without them")
+
+
+class Generator(torch.Generator):
+    """A generator of a device that is not there: its state is of no use, and fake tensors draw nothing."""
+
+    def __new__(cls, device="cpu"):
+        return super().__new__(cls, "cpu")
+
+    def get_state(self):
+        return torch.zeros(16, dtype=torch.uint8)
+
+    def set_state(self, state):
+        return self
+
+    def clone_state(self):
+        return self
+
+
+_streams = []  # entered ones; the last is current
+
+
+@contextlib.contextmanager
+def _stream_context(stream):
+    if stream is None:
+        yield
+    else:
+        with stream:
+            yield
+
+
+def _index(device):
+    return device if isinstance(device, int) else torch.cuda._utils._get_device_index(device, optional=True)
+
+
+def _move_to_current():
+    """`cuda` without a number is the current device: C++ would take the first."""
+    to, moved, parse = torch.Tensor.to, torch.Tensor.cuda, torch._C._nn._parse_to
+
+    def numbered(value):
+        if isinstance(value, (str, torch.device)) and str(value) == "cuda":
+            return torch.device("cuda", torch.cuda.current_device())
+        return value
+
+    def numbering(call):
+        def converted(*args, **kwargs):
+            return call(*map(numbered, args), **{name: numbered(value) for name, value in kwargs.items()})
+        return converted
+
+    torch.Tensor.to, torch._C._nn._parse_to = numbering(to), numbering(parse)
+    torch.Tensor.cuda = lambda tensor, device=None, *args, **kwargs: moved(tensor, numbered("cuda" if device is None else device), *args,
+                                                                           **kwargs)
+
+
+def install(card, memory, devices):
+    """`devices`: cards of this node that the script sees; its own is LOCAL_RANK once it says so."""
+    cuda, native = torch.cuda, torch._C
+    state = {"device": 0}
+    default = {}
+
+    def set_device(device):
+        if not 0 <= device < devices:
+            raise RuntimeError(f"CUDA error: invalid device ordinal {device} (this node has {devices})")
+        state["device"] = device
+
+    def exchange(device):
+        before = state["device"]
+        if device >= 0:
+            set_device(device)
+        return before
+
+    def statistics(device):
+        here = torch.device("cuda", device)
+        both = {"current": memory.allocated.get(here, 0), "peak": memory.peak.get(here, 0), "allocated": 0, "freed": 0}
+        return {"allocated_bytes": {"all": both}, "reserved_bytes": {"all": both}, "active_bytes": {"all": both},
+                "allocation": {"all": {"current": 0, "peak": 0, "allocated": memory.allocations, "freed": 0}}}
+
+    def current_stream(device=None):
+        return _streams[-1] if _streams else default.setdefault(_index(device), Stream(_index(device)))
+
+    def nothing(*_, **__):
+        return None
+
+    for name, answer in (("getDevice", lambda: state["device"]), ("setDevice", set_device), ("exchangeDevice", exchange),
+                         ("maybeExchangeDevice", exchange), ("getDeviceCount", lambda: devices), ("synchronize", nothing),
+                         ("emptyCache", nothing), ("memoryStats", statistics), ("resetPeakMemoryStats", lambda _=0: memory.reset_peak()),
+                         ("resetAccumulatedMemoryStats", nothing), ("ipc_collect", nothing), ("canDeviceAccessPeer", lambda *_: True),
+                         ("setMemoryFraction", nothing), ("sleep", nothing)):
+        setattr(native, f"_cuda_{name}", answer)
+    cuda._exchange_device = cuda._maybe_exchange_device = exchange
+    cuda._lazy_init = cuda.init = nothing
+    cuda._initialized = True
+    cuda.is_available = lambda: True
+    cuda.device_count = lambda: devices
+    cuda.get_device_properties = lambda device=None: card
+    cuda.get_device_capability = lambda device=None: (card.major, card.minor)
+    cuda.get_device_name = lambda device=None: card.name
+    cuda._get_device_properties = lambda device: card
+    cuda.is_bf16_supported = lambda including_emulation=True: including_emulation or card.major >= 8
+    cuda.is_tf32_supported = lambda: card.major >= 8
+    cuda._check_bf16_tensor_supported = lambda device: True
+    cuda.mem_get_info = cuda.memory.mem_get_info = lambda device=None: (
+        card.total_memory - memory.allocated.get(torch.device("cuda", _index(device)), 0), card.total_memory)
+    cuda.Stream = cuda.streams.Stream = torch.Stream = Stream
+    cuda.Event = cuda.streams.Event = torch.Event = Event
+    cuda.current_stream = cuda.default_stream = current_stream
+    cuda.stream, cuda.StreamContext = _stream_context, _stream_context
+    cuda.is_current_stream_capturing = cuda.graphs.is_current_stream_capturing = lambda: False
+    cuda.set_stream = lambda stream: _streams.__setitem__(slice(None), [stream])
+    cuda.default_generators = tuple(Generator() for _ in range(devices))
+    cuda.CUDAGraph = cuda.graph = cuda.make_graphed_callables = Graph
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(cuda.nvtx, name, nothing)
+    torch.Generator = Generator
+    _move_to_current()
+    torch.Tensor.record_stream = nothing
+    torch.Tensor.pin_memory = lambda tensor, device=None: tensor
+    torch.Tensor.is_pinned = lambda tensor, device=None: False
+    accelerator = torch.accelerator
+    accelerator.is_available = lambda: True
+    accelerator.current_accelerator = lambda check_available=False: torch.device("cuda")
+    accelerator.current_stream, accelerator.device_count = current_stream, cuda.device_count
+    accelerator.current_device_index = accelerator.current_device_idx = native._cuda_getDevice
+    accelerator.set_device_index = accelerator.set_device_idx = lambda device: set_device(_index(device))
+    accelerator.synchronize = nothing

@@ -1,0 +1,137 @@
+"""Parts of torch that need contents, a driver or other processes: loaders, files, scalers, compilers."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.utils import _pytree as pytree
+
+from .values import refuse
+
+TORCH = str(Path(torch.__file__).parent)
+EAGER = "capture the eager step: leave it out for this capture"
+
+
+def install(mode):
+    _load_here(mode)
+    _scale_as_without_overflow()
+    _choose_foreach()
+    _label_without_dispatch()
+    torch.compile = torch.nn.Module.compile = lambda *_, **__: refuse("torch.compile needs the device to compile for", EAGER)
+    torch.save = lambda *_, **__: refuse("torch.save would write tensors without contents over a checkpoint")
+    _refuse_triton()
+    _follow_storages(mode.memory)
+    _copy_and_move()
+
+
+def _follow_storages(memory):
+    """FSDP gives the memory of a storage back and takes it again, and compares addresses."""
+    resize, address = torch.UntypedStorage.resize_, torch.UntypedStorage.data_ptr
+
+    def resize_(storage, size):
+        if storage.device.type == "meta":
+            memory.resize(storage, size)
+        return resize(storage, size)
+
+    torch.UntypedStorage.resize_ = resize_
+    torch.UntypedStorage.data_ptr = lambda storage: memory.address(storage) if storage.device.type == "meta" else address(storage)
+    of_tensor = torch.Tensor.data_ptr
+
+    def data_ptr(tensor):
+        if isinstance(tensor, FakeTensor) and sys._getframe(1).f_code.co_filename.startswith(TORCH):
+            return 0  # as its copies of fake tensors expect
+        return of_tensor(tensor)
+
+    torch.Tensor.data_ptr = data_ptr
+
+
+def _copy_and_move():
+    """`tensor.data = other` moves a tensor to the other's device; a copy is a clone."""
+    original = torch._C.TensorBase.data
+
+    def assign(tensor, other):
+        original.__set__(tensor, other)
+        tensor.fake_device = other.fake_device
+
+    def copied(tensor, memo):
+        if id(tensor) not in memo:
+            with torch.no_grad():
+                made = tensor.clone()
+            is_parameter = getattr(tensor, "_is_param", False)
+            memo[id(tensor)] = torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made.requires_grad_(tensor.requires_grad)
+            if tensor.grad is not None:
+                memo[id(tensor)].grad = copied(tensor.grad, memo)
+        return memo[id(tensor)]
+
+    FakeTensor.data = property(original.__get__, assign)
+    FakeTensor.__deepcopy__ = copied  # torch's own takes the known contents for a tensor of the mode
+
+
+def _load_here(mode):
+    """Loaders work on the host with real contents, in this process: samplers need numbers, datasets files."""
+    from torch.utils.data import DataLoader, dataloader
+    originals = DataLoader.__init__, DataLoader.__iter__, dataloader._BaseDataLoaderIter.__next__
+
+    def init(loader, *args, **kwargs):
+        bound = inspect.signature(originals[0]).bind(loader, *args, **kwargs)
+        bound.arguments.update(num_workers=0, pin_memory=False, prefetch_factor=None, persistent_workers=False, timeout=0,
+                               multiprocessing_context=None)
+        with unset_fake_temporarily():
+            originals[0](*bound.args, **bound.kwargs)
+
+    def iterate(loader):
+        with unset_fake_temporarily():
+            return originals[1](loader)
+
+    def following(iterator):
+        with unset_fake_temporarily():
+            batch = originals[2](iterator)
+        return pytree.tree_map_only(torch.Tensor, lambda each: each if isinstance(each, FakeTensor) else mode.from_tensor(each), batch)
+
+    DataLoader.__init__, DataLoader.__iter__, dataloader._BaseDataLoaderIter.__next__ = init, iterate, following
+
+
+def _scale_as_without_overflow():
+    """GradScaler reads whether a gradient overflowed; none does."""
+    from torch.amp import GradScaler
+
+    def maybe_step(scaler, optimizer, state, *args, **kwargs):
+        for found in state["found_inf_per_device"].values():
+            found.item()
+        return optimizer.step(*args, **kwargs)
+
+    GradScaler._maybe_opt_step = maybe_step
+
+
+def _choose_foreach():
+    """Optimizers choose their fused forms by the tensors' class."""
+    from torch.optim import optimizer
+    optimizer._foreach_supported_types.append(FakeTensor)
+
+
+def _label_without_dispatch():
+    """A label begins and ends with an operator, which the mode would answer: the label would hang below the mode's work."""
+    from torch.autograd.profiler import record_function
+
+    def enter(label):
+        label.fast = torch._C._profiler._RecordFunctionFast(label.name)
+        label.fast.__enter__()
+        return label
+
+    def leave(label, *_):
+        label.fast.__exit__(None, None, None)
+
+    record_function.__enter__, record_function.__exit__ = enter, leave
+
+
+def _refuse_triton():
+    try:
+        from triton.runtime.jit import JITFunction
+    except ImportError:
+        return
+    JITFunction.run = lambda kernel, *_, **__: refuse(
+        f"the Triton kernel {getattr(kernel, '__name__', 'of the script')} needs a device", "take torch's own operators for this capture")

@@ -1,0 +1,77 @@
+"""Addresses and lifetimes of memory that does not exist.
+
+A fake tensor's storage has no address, so a trace could not tell views and updates in place from other tensors. Each storage gets an
+address of its own, which is never used again, and its end is noticed. Sizes are rounded as CUDA's caching allocator rounds them.
+"""
+
+import ctypes
+import weakref
+
+import torch
+
+FIRST_ADDRESS = 1 << 47  # beyond what a process of Linux can have
+ROUNDING_BYTES = 512  # of CUDA's caching allocator (c10/cuda/CUDACachingAllocator.cpp, kMinBlockSize)
+ALIGNMENT_BYTES = 64  # of torch's allocator on a CPU
+SEARCHED_BYTES = 128  # of a storage's object
+
+
+def _address_offset():
+    """Returns where a storage's object has its address, found with a storage of a known address."""
+    known = 0x5EED5EED5EED0
+    storage = torch._C._construct_storage_from_data_pointer(known, torch.device("meta"), 1)
+    for offset in range(0, SEARCHED_BYTES, 8):
+        if ctypes.c_uint64.from_address(storage._cdata + offset).value == known:
+            return offset
+    raise RuntimeError(f"torch {torch.__version__}: the address of a storage was not found in its object")
+
+
+class Memory:
+    """Allocated bytes of each device, by storages' lifetimes."""
+
+    def __init__(self):
+        self._offset = _address_offset()
+        self._next = FIRST_ADDRESS
+        self._sizes = {}  # address → (device, bytes) of what is allocated
+        self.allocated = {}  # device → bytes
+        self.peak = {}
+        self.allocations = 0
+
+    def place(self, tensor, device):
+        """Gives the storage of a fake tensor an address, if it has none, which only traces may read."""
+        storage = tensor.untyped_storage()
+        field = ctypes.c_uint64.from_address(storage._cdata + self._offset)
+        if field.value == 0 and storage.nbytes() > 0:
+            field.value = self._next
+            self._next += -(-storage.nbytes() // ROUNDING_BYTES) * ROUNDING_BYTES
+            self.allocate(field.value, device, storage.nbytes())
+            weakref.finalize(storage, self.free, field.value).atexit = False
+            torch._C._set_throw_on_mutable_data_ptr(tensor)
+
+    def address(self, storage):
+        return ctypes.c_uint64.from_address(storage._cdata + self._offset).value
+
+    def allocate(self, address, device, size):
+        unit = ALIGNMENT_BYTES if device.type == "cpu" else ROUNDING_BYTES
+        self._sizes[address] = (device, 0)
+        self._change(address, -(-size // unit) * unit)
+        self.allocations += 1
+
+    def free(self, address):
+        self._change(address, 0)
+        self._sizes.pop(address, None)
+
+    def resize(self, storage, size):
+        """Follows a storage whose memory is given back (0 bytes) or taken again."""
+        address = self.address(storage)
+        if address in self._sizes:
+            self.allocate(address, self._sizes[address][0], size) if size else self._change(address, 0)
+
+    def _change(self, address, size):
+        device, before = self._sizes.get(address, (None, 0))
+        if device is not None:
+            self._sizes[address] = (device, size)
+            total = self.allocated[device] = self.allocated.get(device, 0) + size - before
+            self.peak[device] = max(self.peak.get(device, 0), total)
+
+    def reset_peak(self):
+        self.peak = dict(self.allocated)

@@ -1,0 +1,94 @@
+"""The mode under which a script runs: torch's FakeTensorMode, which goes on seeing no device."""
+
+import contextlib
+
+import torch
+from torch._subclasses import fake_tensor
+from torch.utils import _pytree as pytree
+
+from . import backward
+from .memory import Memory
+from .trace import ASIDE, NATIVE, SUBCLASS
+
+
+def mark(label, below=None):
+    """Writes a label into the trace, and below it another one, (name, values), if given."""
+    with torch._C._profiler._RecordFunctionFast(label):
+        if below is not None:
+            with torch._C._profiler._RecordFunctionFast(*below):
+                pass
+
+
+class _Converter(fake_tensor.FakeTensorConverter):
+    """Keeps no reference to the fake tensors that operators make: Module.to() refuses tensors with weak references."""
+
+    def from_meta_and_device(self, fake_mode, t, device, pytype=None, dispatch_keys=None):
+        return fake_tensor.FakeTensor(fake_mode, t, device, pytype=pytype, dispatch_keys=dispatch_keys)
+
+
+class FakeMode(fake_tensor.FakeTensorMode):
+    """`handlers`: operator (OpOverloadPacket) → function(func, args, kwargs) that answers it instead."""
+
+    # What the script is told of devices is not for the mode: it would make real tensors there.
+    avoid_device_init = True
+
+    def __init__(self):
+        super().__init__(allow_non_fake_inputs=True, allow_fallback_kernels=False)
+        self.memory = Memory()
+        self.fake_tensor_converter = _Converter(copy_data=False)
+        self.handlers = {}
+        self._depth = 0
+
+    def __deepcopy__(self, memo):
+        return self  # a copied tensor stays of this mode
+
+    def dispatch(self, func, types, args=(), kwargs=None):
+        handler = self.handlers.get(func.overloadpacket, self.dispatch_as_torch)
+        self._depth += 1
+        try:
+            result = handler(func, types, args, kwargs or {})
+        finally:
+            self._depth -= 1
+        if result is NotImplemented:
+            mark(SUBCLASS)
+        elif self._depth == 0:  # not what the mode makes while it finds out an operator's results
+            for tensor in pytree.tree_leaves((args, result)):
+                self.place(tensor)
+        return result
+
+    def dispatch_as_torch(self, func, types, args, kwargs):
+        return super().dispatch(func, types, args, kwargs)
+
+    def run_native(self, func, args, kwargs):
+        """Runs torch's own function of an operator; the operators that it calls are the step's."""
+        mark(NATIVE)
+        depth, self._depth = self._depth, 0
+        try:
+            with self:
+                return func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **kwargs)
+        finally:
+            self._depth = depth
+
+    @contextlib.contextmanager
+    def aside(self):
+        """What runs within is no part of the step: it is neither recorded nor counted."""
+        with torch._C._profiler._RecordFunctionFast(ASIDE):
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+
+    def place(self, tensor):
+        if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
+            self.memory.place(tensor, tensor.fake_device)
+
+
+def enter(on_cuda):
+    """Returns the entered mode. With `on_cuda` backward passes need no driver from then on."""
+    fake_tensor.init_gpu_context = lambda device: None
+    mode = FakeMode()
+    mode.__enter__()
+    if on_cuda:
+        backward.allow_without_driver(mode)
+    return mode

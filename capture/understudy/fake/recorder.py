@@ -1,0 +1,123 @@
+"""Drives the steps of a capture that does not run: some to make optimizer states and buckets, one that is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+
+import torch
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+
+from .. import job, machine
+from ..comms import ReduceOpLabels
+from ..measurements import Measurements
+from ..kernels import AutocastSeen, kernel_settings
+from ..output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
+from ..records import Records, beside
+from . import trace
+from .kinds import next_command
+
+WARM_UP = 3  # steps before the recorded one: DDP rebuilds its buckets after the first, FSDP learns the order of its layers
+
+
+class FakeCapture:
+    """step() ends a step, as the command's capture of a real run."""
+
+    def __init__(self, out_dir, mode, values, groups, card):
+        self._output = OutputFolder(out_dir)
+        self._mode, self._values, self._groups, self._card = mode, values, groups, card
+        self._device = torch.device("cpu") if card is None else torch.device("cuda", torch.cuda.current_device())
+        self._autocast = AutocastSeen()
+        self._steps = None  # ended ones; None: the first has not begun
+        self._records = Records(self._output)
+        self._recording = contextlib.ExitStack()
+        self.whole = False
+        self.steps_seen = 0
+        self.summary = None
+
+    def step(self):
+        if self.whole:
+            return False
+        if self._steps is None:
+            self._steps = 0
+            self._output.begin()
+            return True
+        self._steps += 1
+        self.steps_seen = self._steps
+        if self._steps == WARM_UP:
+            self._begin_trace()
+        elif self._steps > WARM_UP:
+            self._finish()
+            raise CaptureDone
+        return True
+
+    def close(self):
+        if not self.whole:
+            self.abandon()
+            raise IncompleteCapture(f"the loop ended after {self.steps_seen} of the {WARM_UP + 1} steps that a capture needs")
+
+    def abandon(self):
+        self._recording.close()
+        if not self.whole:
+            self._output.discard()
+
+    def _begin_trace(self):
+        if self._card is not None:
+            self._device = torch.device("cuda", torch.cuda.current_device())
+        self._mode.memory.reset_peak()
+        self._allocations = self._mode.memory.allocations
+        self._recording.enter_context(self._autocast)
+        self._target = self._records.path("et")
+        self._groups.announce()
+        observer = ExecutionTraceObserver()
+        observer.register_callback(str(beside(self._target, ".raw")))
+        self._recording.callback(observer.unregister_callback)
+        # Labels are recorded only while there is a profiler; its own result is not used.
+        self._recording.enter_context(profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observer,
+                                               acc_events=True))
+        self._recording.enter_context(ReduceOpLabels())
+        self._recording.enter_context(torch._C._profiler._RecordFunctionFast(f"ProfilerStep#{self._steps}"))
+
+    def _finish(self):
+        self._recording.close()
+        raw = beside(self._target, ".raw")
+        if not raw.exists():
+            raise CaptureFailed("the execution trace observer wrote no file; is another one active in this process?")
+        document = trace.clean(raw, self._groups.calls)
+        self._records.mark = {key: document[key] for key in ("pid", "start_ts")}
+        self._records.nodes = len(document["nodes"])
+        self._records.keep(raw, self._target)
+        self._output.file(DESCRIPTION).write_text(json.dumps(self._describe(), indent=1) + "\n", encoding="utf-8")
+        self._output.publish()
+        self.whole = True
+        self.summary = self._summarize()
+
+    def _describe(self):
+        memory = self._mode.memory
+        environment = machine.describe_environment()
+        environment["gpu"] = environment["cuda"] = None
+        environment["devices"] = [] if self._card is None else [self._card.name]
+        peak = memory.peak.get(self._device, 0)
+        rank = {
+            "rank": self._groups.rank, "files": [self._target.name], "trace": self._records.mark,
+            **Measurements((), None, None).describe(), "steady": None, "observer_ns": None, "untouched_tensor_bytes": None,
+            "peak_device_bytes": peak if self._card else None, "peak_tensor_bytes": peak,
+            "step_device_allocations": [memory.allocations - self._allocations] if self._card else None,
+            "process_groups": job.process_groups(), "kernel_settings": kernel_settings(), "autocast": sorted(self._autocast.regions),
+            "partners": sorted(self._groups.partners), "assumed_values": dict(sorted(self._values.read.items())), "environment": environment}
+        return {"format": CAPTURE_FORMAT, "version": CAPTURE_VERSION, "id": secrets.token_hex(8), "world_size": self._groups.world_size,
+                "clock": "monotonic", "tensor_range": False, "step_marker": True,
+                "not_run": {"as": self._card.name if self._card else "cpu"}, "ranks": [rank]}
+
+    def _summarize(self):
+        read = self._values.read
+        rows = [f"wrote {self._output.folder}", f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents"]
+        peak = self._mode.memory.peak.get(self._device, 0)
+        rows.append(f"  memory        {peak / 1e9:.3f} GB of {self._device} at most, by tensors' lifetimes")
+        if read:
+            lines = ", ".join(f"{line} ({count})" for line, count in read.most_common(4))
+            rows.append(f"  not known     values that the script read, taken for 1: {lines}")
+        rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
+        return "\n".join(rows)

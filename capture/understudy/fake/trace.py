@@ -1,0 +1,108 @@
+"""Takes the mode's own work out of a trace, and gives collectives the nodes that ProcessGroupNCCL writes."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import torch
+
+MODE = "PythonDispatchMode"
+# Labels below the mode's node where the operators are the step's: torch's own function runs, or a class of tensors (DTensor) does the work.
+NATIVE, SUBCLASS = "understudy:native", "understudy:subclass"
+ASIDE = "understudy:aside"  # below it nothing is the step's
+AS_RECORDED = "PythonSubclass"  # what the mode's node is called in a real trace, in the second case
+OF_GROUPS = ("global_rank_start", "global_rank_stride", "pg_name", "pg_desc")
+EMPTY = {"values": [], "shapes": [], "types": [], "strides": []}
+
+
+def _has_meta(values):
+    return any(_has_meta(value) if isinstance(value, list) else value == "meta" for value in values)
+
+
+def clean(path, calls):
+    """Rewrites the trace at `path` and returns it. `calls`: label → the call that it stands for."""
+    document = json.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    nodes = sorted(document["nodes"], key=lambda node: node["id"])
+    by_id = {node["id"]: node for node in nodes}
+    left = {node["ctrl_deps"]: node["name"] for node in nodes if node["name"] in (NATIVE, SUBCLASS)}
+    hidden = {}  # id of a node that goes → the nearest ancestor that stays
+    inner = set()  # those whose children go, too
+    made = {}  # id of a call's label → the call; below it is another label, with the operator of a reduction
+    kept = []
+    for node in nodes:
+        number, parent, name = node["id"], node["ctrl_deps"], node["name"]
+        if left.get(number) == SUBCLASS:
+            node["name"] = AS_RECORDED
+        elif name in (MODE, ASIDE) or name in left.values() or _has_meta(node["inputs"]["values"]) or _has_meta(node["outputs"]["values"]) or (
+                parent in inner and name not in calls):
+            hidden[number] = hidden.get(parent, parent)
+            if number not in left:
+                inner.add(number)
+            continue
+        node["ctrl_deps"] = hidden.get(parent, parent)
+        if name in calls:
+            made[number] = calls[name]
+            _record(node, calls[name], by_id.get(node["ctrl_deps"]))
+        elif parent in made:
+            node["inputs"] = {"values": [made[parent]["reduction"]], "shapes": [[]], "types": ["String"], "strides": [[]]}
+        elif name == "aten::add" and node["outputs"]["values"] == node["inputs"]["values"][:1]:
+            _put_in_place(node)
+        kept.append(node)
+    document["nodes"] = kept
+    path.write_text(json.dumps(document), encoding="utf-8", errors="surrogateescape")
+    return document
+
+
+def _put_in_place(node):
+    """Names a sum that was made in place (accumulate.py) as such."""
+    node["name"] = "aten::add_"
+    for attribute in node["attrs"]:
+        if attribute["name"] == "op_schema":
+            attribute["value"] = str(torch.ops.aten.add_.Tensor._schema)
+
+
+def _record(node, call, parent):
+    """Makes a label the record of a call, with the tensors of c10d's operator above it."""
+    inputs, outputs = copy.deepcopy(EMPTY), copy.deepcopy(EMPTY)
+    start, stride, size = call["ranks"]
+    if call["sent"] is not None:
+        _take(inputs, parent["inputs"], call["sent"], call["name"])
+        _take(outputs, parent["inputs"], call["received"], call["name"])
+    for value in (call["sequence"], call["group"], call["peer"], call["name"], *call["splits"], start, stride, size):
+        inputs["values"].append(value)
+        shape = [[] for _ in value] if isinstance(value, list) else []
+        inputs["shapes"].append(shape)
+        inputs["strides"].append(shape)
+        inputs["types"].append(_type(value))
+    # A split list is a list, the two pairs are tuples.
+    for place in (-5, -4):
+        inputs["types"][place] = f"GenericList[{','.join('Int' for _ in inputs['values'][place])}]"
+    node.update(name="record_param_comms", inputs=inputs, outputs=outputs)
+    in_splits, out_splits = map(json.dumps, call["splits"])
+    for attribute in node["attrs"]:
+        if attribute["name"] == "scope":
+            attribute["value"] = 0
+    named = bool(call["group"][0])  # a wait has no group
+    for name, kind, value in (("collective_name", "string", call["name"]), ("dtype", "string", call["dtype"]),
+                              ("in_msg_nelems", "uint64", call["counts"][0]), ("out_msg_nelems", "uint64", call["counts"][1]),
+                              ("in_split_size", "string", in_splits), ("out_split_size", "string", out_splits),
+                              ("global_rank_start", "uint64", start), ("global_rank_stride", "uint64", stride),
+                              ("pg_name", "string", call["group"][0]), ("pg_desc", "string", call["group"][1]),
+                              ("pg_size", "uint64", size)):
+        if named or name not in OF_GROUPS:
+            node["attrs"].append({"name": name, "type": kind, "value": value})
+
+
+def _type(value):
+    if isinstance(value, list):
+        return f"Tuple[{','.join(map(_type, value))}]"
+    return {bool: "Bool", int: "Int", str: "String"}[type(value)]
+
+
+def _take(target, source, place, name):
+    for key in target:
+        value = source[key][place]
+        if name in ("send", "recv"):  # one tensor, not a list of one
+            value = value[0] if isinstance(value, list) else value.removeprefix("GenericList[").removesuffix("]")
+        target[key].append(value)

@@ -1,0 +1,117 @@
+"""Tests captures of scripts that do not run: what they record, and what they refuse."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "tests/fake")]
+import compare  # noqa: E402
+import torch.distributed.tensor  # noqa: E402, F401: the forked commands need not load it again
+from understudy import command  # noqa: E402
+
+SCRIPT = """import torch, understudy
+network = torch.nn.Linear(64, 64).to("cuda")
+optimizer = torch.optim.AdamW(network.parameters())
+for number in range(9):
+    x = torch.randn(16, 64, device="cuda")
+    loss = network(x).square().mean()
+    {line}
+    loss.backward(); optimizer.step(); optimizer.zero_grad()
+    understudy.step()
+"""
+GUARD = "; move it out of the captured steps, or leave it out for this capture"
+# A line of the script → what is said of it.
+REFUSED = {
+    "if loss.item() < 1: pass": "a tensor's value, read at train.py:7, decides what the program does, and it was never computed" + GUARD,
+    "if torch.isnan(loss): pass": "a tensor decides what the program does (if, while, assert), and its value was never computed" + GUARD,
+    "torch.empty(int(x.sum()))": "a tensor's value is read as an integer (a size, an index), and it was never computed" + GUARD,
+    "torch.empty((x > 0).sum().item())": "a tensor's value, read at train.py:7, decides what the program does, and it was never computed" + GUARD,
+    "x[0].tolist()": "tolist() reads a tensor's values, and they were never computed" + GUARD,
+    "x.detach().cpu().numpy()": "a tensor's values are read into numpy, and they were never computed" + GUARD,
+    "x[x > 0]": "aten.nonzero.default has a result whose size depends on values, which were never computed; use a form of fixed size "
+                "(torch.where, a mask that multiplies), or" + GUARD[1:],
+    "x.data_ptr()": "a tensor's address is read, as an extension in C++ or CUDA does, and it has none; take torch's own operators for this "
+                    "capture",
+    "torch.save(network.state_dict(), 'last.pt')": "torch.save would write tensors without contents over a checkpoint" + GUARD,
+    "torch.compile(network)": "torch.compile needs the device to compile for; capture the eager step: leave it out for this capture",
+    "torch.nn.LSTM(64, 8).cuda()(x)": "torch asks CUDA's driver there, as recurrent layers of cuDNN do, and there is none; leave this part "
+                                      "out, or capture it on a card",
+    "torch.cuda.CUDAGraph()": "CUDA graphs replay what was recorded on a device; capture the step without them",
+}
+PRINTED = "print(f'{loss.item():.2f} {float(loss)}', torch.cuda.get_device_name(), torch.cuda.get_device_capability())"
+
+
+class FakeTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def capture(self, text, *options):
+        """Captures in a forked process, which need not load torch; returns what it printed on both outputs, and its status."""
+        (self.folder / "train.py").write_text(text)
+        child = os.fork()
+        if child == 0:
+            os.chdir(self.folder)
+            for number, name in ((1, "printed"), (2, "said")):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+            sys.argv = ["capture", "-o", "out", *options, "train.py"]
+            try:
+                command.main()
+            except SystemExit as end:
+                sys.stdout.flush()
+                os._exit(end.code or 0)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return (self.folder / "printed").read_text(), (self.folder / "said").read_text(), status
+
+    def nodes(self, rank=0):
+        return json.load(gzip.open(self.folder / f"out/rank-{rank}.et.json.gz"))["nodes"]
+
+    def test_what_needs_contents_is_refused_by_its_line(self):
+        for line, said in REFUSED.items():
+            with self.subTest(line):
+                _, told, status = self.capture(SCRIPT.format(line=line), "--as", "H100")
+                self.assertEqual((told.splitlines()[-1], status), (f"capture: train.py:7: {said}; nothing was written", 1))
+
+    def test_a_card_that_is_not_there(self):
+        printed, _, _ = self.capture(SCRIPT.format(line=PRINTED), "--as", "H100")
+        self.assertEqual(printed.splitlines()[-1], "? 1.0 NVIDIA H100 80GB HBM3 (9, 0)")
+        described = json.loads((self.folder / "out/capture.json").read_text())
+        self.assertEqual(described["not_run"], {"as": "NVIDIA H100 80GB HBM3"})
+        rank = described["ranks"][0]
+        self.assertEqual((rank["step_ns"], rank["assumed_values"]), ([], {"train.py:7": 10}))
+        # Weights, gradients, two moments and the optimizer's denominators; a batch; steps and sums in blocks of 512.
+        self.assertAlmostEqual(rank["peak_device_bytes"], 5 * 4 * 65 * 64 + 4 * 16 * 64, delta=8 * 512)
+        devices = {value[5] for node in self.nodes() for value in node["outputs"]["values"] if isinstance(value, list) and len(value) == 6}
+        self.assertLessEqual(devices, {"cuda:0", "cpu", ""})
+        self.assertFalse([node for node in self.nodes() if node["name"] == "PythonDispatchMode"])
+
+    def test_unknown_cards_and_ranks_are_refused(self):
+        self.assertIn("no such card", self.capture(SCRIPT, "--as", "H1000")[1])
+        self.assertIn("need --as", self.capture(SCRIPT, "--world-size", "2")[1])
+
+    def test_all_stages_of_a_pipeline(self):
+        done = subprocess.run([*compare.CAPTURE, "--as", "A100", "--world-size", "2", "--all-kinds", "-o", str(self.folder / "out"),
+                               str(compare.PROGRAMS), "pipeline", "cuda"], env={**os.environ, "PYTHONPATH": str(ROOT / "capture")},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [[compare.call(node)[0] for node in self.nodes(rank) if node["name"] == "record_param_comms"] for rank in (0, 1)]
+        self.assertEqual([names[0].count("send"), names[0].count("recv")], [names[1].count("recv"), names[1].count("send")])
+        self.assertGreater(names[0].count("send"), 0)
+
+    def test_the_steps_are_those_of_real_ranks(self):
+        for name in ("alone", "data"):
+            with self.subTest(name):
+                only_real, only_fake, differ, ratio = compare.compare(compare.capture(name, self.folder / name), compare.RANKS[name] - 1)
+                self.assertEqual((dict(only_real), dict(only_fake), differ), ({}, {}, 0))
+                self.assertTrue(ratio is None or abs(ratio - 1) < 0.03, ratio)
+
+
+if __name__ == "__main__":
+    unittest.main()
