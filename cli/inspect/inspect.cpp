@@ -75,9 +75,8 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
       .needs("--ops");
   line.begin(FlagGroup::kInput);
   line.add("--profile FILE", arguments.profiles.files,
-           "With --ops, of traces: Kineto profiles that give the times, one a rank (default: those "
-           "of the capture that the traces lie in)")
-      .needs("--ops");
+           "With --ops or --stragglers, of traces: Kineto profiles that give the times, one a rank "
+           "(default: those of the capture that the traces lie in)");
   line.add_flag("--no-profile", arguments.profiles.none, "With --ops, of traces: without times")
       .excludes({"--profile"})
       .needs("--ops");
@@ -152,6 +151,13 @@ Arguments read_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.of_traces =
       line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
+  if (!arguments.profiles.files.empty() && !arguments.shown.ops && !arguments.stragglers) {
+    throw et_schema::usage_error("profiles without a question to them",
+                                 {.field = "--profile",
+                                  .expected = "--ops or --stragglers with it",
+                                  .got = "neither",
+                                  .hint = "inspect --help shows examples"});
+  }
   arguments.of_no_report = line.first_given({"--ops", "--collectives", "--certificate", "--tensors",
                                              "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
@@ -208,9 +214,12 @@ pages::Page inspect_bench(const Arguments& arguments) {
 
 /// Loads a benchmark, or compiles traces as `replay` does.
 et_schema::Bench load_job(const Arguments& arguments, Progress& progress) {
+  if (is_one_benchmark(arguments.paths)) {
+    refuse_details_of_benchmark(arguments);
+  }
   const generator::GenerateOptions options{.partial = generator::PartialRanks::kOneAlone,
                                            .allowed_operators = all_operators()};
-  return load_benchmark(arguments.paths, options, {}, progress).bench;
+  return load_benchmark(arguments.paths, options, arguments.profiles, progress).bench;
 }
 
 std::string name_of(const std::vector<std::string>& paths) {

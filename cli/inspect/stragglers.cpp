@@ -181,9 +181,7 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
          .expected = "recorded times of all ranks of a job, at least two",
          .got = fmt::format("{} of {}{}", timed, et_schema::counted(bench.world_size(), "rank"),
                             bench.partial ? " of a larger job" : ""),
-         .hint =
-             "inspect a capture's folder, the Kineto profiles of all ranks, or the benchmark of "
-             "`generate TRACES --profile PROFILES`"});
+         .hint = "give a capture's folder, traces with --profile, or a benchmark made of them"});
   }
   const Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
   const Json document = document_of(found);

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "../simulate/hand_made.h"
 #include "et_schema/base/error.h"
 #include "testing/error_text.h"
@@ -160,31 +158,6 @@ TEST(WhatIfTexts, ThatCannotBeReadAreRefused) {
                 .find("expected: a class, a kind of communication, or a regular "
                       "expression\n"),
             std::string::npos);
-}
-
-/// Whatever is asked: an answer, or an error of usage.
-TEST(WhatIfTexts, OfAnySortAreReadOrRefused) {
-  std::mt19937 random(7);
-  const std::vector<std::string> pieces = {"matmul", "network", "host", " ", "x",  "0.5", "streams",
-                                           "1",      "(",       "[a-",  "*", "x2", "\t",  "\\",
-                                           "aten::", "|",       "e99",  "-", "\n", "{3"};
-  std::size_t read = 0;
-  for (int i = 0; i < 20'000; ++i) {
-    std::string text;
-    for (auto n = random() % 7; n > 0; --n) {
-      text += random() % 8 == 0 ? std::string(1, static_cast<char>(random() % 256))
-                                : pieces[random() % pieces.size()];
-    }
-    try {
-      const WhatIf question = parse_what_if(text);
-      EXPECT_GE(question.factor, 0) << text;
-      EXPECT_EQ(question.target == WhatIfTarget::kOperator, question.pattern.has_value()) << text;
-      ++read;
-    } catch (const et_schema::Error& error) {
-      EXPECT_EQ(error.kind(), et_schema::ErrorKind::kUsage) << text;
-    }
-  }
-  EXPECT_GT(read, 20);
 }
 
 }  // namespace
