@@ -1,7 +1,8 @@
 """Compares captures without running (--as cpu) with captures of the same programs on real Gloo ranks: compare.py [NAME…]
 
 A table: operators of each last rank that one of both called and the other did not (names, sizes, types), below operators that both
-called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator); peak of tensors' bytes.
+called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator); peak of tensors' bytes. A CPU's
+kernels have temporaries of their own, which no capture without running sees: _chunk_cat, which FSDP calls, makes the whole once more.
 """
 
 import ast

@@ -46,7 +46,7 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
         fits = dtype in (torch.float16, torch.float32) or (card.major >= 8 and dtype == torch.bfloat16)
         return torch.backends.cuda.mem_efficient_sdp_enabled() and fits and same_heads and head % unit == value_head % unit == 0
 
-    order = {"cudnn": cudnn} if capability in PREFERS_CUDNN else {}
+    order = {"cudnn": cudnn} if capability in PREFERS_CUDNN and not card.name.startswith("AMD") else {}
     order |= {"flash": flash, "efficient": efficient}
     return next((name for name, fits in order.items() if fits()), "math")
 

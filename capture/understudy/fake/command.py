@@ -64,7 +64,7 @@ def run(arguments, command):
         command.end_early(capture, "interrupted")
         return INTERRUPTED
     except BaseException as error:
-        reason = refusal(error)
+        reason = str(error) if isinstance(error, CaptureFailed) else refusal(error)
         if reason is None:
             command.print_script_error(error)
         command.end_early(capture, reason or "the script failed, see above")

@@ -82,6 +82,9 @@ class FakeCapture:
 
     def _finish(self):
         self._recording.close()
+        if job.world_size() != self._groups.world_size:
+            raise CaptureFailed(f"the script made no process group of {self._groups.world_size} ranks; leave --world-size out, or start it "
+                                "as torchrun would: it has to call init_process_group()")
         raw = beside(self._target, ".raw")
         if not raw.exists():
             raise CaptureFailed("the execution trace observer wrote no file; is another one active in this process?")

@@ -214,7 +214,8 @@ std::optional<DecidedKind> kind_described(const et_schema::ProcessGroup& group) 
   return DecidedKind{found->kind, fmt::format("described as '{}'", group.description)};
 }
 
-DecidedKind kind_called(const et_schema::ProcessGroup& group, const CallFacts& facts) {
+DecidedKind kind_called(const et_schema::ProcessGroup& group, const CallFacts& facts,
+                        bool keeps_size) {
   if (facts.has_messages) {
     return {GroupKind::kPipeline, "it sends and receives from rank to rank"};
   }
@@ -229,7 +230,7 @@ DecidedKind kind_called(const et_schema::ProcessGroup& group, const CallFacts& f
                ? DecidedKind{GroupKind::kSharded, "it gathers and scatters flat parts"}
                : DecidedKind{GroupKind::kTensor, "it gathers and scatters activations"};
   }
-  if (facts.gathers || facts.scatters) {
+  if ((facts.gathers || facts.scatters) && !keeps_size) {
     throw et_schema::bad_input(
         kNoOtherWorld,
         {.field = fmt::format("group '{}'", group.name),
@@ -286,7 +287,7 @@ void add_group_kind(std::string_view text, GroupKinds& kinds) {
   kinds[std::string(text.substr(0, at))] = *kind;
 }
 
-DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said) {
+DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said, bool keeps_size) {
   refuse_unknown(bench, said);
   const std::vector<CallFacts> facts = facts_of(bench);
   DecidedKinds kinds(bench.groups.size());
@@ -304,7 +305,7 @@ DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said)
       }
     }
     if (!kinds[i]) {
-      kinds[i] = kind_called(group, facts[i]);
+      kinds[i] = kind_called(group, facts[i], keeps_size);
     }
   }
   return kinds;

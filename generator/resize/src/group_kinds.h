@@ -21,9 +21,10 @@ struct DecidedKind {
 using DecidedKinds = std::vector<std::optional<DecidedKind>>;
 
 /// Decides by the user's choice, else by the group's description, else by its calls. Throws Error
-/// (bad input) if the kind is undecided because a group only gathers or only scatters; Error
-/// (usage) if the user names an unknown group.
-[[nodiscard]] DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said);
+/// (bad input) if the kind is undecided because a group only gathers or only scatters, unless the
+/// job keeps its size; Error (usage) if the user names an unknown group.
+[[nodiscard]] DecidedKinds decide_kinds(const et_schema::Bench& bench, const GroupKinds& said,
+                                        bool keeps_size);
 
 /// Calls visit(instruction) for each communication, including waits and those in bodies.
 template <typename Instructions, typename Visit>

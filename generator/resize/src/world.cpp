@@ -272,7 +272,8 @@ class Scaling {
     }
     Mesh::Coordinates place = was.place_of(ranks[static_cast<std::size_t>(comm.root_or_peer)]);
     const Mesh::Coordinates own = plan_.after().place_of(rank);
-    if (is_message && !plan_.keeps_size() && place[axis] != was.place_of(plan_.source(rank).rank)[axis]) {
+    if (is_message && !plan_.keeps_size() &&
+        place[axis] != was.place_of(plan_.source(rank).rank)[axis]) {
       refuse_call(plan_, rank, comm.group, call, "messages between ranks that keep their number",
                   fmt::format("one along the {} ranks that become {}", plan_.size_before(),
                               plan_.size_after()));

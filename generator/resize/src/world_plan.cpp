@@ -75,9 +75,9 @@ void refuse_call(const WorldPlan& plan, std::int64_t rank, et_schema::GroupId gr
 
 WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
     : bench_(bench),
-      kinds_(decide_kinds(bench, size.kinds)),
+      keeps_size_(size.ranks == bench.recorded_world_size() && size.ranks_per_program == 0),
+      kinds_(decide_kinds(bench, size.kinds, keeps_size_)),
       before_(bench, kinds_),
-      keeps_size_(size.ranks == before_.world_size() && size.ranks_per_program == 0),
       axis_(keeps_size_ ? 0 : before_.growing_axis(kinds_)),
       after_(before_.with_size(axis_, ranks_along(size))),
       shares_programs_(size.shares_programs) {

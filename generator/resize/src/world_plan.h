@@ -61,9 +61,9 @@ class WorldPlan {
   void check_alike() const;
 
   const et_schema::Bench& bench_;
+  bool keeps_size_;
   DecidedKinds kinds_;
   Mesh before_;
-  bool keeps_size_;
   std::size_t axis_;  ///< any, if the job keeps its size
   Mesh after_;
   bool shares_programs_;

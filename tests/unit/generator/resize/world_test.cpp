@@ -254,6 +254,10 @@ TEST_F(World, TensorParallelRanksKeepTheirNumber) {
   const ScaledWorld world = scaled(2, 4, {{"world", GroupKind::kData}});
   EXPECT_EQ(world.scaled.groups.front().why, "--group world=data");
   EXPECT_EQ(world.scaled.ranks, (std::vector<std::int64_t>{0, 1, 0, 1}));
+  // The size stays: a rank that was not traced does as the one that was.
+  bench_.programs = std::vector(1, made_.program);
+  bench_.partial = et_schema::PartialJob{.world_size = 2, .ranks = {1}};
+  EXPECT_EQ(with_world_size(bench_, {.ranks = 2}).scaled.ranks, (std::vector<std::int64_t>{1, 1}));
 }
 
 TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
