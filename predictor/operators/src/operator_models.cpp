@@ -145,9 +145,9 @@ double ln_carried(const Found& found, const Card& from, const Point& here, const
   const double carried_ns =
       transferred_ns(ns, reached(here.kernels, from), reached(there.kernels, to), from, to);
   const double ln_ns = std::log(call_ns * std::max(carried_ns, host_ns) / std::max(ns, host_ns));
-  const double squared = octaves * octaves;
+  const double unlike = octaves * octaves / (1 + octaves * octaves);
   const double caches = cache_octaves(from, to);
-  const double as_there = squared / (1 + squared) / (1 + caches * caches);
+  const double as_there = unlike * unlike / (1 + caches * caches);
   there.op = found.op;
   return (1 - as_there) * ln_ns + as_there * fitted.ln_ns(there, timed);
 }
