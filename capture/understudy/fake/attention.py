@@ -18,8 +18,8 @@ PREFERS_CUDNN = ((9, 0), (10, 0))
 def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
     """Returns `cudnn`, `flash`, `efficient` or `math`."""
     of_arguments = (query, key, value)
-    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments)
-            or not (query.size(0) == key.size(0) == value.size(0))):
+    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype
+            or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments) or not (query.size(0) == key.size(0) == value.size(0))):
         return "math"
     capability = (card.major, card.minor)
     same_heads = query.size(1) == key.size(1) == value.size(1)
@@ -79,7 +79,8 @@ def _efficient(query, key, value, mask, dropout, is_causal, scale):
 
 def _cudnn(query, key, value, mask, dropout, is_causal, scale):
     needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
-    return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, mask, needs_grad, dropout, is_causal, False, scale=scale)[0]
+    return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, mask, needs_grad, dropout, is_causal, False,
+                                                              scale=scale)[0]
 
 
 def _as_autocast(tensor):
