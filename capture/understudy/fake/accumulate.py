@@ -1,7 +1,7 @@
 """Gradients that meet are added in place where nothing else holds the first, as autograd's engine does with real tensors.
 
-For fake tensors the engine always makes a new one, since it takes them for a class with rules of its own. Who holds the first is seen in its
-counts of references: they are compared with those of a sum that is known to be in place.
+For fake tensors the engine always makes a new one, since it takes them for a class with rules of its own. Who holds the first is seen in
+its counts of references: they are compared with those of a sum that is known to be in place.
 """
 
 import sys

@@ -18,8 +18,8 @@ PREFERS_CUDNN = ((9, 0), (10, 0))
 def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
     """Returns `cudnn`, `flash`, `efficient` or `math`."""
     of_arguments = (query, key, value)
-    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments)
-            or not (query.size(0) == key.size(0) == value.size(0))):
+    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype
+            or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments) or not (query.size(0) == key.size(0) == value.size(0))):
         return "math"
     capability = (card.major, card.minor)
     same_heads = query.size(1) == key.size(1) == value.size(1)
@@ -79,7 +79,13 @@ def _efficient(query, key, value, mask, dropout, is_causal, scale):
 
 def _cudnn(query, key, value, mask, dropout, is_causal, scale):
     needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in (query, key, value))
-    return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, mask, needs_grad, dropout, is_causal, False, scale=scale)[0]
+    return torch.ops.aten._scaled_dot_product_cudnn_attention(query, key, value, mask, needs_grad, dropout, is_causal, False,
+                                                              scale=scale)[0]
+
+
+def _as_autocast(tensor):
+    dtype = torch.get_autocast_dtype("cuda")
+    return tensor.to(dtype) if tensor is not None and tensor.is_floating_point() and tensor.dtype != dtype else tensor
 
 
 CALLS = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient}
@@ -92,10 +98,7 @@ def install(card):
         chosen = "math"
         if isinstance(query, FakeTensor) and query.is_cuda:
             if torch.is_autocast_enabled("cuda"):
-                dtype = torch.get_autocast_dtype("cuda")
-                query, key, value = (each.to(dtype) for each in (query, key, value))
-                if attn_mask is not None and attn_mask.is_floating_point():
-                    attn_mask = attn_mask.to(dtype)
+                query, key, value, attn_mask = map(_as_autocast, (query, key, value, attn_mask))
             chosen = choose(card, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
         if chosen == "math":
             return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)

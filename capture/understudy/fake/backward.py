@@ -7,6 +7,7 @@ isBuilt(). A trial shows whether it worked.
 """
 
 import ctypes
+import mmap
 import re
 from pathlib import Path
 
@@ -18,7 +19,7 @@ GET_HOOKS = "_ZN2at6detail12getCUDAHooksEv"  # at::detail::getCUDAHooks()
 BASE_TABLE = "_ZTVN2at18CUDAHooksInterfaceE"  # table of at::CUDAHooksInterface
 HEADER = "include/ATen/detail/AcceleratorHooksInterface.h"
 QUESTION, NO = "hasPrimaryContext", "isBuilt"
-POINTER, PAGE = ctypes.sizeof(ctypes.c_void_p), 4096
+POINTER, PAGE = ctypes.sizeof(ctypes.c_void_p), mmap.PAGESIZE
 READ, WRITE = 1, 2
 BEFORE_FUNCTIONS = 2 * POINTER  # offset to the object's top, and its type
 

@@ -175,7 +175,7 @@ def install(card, memory, devices):
     cuda._check_bf16_tensor_supported = lambda device: True
     cuda.mem_get_info = cuda.memory.mem_get_info = lambda device=None: (
         card.total_memory - memory.allocated.get(torch.device("cuda", _index(device)), 0), card.total_memory)
-    cuda.memory_summary = cuda.memory.memory_summary = lambda *_, **__: f"{memory.allocated.get(torch.device('cuda', state['device']), 0)} bytes"
+    cuda.memory_summary = cuda.memory.memory_summary = lambda *_, **__: f"{cuda.memory_allocated()} bytes of tensors"
     cuda.Stream = cuda.streams.Stream = torch.Stream = Stream
     cuda.Event = cuda.streams.Event = torch.Event = Event
     cuda.current_stream = cuda.default_stream = current_stream

@@ -156,7 +156,7 @@ class Groups:
         for library in ("_c10d_functional", "_dtensor"):
             for schema in torch._C._jit_get_all_schemas():
                 if schema.name.startswith(f"{library}::"):
-                    self._mode.handlers[getattr(getattr(torch.ops, library), schema.name.split("::")[1])] = lambda func, types, args, kwargs: self._mode.run_native(func, args, kwargs)
+                    self._mode.handlers[getattr(getattr(torch.ops, library), schema.name.split("::")[1])] = self._mode.run_native
         # Functional collectives would take the mode for a compiler's, and wait at once.
         torch.distributed._functional_collectives._are_we_tracing = lambda: False
         self._answer_objects()

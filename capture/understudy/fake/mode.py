@@ -59,7 +59,7 @@ class FakeMode(fake_tensor.FakeTensorMode):
     def dispatch_as_torch(self, func, types, args, kwargs):
         return super().dispatch(func, types, args, kwargs)
 
-    def run_native(self, func, args, kwargs):
+    def run_native(self, func, types, args, kwargs):
         """Runs torch's own function of an operator; the operators that it calls are the step's."""
         mark(NATIVE)
         depth, self._depth = self._depth, 0

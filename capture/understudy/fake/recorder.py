@@ -109,14 +109,16 @@ class FakeCapture:
             "peak_device_bytes": peak if self._card else None, "peak_tensor_bytes": peak,
             "step_device_allocations": [memory.allocations - self._allocations] if self._card else None,
             "process_groups": job.process_groups(), "kernel_settings": kernel_settings(), "autocast": sorted(self._autocast.regions),
-            "partners": sorted(self._groups.partners), "assumed_values": dict(sorted(self._values.read.items())), "environment": environment}
+            "partners": sorted(self._groups.partners), "assumed_values": dict(sorted(self._values.read.items())),
+            "environment": environment}
         return {"format": CAPTURE_FORMAT, "version": CAPTURE_VERSION, "id": secrets.token_hex(8), "world_size": self._groups.world_size,
                 "clock": "monotonic", "tensor_range": False, "step_marker": True,
                 "not_run": {"as": self._card.name if self._card else "cpu"}, "ranks": [rank]}
 
     def _summarize(self):
         read = self._values.read
-        rows = [f"wrote {self._output.folder}", f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents"]
+        rows = [f"wrote {self._output.folder}",
+                f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents"]
         peak = self._mode.memory.peak.get(self._device, 0)
         rows.append(f"  memory        {peak / 1e9:.3f} GB of {self._device} at most, by tensors' lifetimes")
         if read:

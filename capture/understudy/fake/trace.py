@@ -34,8 +34,8 @@ def clean(path, calls):
         number, parent, name = node["id"], node["ctrl_deps"], node["name"]
         if left.get(number) == SUBCLASS:
             node["name"] = AS_RECORDED
-        elif name in (MODE, ASIDE) or name in left.values() or _has_meta(node["inputs"]["values"]) or _has_meta(node["outputs"]["values"]) or (
-                parent in inner and name not in calls):
+        elif (name in (MODE, ASIDE) or name in left.values() or _has_meta(node["inputs"]["values"])
+              or _has_meta(node["outputs"]["values"]) or (parent in inner and name not in calls)):
             hidden[number] = hidden.get(parent, parent)
             if number not in left:
                 inner.add(number)
