@@ -20,9 +20,9 @@ class Failed(Refused):
 
 
 def call(*command, good=(0,), **options):
-    """Runs a program and returns its output; `options` are those of subprocess.run()."""
+    """Runs a program and returns its output; `options` are those of subprocess.run(). Who tells of something with status 1 says it."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **options)
-    if done.returncode not in good:
+    if done.returncode not in good or (done.returncode == 1 and not done.stdout):
         raise Failed(f"{' '.join(map(str, command))}\nended with status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
 

@@ -6,10 +6,10 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchmarks/counters_study", "tests/benchmarks/drift_study",
+COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
             "tests/golden/compare/make_reports", "tests/golden/suite/make_gallery", "gallery/make",
-            "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/accounts", "tests/compile_times", "tests/same_programs", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
+            "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/accounts", "tests/compile_times", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/scoreboard", "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
@@ -19,7 +19,7 @@ COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/stragglers_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/benchmarks/device_steps_study", "tests/fleet/kill_study"]
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study"]
 # Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
 import runpy, sys

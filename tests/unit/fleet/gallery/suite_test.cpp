@@ -75,17 +75,6 @@ TEST(Suite, TheMeanIsGeometricAndItsEndsToo) {
               0.02);
 }
 
-TEST(Suite, ASlowClassIsBehindAndNamed) {
-  const std::vector<SuitePlatform> platforms =
-      compare_suite({step_of("a", replays(1, "elementwise", 1.5), replays(11))});
-  const SuitePlatform& platform = platforms.front();
-  EXPECT_EQ(class_of(platform.classes, "elementwise").finding, "behind");
-  EXPECT_NEAR(class_of(platform.classes, "elementwise").speed.value, 1 / 1.5, 0.03);
-  EXPECT_EQ(class_of(platform.classes, "optimizer").finding, "");
-  EXPECT_NE(sentence_of(platform).find("over 1 step; behind in elementwise."), std::string::npos)
-      << sentence_of(platform);
-}
-
 TEST(Suite, ABusyMachineIsTold) {
   std::vector<Report> here = replays(1);
   here.back().total.counters["involuntary_switches"] = 20;  // in 100 ms
@@ -283,39 +272,11 @@ TEST_F(Galleries, HaveStepsWithTheirReferences) {
 
 TEST_F(Galleries, RefuseReferencesOfOtherWork) {
   write_step("step/bench.et", "aten::mm", 3000000);
-  GalleryStep step = read_gallery(folder_.path()).front();
-  Report other;
-  other.ranks.resize(1);
-  other.environment.benchmark_hash = "of another";
-  save_reference(step, "A100", {other});
-  const std::string file = reference_path(step, "A100", 1);
-  EXPECT_EQ(
-      testing_errors::error_of(et_schema::ErrorKind::kBadInput,
-                               [&] { return read_gallery(folder_.path()); }),
-      testing_errors::told("a reference of another benchmark", "file: " + file,
-                           "field: environment.benchmark_hash", "expected: " + step.hash,
-                           "got: of another", "hint: delete it if the benchmark was made again"));
-  fs::remove(file);
   write_step("step/H200.et", "aten::relu", 2000000);
   EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
                                      [&] { return read_gallery(folder_.path()); })
                 .substr(0, 36),
             "the profiles are of different work\n ");
-}
-
-TEST_F(Galleries, AreRefusedWithoutSteps) {
-  const std::string path = folder_.path();
-  EXPECT_EQ(
-      testing_errors::error_of(et_schema::ErrorKind::kUsage, [&] { return read_gallery(path); }),
-      testing_errors::told("no step to replay", "file: " + path,
-                           "expected: a folder whose folders hold a bench.et each", "got: none",
-                           "hint: docs/gallery.md says how steps are added"));
-  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
-                                     [&] { return read_gallery(path + "/nowhere"); }),
-            testing_errors::told("no step to replay", "file: " + path + "/nowhere",
-                                 "expected: a folder whose folders hold a bench.et each",
-                                 "got: no such folder",
-                                 "hint: docs/gallery.md says how steps are added"));
 }
 
 }  // namespace

@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "generator/flow/model_names.h"
-#include "testing/error_text.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {
 namespace {
 
-using testing_errors::told;
 using Names = std::vector<std::string>;
 
 constexpr const char* kClamp = "aten::clamp_min(Tensor self, Scalar min) -> Tensor";
@@ -452,26 +450,6 @@ TEST(Generate, TakesTheFirstCompleteStepUnlessToldOtherwise) {
   EXPECT_EQ(builder.program({.step = "all"}).selection.operators, 6U);
   EXPECT_EQ(builder.program({.step = "6"}).selection.step,
             "ProfilerStep#6 (its end is not in the trace)");
-}
-
-template <typename Call>
-std::string message_of(Call&& call) {
-  return testing_errors::error_of([&] { return call(); });
-}
-
-TEST(Generate, RefusesAStepThatTheTraceLacks) {
-  EXPECT_EQ(message_of([] { static_cast<void>(three_steps().program({.step = "9"})); }),
-            told("the trace has no such step", "file: test.json", "rank: 0", "field: --step",
-                 "expected: all, 4, 5, 6", "got: 9",
-                 "hint: leave --step out to take the first complete step"));
-}
-
-TEST(Generate, RefusesASubgraphThatNoNodeNames) {
-  EXPECT_EQ(
-      message_of([] { static_cast<void>(three_steps().program({.subgraphs = {"Optimizer"}})); }),
-      told("no node has such a name", "file: test.json", "rank: 0", "field: --subgraph",
-           "expected: a part of a node's name", "got: Optimizer",
-           "hint: inspect --tree TRACE shows the names"));
 }
 
 TEST(Generate, WhatALoaderHandsOverIsMadeBeforeTheRun) {

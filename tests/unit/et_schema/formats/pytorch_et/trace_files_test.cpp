@@ -126,12 +126,6 @@ TEST(TraceFiles, ProfilesThatTellTheirRanksAreTheJobIfAllAreThere) {
   EXPECT_EQ(read({front, one}).traces.size(), 2U) << "rank 0 is not told";
 }
 
-TEST(TraceFilesRefusal, NoSuchFile) {
-  EXPECT_EQ(read_error({"/no/such.json"}),
-            told("a file that cannot be read", "file: /no/such.json",
-                 "expected: a file or folder that can be read", "got: no such file or folder"));
-}
-
 /// The refusal of an input in which there is `got` instead.
 std::string no_trace_in(const std::string& path, const std::string& got) {
   return "no trace found\n  file:     " + path +
@@ -172,18 +166,6 @@ TEST(TraceFilesRefusal, FolderWhoseOnlyTraceIsDamaged) {
       no_trace_in(folder.path(), "other files: " + folder.path() + "/capture.json and 2 more"));
 }
 
-TEST(TraceFilesRefusal, FolderOfJobs) {
-  const TemporaryFolder folder;
-  fs::create_directories(fs::path(folder.path()) / "mlp" / "traces");
-  fs::create_directories(fs::path(folder.path()) / "gpt");
-  EXPECT_EQ(read_error({folder.path()}),
-            no_trace_in(folder.path(),
-                        "no files, but folders: " + (fs::path(folder.path()) / "gpt").string() +
-                            " and 1 more\n"
-                            "  hint:     give the folder of one job's traces, perhaps " +
-                            (fs::path(folder.path()) / "gpt").string()));
-}
-
 TEST(TraceFilesRefusal, BenchmarkInsteadOfATrace) {
   const TemporaryFolder folder;
   const std::string path =
@@ -202,52 +184,6 @@ TEST(TraceFilesRefusal, BenchmarkBesideAnotherInput) {
             no_trace_in(path,
                         "a benchmark (bench.et), with host x0 beside it\n"
                         "  hint:     give one benchmark alone, or traces without it"));
-}
-
-TEST(TraceFilesRefusal, MissingRank) {
-  const TemporaryFolder folder;
-  folder.write("rank-0.json", small_trace());
-  const std::string two = folder.write("rank-2.json", small_trace());
-  EXPECT_EQ(read_error({folder.path()}),
-            "rank 1 is missing\n"
-            "  file:     " +
-                two +
-                "\n"
-                "  expected: ranks 0 to 1, for 2 files\n"
-                "  got:      rank 2 after 1 of them\n"
-                "  hint:     give the files of all ranks, or one file alone");
-}
-
-TEST(TraceFilesRefusal, TwoFilesForOneRank) {
-  const TemporaryFolder folder;
-  const std::string first = folder.write("rank-0.a.json", small_trace());
-  const std::string second = folder.write("rank-0.b.json", small_trace());
-  EXPECT_EQ(read_error({first, second}),
-            "two files for one rank\n"
-            "  file:     " +
-                second +
-                "\n"
-                "  rank:     0\n"
-                "  expected: one file for each rank\n"
-                "  got:      this file and " +
-                first +
-                "\n"
-                "  hint:     give one of them only");
-}
-
-TEST(TraceFilesRefusal, TruncatedGzip) {
-  const TemporaryFolder folder;
-  std::string packed = pack(ArchiveKind::kGzip, {{"a", small_trace()}});
-  packed.resize(packed.size() / 2);
-  const std::string path = folder.write("a.json.gz", packed);
-  EXPECT_EQ(read_error({path}),
-            "a compressed file is damaged\n"
-            "  file:     " +
-                path +
-                "\n"
-                "  expected: a whole gzip, tar or zip file\n"
-                "  got:      truncated gzip input\n"
-                "  hint:     copy or download it again");
 }
 
 /// A flipped bit that still unpacks is another number: the checksum and the length tell.

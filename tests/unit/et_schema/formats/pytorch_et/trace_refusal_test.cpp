@@ -23,19 +23,7 @@ std::string with_input(const std::string& value, const std::string& shape,
                               .types = "[\"" + type + "\"]"}});
 }
 
-TEST(TraceRefusal, EmptyFile) {
-  EXPECT_EQ(parse_error(" \n"),
-            told("an empty file", "file: t.json", "field: the start of the file",
-                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: nothing",
-                 "hint: capture again, or look whether the copy was complete"));
-}
-
 TEST(TraceRefusal, NotJson) {
-  EXPECT_EQ(parse_error("rank 0 started"),
-            told("not JSON", "file: t.json", "field: the start of the file",
-                 "expected: a JSON object with \"schema\" and \"nodes\"", "got: rank 0 started",
-                 "hint: give the file that torch.profiler.ExecutionTraceObserver wrote, or a "
-                 "Kineto profile"));
   EXPECT_EQ(parse_error("{nodes: 1}"), told("not JSON", "file: t.json", "field: the top level",
                                             "expected: a quoted key", "got: nodes: 1}"));
   EXPECT_EQ(parse_error("{\"nodes\" [1]}"), told("not JSON", "file: t.json", "field: the top level",
@@ -163,9 +151,6 @@ TEST(TraceRefusal, NoNodes) {
 }
 
 TEST(TraceRefusal, NodesThatAreNoListOrNoObjects) {
-  EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": 5})"),
-            told("the nodes are no list", "file: t.json", "field: nodes", "expected: an array",
-                 "got: 5}"));
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [1]})"),
             told("a node is no object", "file: t.json", "field: nodes", "expected: {", "got: 1]}"));
   EXPECT_EQ(parse_error(R"({"nodes": [], "nodes": []})"),
@@ -186,20 +171,10 @@ TEST(TraceRefusal, DamageThatIsNotTheNames) {
                  "byte 30: {\"id\": 1, \"name\": \"r\", \"parent\": tru}]}"));
 }
 
-TEST(TraceRefusal, DuplicateIds) {
-  EXPECT_EQ(parse_error(trace_of(
-                {{.id = 5, .parent = 2, .name = "a"}, {.id = 5, .parent = 2, .name = "b"}})),
-            told("two nodes have the same id", "file: t.json", "node: 5", "field: id",
-                 "expected: each id once", "got: a and b"));
-}
-
 TEST(TraceRefusal, OwnAncestor) {
   EXPECT_EQ(parse_error(trace_of({{.id = 5, .parent = 6}, {.id = 6, .parent = 5}})),
             told("a node is its own ancestor", "file: t.json", "node: 5", "field: parent",
                  "expected: parents that lead to node 1", "got: a circle through node 6"));
-  EXPECT_EQ(parse_error(trace_of({.id = 3, .parent = 3})),
-            told("a node is its own ancestor", "file: t.json", "node: 3", "field: parent",
-                 "expected: parents that lead to node 1", "got: a circle through node 3"));
 }
 
 TEST(TraceRefusal, FieldsThatAreMissingOrOfTheWrongType) {
@@ -208,8 +183,6 @@ TEST(TraceRefusal, FieldsThatAreMissingOrOfTheWrongType) {
             start + "  field:    id\n  expected: an integer\n  got:      nothing");
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [{"id": 4}]})"),
             start + "  node:     4\n  field:    name\n  expected: a text\n  got:      nothing");
-  EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [{"id": -1, "name": "r"}]})"),
-            start + "  field:    id\n  expected: an integer from 0 to 2^64 - 1\n  got:      -1");
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [{"id": 4, "name": 7}]})"),
             start + "  node:     4\n  field:    name\n  expected: a text\n  got:      7");
   EXPECT_EQ(parse_error(R"({"schema": "1.0.1", "nodes": [{"id": 4, "name": "r", "attrs": [3]}]})"),
@@ -220,21 +193,9 @@ TEST(TraceRefusal, FieldsThatAreMissingOrOfTheWrongType) {
 
 TEST(TraceRefusal, SizesThatOverflow) {
   EXPECT_EQ(
-      parse_error(with_input("[5,6,0,4,4,\"cpu\"]", "[4294967296,4294967296]", "Tensor(float)")),
-      told("a tensor's sizes overflow", "file: t.json", "node: 3", "field: inputs.shapes",
-           "expected: a product of the sizes below 2^63", "got: [4294967296, 4294967296]"));
-  EXPECT_EQ(
       parse_error(with_input("[5,6,0,0,4,\"cpu\"]", "[0,4294967296,4294967296]", "Tensor(float)")),
       told("a tensor's sizes overflow", "file: t.json", "node: 3", "field: inputs.shapes",
            "expected: a product of the sizes below 2^63", "got: [0, 4294967296, 4294967296]"));
-  EXPECT_EQ(
-      parse_error(with_input("[5,6,0,4611686018427387904,4,\"cpu\"]", "[4]", "Tensor(float)")),
-      told("a tensor's extent overflows", "file: t.json", "node: 3", "field: inputs.values",
-           "expected: a last byte below 2^63",
-           "got: 4611686018427387904 elements of 4 bytes at offset 0"));
-  EXPECT_EQ(parse_error(with_input("[5,6,0,4,4,\"cpu\"]", "[-4]", "Tensor(float)")),
-            told("a tensor has a negative size", "file: t.json", "node: 3", "field: inputs.shapes",
-                 "expected: sizes of 0 or more", "got: -4"));
   EXPECT_EQ(parse_error(with_input("[5,6,-1,4,4,\"cpu\"]", "[4]", "Tensor(float)")),
             told("a tensor cannot be read", "file: t.json", "node: 3", "field: inputs.values",
                  "expected: a number from 0 to 2^63 - 1", "got: -1"));
@@ -261,13 +222,6 @@ TEST(TraceRefusal, StridesThatNoMemoryHas) {
 }
 
 TEST(TraceRefusal, ValuesShapesAndTypesOfDifferentLengths) {
-  EXPECT_EQ(parse_error(
-                trace_of({.id = 3,
-                          .parent = 2,
-                          .inputs = {.values = "[1,2]", .shapes = "[[]]", .types = "[\"Int\"]"}})),
-            told("values, shapes and types do not belong together", "file: t.json", "node: 3",
-                 "field: inputs.values", "expected: as many values as shapes and types",
-                 "got: 2 values, 1 shapes, 1 types"));
   EXPECT_EQ(parse_error(with_input("[1,2,3]", "[[],[],[]]", "GenericList[Int,Int]")),
             told("values and types do not belong together", "file: t.json", "node: 3",
                  "field: inputs.types", "expected: 3 types in the list", "got: 2"));
@@ -290,10 +244,6 @@ TEST(TraceRefusal, TypesThatCannotBeRead) {
   EXPECT_EQ(parse_error(with_input("\"x\"", "[]", "Double")),
             told("a Double cannot be read", "file: t.json", "node: 3", "field: inputs.values",
                  "expected: a number, \"inf\", \"-inf\" or \"nan\"", "got: \"x\""));
-  EXPECT_EQ(parse_error(with_input("[1,2]", "[]", "Tensor(float)")),
-            told("a tensor cannot be read", "file: t.json", "node: 3", "field: inputs.values",
-                 "expected: [tensor id, storage id, offset, elements, bytes of one, \"device\"]",
-                 "got: [1,2]"));
 }
 
 TEST(TraceRefusal, NestingTooDeepIsFastWhereverItIs) {

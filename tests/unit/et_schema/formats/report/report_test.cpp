@@ -184,47 +184,6 @@ TEST(ReportJson, IsTheGoldenFile) {
       << "if the format was meant to change, see the rule of versions in docs/formats.md";
 }
 
-TEST(ReportJson, HasTheKeysOfTheContract) {
-  const auto json = nlohmann::json::parse(to_json(sample_report(2)));
-  EXPECT_EQ(json["format"], "understudy-report");
-  EXPECT_EQ(json["version"], 1);
-  EXPECT_EQ(json["world_size"], 2);
-  for (const nlohmann::json& part : {json, json["ranks"][1]}) {
-    for (const char* key : {"min", "median", "p10", "p90", "p99"}) {
-      EXPECT_TRUE(part["iteration_ms"][key].is_number()) << key;
-    }
-    EXPECT_TRUE(part["iteration_ms"]["median_low"].is_null());  // of three samples
-    EXPECT_EQ(part["iteration_ms"]["samples"].size(), 3U);
-    const nlohmann::json& coverage = part["coverage"];
-    EXPECT_TRUE(coverage["count"].is_number());
-    EXPECT_TRUE(coverage["time"].is_null());
-    for (const char* key : {"selected", "replayed", "exact"}) {
-      EXPECT_TRUE(coverage[key].is_number_unsigned()) << key;
-    }
-    for (const auto& [list, note] :
-         {std::pair("substituted", "by"), std::pair("stubbed", "by"),
-          std::pair("dropped", "reason"), std::pair("not_applicable", "reason"),
-          std::pair("pinned_outputs", "reason")}) {
-      EXPECT_TRUE(coverage[list][0]["name"].is_string()) << list;
-      EXPECT_TRUE(coverage[list][0]["count"].is_number_unsigned()) << list;
-      EXPECT_TRUE(coverage[list][0][note].is_string()) << list;
-    }
-    for (const char* key : {"output_mismatches", "outputs_checked"}) {
-      EXPECT_TRUE(part[key].is_number_unsigned()) << key;
-    }
-    for (const char* key : {"nan", "inf", "subnormal", "recorded_inf"}) {
-      EXPECT_TRUE(part["values"][key].is_number_unsigned()) << key;
-    }
-    EXPECT_EQ(part["memory"].size(), 3U);
-    EXPECT_TRUE(part["complete"].is_boolean());
-    EXPECT_TRUE(part["measurement"]["restores"].is_number_unsigned());
-    EXPECT_TRUE(part["host_overhead_ns_per_operator"].is_number());
-    EXPECT_TRUE(part["losses"]["aliases"].is_number_unsigned());
-  }
-  EXPECT_EQ(json["ranks"][1]["rank"], 1);
-  EXPECT_EQ(json["environment"]["versions"]["torch"], "2.11.0");
-}
-
 TEST(ReportJson, WritesNullForWhatIsNotFinite) {
   RankReport rank;
   rank.iteration_ms = iteration_stats({kInf});
@@ -322,15 +281,6 @@ TEST(ReportRefusal, ANewerVersion) {
             told("the report is of another version than this program reads", "file: report.json",
                  "field: version", "expected: version 1, which Understudy 0.1.0 reads",
                  "got: version 3, written by Understudy 3.1.0",
-                 "hint: use that version of Understudy, or make the report again "
-                 "with this one"));
-  EXPECT_EQ(refused_report([](auto& json) {
-              json["version"] = 3;
-              json.erase("environment");
-            }),
-            told("the report is of another version than this program reads", "file: report.json",
-                 "field: version", "expected: version 1, which Understudy 0.1.0 reads",
-                 "got: version 3, written by Understudy of an unknown version",
                  "hint: use that version of Understudy, or make the report again "
                  "with this one"));
 }
