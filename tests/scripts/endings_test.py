@@ -18,7 +18,8 @@ COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study"]
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study",
+            "tests/benchmarks/prediction/slow_rank_study", "tests/benchmarks/prediction/stragglers_study"]
 # Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
 import runpy, sys
@@ -55,7 +56,7 @@ class EndingsTest(unittest.TestCase):
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
                     "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "gallery/programs.py",
                     "tests/benchmarks/large_profile.py",
-                    "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
+                    "tests/golden/inspect/make_slow", "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables", "tests/golden/predict/make_step",
                     "tests/golden/calibrate/measured", "tests/golden/calibrate/measured_tables",
