@@ -64,7 +64,7 @@ void merge(OverheadSamples& into, const OverheadSamples& from);
 /// Returns the issuing thread's time before an operator.
 [[nodiscard]] Estimate gap_of(const HostOverheads& host);
 /// Returns the issuing thread's time for a call, without waits for a device. An unknown operator
-/// gets the time of the median operator that launches, or launches nothing (not modelled).
+/// gets that of the median call that launches, or launches nothing (not modelled).
 [[nodiscard]] Estimate host_time_of(const HostOverheads& host, const std::string& name,
                                     bool launches);
 

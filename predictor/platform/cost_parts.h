@@ -14,7 +14,7 @@ namespace understudy::predictor {
 /// - communication on `device`, a card ("": unknown), by `collectives`;
 /// - gaps: by `overheads` (recorded gaps belong to RecordedCosts, recorded_costs.h);
 /// - host times of operators on a card: by `overheads` if it knows the operator, else as recorded,
-///   else the median operator.
+///   else the median call.
 /// Throws Error (bad input) if a section is damaged.
 [[nodiscard]] CostParts cost_parts(const Platform& platform, const std::string& device = {});
 

@@ -15,11 +15,11 @@ COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/prediction/profile_rows_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",
-            "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/slow_rank_study",
-            "tests/benchmarks/prediction/stragglers_study", "tests/benchmarks/prediction/recorded_study",
+            "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study"]
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study",
+            "tests/benchmarks/prediction/slow_rank_study", "tests/benchmarks/prediction/stragglers_study"]
 # Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
 import runpy, sys
@@ -56,9 +56,9 @@ class EndingsTest(unittest.TestCase):
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
                     "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "gallery/programs.py",
                     "tests/benchmarks/large_profile.py",
-                    "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
+                    "tests/golden/inspect/make_slow", "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
-                    "tests/golden/inspect/make_slow", "tests/golden/predict/make_tables", "tests/golden/predict/make_step",
+                    "tests/golden/predict/make_tables", "tests/golden/predict/make_step",
                     "tests/golden/calibrate/measured", "tests/golden/calibrate/measured_tables",
                     "tests/golden/calibrate/interrupt", "tests/fleet/stand_in_replay"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))

@@ -1,6 +1,7 @@
 #include "predictor/overheads/overheads.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
@@ -75,22 +76,32 @@ Estimate host_time_of(const HostOverheads& host, const std::string& name, bool l
   if (found != host.operators.end()) {
     return estimate_of(usual(found->second, launches));
   }
-  std::vector<double> means_ns;
+  std::vector<std::pair<double, double>> means_ns;  // with the calls of each
+  double calls = 0;
   for (const auto& [other, overheads] : host.operators) {
     const Distribution& alike = launches ? overheads.launching : overheads.unlaunched;
     if (alike.n > 0) {
-      means_ns.push_back(alike.mean_ns);
+      means_ns.emplace_back(alike.mean_ns, static_cast<double>(alike.n));
+      calls += means_ns.back().second;
     }
   }
   std::ranges::sort(means_ns);
+  const auto of_calls = [&](double share) {
+    double before = 0;
+    const auto found = std::ranges::find_if(means_ns, [&](const auto& mean) {
+      before += mean.second;
+      return before >= share * calls;
+    });
+    return found->first;
+  };
   Estimate answer;
-  answer.model = "median operator's host overheads";
+  answer.model = "median call's host overheads";
   answer.modelled = false;
   answer.extrapolated = true;
   if (!means_ns.empty()) {
-    answer.ns = *et_schema::percentile(means_ns, kHalf);
-    answer.low_ns = *et_schema::percentile(means_ns, kLow);
-    answer.high_ns = *et_schema::percentile(means_ns, kHigh);
+    answer.ns = of_calls(kHalf);
+    answer.low_ns = of_calls(kLow);
+    answer.high_ns = of_calls(kHigh);
   }
   return answer;
 }

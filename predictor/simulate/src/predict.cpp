@@ -67,22 +67,29 @@ PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
           .extrapolated = main.extrapolated};
 }
 
-/// Returns why an operator's time, other than its gap, is hardly known; empty if it is.
-std::string doubt_of(const Instruction& instruction, const PlayedCost& cost) {
+struct Doubt {
+  std::string why;  ///< empty: none
+  double ns = 0;    ///< the time that is doubted
+};
+
+/// Returns what is hardly known of an operator's time, other than its gap.
+Doubt doubt_of(const Instruction& instruction, const PlayedCost& cost) {
   constexpr double kMostBounds = 30;
   constexpr double kWidest = 3;
   const Estimate& device = cost.cost.device;
+  const Estimate& host = cost.cost.host;
   const bool is_message = is_communication(instruction);
-  if (!cost.cost.host.modelled || !device.modelled ||
-      (is_message && !cost.communication.modelled)) {
-    return "no model";
+  const Estimate& main = is_message ? cost.communication : device.ns > 0 ? device : host;
+  if (!device.modelled || (is_message && !cost.communication.modelled)) {
+    return {"no model", main.ns};
   }
   if (device.bound_ns > 0 && device.ns > kMostBounds * device.bound_ns) {
-    return fmt::format("above {} times its bound", kMostBounds);
+    return {fmt::format("above {} times its bound", kMostBounds), device.ns};
   }
-  const Estimate& main = is_message ? cost.communication : device.ns > 0 ? device : cost.cost.host;
-  const bool is_wide = main.high_ns > kWidest * main.ns || main.ns > kWidest * main.low_ns;
-  return is_wide ? fmt::format("not known within a factor of {}", kWidest) : "";
+  if (main.high_ns > kWidest * main.ns || main.ns > kWidest * main.low_ns) {
+    return {fmt::format("not known within a factor of {}", kWidest), main.ns};
+  }
+  return host.modelled ? Doubt() : Doubt{"no model of the host", host.ns};
 }
 
 void add(double ms, PredictedSum& sum) {
@@ -104,11 +111,11 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
     if (!on_device || row.on_device || is_communication(instruction)) {
       add(row.ms.value, et_schema::row_named(row.op_class, classes));
     }
-    if (std::string why = doubt_of(instruction, costs[at]); !why.empty()) {
-      PredictedSum& sum = doubtful[{why, row.name}];
+    if (const Doubt doubt = doubt_of(instruction, costs[at]); !doubt.why.empty()) {
+      PredictedSum& sum = doubtful[{doubt.why, row.name}];
       sum.name = row.name;
-      sum.where = std::move(why);
-      add(row.ms.value, sum);
+      sum.where = doubt.why;
+      add(doubt.ns * kMsPerNs, sum);
     }
     prediction.operators.push_back(std::move(row));
   }
