@@ -6,6 +6,7 @@
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/facts/schema_text.h"
+#include "predictor/operators/work.h"
 #include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
@@ -19,7 +20,10 @@ Estimate host_time(const HostOverheads& host, const Program& program,
   if (!host.operators.contains(known_as) && instruction.timing && has_issue_times(program)) {
     return known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
-  const bool launches = !instruction.timing || instruction.timing->launches > 0;
+  const Family family = family_of(instruction.name);
+  const bool launches = instruction.timing
+                            ? instruction.timing->launches > 0
+                            : family != Family::kView && family != Family::kAllocation;
   return host_time_of(host, known_as, launches);
 }
 

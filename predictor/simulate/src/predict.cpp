@@ -76,15 +76,16 @@ struct Doubt {
 Doubt doubt_of(const Instruction& instruction, const PlayedCost& cost) {
   constexpr double kMostBounds = 30;
   constexpr double kWidest = 3;
-  const Estimate& device = cost.cost.device;
   const Estimate& host = cost.cost.host;
-  const bool is_message = is_communication(instruction);
-  const Estimate& main = is_message ? cost.communication : device.ns > 0 ? device : host;
-  if (!device.modelled || (is_message && !cost.communication.modelled)) {
+  const bool on_device = cost.cost.launches > 0;
+  const Estimate& main = is_communication(instruction) ? cost.communication
+                         : on_device                   ? cost.cost.device
+                                                       : host;
+  if (!main.modelled) {
     return {"no model", main.ns};
   }
-  if (device.bound_ns > 0 && device.ns > kMostBounds * device.bound_ns) {
-    return {fmt::format("above {} times its bound", kMostBounds), device.ns};
+  if (on_device && main.bound_ns > 0 && main.ns > kMostBounds * main.bound_ns) {
+    return {fmt::format("above {} times its bound", kMostBounds), main.ns};
   }
   if (main.high_ns > kWidest * main.ns || main.ns > kWidest * main.low_ns) {
     return {fmt::format("not known within a factor of {}", kWidest), main.ns};
