@@ -49,10 +49,13 @@ struct Problem {
       sum += std::sqrt(1 + scaled * scaled) - 1;
     }
     constexpr double kPull = 0.02;
+    constexpr double kTie = 0.5;  // nor do they tell arithmetic from memory
+    Parameters off{};
     for (std::size_t i = 0; around && i < p.size(); ++i) {
-      sum += kPull * (p[i] - (*around)[i]) * (p[i] - (*around)[i]);
+      off[i] = p[i] - (*around)[i];
+      sum += kPull * off[i] * off[i];
     }
-    return sum;
+    return sum + kTie * (off[2] - off[3]) * (off[2] - off[3]);
   }
 };
 
@@ -141,8 +144,9 @@ bool are_fewer_than_parameters(std::span<const BaseSample> samples) {
   return works.size() < Parameters().size();
 }
 
-/// Returns a base of one parameter: the factor from the usual shares to those that the samples
-/// reach. Below a tenth, their times are not of work. What is left of the shortest time is fixed.
+/// Returns a base of one parameter: the factor from the usual shares to those that the samples of
+/// most work reach: the others' times are rather of launches. Below a tenth, these are, too. What is
+/// left of the shortest time is fixed.
 TwoClock scaled_base(std::span<const BaseSample> samples) {
   constexpr double kLeastFactor = 0.1;
   const BaseSample& shortest = samples.front();
@@ -151,9 +155,15 @@ TwoClock scaled_base(std::span<const BaseSample> samples) {
   const auto work_ns = [&](const BaseSample& sample) {
     return kernel_ns(base, sample.compute_ns, sample.memory_ns) - launch_ns;
   };
+  double most_ns = 0;
+  for (const BaseSample& sample : samples) {
+    most_ns = std::max(most_ns, work_ns(sample));
+  }
   std::vector<double> factors;
   for (const BaseSample& sample : samples) {
-    factors.push_back(work_ns(sample) / std::max(std::exp(sample.ln_ns) - launch_ns, kLeastNs));
+    if (2 * work_ns(sample) >= most_ns) {
+      factors.push_back(work_ns(sample) / std::max(std::exp(sample.ln_ns) - launch_ns, kLeastNs));
+    }
   }
   std::ranges::sort(factors);
   const double median = std::min(factors[factors.size() / 2], kMostShare);
