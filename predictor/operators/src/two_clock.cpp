@@ -145,8 +145,8 @@ bool are_fewer_than_parameters(std::span<const BaseSample> samples) {
 }
 
 /// Returns a base of one parameter: the factor from the usual shares to those that the samples of
-/// most work reach: the others' times are rather of launches. Below a tenth, these are, too. What is
-/// left of the shortest time is fixed.
+/// most work reach: the others' times are rather of launches. Below a tenth, these are, too. What
+/// is left of the shortest time is fixed.
 TwoClock scaled_base(std::span<const BaseSample> samples) {
   constexpr double kLeastFactor = 0.1;
   const BaseSample& shortest = samples.front();
