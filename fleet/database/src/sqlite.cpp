@@ -52,7 +52,9 @@ bool names_another_file(const std::string& journal) {
   return file.read(end.data(), static_cast<std::streamsize>(end.size())) && end == kMagic;
 }
 
-/// Must be called before SQLite opens the database: SQLite trusts the files beside it.
+/// Must be called before SQLite opens the database: SQLite trusts the files beside it. Only the
+/// journal is read: closing -shm would end the locks that this process's other connections have on
+/// it, and another process would then cut it off below them.
 void refuse_side_files(const std::string& path) {
   std::error_code error;
   const std::string database = std::filesystem::weakly_canonical(path, error).string();
@@ -66,7 +68,7 @@ void refuse_side_files(const std::string& path) {
     }
     const char* const got = !S_ISREG(found.st_mode) ? "something else"
                             : found.st_uid != owner ? "another user's file"
-                            : names_another_file(file)
+                            : file.ends_with("-journal") && names_another_file(file)
                                 ? "a journal that names another file to delete"
                                 : nullptr;
     if (got != nullptr) {
