@@ -321,10 +321,8 @@ std::vector<FieldPlace> field_places() {
 }
 
 TEST(ReportFields, EachRowOfTheTablesIsInTheDocs) {
-  const std::string formats = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
   const std::string metrics = content_of(std::filesystem::path(UNDERSTUDY_DOCS) / "metrics.md");
   for (const FieldPlace& place : field_places()) {
-    EXPECT_NE(formats.find("`" + place.key + "`"), std::string::npos) << place.key;
     EXPECT_NE(metrics.find("`" + place.key + "`"), std::string::npos) << place.key;
   }
 }
