@@ -21,7 +21,7 @@ import traceback
 from pathlib import Path
 
 from . import STEADY_S, set_command_capture
-from .fake import command as fake_command
+from .fake import command as fake_command, kinds
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 
 HERE = Path(__file__).resolve().parent
@@ -176,8 +176,9 @@ def say(text):
     print(f"capture: {text}", file=sys.stderr)
 
 
-def capture_script(arguments, capture, ending):
-    """Returns the exit status. The capture is complete, or nothing of it remains."""
+def capture_script(arguments, capture, ending, refusal):
+    """Returns the exit status. The capture is complete, or nothing of it remains. `refusal`: error of the script → why it cannot be
+    captured, or None."""
     import torch
     from . import job, recorder
 
@@ -199,8 +200,10 @@ def capture_script(arguments, capture, ending):
         end_early(capture, "interrupted")
         return INTERRUPTED
     except BaseException as error:
-        print_script_error(error)
-        end_early(capture, "the script failed, see above")
+        reason = refusal(error)
+        if reason is None:
+            print_script_error(error)
+        end_early(capture, reason or "the script failed, see above")
         return FAILED
     try:
         capture.close()
@@ -292,13 +295,14 @@ def run():
     try:
         if OutputFolder(arguments.output).check() and is_first_rank():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
-        if arguments.card is not None:
-            return fake_command.run(arguments, sys.modules[__name__])
-        capture = make_capture(arguments)
+        if arguments.all_kinds:
+            return kinds.capture_all(arguments, sys.argv[1:], say)
+        is_fake = arguments.card is not None
+        capture = fake_command.make_capture(arguments) if is_fake else make_capture(arguments)
         if reason is not None and is_first_rank():
             capture.notices.append(f"{reason}: these are the steps of a second run, as they were")
         set_command_capture(capture)
-        return capture_script(arguments, capture, ending)
+        return capture_script(arguments, capture, ending, fake_command.refusal if is_fake else lambda error: None)
     except BadOutput as problem:
         raise Refused(problem, USAGE) from problem
 

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-
-from .. import set_command_capture
-from ..endings import FAILED, INTERRUPTED
-from . import kinds
 
 
 def prepare(arguments):
@@ -43,38 +38,7 @@ def make_capture(arguments):
     return recorder.FakeCapture(arguments.output, entered, read, made, card)
 
 
-def run(arguments, command):
-    """`command`: the module command.py, whose functions run the script and print errors. Returns the exit status."""
-    if arguments.all_kinds:
-        return kinds.capture_all(arguments, sys.argv[1:], command.say)
-    capture = make_capture(arguments)
-    set_command_capture(capture)
-    from ..output import CaptureFailed
-    from ..recorder import CaptureDone
-    from .values import refusal
-    try:
-        command.run_script(arguments)
-    except CaptureDone:
-        pass
-    except SystemExit as end:
-        if end.code not in (None, 0):
-            command.end_early(capture, "the script ended with an error")
-            raise
-    except KeyboardInterrupt:
-        command.end_early(capture, "interrupted")
-        return INTERRUPTED
-    except BaseException as error:
-        reason = str(error) if isinstance(error, CaptureFailed) else refusal(error)
-        if reason is None:
-            command.print_script_error(error)
-        command.end_early(capture, reason or "the script failed, see above")
-        return FAILED
-    try:
-        capture.close()
-    except CaptureFailed as problem:
-        command.say(problem)
-        if capture.steps_seen == 0:
-            command.say("does the script call understudy.step() after each step?")
-        return FAILED
-    command.say(capture.summary)
-    return 0
+def refusal(error):
+    """Returns why the script cannot be captured so, as one line, or None if the error is the script's own."""
+    from . import values
+    return values.refusal(error)

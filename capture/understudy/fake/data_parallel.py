@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.nn.parallel import distributed as ddp
 
+from .cuda import DEVICES
 from .values import refuse
 
 aten = torch.ops.aten
@@ -62,7 +63,7 @@ def _without_timer(mode, params):
         if args[0] is not params[-1] or seen or args[0].fake_device.type != "cuda":
             return NotImplemented
         seen.append(True)
-        return torch.device("cuda", (args[0].fake_device.index + 1) % 8)
+        return torch.device("cuda", (args[0].fake_device.index + 1) % DEVICES)
 
     return _answering(mode, {torch.ops.prim.device: device})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .. import programs
 from ..output import DESCRIPTION, OutputFolder
 
 
@@ -26,8 +26,8 @@ def capture_all(arguments, words, say):
             place = words.index(arguments.script)
             options = [*(word for word in words[:place] if word != "--all-kinds"), "-o", str(part), "--rank", str(rank)]
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} if parts else {}
-            done = subprocess.run([sys.executable, "-m", "understudy", "capture", *options, *words[place:]], text=True, check=False,
-                                  env=_environment(), **quiet)
+            done = subprocess.run([sys.executable, *programs.CAPTURE, *options, *words[place:]], text=True, check=False,
+                                  env=programs.environment(), **quiet)
             if done.returncode != 0:
                 say(f"rank {rank} failed; nothing was written")
                 sys.stderr.write(done.stderr or "")
@@ -51,7 +51,3 @@ def capture_all(arguments, words, say):
 def next_command(folder, world_size, captured):
     rest = f" --world-size {world_size}" if captured < world_size else ""
     return f"generate {shlex.quote(str(folder))}{rest} -o bench.et"
-
-
-def _environment():
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])}

@@ -15,10 +15,11 @@
 namespace understudy::predictor {
 namespace {
 
-/// Returns the ranks that a question names; empty if it is not about ranks.
+/// Returns the ranks that a question names; empty if it names none.
 std::vector<int> ranks_named(const Job& job, const WhatIf& question) {
   const bool is_node = question.target == WhatIfTarget::kNode;
-  if (!is_node && question.target != WhatIfTarget::kRank) {
+  const bool is_all = question.target == WhatIfTarget::kRanks;
+  if (!is_node && !is_all && question.target != WhatIfTarget::kRank) {
     return {};
   }
   const int nodes = (job.world_size() + job.ranks_per_node - 1) / job.ranks_per_node;
@@ -32,17 +33,9 @@ std::vector<int> ranks_named(const Job& job, const WhatIf& question) {
          .hint = is_node ? "--ranks-per-node says how many ranks share a node" : ""});
   }
   std::vector<int> ranks;
-  const int each = is_node ? job.ranks_per_node : 1;
+  const int each = is_node ? job.ranks_per_node : is_all ? job.world_size() : 1;
   for (int rank = question.number * each;
        rank < std::min((question.number + 1) * each, job.world_size()); ++rank) {
-    ranks.push_back(rank);
-  }
-  return ranks;
-}
-
-std::vector<int> all_ranks(const Job& job) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < job.world_size(); ++rank) {
     ranks.push_back(rank);
   }
   return ranks;
@@ -180,11 +173,14 @@ WhatIf even_ranks(const Job& job, const std::vector<OwnTimes>& times,
 
 std::vector<WhatIf> about_ranks(const Job& job, const Simulation& simulation,
                                 std::vector<WhatIf> questions) {
-  const std::vector<OwnTimes> times = own_times(job, simulation);
+  std::vector<OwnTimes> times;
   for (WhatIf& question : questions) {
-    std::vector<int> ranks = ranks_named(job, question);
-    if (question.target == WhatIfTarget::kRanks) {
-      ranks = all_ranks(job);
+    const std::vector<int> ranks = ranks_named(job, question);
+    if (ranks.empty()) {
+      continue;
+    }
+    if (times.empty()) {
+      times = own_times(job, simulation);
     }
     if (question.is_even) {
       question.of_ranks = even_ranks(job, times, ranks).of_ranks;
