@@ -19,12 +19,12 @@ struct [[nodiscard]] Plan final : Base<Step> {
 
 
 class TypeNamesTest(unittest.TestCase):
-    def check(self, other):
-        """Status and output for a tree with PLAN and another header."""
+    def check(self, other, central=""):
+        """Status and output for a tree with PLAN and another header, and a list of central types."""
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in {"one/plan.h": PLAN, "two/other.h": other}.items():
+            for name, text in {"one/plan.h": PLAN, "two/other.h": other, "scripts/checks/central_types.txt": central}.items():
                 path = Path(folder, name)
-                path.parent.mkdir()
+                path.parent.mkdir(parents=True)
                 path.write_text(text)
             done = subprocess.run([sys.executable, COMMAND, folder], capture_output=True, text=True)
             return done.returncode, done.stdout
@@ -34,6 +34,10 @@ class TypeNamesTest(unittest.TestCase):
                       "namespace job::rooms { enum class Plan : std::uint8_t { kOne }; }"):
             self.assertEqual(self.check(other),
                              (1, "job::rooms::Plan: defined in one/plan.h and in two/other.h\n"), other)
+
+    def test_a_central_type_that_is_gone(self):
+        self.assertEqual(self.check("", "# Types.\nplan job::rooms::Plan\nplan job::rooms::Step\n"),
+                         (1, "job::rooms::Step: defined nowhere; take its line out of scripts/checks/central_types.txt\n"))
 
     def test_what_is_another_type_or_none(self):
         for other in ("namespace job::other { struct Plan {}; }",
