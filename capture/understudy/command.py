@@ -185,11 +185,12 @@ def capture_script(arguments, capture, ending, refusal):
     ending.has_threads = job.is_distributed
     try:
         run_script(arguments)
-    except recorder.CaptureDone:
-        # The script was ended before it could destroy its process group, which its model still holds.
+    except recorder.CaptureDone as done:
+        # The script was ended before it could destroy its process group, which its model still holds. The function keeps what the script
+        # holds until the process ends: DDP's reducer waits in its destructor for Gloo's threads, which may wait for Python's lock.
         if job.is_distributed():
             torch.distributed.destroy_process_group()
-            ending.has_threads = lambda: True
+            ending.has_threads = lambda script=done: True
     except recorder.CaptureFailed:
         pass  # close() reports it
     except SystemExit as end:
