@@ -58,11 +58,6 @@ class IndexRecorder(TorchDispatchMode):
         """
         return True
 
-    @staticmethod
-    def spares_compiled_code():
-        """Returns whether this torch calls ignore_compile_internals(); a torch that does not would run the model eagerly."""
-        return hasattr(TorchDispatchMode, "ignore_compile_internals")
-
     def __init__(self):
         super().__init__()
         self.calls = {}  # operator → calls seen

@@ -66,10 +66,7 @@ def fault_counting():
     """
     if torch.cuda.is_available() or not _system_counts_faults():
         return None
-    try:
-        return settings(counts_faults=True)
-    except (ImportError, TypeError):
-        return None
+    return settings(counts_faults=True)
 
 
 def _launch_ns():

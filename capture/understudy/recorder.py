@@ -23,7 +23,7 @@ from .phases import FAULT_STEPS, UNWATCHED, plan
 from .records import METRICS, Records, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
-from .threads import can_see_all, counting_own_threads, settings
+from .threads import counting_own_threads, settings
 from .triton_kernels import LAUNCHES
 
 if torch.distributed.is_available():
@@ -225,11 +225,7 @@ class Capture:
         self._measured.note_peak_rss(phase)
         is_first = self._index == 0 or self._phases[self._index - 1] != phase
         if phase == "profiler_warmup":
-            if can_see_all():
-                self._open.enter_context(counting_own_threads(kineto(settings(all_threads=True)),
-                                                              self._note_own_threads))
-            else:
-                self._open.enter_context(kineto())
+            self._open.enter_context(counting_own_threads(kineto(settings(all_threads=True)), self._note_own_threads))
         elif phase == "kineto_only" and is_first:
             self._records.begin_profile("kineto_only", steps=self._phases.count(phase))
         elif phase == "faults" and is_first:
@@ -237,11 +233,7 @@ class Capture:
         elif phase == "counters":
             self._begin_counters()
         elif phase == "indices":
-            if graph_modules() and not IndexRecorder.spares_compiled_code():
-                self.notices.append("no index values are recorded: with this torch, looking at them "
-                                  "would run the compiled model eagerly")
-            else:
-                self._enter_index_recorder()
+            self._enter_index_recorder()
         elif phase == "et":
             self._records.begin_trace(self.tensor_range, self.shapes)
         if phase not in UNWATCHED:

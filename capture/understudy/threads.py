@@ -12,10 +12,7 @@ ENGINE = "autograd::engine::evaluate_function"
 
 
 def settings(counts_faults=False, all_threads=False, metrics=()):
-    """Returns the profiler's experimental settings; None if none is requested.
-
-    Raises TypeError if this torch lacks one of them.
-    """
+    """Returns the profiler's experimental settings; None if none is requested."""
     chosen = {}
     if counts_faults:
         chosen["performance_events"] = ["pagefaults"]
@@ -24,28 +21,12 @@ def settings(counts_faults=False, all_threads=False, metrics=()):
     if metrics:
         chosen["profiler_metrics"] = list(metrics)
         chosen["profiler_measure_per_kernel"] = True
-    if torch.cuda.is_available() and _can_show_syncs():
+    if torch.cuda.is_available():
         chosen["enable_cuda_sync_events"] = True  # records the stream or event of a wait
     if not chosen:
         return None
     from torch._C._profiler import _ExperimentalConfig
     return _ExperimentalConfig(**chosen)
-
-
-def _can_show_syncs():
-    try:
-        from torch._C._profiler import _ExperimentalConfig
-        return _ExperimentalConfig(enable_cuda_sync_events=True) is not None
-    except (ImportError, TypeError):
-        return False
-
-
-def can_see_all():
-    """Returns whether this torch's profiler can observe all threads."""
-    try:
-        return settings(all_threads=True) is not None
-    except (ImportError, TypeError):
-        return False
 
 
 @contextlib.contextmanager

@@ -117,19 +117,6 @@ class CompiledCaptureTest(unittest.TestCase):
             "the profiled steps have 5 compiled regions each and the traced one 0: not the same "
             "work, generate will not take it as such"])
 
-    def test_a_torch_that_does_not_ask_modes_gets_none(self):
-        spares = recorder.IndexRecorder.spares_compiled_code
-        recorder.IndexRecorder.spares_compiled_code = staticmethod(lambda: False)
-        try:
-            with tempfile.TemporaryDirectory() as folder:
-                running = capture(folder)
-                self.assertFalse((Path(folder) / "rank-0.indices.json.gz").exists())
-        finally:
-            recorder.IndexRecorder.spares_compiled_code = spares
-        self.assertEqual(running.notices, [
-            "no index values are recorded: with this torch, looking at them would run the compiled "
-            "model eagerly"])
-
 
 if __name__ == "__main__":
     unittest.main()
