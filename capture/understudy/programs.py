@@ -14,6 +14,7 @@ IN_PYTHON = {"capture": "understudy.command", "fidelity": "understudy.fidelity.c
 CLONE = HERE.parents[1]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
 OWN_PYTHON = CLONE / ".venv" / "bin" / "python"
+NOT_STARTED = "{} cannot be started ({}); install the package again, or build the clone with scripts/build"
 # What a Python runs to capture.
 CAPTURE = [str(CLONE / "scripts" / "capture")] if IS_CLONE else ["-m", "understudy", "capture"]
 
@@ -57,8 +58,11 @@ def run(verb, *arguments):
     What it prints on standard error is shown after it, unless it failed: then it is in the ProgramFailed. A status other
     than 0 with a result, as compare's 1 for a slower run, is no failure.
     """
-    done = subprocess.run([*command(verb), *map(str, arguments), "--format", "json"], text=True, capture_output=True,
-                          env=environment())
+    words = [*command(verb), *map(str, arguments), "--format", "json"]
+    try:
+        done = subprocess.run(words, text=True, capture_output=True, env=environment())
+    except OSError as problem:
+        raise ProgramFailed(verb, USAGE, NOT_STARTED.format(words[0], problem.strerror)) from None
     try:
         result = json.loads(done.stdout)
     except ValueError:
@@ -81,6 +85,5 @@ def main():
     try:
         os.execve(program[0], [*program, *words], environment())
     except OSError as problem:
-        print(f"understudy: {program[0]} cannot be started ({problem.strerror}); install the package again, or build "
-              "the clone with scripts/build", file=sys.stderr)
+        print("understudy:", NOT_STARTED.format(program[0], problem.strerror), file=sys.stderr)
         sys.exit(USAGE)

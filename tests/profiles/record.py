@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Records the profiles in tests/profiles/recorded on this machine's GPU: record.py FOLDER CARD [NAME...]
 
-Each is the third step of a model with random weights, with shapes and memory, unless its decorator says otherwise; needs
-transformers and torchvision. Prints beside each what a step takes without a profiler, and the peak of the allocator.
+Each is the third step of a model with random weights, with shapes and memory; needs transformers and torchvision. Prints beside each
+what a step takes without a profiler, and the peak of the allocator.
 """
 
 import argparse
 import gzip
-import os
 import re
 import statistics
 import sys
@@ -23,13 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "gallery"))
 MODELS = {}
 
 
-def model(function=None, *, steps=1, waits=True, shapes=True):
-    """steps: how many are recorded; waits: the host waits for the device after each step."""
-    def add(function):
-        function.steps, function.waits, function.shapes = steps, waits, shapes
-        MODELS[function.__name__] = function
-        return function
-    return add(function) if function else add
+def model(function):
+    MODELS[function.__name__] = function
+    return function
 
 
 def inference(run):
@@ -51,7 +46,8 @@ def bert_half():
     from transformers import BertConfig, BertModel
     bert = BertModel(BertConfig(num_hidden_layers=6, attn_implementation="sdpa")).eval().half()
     tokens = torch.randint(0, 30000, (32, 256))
-    return inference(lambda: bert(input_ids=tokens, attention_mask=torch.ones_like(tokens)))
+    mask = torch.ones_like(tokens)
+    return inference(lambda: bert(input_ids=tokens, attention_mask=mask))
 
 
 @model
@@ -123,194 +119,34 @@ def unet_autocast():
     return training(lambda: F.mse_loss(unet(images), images), torch.optim.AdamW(unet.parameters(), lr=1e-4), torch.bfloat16)
 
 
-# Steps of the kinds that a timeline has to tell apart: streams that overlap, graphs, a host that waits inside of operators,
-# blocking copies, a host that runs ahead of the device.
+def make_step(name):
+    torch.manual_seed(1)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    with torch.device("cuda"):
+        return MODELS[name]()
 
 
-def mlp_of(width, depth, classes=1000):
-    return nn.Sequential(*[layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.GELU())], nn.Linear(width, classes))
-
-
-@model
-def prefetch_streams():
-    """The next batch is copied from page-locked memory on a stream of its own while this one is computed."""
-    network, copies = mlp_of(2048, 6), torch.cuda.Stream()
-    batches = [torch.randn(4096, 2048, device="cpu").pin_memory() for _ in range(2)]
-    targets, state = torch.randint(0, 1000, (4096,)), {"next": batches[0].cuda(), "turn": 0}
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
-
-    def loss():
-        torch.cuda.current_stream().wait_stream(copies)
-        batch, state["turn"] = state["next"], 1 - state["turn"]
-        batch.record_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(copies):
-            state["next"] = batches[state["turn"]].to("cuda", non_blocking=True)
-        return F.cross_entropy(network(batch), targets)
-    return training(loss, optimizer)
-
-
-@model
-def two_branches():
-    """Two towers of a network on two streams."""
-    towers, side = [mlp_of(1024, 4), mlp_of(1024, 4)], torch.cuda.Stream()
-    x = torch.randn(1024, 1024)
-
-    def run():
-        main = torch.cuda.current_stream()
-        side.wait_stream(main)
-        with torch.cuda.stream(side):
-            right = towers[1](x)
-        left = towers[0](x)
-        main.wait_stream(side)
-        return (left * right).sum()
-    return inference(run)
-
-
-@model
-def graphed_forward():
-    """Forward and backward pass are launched as one CUDA graph, the optimizer eagerly; the loss goes to the host."""
-    network, x, y = mlp_of(1024, 8), torch.randn(512, 1024), torch.randint(0, 1000, (512,))
-    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-4, foreach=True)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            F.cross_entropy(network(x), y).backward()
-    torch.cuda.current_stream().wait_stream(side)
-    optimizer.zero_grad(set_to_none=False)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        loss = F.cross_entropy(network(x), y)
-        loss.backward()
-
-    def step():
-        optimizer.zero_grad(set_to_none=False)
-        graph.replay()
-        optimizer.step()
-        return loss.item()
-    step.kept = network, x, y  # a graph holds addresses, not tensors
-    return step
-
-
-@model
-def decode_waits():
-    """Eight tokens of a Llama, each of which the host waits for."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-    network = LlamaForCausalLM(LlamaConfig(num_hidden_layers=4, vocab_size=32000, hidden_size=1024, intermediate_size=2816,
-                                           num_attention_heads=16, num_key_value_heads=4)).eval().bfloat16()
-    prompt = torch.randint(0, 32000, (4, 256))
-
-    def run():
-        tokens, cache = prompt, None
-        for _ in range(8):
-            out = network(input_ids=tokens, past_key_values=cache, use_cache=True)
-            cache, tokens = out.past_key_values, out.logits[:, -1:].argmax(-1)
-            if (tokens == 2).all().item():
-                break
-    return inference(run)
-
-
-@model
-def blocking_copies():
-    """Batches from pageable memory, a mask whose size the host has to know, losses that go back."""
-    network = mlp_of(1024, 6)
-    batch, optimizer = torch.randn(8192, 1024, device="cpu"), torch.optim.Adam(network.parameters(), lr=1e-4)
-
-    def step():
-        x = batch.cuda()
-        kept = x[x[:, 0] > 0]
-        loss = network(kept).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        return loss.detach().cpu()
-    return step
-
-
-@model(steps=4, waits=False)
-def host_ahead():
-    """The host launches the next step while the device is at work."""
-    import torchvision
-    resnet = torchvision.models.resnet18().train().to(memory_format=torch.channels_last)
-    images, labels = torch.randn(256, 3, 224, 224).to(memory_format=torch.channels_last), torch.randint(0, 1000, (256,))
-    return training(lambda: F.cross_entropy(resnet(images), labels), torch.optim.SGD(resnet.parameters(), lr=0.1, momentum=0.9, fused=True),
-                    torch.bfloat16)
-
-
-@model(shapes=False)
-def no_shapes():
-    return gpt2_autocast()
-
-
-def one_rank():
-    for name, value in (("RANK", "0"), ("WORLD_SIZE", "1"), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", "29581")):
-        os.environ.setdefault(name, value)
-    if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group("nccl", device_id=torch.device("cuda", 0))
-
-
-@model(steps=3, waits=False)
-def ddp_one_rank():
-    one_rank()
-    network = nn.parallel.DistributedDataParallel(mlp_of(2048, 6), device_ids=[0])
-    x, y = torch.randn(2048, 2048), torch.randint(0, 1000, (2048,))
-    return training(lambda: F.cross_entropy(network(x), y), torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True))
-
-
-@model(steps=2, waits=False)
-def fsdp2_one_rank():
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-    one_rank()
-    layers = nn.Sequential(*[mlp_of(1024, 2, 1024) for _ in range(4)])
-    for layer in layers:
-        fully_shard(layer, mp_policy=MixedPrecisionPolicy(param_dtype=torch.bfloat16))
-    fully_shard(layers)
-    x = torch.randn(4096, 1024)
-    return training(lambda: layers(x).float().square().mean(), torch.optim.AdamW(layers.parameters(), lr=1e-4))
-
-
-@model
-def experts():
-    """A mixture of eight experts as a loop: the host reads how many tokens each got."""
-    experts, router = nn.ModuleList(nn.Sequential(nn.Linear(1024, 2816), nn.SiLU(), nn.Linear(2816, 1024)) for _ in range(8)), nn.Linear(1024, 8)
-    x = torch.randn(4096, 1024)
-    network = nn.ModuleList([experts, router]).bfloat16()
-    tokens = x.bfloat16()
-
-    def loss():
-        weights, chosen = router(tokens).float().softmax(-1).topk(2)
-        out = torch.zeros_like(tokens)
-        for number, expert in enumerate(experts):
-            rows, place = torch.where(chosen == number)
-            out.index_add_(0, rows, expert(tokens[rows]) * weights[rows, place, None].to(tokens.dtype))
-        return out.float().square().mean()
-    return training(loss, torch.optim.AdamW(network.parameters(), lr=1e-4, fused=True))
-
-
-def record(function, step, path):
+def record(step, path):
     """Milliseconds of a step without a profiler."""
     times_ms = []
-    for _ in range(25 if function.waits else 5):
+    for _ in range(25):
         begin = time.perf_counter()
-        repeats = 1 if function.waits else 10
-        for _ in range(repeats):
-            step()
+        step()
         torch.cuda.synchronize()
-        times_ms.append(1e3 * (time.perf_counter() - begin) / repeats)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=function.shapes, profile_memory=function.shapes,
-                 schedule=torch.profiler.schedule(wait=0, warmup=2, active=function.steps, repeat=1),
+        times_ms.append(1e3 * (time.perf_counter() - begin))
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True, profile_memory=True,
+                 schedule=torch.profiler.schedule(wait=0, warmup=2, active=1, repeat=1),
                  on_trace_ready=lambda done: done.export_chrome_trace(str(path))) as profiler:
-        for _ in range(2 + function.steps):
+        for _ in range(3):
             step()
-            if function.waits:
-                torch.cuda.synchronize()
+            torch.cuda.synchronize()
             profiler.step()
     text = re.sub(r'"traceName": "[^"]*"', f'"traceName": "{path.name}"', path.read_text(encoding="utf-8"))
     text = re.sub(r"/tmp/torchinductor_\w+/\w+/", "", text)
     with open(f"{path}.gz", "wb") as sink, gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as packed:
         packed.write(text.encode())
     path.unlink()
-    return statistics.median(times_ms[len(times_ms) // 5:])
+    return statistics.median(times_ms[5:])
 
 
 def main():
@@ -321,17 +157,12 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or MODELS:
-        torch.manual_seed(1)
-        torch.backends.cuda.matmul.allow_tf32 = False
-        with torch.device("cuda"):
-            step = MODELS[name]()
+        step = make_step(name)
         torch.cuda.reset_peak_memory_stats()
-        step_ms = record(MODELS[name], step, arguments.folder / f"{name}_{arguments.card}.json")
+        step_ms = record(step, arguments.folder / f"{name}_{arguments.card}.json")
         print(f"{name}: {step_ms:.3f} ms, {torch.cuda.max_memory_allocated():,} bytes", flush=True)
         del step
         torch.cuda.empty_cache()
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "tests/fake")]
 import compare  # noqa: E402
-import torch.distributed.tensor  # noqa: E402, F401: the forked commands need not load it again
+import torch.distributed.tensor  # noqa: E402: the forked commands need not load it again
 from understudy import command  # noqa: E402
 
 SCRIPT = """import torch, understudy
@@ -44,6 +45,8 @@ REFUSED = {
                                       "out, or capture it on a card",
     "torch.cuda.CUDAGraph()": "CUDA graphs replay what was recorded on a device; capture the step without them",
 }
+KNOWN = ("n = torch.arange(4, device='cuda'); n[1:] += 0; m = torch.ones_like(x, dtype=torch.bool)[:2]; print(n.tolist(), n.sum().item(), "
+         "torch.tensor(1.0).add_(1).item(), bool((n.cumsum(0) > 6).any()), bool(m.logical_not_().logical_not().all()))")
 PRINTED = "print(f'{loss.item():.2f} {float(loss)}', torch.cuda.get_device_name(), torch.cuda.get_device_capability())"
 
 
@@ -92,9 +95,24 @@ class FakeTest(unittest.TestCase):
         self.assertLessEqual(devices, {"cuda:0", "cpu", ""})
         self.assertFalse([node for node in self.nodes() if node["name"] == "PythonDispatchMode"])
 
+    def test_what_follows_from_the_scripts_numbers_may_decide(self):
+        printed, told, status = self.capture(SCRIPT.format(line=KNOWN), "--as", "H100")
+        self.assertEqual((printed.splitlines()[-1:], status), (["[0, 1, 2, 3] 6 2.0 False True"], 0), told)
+        _, told, _ = self.capture(SCRIPT.format(line="mask = torch.ones(16, device='cuda'); mask += x[:, 0]; bool(mask.all())"), "--as", "H100")
+        self.assertIn("train.py:7: a tensor decides", told)
+
     def test_unknown_cards_and_ranks_are_refused(self):
         self.assertIn("no such card", self.capture(SCRIPT, "--as", "H1000")[1])
         self.assertIn("need --as", self.capture(SCRIPT, "--world-size", "2")[1])
+        self.assertIn("the script made no process group of 2 ranks", self.capture(SCRIPT.format(line=""), "--as", "H100", "--world-size", "2")[1])
+
+    def test_without_a_build_or_cuda_it_says_what_to_do(self):
+        with unittest.mock.patch.dict(os.environ, UNDERSTUDY_BIN="/nowhere"):
+            self.assertEqual(self.capture(SCRIPT, "--as", "H100")[1].splitlines()[-1], (
+                "capture: --as H100: predict ended with status 2: /nowhere/understudy cannot be started (No such file or directory); install "
+                "the package again, or build the clone with scripts/build"))
+        with unittest.mock.patch.object(torch.backends.cuda, "is_built", lambda: False):
+            self.assertRegex(self.capture(SCRIPT, "--as", "H100")[1], r"\(it is built for CPUs alone\); use the CUDA build of torch .*--as cpu")
 
     def test_all_stages_of_a_pipeline(self):
         done = subprocess.run([*compare.CAPTURE, "--as", "A100", "--world-size", "2", "--all-kinds", "-o", str(self.folder / "out"),
@@ -104,6 +122,15 @@ class FakeTest(unittest.TestCase):
         names = [[compare.call(node)[0] for node in self.nodes(rank) if node["name"] == "record_param_comms"] for rank in (0, 1)]
         self.assertEqual([names[0].count("send"), names[0].count("recv")], [names[1].count("recv"), names[1].count("send")])
         self.assertGreater(names[0].count("send"), 0)
+
+    def test_the_steps_are_those_recorded_on_a_card(self):
+        of_cross_entropy = [("mul", "float[4096] [1]", "float[] []"), ("sub", "float[4096] [1]", "float[4096] [1]")]
+        for name, differing in (("unet_autocast", []), ("dlrm_train", of_cross_entropy)):
+            with self.subTest(name):
+                both, only_real, only_fake = compare.compare_recorded(name, self.folder / name)
+                self.assertGreater(both, 200)
+                self.assertEqual(sorted(only_real), [(f"aten::{first}_", *rest) for first, *rest in differing])
+                self.assertEqual(sorted(only_fake), [(f"aten::{first}", *rest) for first, *rest in differing])
 
     def test_the_steps_are_those_of_real_ranks(self):
         for name in ("alone", "data"):

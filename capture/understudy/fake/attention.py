@@ -4,11 +4,11 @@ torch chooses between cuDNN's, flash and memory-efficient attention in C++ by th
 rules are those of torch 2.11 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
 """
 
+import functools
 import math
 
 import torch
 import torch.nn.functional as F
-from torch._subclasses.fake_tensor import FakeTensor
 
 HALF = (torch.float16, torch.bfloat16)
 PADDED_TO = 8  # flash's heads, and the rows of a mask
@@ -83,25 +83,18 @@ def _cudnn(query, key, value, mask, dropout, is_causal, scale):
                                                               scale=scale)[0]
 
 
-def _as_autocast(tensor):
-    dtype = torch.get_autocast_dtype("cuda")
-    return tensor.to(dtype) if tensor is not None and tensor.is_floating_point() and tensor.dtype != dtype else tensor
-
-
 CALLS = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient}
+_registered = torch.library.Library("aten", "IMPL")  # as long as it lives
 
 
-def install(card):
-    original = F.scaled_dot_product_attention
-
-    def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
-        chosen = "math"
-        if isinstance(query, FakeTensor) and query.is_cuda:
-            if torch.is_autocast_enabled("cuda"):
-                query, key, value, attn_mask = map(_as_autocast, (query, key, value, attn_mask))
-            chosen = choose(card, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+def install(card, mode):
+    """Where torch chooses: below autocast, above autograd, which inference_mode() leaves out."""
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
+        chosen, mask = choose(card, query, key, value, attn_mask, dropout_p, is_causal, enable_gqa), _additive(attn_mask, query.dtype)
         if chosen == "math":
-            return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-        return CALLS[chosen](query, key, value, _additive(attn_mask, query.dtype), dropout_p, is_causal, scale)
+            return torch.ops.aten._scaled_dot_product_attention_math(query, key, value, mask, dropout_p, is_causal, scale=scale,
+                                                                     enable_gqa=enable_gqa)[0]
+        return CALLS[chosen](query, key, value, mask, dropout_p, is_causal, scale)
 
-    F.scaled_dot_product_attention = torch._C._nn.scaled_dot_product_attention = scaled_dot_product_attention
+    _registered.impl("scaled_dot_product_attention", attention, "AutogradCUDA")
+    mode.handlers[torch.ops.aten.scaled_dot_product_attention] = functools.partial(mode.run_native, native=attention)

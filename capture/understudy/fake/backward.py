@@ -51,6 +51,8 @@ def allow_without_driver(mode):
     """Must be called with `mode` (a FakeTensorMode) entered, before the process's first backward pass: that starts autograd's threads, one
     for each device it knows."""
     try:
+        if not torch.backends.cuda.is_built():
+            raise RuntimeError("it is built for CPUs alone")
         _replace_entry()
         weight = torch.empty(1, device="cuda", requires_grad=True)
         (weight * 2).sum().backward()

@@ -32,7 +32,7 @@ def make_capture(arguments):
     accumulate.install(entered)
     if card is not None:
         cuda.install(card, entered.memory, min(arguments.world_size or 1, arguments.ranks_per_node))
-        attention.install(card)
+        attention.install(card, entered)
     made = groups.Groups(entered, arguments.rank, arguments.world_size or 1, "nccl" if card else "gloo")
     made.install()
     return recorder.FakeCapture(arguments.output, entered, read, made, card)

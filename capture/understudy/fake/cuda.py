@@ -94,54 +94,22 @@ class Generator(torch.Generator):
 _streams = []  # entered ones; the last is current
 
 
-@contextlib.contextmanager
-def _stream_context(stream):
-    if stream is None:
-        yield
-    else:
-        with stream:
-            yield
-
-
 def _index(device):
     return device if isinstance(device, int) else torch.cuda._utils._get_device_index(device, optional=True)
-
-
-def _move_to_current():
-    """`cuda` without a number is the current device: C++ would take the first."""
-    to, moved, parse = torch.Tensor.to, torch.Tensor.cuda, torch._C._nn._parse_to
-
-    def numbered(value):
-        if isinstance(value, (str, torch.device)) and str(value) == "cuda":
-            return torch.device("cuda", torch.cuda.current_device())
-        return value
-
-    def numbering(call):
-        def converted(*args, **kwargs):
-            return call(*map(numbered, args), **{name: numbered(value) for name, value in kwargs.items()})
-        return converted
-
-    torch.Tensor.to, torch._C._nn._parse_to = numbering(to), numbering(parse)
-    torch.Tensor.cuda = lambda tensor, device=None, *args, **kwargs: moved(tensor, numbered("cuda" if device is None else device), *args,
-                                                                           **kwargs)
 
 
 def install(card, memory, devices):
     """`devices`: cards of this node that the script sees; its own is LOCAL_RANK once it says so."""
     cuda, native = torch.cuda, torch._C
-    state = {"device": 0}
     default = {}
+
+    # Torch's guard for fake tensors holds the current device of each thread, also for operators in C++.
+    get_device, exchange = native._accelerator_getDeviceIndex, native._accelerator_maybeExchangeDevice
 
     def set_device(device):
         if not 0 <= device < devices:
             raise RuntimeError(f"CUDA error: invalid device ordinal {device} (this node has {devices})")
-        state["device"] = device
-
-    def exchange(device):
-        before = state["device"]
-        if device >= 0:
-            set_device(device)
-        return before
+        native._accelerator_setDeviceIndex(device)
 
     def statistics(device):
         here = torch.device("cuda", device)
@@ -155,7 +123,7 @@ def install(card, memory, devices):
     def nothing(*_, **__):
         return None
 
-    for name, answer in (("getDevice", lambda: state["device"]), ("setDevice", set_device), ("exchangeDevice", exchange),
+    for name, answer in (("getDevice", get_device), ("setDevice", set_device), ("exchangeDevice", exchange),
                          ("maybeExchangeDevice", exchange), ("getDeviceCount", lambda: devices), ("synchronize", nothing),
                          ("emptyCache", nothing), ("memoryStats", statistics), ("resetPeakMemoryStats", lambda _=0: memory.reset_peak()),
                          ("resetAccumulatedMemoryStats", nothing), ("ipc_collect", nothing), ("canDeviceAccessPeer", lambda *_: True),
@@ -179,7 +147,7 @@ def install(card, memory, devices):
     cuda.Stream = cuda.streams.Stream = torch.Stream = Stream
     cuda.Event = cuda.streams.Event = torch.Event = Event
     cuda.current_stream = cuda.default_stream = current_stream
-    cuda.stream, cuda.StreamContext = _stream_context, _stream_context
+    cuda.stream = cuda.StreamContext = lambda stream: stream or contextlib.nullcontext()
     cuda.is_current_stream_capturing = cuda.graphs.is_current_stream_capturing = lambda: False
     cuda.set_stream = lambda stream: _streams.__setitem__(slice(None), [stream])
     cuda.default_generators = tuple(Generator() for _ in range(devices))
@@ -187,7 +155,6 @@ def install(card, memory, devices):
     for name in ("range_push", "range_pop", "mark"):
         setattr(cuda.nvtx, name, nothing)
     torch.Generator = Generator
-    _move_to_current()
     torch.Tensor.record_stream = nothing
     torch.Tensor.pin_memory = lambda tensor, device=None: tensor
     torch.Tensor.is_pinned = lambda tensor, device=None: False
@@ -195,6 +162,4 @@ def install(card, memory, devices):
     accelerator.is_available = lambda: True
     accelerator.current_accelerator = lambda check_available=False: torch.device("cuda")
     accelerator.current_stream, accelerator.device_count = current_stream, cuda.device_count
-    accelerator.current_device_index = accelerator.current_device_idx = native._cuda_getDevice
-    accelerator.set_device_index = accelerator.set_device_idx = lambda device: set_device(_index(device))
     accelerator.synchronize = nothing

@@ -6,7 +6,7 @@ parameters of all ranks, reads the order of its buckets out of a tensor on the h
 
 from __future__ import annotations
 
-import contextlib
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -37,7 +37,6 @@ def install(mode):
     dist.Reducer.__init__, dist.Reducer._rebuild_buckets = init, rebuild_buckets
 
 
-@contextlib.contextmanager
 def _answering(mode, answers):
     """`answers`: operator → function(func, args, kwargs), which may return NotImplemented."""
     def asked(answer):
@@ -46,13 +45,7 @@ def _answering(mode, answers):
             return mode.dispatch_as_torch(func, types, args, kwargs) if result is NotImplemented else result
         return handle
 
-    before = dict(mode.handlers)
-    mode.handlers.update({operator: asked(answer) for operator, answer in answers.items()})
-    try:
-        yield
-    finally:
-        mode.handlers.clear()
-        mode.handlers.update(before)
+    return mock.patch.dict(mode.handlers, {operator: asked(answer) for operator, answer in answers.items()})
 
 
 def _without_timer(mode, params):

@@ -164,9 +164,6 @@ class Groups:
         self._infer_shards_aside()
         data_parallel.install(self._mode)
 
-    def announce(self):
-        self.calls.clear()
-
     def _of(self, group):
         if group.group_name not in self._groups:
             self._groups[group.group_name] = Group(self, group)
@@ -182,6 +179,7 @@ class Groups:
         given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
         name, sent, received, peer = CALLS[func.overloadpacket._qualified_op_name.split("::")[1]]
         group = self._of(dist.ProcessGroup.unbox(given["process_group"]))
+        self._mode.contents.forget(given.get(received))
         is_p2p = name in POINT_TO_POINT
         sequence = group.next_sequence(is_p2p)
         if sent is None:

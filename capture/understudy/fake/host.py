@@ -26,6 +26,20 @@ def install(mode):
     _refuse_triton()
     _follow_storages(mode.memory)
     _copy_and_move()
+    _hide_class()
+
+
+def _hide_class():
+    """Libraries that ask whether a tensor is fake, as transformers does before it leaves a mask out, are told that none is."""
+    of_torch, seen = torch._subclasses, type("FakeTensor", (torch.Tensor,), {})
+    del of_torch.FakeTensor
+
+    def find(name):
+        if name == "FakeTensor":
+            return FakeTensor if sys._getframe(1).f_code.co_filename.startswith(TORCH) else seen
+        raise AttributeError(f"module {of_torch.__name__!r} has no attribute {name!r}")
+
+    of_torch.__getattr__ = find
 
 
 def _follow_storages(memory):
@@ -57,18 +71,7 @@ def _copy_and_move():
         original.__set__(tensor, other)
         tensor.fake_device = other.fake_device
 
-    def copied(tensor, memo):
-        if id(tensor) not in memo:
-            with torch.no_grad():
-                made = tensor.clone()
-            is_parameter = getattr(tensor, "_is_param", False)
-            memo[id(tensor)] = torch.nn.Parameter(made, tensor.requires_grad) if is_parameter else made.requires_grad_(tensor.requires_grad)
-            if tensor.grad is not None:
-                memo[id(tensor)].grad = copied(tensor.grad, memo)
-        return memo[id(tensor)]
-
     FakeTensor.data = property(original.__get__, assign)
-    FakeTensor.__deepcopy__ = copied  # torch's own takes the known contents for a tensor of the mode
 
 
 def _load_here(mode):

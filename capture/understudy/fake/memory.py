@@ -32,6 +32,7 @@ class Memory:
         self._offset = _address_offset()
         self._next = FIRST_ADDRESS
         self._sizes = {}  # address → (device, bytes) of what is allocated
+        self.contents = {}  # address → storage on the host, if they are known
         self.allocated = {}  # device → bytes
         self.peak = {}
         self.allocations = 0
@@ -59,10 +60,12 @@ class Memory:
     def free(self, address):
         self._change(address, 0)
         self._sizes.pop(address, None)
+        self.contents.pop(address, None)
 
     def resize(self, storage, size):
         """Follows a storage whose memory is given back (0 bytes) or taken again."""
         address = self.address(storage)
+        self.contents.pop(address, None)
         if address in self._sizes:
             self.allocate(address, self._sizes[address][0], size) if size else self._change(address, 0)
 

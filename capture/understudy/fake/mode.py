@@ -1,14 +1,18 @@
 """The mode under which a script runs: torch's FakeTensorMode, which goes on seeing no device."""
 
 import contextlib
+import functools
 
 import torch
 from torch._subclasses import fake_tensor
 from torch.utils import _pytree as pytree
 
 from . import backward
+from .contents import Contents
 from .memory import Memory
 from .trace import ASIDE, NATIVE, SUBCLASS
+
+COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
 
 
 def mark(label, below=None):
@@ -35,9 +39,13 @@ class FakeMode(fake_tensor.FakeTensorMode):
     def __init__(self):
         super().__init__(allow_non_fake_inputs=True, allow_fallback_kernels=False)
         self.memory = Memory()
+        self.contents = Contents(self.memory)
         self.fake_tensor_converter = _Converter(copy_data=False)
         self.handlers = {}
         self._depth = 0
+
+    def may_turn_const(self, t):
+        return False  # contents.py knows more of them, on any device
 
     def __deepcopy__(self, memo):
         return self  # a copied tensor stays of this mode
@@ -51,21 +59,25 @@ class FakeMode(fake_tensor.FakeTensorMode):
             self._depth -= 1
         if result is NotImplemented:
             mark(SUBCLASS)
-        elif self._depth == 0:  # not what the mode makes while it finds out an operator's results
-            for tensor in pytree.tree_leaves((args, result)):
-                self.place(tensor)
         return result
 
     def dispatch_as_torch(self, func, types, args, kwargs):
-        return super().dispatch(func, types, args, kwargs)
+        result = super().dispatch(func, types, args, kwargs)
+        # Not what the mode makes while it finds out an operator's results.
+        if self._depth == 1 and result is not NotImplemented:
+            for tensor in pytree.tree_leaves((args, result)):
+                if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
+                    self.memory.place(tensor, tensor.fake_device)
+            self.contents.follow(func, args, kwargs, result)
+        return result
 
-    def run_native(self, func, types, args, kwargs):
-        """Runs torch's own function of an operator; the operators that it calls are the step's."""
+    def run_native(self, func, types, args, kwargs, native=None):
+        """Runs torch's own function of an operator, or another one; the operators that it calls are the step's."""
         mark(NATIVE)
         depth, self._depth = self._depth, 0
         try:
             with self:
-                return func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **kwargs)
+                return (native or functools.partial(func._op_dk, COMPOSITE))(*args, **kwargs)
         finally:
             self._depth = depth
 
@@ -78,10 +90,6 @@ class FakeMode(fake_tensor.FakeTensorMode):
                 yield
             finally:
                 self._depth -= 1
-
-    def place(self, tensor):
-        if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
-            self.memory.place(tensor, tensor.fake_device)
 
 
 def enter(on_cuda):

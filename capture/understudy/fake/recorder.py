@@ -13,11 +13,12 @@ from .. import job, machine
 from ..comms import ReduceOpLabels
 from ..measurements import Measurements
 from ..kernels import AutocastSeen, kernel_settings
-from ..output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from ..output import CAPTURE_FORMAT, DESCRIPTION, OutputFolder
 from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
 from ..records import Records, beside
 from . import trace
 from .kinds import next_command
+from .values import Unsupported
 
 WARM_UP = 3  # steps before the recorded one: DDP rebuilds its buckets after the first, FSDP learns the order of its layers
 
@@ -70,7 +71,7 @@ class FakeCapture:
         self._allocations = self._mode.memory.allocations
         self._recording.enter_context(self._autocast)
         self._target = self._records.path("et")
-        self._groups.announce()
+        self._groups.calls.clear()
         observer = ExecutionTraceObserver()
         observer.register_callback(str(beside(self._target, ".raw")))
         self._recording.callback(observer.unregister_callback)
@@ -83,11 +84,11 @@ class FakeCapture:
     def _finish(self):
         self._recording.close()
         if job.world_size() != self._groups.world_size:
-            raise CaptureFailed(f"the script made no process group of {self._groups.world_size} ranks; leave --world-size out, or start it "
+            raise Unsupported(f"the script made no process group of {self._groups.world_size} ranks; leave --world-size out, or start it "
                                 "as torchrun would: it has to call init_process_group()")
         raw = beside(self._target, ".raw")
         if not raw.exists():
-            raise CaptureFailed("the execution trace observer wrote no file; is another one active in this process?")
+            raise Unsupported("the execution trace observer wrote no file; is another one active in this process?")
         document = trace.clean(raw, self._groups.calls)
         self._records.mark = {key: document[key] for key in ("pid", "start_ts")}
         self._records.nodes = len(document["nodes"])

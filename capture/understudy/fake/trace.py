@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
-import torch
+from .accumulate import IN_PLACE
 
 MODE = "PythonDispatchMode"
 # Labels below the mode's node where the operators are the step's: torch's own function runs, or a class of tensors (DTensor) does the work.
@@ -46,20 +46,23 @@ def clean(path, calls):
             _record(node, calls[name], by_id.get(node["ctrl_deps"]))
         elif parent in made:
             node["inputs"] = {"values": [made[parent]["reduction"]], "shapes": [[]], "types": ["String"], "strides": [[]]}
-        elif name == "aten::add" and node["outputs"]["values"] == node["inputs"]["values"][:1]:
-            _put_in_place(node)
+        elif name in IN_PLACE and node["outputs"]["values"] == node["inputs"]["values"][:1]:
+            _put_in_place(node, IN_PLACE[name]._schema)
         kept.append(node)
     document["nodes"] = kept
     path.write_text(json.dumps(document), encoding="utf-8", errors="surrogateescape")
     return document
 
 
-def _put_in_place(node):
-    """Names a sum that was made in place (accumulate.py) as such."""
-    node["name"] = "aten::add_"
+def _put_in_place(node, schema):
+    """Names what was made in place (accumulate.py) as such."""
+    node["name"] = schema.name
+    for _ in schema.arguments[len(node["inputs"]["values"]):]:  # _index_put_impl_'s `unsafe`
+        for key, value in (("values", True), ("shapes", []), ("types", "Bool"), ("strides", [])):
+            node["inputs"][key].append(value)
     for attribute in node["attrs"]:
         if attribute["name"] == "op_schema":
-            attribute["value"] = str(torch.ops.aten.add_.Tensor._schema)
+            attribute["value"] = str(schema)
 
 
 def _record(node, call, parent):

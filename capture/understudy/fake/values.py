@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException, DynamicOutputShapeException, FakeTensor, UnsupportedOperatorException, unset_fake_temporarily)
 
 ANSWER = 1.0  # of a number that is not known; counts of steps divide by it
 UNKNOWN = "?"  # such a number, printed
@@ -16,6 +17,11 @@ UNKNOWN = "?"  # such a number, printed
 OURS = (str(Path(__file__).resolve().parents[1]), str(Path(torch.__file__).parents[1]), "<frozen")
 NO_POINTER = "Cannot access data pointer of Tensor"  # torch's own words
 GUARD = "move it out of the captured steps, or leave it out for this capture"
+# Method of a tensor → what is said of a value that decides the program.
+DECIDES = dict.fromkeys(("__bool__", "is_nonzero"), "a tensor decides what the program does (if, while, assert), and its value was never "
+                                                    "computed")
+DECIDES |= dict.fromkeys(("__int__", "__index__"), "a tensor's value is read as an integer (a size, an index), and it was never computed")
+LEAVES = {"tolist": "tolist() reads a tensor's values"} | dict.fromkeys(("numpy", "__array__"), "a tensor's values are read into numpy")
 
 
 _refused = ""  # the last refusal: torch's C++ turns one raised inside of it into a TypeError
@@ -25,18 +31,12 @@ class Unsupported(RuntimeError):
     """The script does what cannot be done without contents."""
 
 
-def script_line(stack=None):
-    """Returns the innermost line of the user's code, as `train.py:12`."""
-    if stack is None:
-        frame = sys._getframe(1)
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if not name.startswith(OURS):
-                return f"{Path(name).name}:{frame.f_lineno}"
-            frame = frame.f_back
-        return "the script"
-    lines = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in stack if not frame.filename.startswith(OURS)]
-    return lines[-1] if lines else "the script"
+def script_line(frames=None):
+    """Returns the innermost line of the user's code, as `train.py:12`. `frames`: from the innermost one, with their lines."""
+    for frame, line in frames or traceback.walk_stack(sys._getframe(1)):
+        if not frame.f_code.co_filename.startswith(OURS):
+            return f"{Path(frame.f_code.co_filename).name}:{line}"
+    return "the script"
 
 
 def refuse(what, hint=GUARD):
@@ -77,8 +77,7 @@ def _carry(name):
         result = getattr(float, name)(self, *others)
         if result is NotImplemented:
             return result
-        unread = type(self)(self.source)
-        return unread
+        return type(self)(self.source)
     return compute
 
 
@@ -89,51 +88,53 @@ for _name in ("__neg__", "__abs__", "__pos__"):
     setattr(Unread, _name, _carry(_name))
 
 
-def _is_known(tensor):
-    """Returns whether the mode followed the contents: numbers of the script, such as a count of steps."""
-    return not isinstance(tensor, FakeTensor) or tensor.constant is not None
-
-
-def _known(tensor, read):
-    with unset_fake_temporarily():
-        return read(tensor.constant if isinstance(tensor, FakeTensor) else tensor)
-
-
 class Values:
-    """Answers reads while installed. `read` counts them by line of the script."""
+    """Answers reads of what is not known while installed. `read` counts them by line of the script."""
 
     def __init__(self):
         self.read = Counter()
-        self._originals = {}
 
     def install(self, mode):
+        self._contents = mode.contents
+        self._item_of = torch.Tensor.item
         mode.handlers[torch.ops.aten._local_scalar_dense] = self._local_scalar
-        for name, read in (("item", self._item), ("__format__", self._format), ("__bool__", self._bool), ("__float__", self._float),
-                           ("__int__", self._int), ("__index__", self._int), ("tolist", self._list), ("numpy", self._array),
-                           ("__array__", self._array), ("is_nonzero", self._bool)):
-            self._originals[name] = getattr(torch.Tensor, name)
-            setattr(torch.Tensor, name, self._reading(read, self._originals[name]))
+        for name, read in (("item", self._item), ("__float__", self._float)):
+            self._answer(name, read)
+        for name, what in DECIDES.items():
+            self._answer(name, lambda tensor, *_, what=what, **__: refuse(what))
+        for name in LEAVES:
+            read = getattr(torch.Tensor, name)
+            self._answer(name, lambda tensor, *_, name=name, **__: refuse(f"{LEAVES[name]}, and they were never computed"),
+                         lambda tensor, *arguments, read=read, **options: self._leave(mode, read, tensor, arguments, options))
+        original = torch.Tensor.__format__
+        torch.Tensor.__format__ = lambda tensor, spec: (
+            format(tensor.item() if tensor.dim() == 0 else repr(tensor), spec) if isinstance(tensor, FakeTensor) else original(tensor, spec))
         FakeTensor.tolist = torch.Tensor.tolist  # it has one of its own
 
-    @staticmethod
-    def _reading(read, original):
-        def answer(tensor, *arguments, **options):
-            if isinstance(tensor, FakeTensor):
-                return read(tensor, *arguments, **options)
-            return original(tensor, *arguments, **options)
-        return answer
+    def _answer(self, name, read, known=None):
+        """`read` answers where the contents are not known, `known` or torch's own method where they are."""
+        original = getattr(torch.Tensor, name)
+        known = known or original
 
-    @staticmethod
-    def _local_scalar(func, types, args, kwargs):
-        tensor = args[0]
-        if _is_known(tensor):
-            return _known(tensor, func)
-        return ANSWER if tensor.is_floating_point() else int(ANSWER)
+        def answer(tensor, *arguments, **options):
+            if not isinstance(tensor, FakeTensor):
+                return original(tensor, *arguments, **options)
+            return (known if self._contents.holds(tensor) else read)(tensor, *arguments, **options)
+
+        setattr(torch.Tensor, name, answer)
+
+    def _leave(self, mode, read, tensor, arguments, options):
+        with mode.aside(), unset_fake_temporarily():
+            return read(self._contents.of(tensor), *arguments, **options)
+
+    def _local_scalar(self, func, types, args, kwargs):
+        known = self._contents.of(args[0])
+        if known is not None:
+            return func(known)
+        return ANSWER if args[0].is_floating_point() else int(ANSWER)
 
     def _item(self, tensor):
-        value = self._originals["item"](tensor)  # for the trace
-        if _is_known(tensor):
-            return value
+        self._item_of(tensor)  # for the trace
         if tensor.dtype == torch.bool:
             refuse("a tensor's truth is read, and it was never computed")
         line = script_line()
@@ -141,45 +142,15 @@ class Values:
         return (Unread if tensor.is_floating_point() else UnreadCount)(line)
 
     def _float(self, tensor):
-        if _is_known(tensor):
-            return _known(tensor, float)
         self._item(tensor)
         return ANSWER
-
-    def _format(self, tensor, spec):
-        return format(self._item(tensor) if tensor.dim() == 0 else repr(tensor), spec)
-
-    @staticmethod
-    def _bool(tensor):
-        if _is_known(tensor):
-            return _known(tensor, bool)
-        refuse("a tensor decides what the program does (if, while, assert), and its value was never computed")
-
-    @staticmethod
-    def _int(tensor):
-        if _is_known(tensor):
-            return _known(tensor, int)
-        refuse("a tensor's value is read as an integer (a size, an index), and it was never computed")
-
-    @staticmethod
-    def _list(tensor):
-        if _is_known(tensor):
-            return _known(tensor, torch.Tensor.tolist)
-        refuse("tolist() reads a tensor's values, and they were never computed")
-
-    @staticmethod
-    def _array(tensor, *_, **__):
-        if _is_known(tensor):
-            return _known(tensor, torch.Tensor.numpy)
-        refuse("a tensor's values are read into numpy, and they were never computed")
 
 
 def refusal(error):
     """Returns why the script cannot be captured, as one line, or None if the error is the script's own."""
-    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, UnsupportedOperatorException
     seen = error
     while seen is not None:
-        line = script_line(traceback.extract_tb(seen.__traceback__))
+        line = script_line(reversed([*traceback.walk_tb(seen.__traceback__)]))
         if isinstance(seen, Unsupported):
             return str(seen)
         if isinstance(seen, TypeError) and _refused.startswith(f"{line}: "):
