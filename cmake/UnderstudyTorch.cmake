@@ -15,6 +15,7 @@ if(NOT EXISTS "${_torch_root}/lib/libtorch_cpu.so")
     "or build without the replayer: -DUNDERSTUDY_BUILD_REPLAYER=OFF.")
 endif()
 message(STATUS "LibTorch: ${_torch_root}")
+set(UNDERSTUDY_TORCH_LIB "${_torch_root}/lib" CACHE INTERNAL "Folder of LibTorch's libraries")
 
 add_library(understudy_torch INTERFACE)
 add_library(understudy::torch ALIAS understudy_torch)

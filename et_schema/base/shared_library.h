@@ -24,8 +24,6 @@ class SharedLibrary {
   /// Opens a library by dlopen() with RTLD_NOW and `flags`. If that fails, throws the refusal with
   /// the loader's message; without a refusal, the library then has no functions.
   SharedLibrary(const std::string& file, int flags, Refusal refusal = nullptr);
-  /// Uses loaded code: `handle` is a handle of dlopen(), or RTLD_DEFAULT.
-  SharedLibrary(void* handle, Refusal refusal) : handle_(handle), refusal_(std::move(refusal)) {}
 
   /// Returns null if no function has this name.
   template <typename Function>
@@ -47,7 +45,6 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const;
 
   void* handle_;
-  bool is_open_ = true;  ///< separate from the handle, since RTLD_DEFAULT is null
   Refusal refusal_;
 };
 

@@ -66,8 +66,6 @@ bool hold_stream(c10::Device device, double ms);
 /// Allocates device memory outside of the caching allocator, so that it does not count as tensors'
 /// memory. Empty if memory is exhausted, or if the device is not CUDA's.
 [[nodiscard]] c10::Storage device_block(c10::Device device, std::size_t bytes);
-/// Allocates from the device's caching allocator; throws what the allocator throws.
-[[nodiscard]] std::shared_ptr<void> allocator_block(c10::Device device, std::size_t bytes);
 
 /// Copies bytes within the memory of a CUDA device, on its current stream.
 void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes);

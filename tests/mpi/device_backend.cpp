@@ -25,21 +25,20 @@ using et_schema::DeviceType;
 
 /// Waits with CUDA's runtime, as the program that has the tensors would do.
 void wait_for_device() {
-  using Synchronize = int (*)(void*);
-  void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  using Synchronize = int (*)();
+  void* const runtime = dlopen("libcudart.so.13", RTLD_NOW);
   const auto synchronize =
-      driver == nullptr ? nullptr
-                        : reinterpret_cast<Synchronize>(dlsym(driver, "cuStreamSynchronize"));
-  if (synchronize == nullptr || synchronize(nullptr) != 0) {
-    throw std::runtime_error("the fake of CUDA's driver is not there");
+      runtime == nullptr ? nullptr
+                         : reinterpret_cast<Synchronize>(dlsym(runtime, "cudaDeviceSynchronize"));
+  if (synchronize == nullptr || synchronize() != 0) {
+    throw std::runtime_error("CUDA's played runtime is not there");
   }
 }
 
 class DeviceBackend : public Backend {
  public:
   DeviceBackend(std::unique_ptr<Backend> host, double time_limit_s)
-      : host_(std::move(host)),
-        device_(backends::connect_devices(*host_, {.stream = {}, .time_limit_s = time_limit_s})) {
+      : host_(std::move(host)), device_(connect_played(*host_, {.time_limit_s = time_limit_s})) {
     connect(0, {});
   }
 
@@ -148,10 +147,15 @@ std::string nccl_log() {
   return log == nullptr ? std::string() : log();
 }
 
-void hold_nccl_until(int count) {
-  if (const auto hold = of_fake<void (*)(int)>("fake_nccl_hold_until"); hold != nullptr) {
-    hold(count);
+std::unique_ptr<backends::DeviceCommunicator> connect_played(
+    Backend& host, const backends::DeviceOptions& options) {
+  // Before LibTorch loads the real ones: it finds these by their names then.
+  for (const char* const library : {"libcudart.so.13", "libcuda.so.1", "libnccl.so.2"}) {
+    if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+      throw std::runtime_error(dlerror());
+    }
   }
+  return backends::connect_devices(host, options);
 }
 
 std::unique_ptr<Backend> make_device_backend(std::unique_ptr<Backend> host, double time_limit_s) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "replayer/backends/interface/backend.h"
+#include "replayer/backends/interface/device_communicator.h"
 
 namespace understudy::tests {
 
@@ -16,7 +17,8 @@ namespace understudy::tests {
 /// What the fake of NCCL was asked on this rank since this was last called, a line each
 /// (fake_nccl.cpp); empty where the tests do not use it.
 [[nodiscard]] std::string nccl_log();
-/// The fake ends no connection of this rank before `count` more have begun.
-void hold_nccl_until(int count);
+/// Connects to the played GPU: connect_devices() behind what is played in place of CUDA and NCCL.
+[[nodiscard]] std::unique_ptr<backends::DeviceCommunicator> connect_played(
+    backends::Backend& host, const backends::DeviceOptions& options);
 
 }  // namespace understudy::tests

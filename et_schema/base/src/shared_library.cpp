@@ -12,17 +12,15 @@ std::string module_directory() {
 }
 
 SharedLibrary::SharedLibrary(const std::string& file, int flags, Refusal refusal)
-    : handle_(dlopen(file.c_str(), RTLD_NOW | flags)),
-      is_open_(handle_ != nullptr),
-      refusal_(std::move(refusal)) {
-  if (!is_open_ && refusal_) {
+    : handle_(dlopen(file.c_str(), RTLD_NOW | flags)), refusal_(std::move(refusal)) {
+  if (handle_ == nullptr && refusal_) {
     const char* const reason = dlerror();
     throw refusal_(file, reason == nullptr ? "an unknown failure" : reason);
   }
 }
 
 void* SharedLibrary::address_of(const char* symbol) const {
-  return is_open_ ? dlsym(handle_, symbol) : nullptr;
+  return handle_ == nullptr ? nullptr : dlsym(handle_, symbol);
 }
 
 }  // namespace understudy::et_schema

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -9,22 +7,16 @@
 
 namespace understudy::backends {
 
-/// What a device communicator needs from the program that owns the tensors.
 struct DeviceOptions {
-  /// Returns the stream that works on the tensors now: CUDA's handle, null for the default stream.
-  /// A call starts after the work on this stream. After wait(), work issued to the stream runs
-  /// after the call. If null, always the default stream.
-  std::function<void*()> stream = {};
   double time_limit_s = 300;
-  /// Allocates device memory that calls need beside their tensors. It is freed when no call uses it
-  /// any more. If null, the driver allocates.
-  std::function<std::shared_ptr<void>(std::size_t bytes)> allocate = {};
-  /// Registers each buffer with NCCL at its first use, so that NCCL can avoid copies of its own.
+  /// Registers the allocator's memory with NCCL, so that NCCL can avoid copies of its own.
   bool registers_buffers = false;
 };
 
-/// Moves tensors between the devices of a job's ranks without copies through host memory. Calls in
-/// host memory are forwarded to the backend that it was made with.
+/// Moves tensors between the devices of a job's ranks without copies through host memory. A call
+/// starts after the work of LibTorch's current stream, and what is issued to the stream after
+/// wait() runs after the call. Calls in host memory are forwarded to the backend that it was made
+/// with.
 class DeviceCommunicator : public Communicator {
  public:
   [[nodiscard]] virtual std::string name() const = 0;     ///< "nccl"

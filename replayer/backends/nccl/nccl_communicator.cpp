@@ -1,26 +1,33 @@
+#include <ATen/Context.h>
+#include <ATen/ops/empty.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
+#include <array>
+#include <cmath>
+#include <cstdlib>
 #include <exception>
-#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cannot_use.h"
+#include "calls.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
-#include "issue.h"
-#include "lane.h"
+#include "group_watch.h"
+#include "id_store.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/device_communicator.h"
-#include "watch_lanes.h"
 
 namespace understudy::backends {
 namespace {
@@ -30,40 +37,79 @@ using et_schema::DeviceType;
 
 class NcclWork : public Work {
  public:
-  explicit NcclWork(CudaEvent done) : done_(done) {}
-  [[nodiscard]] CudaEvent done() const { return done_; }
+  explicit NcclWork(Works works) : works_(std::move(works)) {}
+  [[nodiscard]] Works& works() { return works_; }
 
  private:
-  CudaEvent done_;
+  Works works_;
 };
 
-constexpr LaneKey kWorldLane{};
-/// Limit of communicators that are set up at the same time: each is a thread of NCCL.
-constexpr std::size_t kMostBegun = 64;
+/// A communicator of NCCL: the one of a group's collectives and batches, or of the single messages
+/// of a pair of its ranks. Messages whose order is known in their direction only have a second
+/// process group for those from a higher rank to a lower one.
+struct Connection {
+  GroupId group = 0;
+  int low = -1;  ///< ranks in the group; -1: all
+  int high = -1;
+  bool is_downwards = false;
+  auto operator<=>(const Connection&) const = default;
+};
 
-/// Returns the world ranks of a lane, in its order.
-std::vector<int> members_of(const LaneKey& key, const std::vector<int>& group) {
-  if (!key.is_of_messages()) {
-    return group;
+Connection connection_of(const Call& call, int group_rank) {
+  if (!et_schema::is_message(call.kind) || call.path == MessagePath::kBatch) {
+    return {.group = call.group};
   }
-  return {group[static_cast<std::size_t>(key.source)], group[static_cast<std::size_t>(key.target)]};
+  const int peer = call.root_or_peer;
+  const bool comes_down = (call.kind == CommKind::kSend) == (group_rank > peer);
+  return {call.group, std::min(group_rank, peer), std::max(group_rank, peer),
+          call.path == MessagePath::kDirection && comes_down};
 }
 
-/// NCCL beside a backend through which the ranks connect. The collectives and batches of each group
-/// have a communicator and a stream; so do the single messages of each pair of ranks, or of each
-/// direction.
+std::string to_text(const std::set<Connection>& connections) {
+  std::string text;
+  for (const auto& [group, low, high, is_downwards] : connections) {
+    text += fmt::format("{} {} {} {:d} ", group, low, high, is_downwards);
+  }
+  return text;
+}
+
+/// PyTorch's variables: errors come back here and never end the process, and nothing is written
+/// beside the report.
+void set_up_pytorch(const DeviceOptions& options) {
+  const std::string limit_s = fmt::format("{:.0f}", std::ceil(options.time_limit_s));
+  for (const auto& [name, value] : std::map<const char*, std::string>{
+           {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},
+           {"TORCH_NCCL_BLOCKING_WAIT", "0"},
+           {"TORCH_NCCL_DUMP_ON_TIMEOUT", "0"},
+           {"TORCH_NCCL_ENABLE_MONITORING", "0"},
+           {"TORCH_NCCL_NONBLOCKING_TIMEOUT", limit_s},
+           {"TORCH_NCCL_PROPAGATE_ERROR", "0"},
+           {"TORCH_NCCL_RANKS_PER_ROOT", std::to_string(std::numeric_limits<int>::max())},
+           {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},
+           {"TORCH_NCCL_USE_COMM_NONBLOCKING", "1"},
+           {"TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
+            options.registers_buffers ? "1" : "0"}}) {
+    setenv(name, value.c_str(), /*overwrite=*/1);
+  }
+}
+
+/// PyTorch says of each single message's first that it makes a communicator: that is known here.
+class NoWarnings : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+/// PyTorch's groups for NCCL, beside a backend through which the ranks meet.
 class NcclCommunicator : public DeviceCommunicator {
  public:
   NcclCommunicator(Backend& host, const DeviceOptions& options)
       : host_(host),
-        context_(cuda_.current_context()),
-        options_(options),
+        device_(c10::DeviceType::CUDA, c10::cuda::current_device()),
         exceptions_at_start_(std::uncaught_exceptions()),
-        watch_(cuda_, nccl_, host.rank(), options.time_limit_s) {
+        watch_(host.rank(), options.time_limit_s) {
     std::vector<int> world(static_cast<std::size_t>(host.world_size()));
     std::iota(world.begin(), world.end(), 0);
-    places_[0] = {host.rank(), "world", host.rank(), host.world_size()};
-    ranks_[0] = std::move(world);
+    groups_[0] = {{host.rank(), "world", host.rank(), host.world_size()}, std::move(world)};
   }
 
   NcclCommunicator(const NcclCommunicator&) = delete;
@@ -77,60 +123,59 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
   [[nodiscard]] std::string name() const override { return "nccl"; }
-  [[nodiscard]] std::string version() const override { return nccl_.version(); }
+  [[nodiscard]] std::string version() const override { return c10d::getNcclVersion(); }
   void set_time_limit(double seconds) override { watch_.set_time_limit(seconds); }
 
   /// Accepts all calls in device memory except messages to this rank, messages with a tag, and
-  /// reductions that NCCL lacks.
+  /// reductions that PyTorch lacks.
   [[nodiscard]] bool takes(const Call& call) const override {
     if (call.memory != DeviceType::kCuda) {
       return host_.takes(call);
     }
-    const auto place = places_.find(call.group);
-    if (place == places_.end()) {
+    const auto group = groups_.find(call.group);
+    if (group == groups_.end() || group->second.place.group_rank < 0) {
       return false;
     }
     if (et_schema::is_message(call.kind)) {
-      return call.root_or_peer != place->second.group_rank && call.tag == 0;
+      return call.root_or_peer != group->second.place.group_rank && call.tag == 0;
     }
-    return !et_schema::traits(call.kind).reduces ||
-           nccl_reduction(dtype_of(call), call.op, call.factor);
+    return !et_schema::traits(call.kind).reduces || reduces_on_device(call);
   }
 
   void prepare(std::span<const Call> calls) override {
-    std::set<LaneKey> own;
+    std::set<Connection> own;
     for (const Call& call : calls) {
       if (call.memory == DeviceType::kCuda) {
-        own.insert(lane_of(call, place_of(call).group_rank));
+        own.insert(connection_of(call, place_of(call).group_rank));
       }
     }
-    const std::set<LaneKey> all = parse_lanes(host_.all_gather_text(to_text(own)));
-    std::set<LaneKey> by_id;
-    std::ranges::set_difference(all, known_, std::inserter(by_id, by_id.end()));
-    known_.insert(by_id.begin(), by_id.end());
-    std::set<LaneKey> by_split;
-    if (nccl_.can_split() && known_.contains(kWorldLane)) {
-      std::ranges::copy_if(by_id, std::inserter(by_split, by_split.end()), [](const LaneKey& key) {
-        return !key.is_of_messages() && key != kWorldLane;
-      });
-      std::erase_if(by_id, [&](const LaneKey& key) { return by_split.contains(key); });
+    NoWarnings none;
+    const c10::WarningUtils::WarningHandlerGuard quiet(&none);
+    // All ranks open them in the same order.
+    std::set<Connection> all;
+    for (const std::string& text : host_.all_gather_text(to_text(own))) {
+      std::istringstream words(text);
+      for (Connection each; words >> each.group >> each.low >> each.high >> each.is_downwards;) {
+        all.insert(each);
+      }
     }
-    open_lanes(by_id);
-    split_lanes(std::move(by_split));
+    for (const Connection& connection : all) {
+      if (known_.insert(connection).second) {
+        open(connection);
+      }
+    }
   }
 
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
     const GroupId id = host_.make_group(name, ranks);
     std::vector<int> members(ranks.begin(), ranks.end());
     if (members.empty()) {
-      members = ranks_[0];
+      members = groups_[0].ranks;
     }
     const auto self = std::ranges::find(members, host_.rank());
-    if (self != members.end()) {
-      places_[id] = {host_.rank(), name, static_cast<int>(self - members.begin()),
-                     static_cast<int>(members.size())};
-    }
-    ranks_[id] = std::move(members);
+    const int rank = self == members.end() ? -1 : static_cast<int>(self - members.begin());
+    const auto size = static_cast<int>(members.size());
+    groups_[id] = {{host_.rank(), name, rank, size}, std::move(members)};
     return id;
   }
 
@@ -138,15 +183,9 @@ class NcclCommunicator : public DeviceCommunicator {
     if (call.memory != DeviceType::kCuda) {
       return host_.start(call);
     }
-    Lane& lane = lane_for(call);
-    cuda_.use(context_);
-    register_buffers(lane, call);
-    lane.follow(stream());
-    issue(call, cuda_, nccl_, watch_, lane);
-    lane.note(call.kind);
-    const CudaEvent done = take_event();
-    cuda_.record(done, lane.stream());
-    return std::make_unique<NcclWork>(done);
+    c10d::ProcessGroupNCCL& group = group_for(call);
+    return std::make_unique<NcclWork>(
+        watch_.guard([&] { return issue(call, group, device_, /*asynchronous=*/true); }));
   }
 
   [[nodiscard]] std::vector<std::unique_ptr<Work>> start_batch(
@@ -163,33 +202,35 @@ class NcclCommunicator : public DeviceCommunicator {
     if (on_device.empty()) {
       return works;
     }
-    cuda_.use(context_);
-    Lane& lane = lane_for(*on_device.front());
+    c10d::ProcessGroupNCCL& group = group_for(*on_device.front());
     for (const Call* const call : on_device) {
-      UNDERSTUDY_ASSERT(&lane_for(*call) == &lane);
-      register_buffers(lane, *call);
+      UNDERSTUDY_ASSERT(&group_for(*call) == &group);
     }
-    lane.follow(stream());
-    issue_batch(on_device, cuda_, nccl_, watch_, lane);
+    const auto whole = watch_.guard([&] {
+      group.startCoalescing();
+      for (const Call* const call : on_device) {
+        static_cast<void>(issue(*call, group, device_, /*asynchronous=*/true));
+      }
+      return group.endCoalescing();
+    });
     for (std::unique_ptr<Work>& work : works) {
       if (work == nullptr) {
-        lane.note(on_device.front()->kind);
-        work = std::make_unique<NcclWork>(take_event());
-        cuda_.record(static_cast<NcclWork&>(*work).done(), lane.stream());
+        work = std::make_unique<NcclWork>(Works{whole});
       }
     }
     return works;
   }
 
   Ended wait(std::unique_ptr<Work> work) override {
-    const auto* const mine = dynamic_cast<NcclWork*>(work.get());
+    auto* const mine = dynamic_cast<NcclWork*>(work.get());
     if (mine == nullptr) {
       return host_.wait(std::move(work));
     }
-    watch_.check();
-    cuda_.use(context_);
-    cuda_.wait(stream(), mine->done());
-    free_events_.push_back(mine->done());
+    watch_.guard([&] {
+      for (const c10::intrusive_ptr<c10d::Work>& each : mine->works()) {
+        each->wait();  // the current stream waits, not the host
+      }
+    });
     return std::nullopt;  // the device may not have completed the call yet
   }
 
@@ -198,9 +239,14 @@ class NcclCommunicator : public DeviceCommunicator {
       host_.run(call);
       return;
     }
-    wait(start(call));
+    c10d::ProcessGroupNCCL& group = group_for(call);
+    watch_.guard([&] {
+      for (const auto& work : issue(call, group, device_, /*asynchronous=*/false)) {
+        work->wait();
+      }
+    });
     if (call.kind == CommKind::kBarrier) {  // the only call that hosts wait for, too
-      cuda_.synchronize(stream());
+      c10::cuda::getCurrentCUDAStream().synchronize();
       watch_.check();
     }
   }
@@ -211,187 +257,102 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
  private:
-  /// Waits for the work in progress, as long as the watch allows.
+  struct Group {
+    CallPlace place;         ///< group_rank is -1 where this rank is not in it
+    std::vector<int> ranks;  ///< world ranks in group order
+    std::array<GroupWatch::Group, 2> upwards_and_downwards = {};
+  };
+
+  /// Waits for the work in progress, as long as the watch allows, and ends the groups.
   void finish() noexcept {
     try {
-      cuda_.use(context_);
-      for (const auto& [key, lane] : lanes_) {
-        cuda_.synchronize(lane->stream());
+      c10::cuda::device_synchronize();
+      watch_.check();
+      for (const auto& [id, group] : groups_) {
+        for (const GroupWatch::Group& each : group.upwards_and_downwards) {
+          if (each != nullptr) {
+            each->shutdown();
+          }
+        }
       }
-      for (const auto& [key, lane] : lanes_) {
-        const LaneWatch::Calls calls(watch_);
-        lane->finalize();
-      }
-      for (const auto& [key, lane] : lanes_) {
-        watch_.wait_until_ready(*lane);
-      }
-    } catch (const et_schema::Error&) {  // all work was aborted, or the device is lost
+    } catch (const std::exception&) {  // all work was aborted, or the device is lost
     }
   }
 
-  /// Opens lanes, several at the same time.
-  void open_lanes(const std::set<LaneKey>& keys) {
-    std::deque<const Lane*> begun;
-    // All ranks use the same order, so that all ranks of the first lane that is not open have begun
-    // it.
-    for (const auto& [key, id] : exchange_ids(keys)) {
-      Lane* const lane = make_lane(key);
-      if (lane == nullptr) {
-        continue;
-      }
-      {
-        const LaneWatch::Calls calls(watch_);
-        lane->meet(id);
-      }
-      watch_.add(*lane);
-      begun.push_back(lane);
-      if (begun.size() == kMostBegun) {
-        watch_.wait_until_ready(*begun.front());
-        begun.pop_front();
-      }
-    }
-    for (const Lane* const lane : begun) {
-      watch_.wait_until_ready(*lane);
-    }
-  }
-
-  /// Opens the lanes of groups by splitting the communicator of all ranks.
-  void split_lanes(std::set<LaneKey> keys) {
-    if (keys.empty()) {
+  /// Makes this rank's part of it, if it has one. PyTorch connects with the first call.
+  void open(const Connection& connection) {
+    Group& group = groups_.at(connection.group);
+    const int rank = group.place.group_rank;
+    const bool is_of_all = connection.low < 0;
+    if (rank < 0 || (!is_of_all && rank != connection.low && rank != connection.high)) {
       return;
     }
-    const Lane& world = *lanes_.at(kWorldLane);
-    while (!keys.empty()) {
-      // One split makes all groups without a common rank.
-      std::set<int> taken;
-      Lane* own = nullptr;
-      int own_color = 0;
-      int colors = 0;
-      std::erase_if(keys, [&](const LaneKey& key) {
-        const std::vector<int>& members = ranks_.at(key.group);
-        const auto is_taken = [&](int rank) { return taken.contains(rank); };
-        if (std::ranges::any_of(members, is_taken)) {
-          return false;
-        }
-        taken.insert(members.begin(), members.end());
-        if (Lane* const lane = make_lane(key)) {
-          own = lane;
-          own_color = colors;
-        }
-        ++colors;
-        return true;
-      });
-      {
-        const LaneWatch::Calls calls(watch_);
-        own == nullptr ? nccl_.leave_split(world.comm()) : own->split_off(world, own_color);
-      }
-      watch_.wait_until_ready(world);
-      if (own != nullptr) {
-        watch_.wait_until_ready(*own);
-        watch_.add(*own);
-      }
+    GroupWatch::Group& made = group.upwards_and_downwards[connection.is_downwards ? 1 : 0];
+    if (made == nullptr) {
+      made = make(group.place);
+      watch_.add(made);
     }
+    std::vector<int> members = group.ranks;
+    if (!is_of_all) {
+      members = {group.ranks[static_cast<std::size_t>(connection.low)],
+                 group.ranks[static_cast<std::size_t>(connection.high)]};
+    }
+    ids_->set_members(std::move(members));
+    std::vector<at::Tensor> byte = {
+        at::empty({1}, at::TensorOptions().dtype(at::kByte).device(device_))};
+    const bool sends = (rank == connection.low) != connection.is_downwards;
+    const int peer = rank == connection.low ? connection.high : connection.low;
+    watch_.guard([&] {
+      (is_of_all ? made->allreduce(byte)
+       : sends   ? made->send(byte, peer, 0)
+                 : made->recv(byte, peer, 0))
+          ->wait();
+    });
+    c10::cuda::getCurrentCUDAStream().synchronize();
+    watch_.check();
   }
 
-  /// Returns the ids of these lanes; the first rank of each lane makes its id.
-  [[nodiscard]] std::map<LaneKey, NcclId> exchange_ids(const std::set<LaneKey>& keys) {
-    std::string own;
-    for (const LaneKey& key : keys) {
-      if (members_of(key, ranks_.at(key.group)).front() == host_.rank()) {
-        const NcclId id = nccl_.make_id();
-        own.append(id.bytes.data(), id.bytes.size());
-      }
-    }
-    const std::vector<std::string> texts = host_.all_gather_text(own);
-    std::vector<std::size_t> read(texts.size());
-    std::map<LaneKey, NcclId> ids;
-    for (const LaneKey& key : keys) {
-      const auto maker = static_cast<std::size_t>(members_of(key, ranks_.at(key.group)).front());
-      UNDERSTUDY_ASSERT(read[maker] + kNcclIdBytes <= texts[maker].size());
-      texts[maker].copy(ids[key].bytes.data(), kNcclIdBytes, read[maker]);
-      read[maker] += kNcclIdBytes;
-    }
-    return ids;
-  }
-
-  /// Makes a lane; returns null if this rank is not in it.
-  [[nodiscard]] Lane* make_lane(const LaneKey& key) {
-    const std::vector<int> members = members_of(key, ranks_.at(key.group));
-    const auto self = std::ranges::find(members, host_.rank());
-    if (self == members.end()) {
-      return nullptr;
-    }
-    cuda_.use(context_);
-    const std::string& group = places_.at(key.group).group_name;
-    auto made = std::make_unique<Lane>(
-        cuda_, nccl_, options_,
-        key.is_of_messages() ? fmt::format("rank {} {} rank {} in group '{}'", members.front(),
-                                           key.is_of_both ? "and" : "to", members.back(), group)
-                             : fmt::format("group '{}'", group),
-        static_cast<int>(members.size()), static_cast<int>(self - members.begin()));
-    return (lanes_[key] = std::move(made)).get();
+  [[nodiscard]] GroupWatch::Group make(const CallPlace& place) const {
+    constexpr double kMilli = 1000;
+    const auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(watch_.time_limit_s() * kMilli));
+    options->config.blocking = 0;
+    auto group = c10::make_intrusive<c10d::ProcessGroupNCCL>(ids_, place.group_rank,
+                                                             place.group_size, options);
+    group->setGroupUid(place.group_name);
+    group->setGroupDesc(place.group_name);
+    return group;
   }
 
   [[nodiscard]] const CallPlace& place_of(const Call& call) const {
-    const auto place = places_.find(call.group);
-    if (place == places_.end()) {
+    const auto group = groups_.find(call.group);
+    if (group == groups_.end() || group->second.place.group_rank < 0) {
       throw et_schema::run_failed("a communication outside of its group",
                                   {.rank = host_.rank(),
                                    .field = "group",
                                    .expected = "a group that was made, with this rank in it",
                                    .got = std::to_string(call.group)});
     }
-    return place->second;
+    return group->second.place;
   }
 
-  [[nodiscard]] Lane& lane_for(const Call& call) {
+  [[nodiscard]] c10d::ProcessGroupNCCL& group_for(const Call& call) {
     const CallPlace& place = place_of(call);
     check_call(call, place);
     UNDERSTUDY_ASSERT(takes(call));
-    const auto lane = lanes_.find(lane_of(call, place.group_rank));
-    UNDERSTUDY_ASSERT(lane != lanes_.end());  // prepare() has opened it
-    return *lane->second;
-  }
-
-  [[nodiscard]] CudaEvent take_event() {
-    if (free_events_.empty()) {
-      events_.push_back(cuda_.make_event());
-      return events_.back().get();
-    }
-    const CudaEvent event = free_events_.back();
-    free_events_.pop_back();
-    return event;
-  }
-
-  void register_buffers(Lane& lane, const Call& call) const {
-    if (!options_.registers_buffers) {
-      return;
-    }
-    const LaneWatch::Calls calls(watch_);
-    for (const std::vector<Buffer>* const buffers : {&call.inputs, &call.outputs}) {
-      for (const Buffer& buffer : *buffers) {
-        lane.register_buffer(buffer);
-      }
-    }
+    const Connection connection = connection_of(call, place.group_rank);
+    UNDERSTUDY_ASSERT(known_.contains(connection));  // prepare() has opened it
+    return *groups_.at(call.group).upwards_and_downwards[connection.is_downwards ? 1 : 0];
   }
 
   Backend& host_;
-  CudaDriver cuda_{cannot_use("CUDA's driver", "The driver comes with the GPU's system.")};
-  NcclLibrary nccl_;
-  CudaContext context_;
-  [[nodiscard]] CudaStream stream() const {
-    return options_.stream ? static_cast<CudaStream>(options_.stream()) : nullptr;
-  }
-
-  DeviceOptions options_;
+  c10::Device device_;
   int exceptions_at_start_;
-  std::map<GroupId, CallPlace> places_;
-  std::map<GroupId, std::vector<int>> ranks_;  ///< world ranks in group order
-  std::set<LaneKey> known_;                    ///< keys of all ranks
-  std::vector<CudaDriver::Event> events_;
-  std::vector<CudaEvent> free_events_;
-  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;  // destroyed before the events they record
-  LaneWatch watch_;                                 // destroyed before the lanes
+  c10::intrusive_ptr<IdStore> ids_ = c10::make_intrusive<IdStore>(host_);
+  std::map<GroupId, Group> groups_;
+  std::set<Connection> known_;  ///< connections of all ranks
+  GroupWatch watch_;            // destroyed before the groups
 };
 
 }  // namespace
@@ -403,5 +364,7 @@ extern "C" int understudy_backend_version() {
 
 extern "C" understudy::backends::DeviceCommunicator* understudy_make_device_communicator(
     understudy::backends::Backend& host, const understudy::backends::DeviceOptions& options) {
+  understudy::backends::set_up_pytorch(options);
+  at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
   return std::make_unique<understudy::backends::NcclCommunicator>(host, options).release();
 }

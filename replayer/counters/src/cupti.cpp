@@ -67,7 +67,10 @@ class CuptiRanges : public CounterSource {
   explicit CuptiRanges(c10::Device device) : device_(device), gpu_(device.type()) {
     gpu_.setDevice(device_);
     wait();  // makes the device's context current on this thread
-    context_ = cuda_driver().current_context();
+    if (const int status = cuda_driver().get_context(&context_); status != 0) {
+      throw et_schema::run_failed("CUDA tells no context",
+                                  {.field = "cuCtxGetCurrent", .got = std::to_string(status)});
+    }
     library_.call("cuptiProfilerInitialize", CUPTI_BLOCK(CUpti_Profiler_Initialize_Params));
     refuse_unsupported();
     auto chip = CUPTI_BLOCK(CUpti_Device_GetChipName_Params);

@@ -304,12 +304,6 @@ c10::Storage device_block(c10::Device device, std::size_t bytes) {
           nullptr, false};
 }
 
-std::shared_ptr<void> allocator_block(c10::Device device, std::size_t bytes) {
-  const auto owner =
-      std::make_shared<c10::DataPtr>(c10::GetAllocator(device.type())->allocate(bytes));
-  return {owner, owner->get()};
-}
-
 void copy_on_device(c10::Device device, void* to, const void* from, std::size_t bytes) {
   constexpr int kDeviceToDevice = 3;
   call_runtime<void*, const void*, std::size_t, int, void*>("cudaMemcpyAsync", to, from, bytes,

@@ -71,7 +71,7 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
         // NCCL rejects two ranks on one GPU of a host, but accepts two hosts.
         setenv("NCCL_HOSTID", fmt::format("understudy-rank-{}", backend.rank()).c_str(), 1);
       }
-      connect(backend, options, device);
+      connect(backend, options);
       path_ += is_shared ? " (ranks share a GPU: times are not comparable)" : "";
       return;
     }
@@ -83,12 +83,9 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
   }
 }
 
-void RankComms::connect(backends::Backend& backend, const ReplayOptions& options,
-                        c10::Device device) {
+void RankComms::connect(backends::Backend& backend, const ReplayOptions& options) {
   devices_ = backends::connect_devices(
-      backend, {.stream = [device] { return native_stream(device); },
-                .time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s),
-                .allocate = [device](std::size_t bytes) { return allocator_block(device, bytes); },
+      backend, {.time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s),
                 .registers_buffers = options.registers_buffers});
   used_ = devices_.get();
   path_ = devices_->name();

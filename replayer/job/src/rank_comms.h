@@ -30,7 +30,7 @@ class RankComms {
 
  private:
   /// Connects the GPUs.
-  void connect(backends::Backend& backend, const ReplayOptions& options, c10::Device device);
+  void connect(backends::Backend& backend, const ReplayOptions& options);
   /// Replaces communication by copies within this rank, which runs alone.
   void use_local(const et_schema::Bench& bench, int rank, const ReplayOptions& options,
                  c10::Device device);

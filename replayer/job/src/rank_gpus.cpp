@@ -42,7 +42,7 @@ std::unique_ptr<backends::DeviceCommunicator> connect_gpus(backends::Backend& ba
                                   .got = "ranks that share one",
                                   .hint = "Start as many ranks as there are GPUs."});
   }
-  return backends::connect_devices(backend, {.stream = [device] { return native_stream(device); }});
+  return backends::connect_devices(backend, {});
 }
 
 void refuse_shared_gpu(backends::Job& job, const std::string& asked, c10::Device device) {

@@ -1,9 +1,9 @@
-// Stands in for libnccl.so.2 between processes of one host, over sockets and on the streams of
-// fake_cuda. Each call is done when its stream comes to it and all other ranks have come to theirs.
-// Rules of NCCL that a caller can break are kept: a communicator that does not block is in progress
-// after it was started, split, and used for the first time, and takes no call until then; aborting
-// one frees it, and waits for the device, on which another one may stand still; a call on one that
-// was freed ends the process.
+// Stands in for libnccl.so.2 between processes of one host, over sockets and on the streams of the
+// played runtime. Each call is done when its stream comes to it and all other ranks have come to
+// theirs. Rules of NCCL that a caller can break are kept: a communicator that does not block is in
+// progress after it was started, split, and used for the first time, and takes no call until then;
+// aborting one frees it, and waits for the device, on which another one may stand still; a call on
+// one that was freed ends the process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,11 +23,12 @@
 #include <utility>
 #include <vector>
 
+#include "answers.h"
 #include "replayer/backends/interface/half.h"
 #include "wires.h"
 
-extern "C" int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
-extern "C" int cuCtxSynchronize();
+extern "C" int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data);
+extern "C" int cudaDeviceSynchronize();
 
 namespace {
 
@@ -40,7 +41,6 @@ constexpr int kSuccess = 0;
 constexpr int kInvalidArgument = 4;
 constexpr int kRemoteError = 6;
 constexpr int kInProgress = 7;
-constexpr int kNoColor = -1;
 
 enum Op { kSum, kProduct, kMax, kMin, kAvg };
 enum DType {
@@ -58,10 +58,6 @@ enum DType {
 
 }  // namespace
 
-static std::atomic<int> in_progress = 0;  ///< communicators of the process
-static std::atomic<int> begun = 0;        ///< connections of the process
-static std::atomic<int> held_until = 0;   ///< so many have begun, none ends
-
 struct ncclComm {
   std::shared_ptr<Wires> wires;
   int size;
@@ -69,7 +65,6 @@ struct ncclComm {
   bool blocks = true;
   std::vector<double> factors = {};  ///< of premultiplied sums, whose numbers follow kAvg's
   std::set<void*> registered = {};
-  int splits = 0;
   bool is_used = false;  ///< some call has been launched
   std::atomic<bool> is_in_progress = false;
   std::thread background = {};
@@ -84,24 +79,14 @@ struct ncclComm {
       background.join();
     }
     is_in_progress = true;
-    ++in_progress;
     background = std::thread([this, work = std::move(work)] {
       work();
-      --in_progress;
       is_in_progress = false;
     });
     return kInProgress;
   }
   int connect() {
-    ++begun;
-    return progress([this] {
-      constexpr auto kHold = std::chrono::seconds(20);
-      const auto start = std::chrono::steady_clock::now();
-      while (begun < held_until && std::chrono::steady_clock::now() - start < kHold) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      static_cast<void>(wires->connect());
-    });
+    return progress([this] { static_cast<void>(wires->connect()); });
   }
 };
 
@@ -260,7 +245,7 @@ struct Launch {
   std::shared_ptr<Wires> wires;
 
   void start() {
-    cuLaunchHostFunc(
+    cudaLaunchHostFunc(
         stream,
         [](void* data) {
           const std::unique_ptr<Launch> own(static_cast<Launch*>(data));
@@ -312,7 +297,7 @@ struct Groups {
       comm->wires->abort();
     }
     if (!aborted.empty()) {
-      cuCtxSynchronize();  // freeing memory of the device waits for it
+      cudaDeviceSynchronize();  // freeing memory of the device waits for it
     }
     for (ncclComm* const comm : aborted) {
       bury(comm);
@@ -407,44 +392,12 @@ struct Config {
 };
 
 int ncclCommInitRankConfig(ncclComm** comm, int size, UniqueId id, int rank, const Config* config) {
-  if (rank < 0 || rank >= size || config->size != sizeof(Config) || config->magic != 0xcafebeef ||
-      config->version != 21400) {
+  if (rank < 0 || rank >= size || config->size < sizeof(Config) || config->magic != 0xcafebeef) {
     return kInvalidArgument;
   }
-  log("init " + std::to_string(rank) + " of " + std::to_string(size) + " beside " +
-      std::to_string(in_progress.load()));
+  log("init " + std::to_string(rank) + " of " + std::to_string(size));
   *comm = born(id.bytes, size, rank, config->blocking != 0);
   return (*comm)->connect();
-}
-int ncclCommSplit(ncclComm* comm, int color, int key, ncclComm** made, const Config*) {
-  must_live(comm);
-  if (comm->is_in_progress) {
-    return kInvalidArgument;
-  }
-  return comm->progress([=] {
-    const std::array<int, 2> own = {color, key};
-    const auto got = exchange(Ranks(comm), to_all(Ranks(comm), own.data(), sizeof own),
-                              repeated(sizeof own, comm->size));
-    const int number = ++comm->splits;
-    std::set<std::pair<int, int>> members;  // key and rank
-    for (int rank = 0; rank < static_cast<int>(got.size()); ++rank) {
-      std::array<int, 2> theirs{};
-      std::memcpy(theirs.data(), got[static_cast<std::size_t>(rank)].data(), sizeof theirs);
-      if (theirs[0] == color) {
-        members.emplace(theirs[1], rank);
-      }
-    }
-    const auto self = members.find({key, comm->rank});
-    if (color == kNoColor || self == members.end()) {
-      return;
-    }
-    const int size = static_cast<int>(members.size());
-    const int rank = static_cast<int>(std::distance(members.begin(), self));
-    log("split " + std::to_string(rank) + " of " + std::to_string(size));
-    *made = born(comm->wires->name() + "/" + std::to_string(number) + "." + std::to_string(color),
-                 size, rank, comm->blocks);
-    static_cast<void>((*made)->connect());
-  });
 }
 int ncclCommRegister(ncclComm* comm, void* data, std::size_t bytes, void** handle) {
   must_live(comm);
@@ -456,6 +409,16 @@ int ncclCommRegister(ncclComm* comm, void* data, std::size_t bytes, void** handl
 int ncclCommDeregister(ncclComm* comm, void* handle) {
   must_live(comm);
   return comm->registered.erase(handle) == 1 ? kSuccess : kInvalidArgument;
+}
+int ncclCommCount(const ncclComm* comm, int* size) {
+  must_live(comm);
+  *size = comm->size;
+  return kSuccess;
+}
+int ncclCommUserRank(const ncclComm* comm, int* rank) {
+  must_live(comm);
+  *rank = comm->rank;
+  return kSuccess;
 }
 int ncclCommFinalize(ncclComm* comm) {
   must_live(comm);
@@ -477,10 +440,6 @@ int ncclCommGetAsyncError(ncclComm* comm, int* status) {
             : comm->is_in_progress       ? kInProgress
                                          : kSuccess;
   return kSuccess;
-}
-/// No connection of this process ends before `count` of them have begun.
-void fake_nccl_hold_until(int count) {
-  held_until = begun + count;
 }
 /// What this process did since it last asked, a line each.
 const char* fake_nccl_log() {
@@ -504,6 +463,10 @@ int ncclRedOpCreatePreMulSum(int* op, void* scalar, int dtype, int residence, nc
     case kBFloat16:
       std::memcpy(&half, scalar, sizeof half);
       factor = static_cast<double>(BFloat16::to_float(half));
+      break;
+    case kFloat16:
+      std::memcpy(&half, scalar, sizeof half);
+      factor = static_cast<double>(Float16::to_float(half));
       break;
     case kFloat32:
       std::memcpy(&single, scalar, sizeof single);
@@ -581,6 +544,10 @@ int ncclBroadcast(const void* from, void* to, std::size_t count, int dtype, int 
   });
 }
 
+int ncclBcast(void* data, std::size_t count, int dtype, int root, ncclComm* comm, void* stream) {
+  return ncclBroadcast(data, data, count, dtype, root, comm, stream);
+}
+
 int ncclAllGather(const void* from, void* to, std::size_t count, int dtype, ncclComm* comm,
                   void* stream) {
   return add(comm, stream, [=, ranks = Ranks(comm)] {
@@ -601,4 +568,31 @@ int ncclRecv(void* to, std::size_t count, int dtype, int peer, ncclComm* comm, v
   return add(comm, stream, {peer, static_cast<std::byte*>(to), count * size_of(dtype), false});
 }
 
+int ncclAlltoAll(const void* from, void* to, std::size_t count, int dtype, ncclComm* comm,
+                 void* stream) {
+  const std::size_t bytes = count * size_of(dtype);
+  ncclGroupStart();
+  for (int rank = 0; rank < comm->size; ++rank) {
+    const std::size_t offset = static_cast<std::size_t>(rank) * bytes;
+    ncclSend(writable(from) + offset, count, dtype, rank, comm, stream);
+    ncclRecv(static_cast<std::byte*>(to) + offset, count, dtype, rank, comm, stream);
+  }
+  return ncclGroupEnd();
+}
+
 }  // extern "C"
+
+// What LibTorch links, too, and no group of ours comes to.
+ANSWERS(ncclCommInitAll, kInvalidArgument)
+ANSWERS(ncclCommInitRank, kInvalidArgument)
+ANSWERS(ncclCommInitRankScalable, kInvalidArgument)
+ANSWERS(ncclCommShrink, kInvalidArgument)
+ANSWERS(ncclCommSplit, kInvalidArgument)
+ANSWERS(ncclCommWindowDeregister, kInvalidArgument)
+ANSWERS(ncclCommWindowRegister, kInvalidArgument)
+ANSWERS(ncclDevCommCreate, kInvalidArgument)
+ANSWERS(ncclDevCommDestroy, kInvalidArgument)
+ANSWERS(ncclGroupSimulateEnd, kInvalidArgument)
+ANSWERS(ncclMemAlloc, kInvalidArgument)
+ANSWERS(ncclMemFree, kInvalidArgument)
+ANSWERS(ncclRedOpDestroy, kSuccess)

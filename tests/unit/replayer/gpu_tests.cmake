@@ -22,14 +22,11 @@ add_dependencies(gpu_test understudy_fake_nvml)
 
 # LibTorch's own CUDA half on a runtime that is played: linked first, by the runtime's name, so that the real one is
 # never loaded.
-find_path(UNDERSTUDY_CUDA_HEADERS crt/host_defines.h HINTS /usr/local/cuda/include)
-get_target_property(_torch_libraries understudy_torch INTERFACE_LINK_LIBRARIES)
-list(FILTER _torch_libraries INCLUDE REGEX "libtorch_cpu.so$")
-get_filename_component(_torch_lib "${_torch_libraries}" DIRECTORY)
-if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
-   AND EXISTS "${_torch_lib}/../../nvidia/cu13/lib/libcudart.so.13")
+if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${UNDERSTUDY_TORCH_LIB}/libtorch_cuda.so"
+   AND EXISTS "${UNDERSTUDY_TORCH_LIB}/../../nvidia/cu13/lib/libcudart.so.13")
   add_library(understudy_played_runtime SHARED
-    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/runtime.cpp played_cuda/unplayed.cpp)
+    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/queues.cpp played_cuda/runtime.cpp
+    played_cuda/unplayed.cpp)
   add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
   add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
   foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)
@@ -65,7 +62,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${_torch_lib}/libtorch_cuda.so"
     endforeach()
     target_compile_definitions(played_gpu_test PRIVATE
       UNDERSTUDY_FAKE_CUPTI="$<TARGET_FILE:understudy_fake_cupti>"
-      UNDERSTUDY_TORCH_CUPTI="${_torch_lib}/../../nvidia/cu13/lib/libcupti.so.13")
+      UNDERSTUDY_TORCH_CUPTI="${UNDERSTUDY_TORCH_LIB}/../../nvidia/cu13/lib/libcupti.so.13")
     add_dependencies(played_gpu_test understudy_fake_cupti)
   endif()
   find_program(UNDERSTUDY_PTXAS ptxas HINTS /usr/local/cuda/bin)

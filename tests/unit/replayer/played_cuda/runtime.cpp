@@ -16,6 +16,9 @@
 
 #include "capture.h"
 #include "played_cuda.h"
+#include "queues.h"
+
+namespace queues = played_cuda::queues;
 
 namespace {
 
@@ -216,8 +219,9 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaStream_t str
   }
   count_move();
   issue(stream, ns);
-  std::memmove(to, from, bytes);
-  return waits ? wait_until(end_of(stream)) : cudaSuccess;
+  const bool is_behind = queues::is_busy(stream);
+  queues::run(stream, [=] { std::memmove(to, from, bytes); });
+  return waits && !is_behind ? wait_until(end_of(stream)) : cudaSuccess;
 }
 
 Event* event_of(cudaEvent_t event) {
@@ -372,6 +376,7 @@ cudaError_t cudaDeviceSynchronize() {
     const std::scoped_lock lock(gpu().mutex);
     ++gpu().waits.for_device;
   }
+  queues::wait_for_all();
   return wait_until(end_of_all());
 }
 cudaError_t cudaGetDriverEntryPointByVersion(const char*, void** function, unsigned,
@@ -438,7 +443,7 @@ cudaError_t cudaMemsetAsync(void* block, int value, std::size_t bytes, cudaStrea
   }
   count_move();
   issue(stream, ns);
-  std::memset(block, value, bytes);
+  queues::run(stream, [=] { std::memset(block, value, bytes); });
   return cudaSuccess;
 }
 
@@ -453,7 +458,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  return is_over(end_of(stream));
+  return queues::is_busy(stream) ? fail(cudaErrorNotReady) : is_over(end_of(stream));
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (const cudaError_t refused = played_cuda::capture::wait_for_stream(stream);
@@ -464,10 +469,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     const std::scoped_lock lock(gpu().mutex);
     ++gpu().waits.for_stream;
   }
+  queues::wait(stream);
   return wait_until(end_of(stream));
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   played_cuda::capture::join(stream, event);
+  queues::follow(stream, event);
   const std::scoped_lock lock(gpu().mutex);
   keep(played_cuda::Issued::Kind::kWait, stream, event);
   Clock::time_point& end = gpu().streams[stream];
@@ -482,6 +489,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const std::unique_ptr<Event> owner(event_of(event));
+  queues::forget(event);
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
@@ -490,6 +498,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (cost_ns > 0) {
     issue(stream, cost_ns);
   }
+  queues::record(event, stream);
   event_of(event)->time = std::max(now(), end_of(stream));
   event_of(event)->is_recorded = true;
   const std::scoped_lock lock(gpu().mutex);
@@ -504,13 +513,14 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
       refused != cudaSuccess) {
     return fail(refused);
   }
-  return is_over(event_of(event)->time);
+  return queues::is_reached(event) ? is_over(event_of(event)->time) : fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   {
     const std::scoped_lock lock(gpu().mutex);
     ++gpu().waits.for_event;
   }
+  queues::wait(event);
   return wait_until(event_of(event)->time);
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
