@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <functional>
+#include <cstdint>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "predictor/embedding/plan.h"
@@ -22,16 +20,25 @@ struct Balanced {
                                std::vector<int> rank_of,
                                double most_ns = std::numeric_limits<double>::infinity());
 
-/// Returns the items' indices by decreasing value; equal items keep their order.
-template <typename Item, typename Value = std::identity>
-[[nodiscard]] std::vector<std::size_t> by_falling(const std::vector<Item>& items,
-                                                  Value value = {}) {
-  std::vector<std::size_t> order(items.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [&](std::size_t i) { return std::invoke(value, items[i]); });
-  return order;
-}
+using Numbers = std::vector<double>;
+
+enum class Prefer : std::uint8_t {
+  kLeastCost,    ///< the rank with the smallest sum of costs
+  kShortestStep  ///< the rank that makes the step shortest, then that
+};
+
+struct Placed {
+  std::vector<int> rank_of;
+  bool fits = true;  ///< no rank exceeds its memory
+};
+
+/// Places shards by decreasing cost, equal ones in order, each on the preferred rank with room, on
+/// ties on the one with the fewest bytes. Without room on any, takes the one with the fewest bytes.
+[[nodiscard]] Placed greedy(const Placement& on, const std::vector<ShardLoad>& loads,
+                            const Numbers& costs, Prefer prefer);
+
+[[nodiscard]] std::vector<ShardLoad> loads_of(const Placement& on,
+                                              const std::vector<Shard>& shards);
 
 /// Adds a shard's load to its rank, or subtracts it if `sign` is -1.
 void add(RankLoad& rank, const ShardLoad& shard, double sign);

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "balance.h"
@@ -7,8 +10,6 @@
 
 namespace understudy::predictor {
 namespace {
-
-using Numbers = std::vector<double>;
 
 Numbers costs_of(const ShardTask& task, double (*cost)(const EmbeddingTable&)) {
   Numbers costs;
@@ -26,57 +27,65 @@ double size_lookup_cost(const EmbeddingTable& table) {
   return lookup_cost(table) * std::log10(static_cast<double>(table.rows));
 }
 
-/// Returns the cheapest rank that has room, otherwise the one with the fewest bytes.
-std::size_t best_rank(const Numbers& cost_sums, const Numbers& byte_sums, double bytes,
-                      double memory_bytes) {
-  std::size_t best = cost_sums.size();
-  for (std::size_t rank = 0; rank < cost_sums.size(); ++rank) {
-    const bool has_room = byte_sums[rank] + bytes <= memory_bytes;
-    const auto key = [&](std::size_t of) { return std::pair(cost_sums[of], byte_sums[of]); };
-    if (has_room && (best == cost_sums.size() || key(rank) < key(best))) {
-      best = rank;
-    }
-  }
-  return best < cost_sums.size()
-             ? best
-             : static_cast<std::size_t>(std::ranges::min_element(byte_sums) - byte_sums.begin());
-}
-
-std::vector<int> greedy(const Placement& on, const Numbers& costs) {
-  Numbers cost_sums(static_cast<std::size_t>(on.ranks));
-  Numbers byte_sums(static_cast<std::size_t>(on.ranks));
-  std::vector<int> rank_of(costs.size());
-  for (const std::size_t table : by_falling(costs)) {
-    const double bytes = held_bytes(on.task.tables[table].table);
-    const std::size_t rank = best_rank(cost_sums, byte_sums, bytes, on.memory_bytes);
-    cost_sums[rank] += costs[table];
-    byte_sums[rank] += bytes;
-    rank_of[table] = static_cast<int>(rank);
-  }
-  return rank_of;
+/// Returns the items' indices by decreasing value; equal items keep their order.
+std::vector<std::size_t> by_falling(const Numbers& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return values[i]; });
+  return order;
 }
 
 }  // namespace
 
+Placed greedy(const Placement& on, const std::vector<ShardLoad>& loads, const Numbers& costs,
+              Prefer prefer) {
+  std::vector<RankLoad> ranks(static_cast<std::size_t>(on.ranks));
+  Numbers cost_sums(ranks.size());
+  Placed placed{std::vector<int>(loads.size())};
+  for (const std::size_t shard : by_falling(costs)) {
+    const auto key_of = [&](std::size_t at) {
+      const bool has_room = ranks[at].bytes + loads[shard].bytes <= on.memory_bytes;
+      double first = has_room ? 0 : ranks[at].bytes;
+      if (has_room && prefer == Prefer::kShortestStep) {
+        add(ranks[at], loads[shard], 1);
+        first = step_time(ranks, on.costs).ns();
+        add(ranks[at], loads[shard], -1);
+      }
+      return std::tuple(!has_room, first, cost_sums[at], ranks[at].bytes);
+    };
+    std::size_t best = 0;
+    auto least = key_of(best);
+    for (std::size_t at = 1; at < ranks.size(); ++at) {
+      if (const auto key = key_of(at); key < least) {
+        least = key;
+        best = at;
+      }
+    }
+    placed.fits &= !std::get<0>(least);
+    add(ranks[best], loads[shard], 1);
+    cost_sums[best] += costs[shard];
+    placed.rank_of[shard] = static_cast<int>(best);
+  }
+  return placed;
+}
+
 std::vector<Plan> heuristic_plans(const Placement& on) {
   const std::size_t n = on.task.tables.size();
   std::vector<int> in_turn;
+  std::vector<Shard> shards;
   for (std::size_t i = 0; i < n; ++i) {
     in_turn.push_back(static_cast<int>(i % static_cast<std::size_t>(on.ranks)));
+    shards.push_back(whole(on.task, i));
   }
-  std::vector<std::pair<std::string, std::vector<int>>> placed = {
-      {"naive", std::move(in_turn)},
-      {"size_greedy", greedy(on, costs_of(on.task, table_bytes))},
-      {"lookup_greedy", greedy(on, costs_of(on.task, lookup_cost))},
-      {"size_lookup_greedy", greedy(on, costs_of(on.task, size_lookup_cost))}};
-  std::vector<Plan> plans;
-  for (auto& [name, rank_of] : placed) {
-    Plan& plan = plans.emplace_back();
-    plan.name = name;
-    plan.rank_of = std::move(rank_of);
-    for (std::size_t table = 0; table < n; ++table) {
-      plan.shards.push_back(whole(on.task, table));
-    }
+  const std::vector<ShardLoad> loads = loads_of(on, shards);
+  const auto by = [&](double (*cost)(const EmbeddingTable&)) {
+    return greedy(on, loads, costs_of(on.task, cost), Prefer::kLeastCost).rank_of;
+  };
+  std::vector<Plan> plans = {{"naive", shards, std::move(in_turn)},
+                             {"size_greedy", shards, by(table_bytes)},
+                             {"lookup_greedy", shards, by(lookup_cost)},
+                             {"size_lookup_greedy", shards, by(size_lookup_cost)}};
+  for (Plan& plan : plans) {
     evaluate(plan, on);
   }
   return plans;

@@ -40,6 +40,14 @@ ShardLoad load_of(const Placement& on, const Shard& shard) {
           .index_bytes = on.task.has_local_indices ? 0 : batch * (table.pooling + 1) * kIndexBytes};
 }
 
+std::vector<ShardLoad> loads_of(const Placement& on, const std::vector<Shard>& shards) {
+  std::vector<ShardLoad> loads;
+  for (const Shard& shard : shards) {
+    loads.push_back(load_of(on, shard));
+  }
+  return loads;
+}
+
 SlowestLoads slowest_loads(const std::vector<RankLoad>& ranks) {
   SlowestLoads most;
   RankLoad sum;

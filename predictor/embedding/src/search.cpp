@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "balance.h"
@@ -13,61 +14,23 @@
 namespace understudy::predictor {
 namespace {
 
-std::vector<ShardLoad> loads_of(const Placement& on, const std::vector<Shard>& shards) {
-  std::vector<ShardLoad> loads;
-  for (const Shard& shard : shards) {
-    loads.push_back(load_of(on, shard));
-  }
-  return loads;
-}
-
 double work_of(const ShardLoad& load) {
   return load.forward + load.backward;
 }
 
-/// Places shards by decreasing load where the step becomes shortest, on ties on the least loaded
-/// rank. Returns nothing if a shard finds no room.
-std::optional<std::vector<int>> greedy_by_time(const Placement& on,
-                                               const std::vector<ShardLoad>& loads) {
-  std::vector<RankLoad> sums(static_cast<std::size_t>(on.ranks));
-  std::vector<int> rank_of(loads.size());
-  for (const std::size_t shard : by_falling(loads, work_of)) {
-    std::size_t best = sums.size();
-    std::pair least(std::numeric_limits<double>::infinity(), 0.0);
-    for (std::size_t rank = 0; rank < sums.size(); ++rank) {
-      if (sums[rank].bytes + loads[shard].bytes > on.memory_bytes) {
-        continue;
-      }
-      add(sums[rank], loads[shard], 1);
-      const std::pair key(step_time(sums, on.costs).ns(), work_of(sums[rank]));
-      add(sums[rank], loads[shard], -1);
-      if (key < least) {
-        least = key;
-        best = rank;
-      }
-    }
-    if (best == sums.size()) {
-      return std::nullopt;
-    }
-    add(sums[best], loads[shard], 1);
-    rank_of[shard] = static_cast<int>(best);
-  }
-  return rank_of;
+double bytes_of(const ShardLoad& load) {
+  return load.bytes;
 }
 
-/// Places the largest shard first, each on the emptiest rank. Returns nothing if one does not fit.
-std::optional<std::vector<int>> by_room(const Placement& on, const std::vector<ShardLoad>& loads) {
-  std::vector<double> used(static_cast<std::size_t>(on.ranks));
-  std::vector<int> rank_of(loads.size());
-  for (const std::size_t shard : by_falling(loads, &ShardLoad::bytes)) {
-    const auto least = std::ranges::min_element(used);
-    if (*least + loads[shard].bytes > on.memory_bytes) {
-      return std::nullopt;
-    }
-    *least += loads[shard].bytes;
-    rank_of[shard] = static_cast<int>(least - used.begin());
-  }
-  return rank_of;
+Numbers costs_of(const std::vector<ShardLoad>& loads, double (*cost)(const ShardLoad&)) {
+  Numbers costs;
+  std::ranges::transform(loads, std::back_inserter(costs), cost);
+  return costs;
+}
+
+/// Places the largest shard first, each on the emptiest rank.
+Placed by_room(const Placement& on, const std::vector<ShardLoad>& loads) {
+  return greedy(on, loads, costs_of(loads, bytes_of), Prefer::kLeastCost);
 }
 
 /// Returns the starts of the search: assignments of shards to ranks that fit.
@@ -75,11 +38,12 @@ std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<S
                                         const std::vector<Plan>& plans,
                                         const std::vector<Shard>& shards) {
   std::vector<std::vector<int>> starts;
-  if (auto greedy = greedy_by_time(on, loads)) {
-    starts.push_back(std::move(*greedy));
-  }
-  if (auto roomy = by_room(on, loads)) {
-    starts.push_back(std::move(*roomy));
+  for (Placed& start :
+       std::array{greedy(on, loads, costs_of(loads, work_of), Prefer::kShortestStep),
+                  by_room(on, loads)}) {
+    if (start.fits) {
+      starts.push_back(std::move(start.rank_of));
+    }
   }
   for (const Plan& plan : plans) {
     if (plan.fits && plan.shards == shards) {
@@ -164,8 +128,7 @@ Parts parts_that_fit(const Placement& on) {
   Parts parts(on.task.tables.size(), 1);
   std::vector<Shard> shards = shards_of(on, parts);
   const std::size_t most = shards.size() + kMostCuts * static_cast<std::size_t>(on.ranks);
-  const auto bytes_of = [](const ShardLoad& load) { return load.bytes; };
-  while (!by_room(on, loads_of(on, shards))) {
+  while (!by_room(on, loads_of(on, shards)).fits) {
     if (all_bytes > on.memory_bytes * on.ranks || shards.size() >= most ||
         !cut_largest(on, bytes_of, parts, shards)) {
       refuse(on, all_bytes);
@@ -181,7 +144,7 @@ Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions&
   Plan best = plan;
   for (int idle = 0; idle < on.ranks; ++idle) {
     std::vector<Shard> shards = plan.shards;
-    if (!cut_largest(on, work_of, parts, shards) || !by_room(on, loads_of(on, shards))) {
+    if (!cut_largest(on, work_of, parts, shards) || !by_room(on, loads_of(on, shards)).fits) {
       break;
     }
     plan = best_plan(on, shards, {}, options);
