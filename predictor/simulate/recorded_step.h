@@ -31,7 +31,8 @@ struct RecordedStep {
   HostPart end;                 ///< on the step's own timeline, after its last instruction
 };
 
-/// Returns nothing if no profile is linked, or if it shows no device work.
-[[nodiscard]] std::optional<RecordedStep> recorded_step(const Program& program, const Flow& flow);
+/// All parts are empty if no profile is linked. Calls are without their waits only if the profile
+/// shows device work.
+[[nodiscard]] RecordedStep recorded_step(const Program& program, const Flow& flow);
 
 }  // namespace understudy::predictor

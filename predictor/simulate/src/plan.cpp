@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "plan_builder.h"
-#include "predictor/simulate/host_gaps.h"
 #include "recorded_plan.h"
 
 namespace understudy::predictor {
@@ -16,9 +15,7 @@ using et_schema::DeviceWait;
 
 class Planner : PlanBuilder {
  public:
-  Planner(const Program& program, const Flow& flow, const Costs& costs,
-          std::vector<PlayedCost>& played)
-      : PlanBuilder(program, flow, costs, played), gaps_(host_gaps(program, flow)) {}
+  using PlanBuilder::PlanBuilder;
 
   ProgramPlan plan() {
     for (std::uint32_t at = 0; at < program_.instructions.size(); ++at) {
@@ -26,7 +23,7 @@ class Planner : PlanBuilder {
     }
     issue_outside(std::numeric_limits<std::int64_t>::max(),
                   static_cast<std::uint32_t>(program_.instructions.size()));
-    static_cast<void>(add_wait(gaps_.at_end, 0, 0));
+    static_cast<void>(add_waits(step_.end, 0, 0));
     // Without recorded device work no wait is known. The host waited if the device ended last.
     const auto& profile = program_.profile;
     end(profile && profile->length_ns > profile->step_ns && program_.device_work.empty());
@@ -43,7 +40,7 @@ class Planner : PlanBuilder {
     ask(at);
     const PlayedCost& cost = played_[at];
     Task task{.host_ns = rounded(cost.cost.host.ns), .instruction = at};
-    task.gap_ns = add_wait(gaps_.of_instruction[at], flow.timeline, rounded(cost.gap.ns));
+    task.gap_ns = add_waits(step_.gaps[at], flow.timeline, rounded(cost.gap.ns));
     wait_for_others(task, flow);
     carry(flow);
     if (is_communication(instruction)) {
@@ -89,16 +86,23 @@ class Planner : PlanBuilder {
     }
   }
 
-  /// Adds a recorded wait for the device as a task and returns the remaining gap.
-  std::int64_t add_wait(const HostGap& gap, std::uint32_t timeline, std::int64_t gap_ns) {
-    if (!gap.wait || !flow_.on_device) {
-      return gap_ns;
+  /// Adds recorded waits for the device as tasks and returns the remaining gap.
+  std::int64_t add_waits(const HostPart& gap, std::uint32_t timeline, std::int64_t gap_ns) {
+    std::int64_t done_ns = 0;
+    for (const HostMoment& moment : gap.moments) {
+      const DeviceWait* const recorded =
+          moment.wait ? &program_.profile->device_waits[*moment.wait] : nullptr;
+      // Waits behind the step are the next one's.
+      if (recorded != nullptr && recorded->start_ns < program_.profile->step_ns &&
+          flow_.on_device) {
+        const std::int64_t until_ns = rounded(static_cast<double>(gap_ns) * moment.share);
+        Task wait{.gap_ns = until_ns - done_ns};
+        wait.behind = waited_for(*recorded);
+        push(timeline, wait);
+        done_ns = until_ns;
+      }
     }
-    const std::int64_t before_ns = rounded(static_cast<double>(gap_ns) * gap.before_share);
-    Task wait{.gap_ns = before_ns};
-    wait.behind = waited_for(*gap.wait);
-    push(timeline, wait);
-    return gap_ns - before_ns;
+    return gap_ns - done_ns;
   }
 
   /// Returns the items that a recorded wait waited for. If the wait is not for the device: those of
@@ -128,7 +132,6 @@ class Planner : PlanBuilder {
     push(flow.timeline, rest);
   }
 
-  HostGaps gaps_;
   std::uint32_t next_work_ = 0;                   ///< index in Program::device_work
   std::map<std::int64_t, std::int64_t> ends_ns_;  ///< by recorded stream: end of its last work
 };

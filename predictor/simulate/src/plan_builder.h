@@ -7,6 +7,7 @@
 #include "et_schema/model/device_time.h"
 #include "plan.h"
 #include "predictor/simulate/flow.h"
+#include "predictor/simulate/recorded_step.h"
 #include "time_limit.h"
 
 namespace understudy::predictor {
@@ -24,6 +25,7 @@ class PlanBuilder {
         flow_(flow),
         costs_(costs),
         played_(played),
+        step_(recorded_step(program, flow)),
         carried_(flow.streams.size()),
         issued_(flow.streams.size()),
         returned_(program.instructions.size()) {
@@ -187,6 +189,7 @@ class PlanBuilder {
   const Flow& flow_;
   const Costs& costs_;
   std::vector<PlayedCost>& played_;
+  RecordedStep step_;
   TimeLimit limit_;
   ProgramPlan plan_;
   std::vector<std::vector<StreamPoint>> carried_;   ///< by stream

@@ -8,7 +8,6 @@
 
 #include "issued_work.h"
 #include "plan_builder.h"
-#include "predictor/simulate/recorded_step.h"
 
 namespace understudy::predictor {
 namespace {
@@ -18,9 +17,8 @@ using et_schema::DeviceWait;
 class RecordedPlanner : PlanBuilder {
  public:
   RecordedPlanner(const Program& program, const Flow& flow, const Costs& costs,
-                  std::vector<PlayedCost>& played, RecordedStep step)
+                  std::vector<PlayedCost>& played)
       : PlanBuilder(program, flow, costs, played),
-        step_(std::move(step)),
         work_(program, flow.streams.size()),
         open_(flow.timelines.size()),
         items_(program.device_work.size()) {}
@@ -201,7 +199,6 @@ class RecordedPlanner : PlanBuilder {
     return {after.begin, kept};
   }
 
-  RecordedStep step_;
   IssuedWork work_;
   std::uint32_t at_ = 0;               ///< the current instruction
   std::vector<Task> open_;             ///< by timeline
@@ -214,10 +211,8 @@ class RecordedPlanner : PlanBuilder {
 std::optional<ProgramPlan> recorded_plan(const Program& program, const Flow& flow,
                                          const Costs& costs, std::vector<PlayedCost>& played) {
   const std::optional<Estimate> end = costs.of_end(program);
-  std::optional<RecordedStep> step = end ? recorded_step(program, flow) : std::nullopt;
-  return step ? std::optional(
-                    RecordedPlanner(program, flow, costs, played, *std::move(step)).plan(*end))
-              : std::nullopt;
+  return end ? std::optional(RecordedPlanner(program, flow, costs, played).plan(*end))
+             : std::nullopt;
 }
 
 }  // namespace understudy::predictor

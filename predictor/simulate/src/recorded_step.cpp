@@ -73,9 +73,11 @@ std::vector<Moments> moments_of(const Program& program, const Flow& flow) {
   }
   for (std::uint32_t i = 0; i < program.profile->device_waits.size(); ++i) {
     const et_schema::DeviceWait& wait = program.profile->device_waits[i];
-    // After a copy that it launched itself, a call moves the data on the host.
+    // After a copy that it launched itself, a call moves the data on the host. Without device work
+    // nothing tells what a call that takes long waits for.
     const bool is_copy = wait.work && program.device_work[*wait.work].launch_ns >= wait.start_ns;
-    const std::int64_t stall_ns = wait.own_ns < kLateNs || is_copy ? 0 : wait.own_ns;
+    const bool stalls = wait.own_ns >= kLateNs && !is_copy && !program.device_work.empty();
+    const std::int64_t stall_ns = stalls ? wait.own_ns : 0;
     of_thread(wait.thread)
         .add(wait.start_ns, i, {}, wait.host_ns - wait.own_ns + stall_ns, stall_ns);
   }
@@ -85,23 +87,21 @@ std::vector<Moments> moments_of(const Program& program, const Flow& flow) {
 
 }  // namespace
 
-std::optional<RecordedStep> recorded_step(const Program& program, const Flow& flow) {
-  if (!program.profile || program.device_work.empty()) {
-    return std::nullopt;
+RecordedStep recorded_step(const Program& program, const Flow& flow) {
+  const std::size_t count = program.instructions.size();
+  RecordedStep step{std::vector<HostPart>(count), std::vector<HostPart>(count), {}};
+  if (!program.profile) {
+    return step;
   }
   constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
   std::vector<Moments> moments = moments_of(program, flow);
   std::vector<std::uint32_t> last(flow.timelines.size());
-  RecordedStep step;
-  for (std::uint32_t at = 0; at < program.instructions.size(); ++at) {
-    const auto& timing = program.instructions[at].timing;
-    HostPart& gap = step.gaps.emplace_back();
-    HostPart& call = step.calls.emplace_back();
-    if (timing) {
+  for (std::uint32_t at = 0; at < count; ++at) {
+    if (const auto& timing = program.instructions[at].timing) {
       const std::uint32_t timeline = flow.instructions[at].timeline;
       const std::int64_t end_ns = timing->start_ns + timing->host_ns;
-      gap = moments[timeline].until(timing->start_ns, timing->start_ns);
-      call = moments[timeline].until(end_ns, end_ns);
+      step.gaps[at] = moments[timeline].until(timing->start_ns, timing->start_ns);
+      step.calls[at] = moments[timeline].until(end_ns, end_ns);
       last[timeline] = at;
     }
   }

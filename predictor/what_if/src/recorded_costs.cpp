@@ -12,7 +12,6 @@
 #include "et_schema/model/slot_extent.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/simulate/flow.h"
-#include "predictor/simulate/host_gaps.h"
 #include "predictor/simulate/recorded_step.h"
 #include "recorded_waits.h"
 
@@ -157,15 +156,15 @@ const RecordedCosts::Row& RecordedCosts::row_of(const Program& program,
 }
 
 void RecordedCosts::add(const Program& program, const Flow& flow) {
-  const HostGaps gaps = host_gaps(program, flow);
-  const std::optional<RecordedStep> step = recorded_step(program, flow);
-  const ObservedComms seen = observed_comms(program, flow);
+  const RecordedStep step = recorded_step(program, flow);
+  const bool is_shown = !program.device_work.empty();
+  const ObservedComms seen = observed_comms(program, flow, step);
   const std::vector<std::int64_t> host_ns = host_times(program, flow);
   std::vector<Row>& rows = rows_[&program];
   rows.resize(program.instructions.size());
   std::map<const Instruction*, double> recorded_ns;
-  if (step) {
-    ends_[&program] = static_cast<double>(step->end.host_ns);
+  if (is_shown) {
+    ends_[&program] = static_cast<double>(step.end.host_ns);
   }
   bool is_first = true;
   for (std::size_t at = 0; at < rows.size(); ++at) {
@@ -175,14 +174,12 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
     }
     Row& row = rows[at];
     row.host_ns = static_cast<double>(seen.call_is_wait[at] ? 0
-                                      : step                ? step->calls[at].host_ns
+                                      : is_shown            ? step.calls[at].host_ns
                                                             : host_ns[at]);
-    row.gap_ns = static_cast<double>(seen.gap_is_wait[at] ? 0
-                                     : step               ? step->gaps[at].host_ns
-                                                          : gaps.of_instruction[at].host_ns);
-    if (!step && is_first && flow.instructions[at].timeline == 0) {
+    row.gap_ns = seen.gap_is_wait[at] ? 0 : static_cast<double>(step.gaps[at].host_ns);
+    if (!is_shown && is_first && flow.instructions[at].timeline == 0) {
       // Iterations follow each other: time after the last operator counts before the first.
-      row.gap_ns += static_cast<double>(gaps.at_end.host_ns);
+      row.gap_ns += static_cast<double>(step.end.host_ns);
       is_first = false;
     }
     if (is_communication(instruction)) {

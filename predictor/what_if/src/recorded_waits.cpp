@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "et_schema/model/open_comms.h"
-#include "predictor/simulate/flow.h"
-#include "predictor/simulate/host_gaps.h"
 
 namespace understudy::predictor {
 namespace {
@@ -24,8 +22,7 @@ bool is_quiet_between(const Program& program, const Flow& flow, std::uint32_t fi
 
 }  // namespace
 
-ObservedComms observed_comms(const Program& program, const Flow& flow) {
-  const HostGaps gaps = host_gaps(program, flow);
+ObservedComms observed_comms(const Program& program, const Flow& flow, const RecordedStep& step) {
   ObservedComms seen;
   seen.of_instruction.resize(program.instructions.size());
   seen.gap_is_wait.assign(program.instructions.size(), false);
@@ -55,7 +52,7 @@ ObservedComms observed_comms(const Program& program, const Flow& flow) {
     const std::uint32_t last =
         std::ranges::max(own.host_joins, {}, &StreamPoint::instruction).instruction;
     const bool is_wait = instruction.kind == InstructionKind::kWait;
-    const std::int64_t ns = is_wait ? instruction.timing->host_ns : gaps.of_instruction[at].host_ns;
+    const std::int64_t ns = is_wait ? instruction.timing->host_ns : step.gaps[at].host_ns;
     seen.of_instruction[last] = {ns, is_quiet_between(program, flow, last, at)};
     (is_wait ? seen.call_is_wait : seen.gap_is_wait)[at] = true;
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "et_schema/model/program.h"
-#include "predictor/simulate/flow.h"
+#include "predictor/simulate/recorded_step.h"
 
 namespace understudy::predictor {
 
@@ -22,6 +22,7 @@ struct ObservedComms {
   std::vector<bool> gap_is_wait;
   std::vector<bool> call_is_wait;
 };
-[[nodiscard]] ObservedComms observed_comms(const Program& program, const Flow& flow);
+[[nodiscard]] ObservedComms observed_comms(const Program& program, const Flow& flow,
+                                           const RecordedStep& step);
 
 }  // namespace understudy::predictor

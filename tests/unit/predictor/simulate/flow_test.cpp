@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hand_made.h"
-#include "predictor/simulate/host_gaps.h"
+#include "predictor/simulate/recorded_step.h"
 
 namespace understudy::predictor {
 namespace {
@@ -115,7 +115,7 @@ TEST(Flows, AThreadThatTakesTurnsWithItsCallerIsOneWithIt) {
 
 /// A graph of 700 of which 600 are kernels that nothing shows, around two operators of 50: 100
 /// behind the last of them, the others in their gaps.
-TEST(HostGaps, WhatTheCallOfAWaitTakesIsAPartOfTheGap) {
+TEST(RecordedSteps, WhatTheCallOfAWaitTakesIsAPartOfTheGap) {
   HandMade made;
   made.begin_program();
   made.op("aten::a", {}, {made.cuda()}, {}).timing = et_schema::Timing{.host_ns = 10};
@@ -127,16 +127,14 @@ TEST(HostGaps, WhatTheCallOfAWaitTakesIsAPartOfTheGap) {
                                            .host_ns = 9'000,
                                            .waits_for = et_schema::DeviceWait::For::kEvent,
                                            .own_ns = 9'000}};
-  HostGaps gaps = host_gaps(made.program(), flow_of(made.program()));
-  EXPECT_EQ(gaps.of_instruction[1].host_ns, 49'990);
-  EXPECT_EQ(gaps.of_instruction[1].wait_ns, 0);
-  ASSERT_TRUE(gaps.of_instruction[1].wait) << "a faster host would come to it earlier";
-  EXPECT_EQ(gaps.at_end.host_ns, 9'990);
+  RecordedStep step = recorded_step(made.program(), flow_of(made.program()));
+  EXPECT_EQ(step.gaps[1].host_ns, 49'990);
+  ASSERT_EQ(step.gaps[1].moments.size(), 1) << "a faster host would come to it earlier";
+  EXPECT_EQ(step.end.host_ns, 9'990);
   made.program().profile->device_waits[0].host_ns = 29'000;
-  gaps = host_gaps(made.program(), flow_of(made.program()));
-  EXPECT_EQ(gaps.of_instruction[1].host_ns, 29'990);
-  EXPECT_EQ(gaps.of_instruction[1].wait_ns, 20'000);
-  EXPECT_EQ(gaps.of_instruction[1].wait->waits_for, et_schema::DeviceWait::For::kEvent);
+  step = recorded_step(made.program(), flow_of(made.program()));
+  EXPECT_EQ(step.gaps[1].host_ns, 29'990);
+  EXPECT_EQ(step.gaps[1].moments.front().wait, 0U);
 }
 
 }  // namespace
