@@ -166,7 +166,8 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
-  predictor::keep_sections(known.sections, platform.sections);
+  // What was measured now comes before the sections of platform files.
+  platform.sections.merge(known.sections);
   if (platform.rows.empty() && platform.sections.empty() && known.cards.empty()) {
     throw et_schema::bad_input(
         "nothing was measured in the files",

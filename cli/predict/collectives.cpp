@@ -13,7 +13,7 @@
 #include "et_schema/base/quote.h"
 #include "judged.h"
 #include "predictor/collectives/models.h"
-#include "predictor/platform/cost_parts.h"
+#include "predictor/platform/platform_costs.h"
 
 namespace understudy::cli {
 namespace {

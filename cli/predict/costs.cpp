@@ -11,7 +11,6 @@
 #include "et_schema/base/figures.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/transfer.h"
-#include "predictor/platform/cost_parts.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
@@ -23,11 +22,6 @@ bool has_profiles(const predictor::Job& job) {
   return std::all_of(
       job.programs.begin(), job.programs.end(),
       [](const et_schema::Program* program) { return program->profile.has_value(); });
-}
-
-/// Returns true for instructions whose gap counts.
-bool is_asked(const et_schema::Instruction& instruction) {
-  return instruction.timing && instruction.kind != et_schema::InstructionKind::kMarker;
 }
 
 fs::path file_of(const predictor::Card& card, const fs::path& folder) {
@@ -98,48 +92,40 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   if (!is_host) {
     place(device.device, job);
   }
-  predictor::CostParts parts = predictor::cost_parts(platform_, is_host ? "" : device.device);
+  predictor::RecordedParts parts;
   if (const auto& profile = job.programs.front()->profile) {
     const predictor::Card* const card = predictor::find_known_card(profile->device);
-    parts.recorded_on = card == nullptr ? std::nullopt : std::optional(*card);
+    parts.card = card == nullptr ? std::nullopt : std::optional(*card);
   }
-  if (!parts.communication) {
+  if (has_profiles(job)) {
+    parts.costs = &recorded_.emplace(job);
+  }
+  std::vector<std::string> of_faults;
+  if (is_host) {
+    of_faults = add_page_faults(job, parts);
+  }
+  modelled_.emplace(platform_, asked, std::move(parts));
+  if (!modelled_->knows_communication()) {
     assumptions_.emplace_back(
         "the platform file has no collectives: communication by latencies of NCCL and 10 GB/s");
   }
-  if (has_profiles(job)) {
-    recorded_.emplace(job);
-    parts.gap = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
-      const predictor::Estimate gap = recorded_->of_gap(program, at);
-      // Iterations follow each other: time after the last operator counts before the first.
-      const auto first = std::ranges::find_if(program.instructions, is_asked);
-      const auto end = &*first == &at ? recorded_->of_end(program) : std::nullopt;
-      return end ? predictor::known(gap.ns + end->ns, gap.model) : gap;
-    };
-    assumptions_.emplace_back("gaps between operators are the recorded ones");
-  } else {
-    assumptions_.emplace_back(
-        "no time of the host was recorded: it issues each operator as fast as on the platform");
-  }
+  assumptions_.emplace_back(
+      recorded_ ? "gaps between operators are the recorded ones"
+                : "no time of the host was recorded: it issues each operator as fast as on the "
+                  "platform");
   const bool has_issue_times = std::ranges::all_of(
       job.programs,
       [](const et_schema::Program* program) { return predictor::has_issue_times(*program); });
-  if (!parts.host && recorded_ && has_issue_times) {
-    parts.host = [this](const et_schema::Program& program, const et_schema::Instruction& at) {
-      return recorded_->of_operator(program, at).host;
-    };
+  if (!modelled_->knows_host() && recorded_ && has_issue_times) {
     assumptions_.emplace_back("what a host takes to issue an operator is what it took");
-  } else if (!parts.host && device.timed == predictor::TimedAs::kDevice) {
+  } else if (!modelled_->knows_host() && device.timed == predictor::TimedAs::kDevice) {
     assumptions_.emplace_back(
         "the platform's times are the device's alone: a host issues an operator in 2 us");
-  } else if (!parts.host && device.timed == predictor::TimedAs::kTimedCall) {
+  } else if (!modelled_->knows_host() && device.timed == predictor::TimedAs::kTimedCall) {
     assumptions_.emplace_back(
         "a host issues an operator in the least time that a timed call of the device took");
   }
-  if (is_host) {
-    add_page_faults(job, parts);
-  }
-  modelled_.emplace(platform_, asked, std::move(parts));
+  assumptions_.insert(assumptions_.end(), of_faults.begin(), of_faults.end());
   costs_ = &*modelled_;
   platform_text_ = {
       {"costs", "platform"},
@@ -148,32 +134,33 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
        device.timed == predictor::TimedAs::kDevice ? device.device : predictor::to_string(device)}};
 }
 
-/// Adds the time of the recorded page faults. The interval's upper bound is a page that the
-/// hypervisor has reclaimed: it costs six times as much (docs/results/fidelity-2-cores.md).
-void ChosenCosts::add_page_faults(const predictor::Job& job, predictor::CostParts& parts) {
+/// Adds the time of the recorded page faults, and returns what it assumes. The interval's upper
+/// bound is a page that the hypervisor has reclaimed: it costs six times as much
+/// (docs/results/fidelity-2-cores.md).
+std::vector<std::string> ChosenCosts::add_page_faults(const predictor::Job& job,
+                                                      predictor::RecordedParts& parts) const {
   constexpr double kLeast = 0.5;
   constexpr double kMost = 6;
   const auto& profile = job.programs.front()->profile;
   const std::int64_t faults = profile ? profile->minor_faults.value_or(0) : 0;
   if (!recorded_ || faults == 0) {
-    return;
+    return {};
   }
   const std::string count = et_schema::with_commas(static_cast<std::uint64_t>(faults));
   const std::optional<double> ns = predictor::page_fault_ns(platform_);
   if (!ns) {
-    assumptions_.push_back(fmt::format(
+    return {fmt::format(
         "the original's step met {} page faults, for which no time is counted: the platform was "
         "not measured by `calibrate`, or was fitted to its rows alone",
-        count));
-    return;
+        count)};
   }
   parts.page_faults = [this, each = *ns](const et_schema::Program& program,
                                          const et_schema::Instruction& at) {
     const double all_ns = recorded_->page_faults_of(program, at) * each;
     return predictor::Estimate{all_ns, kLeast * all_ns, kMost * all_ns, "page faults"};
   };
-  assumptions_.push_back(fmt::format(
-      "a step meets {} page faults, as the original's did, at {:.2f} us each", count, *ns * 1e-3));
+  return {fmt::format("a step meets {} page faults, as the original's did, at {:.2f} us each",
+                      count, *ns * 1e-3)};
 }
 
 void ChosenCosts::place(const std::string& device, predictor::Job& job) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arguments.h"
-#include "predictor/platform/cost_parts.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
 
@@ -42,7 +41,8 @@ class ChosenCosts {
  private:
   void take_platform(const PredictArguments& arguments, predictor::Job& job);
   void place(const std::string& device, predictor::Job& job);
-  void add_page_faults(const predictor::Job& job, predictor::CostParts& parts);
+  [[nodiscard]] std::vector<std::string> add_page_faults(const predictor::Job& job,
+                                                         predictor::RecordedParts& parts) const;
 
   std::deque<et_schema::Program> placed_;
   std::optional<predictor::RecordedCosts> recorded_;

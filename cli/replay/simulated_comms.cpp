@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/model/open_comms.h"
-#include "predictor/platform/cost_parts.h"
+#include "predictor/platform/platform_costs.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/recorded_costs.h"
 
@@ -18,28 +17,6 @@ namespace {
 
 using et_schema::Instruction;
 using et_schema::Program;
-
-/// Costs of communication only.
-class CommCosts final : public predictor::Costs {
- public:
-  explicit CommCosts(std::function<predictor::Estimate(const predictor::GroupComm&)> communication)
-      : communication_(std::move(communication)) {}
-
-  [[nodiscard]] predictor::OperatorCost of_operator(const Program&,
-                                                    const Instruction&) const override {
-    return {};
-  }
-  [[nodiscard]] predictor::Estimate of_gap(const Program&, const Instruction&) const override {
-    return {};
-  }
-  [[nodiscard]] predictor::Estimate of_communication(
-      const predictor::GroupComm& call) const override {
-    return communication_(call);
-  }
-
- private:
-  std::function<predictor::Estimate(const predictor::GroupComm&)> communication_;
-};
 
 /// Returns the cost of each instruction's communication.
 std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int rank,
@@ -54,8 +31,8 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
     return simulated(predictor::RecordedCosts(job));
   }
   const predictor::Platform platform = predictor::read_platform(source);
-  const predictor::CostParts parts = predictor::cost_parts(platform);
-  if (!parts.communication) {
+  const predictor::CollectiveModels models = predictor::collectives_of(platform);
+  if (models.series.empty()) {
     throw et_schema::usage_error("the platform does not say what communication takes",
                                  {.file = source,
                                   .field = "--comms",
@@ -63,7 +40,8 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
                                   .got = "none",
                                   .hint = "calibrate fits them to what it or nccl-tests measured"});
   }
-  return simulated(CommCosts(parts.communication));
+  return simulated(predictor::CommCosts(
+      [&](const predictor::GroupComm& call) { return estimate(models, call); }));
 }
 
 [[noreturn]] void refuse(const Instruction& call, std::string expected, std::string got) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,12 +37,26 @@ struct Estimate {
 [[nodiscard]] inline Estimate known(double ns, std::string model) {
   return {.ns = ns, .low_ns = ns, .high_ns = ns, .model = std::move(model)};
 }
+/// Returns a time whose interval is [ns / e^width, ns * e^width].
+[[nodiscard]] inline Estimate within(double ns, double width, std::string model = {}) {
+  return {.ns = ns,
+          .low_ns = ns * std::exp(-width),
+          .high_ns = ns * std::exp(width),
+          .model = std::move(model)};
+}
 /// Returns the time and its interval multiplied by `factor`, which must be at least 0.
 [[nodiscard]] inline Estimate scaled(Estimate estimate, double factor) {
   estimate.ns *= factor;
   estimate.low_ns *= factor;
   estimate.high_ns *= factor;
   return estimate;
+}
+
+/// Adds the time and its interval to `sum`, which keeps its model.
+inline void add(const Estimate& estimate, Estimate& sum) {
+  sum.ns += estimate.ns;
+  sum.low_ns += estimate.low_ns;
+  sum.high_ns += estimate.high_ns;
 }
 
 /// An operator's time on its host and on its device.
@@ -87,6 +103,28 @@ class Costs {
   [[nodiscard]] virtual std::optional<Estimate> of_end(const Program& /*program*/) const {
     return std::nullopt;
   }
+};
+
+/// Costs of communication alone: everything else takes no time.
+class CommCosts final : public Costs {
+ public:
+  explicit CommCosts(std::function<Estimate(const GroupComm&)> communication)
+      : communication_(std::move(communication)) {}
+
+  [[nodiscard]] OperatorCost of_operator(const Program& /*program*/,
+                                         const Instruction& /*instruction*/) const override {
+    return {};
+  }
+  [[nodiscard]] Estimate of_gap(const Program& /*program*/,
+                                const Instruction& /*instruction*/) const override {
+    return {};
+  }
+  [[nodiscard]] Estimate of_communication(const GroupComm& call) const override {
+    return communication_(call);
+  }
+
+ private:
+  std::function<Estimate(const GroupComm&)> communication_;
 };
 
 }  // namespace understudy::predictor

@@ -62,9 +62,4 @@ struct FittedSections {
 /// Fits all sections. Throws Error (bad input) if a direction has too few embedding rows.
 [[nodiscard]] FittedSections fit_sections(const SectionRows& rows);
 
-/// Adds sections of platform files to a new platform's. Sections that it already has stay. If
-/// several files have a section, the last file's is used.
-void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
-                   std::map<std::string, std::string>& sections);
-
 }  // namespace understudy::predictor

@@ -49,18 +49,12 @@ template <typename Model>
   return read(et_schema::JsonField(document, source));
 }
 
-/// A section of a file, as JSON text.
-struct KnownSection {
-  std::string file;
-  std::string text;
-};
-
 /// What a new platform file keeps of others: everything but their models, which are fitted again.
 struct PlatformContent {
   std::vector<MeasuredCall> rows;
-  std::vector<Card> cards;   ///< described cards, each name once
-  std::optional<Card> host;  ///< host of the CPU rows, without measured peaks
-  std::map<std::string, std::vector<KnownSection>> sections;  ///< by name: each file's section
+  std::vector<Card> cards;                      ///< described cards, each name once
+  std::optional<Card> host;                     ///< host of the CPU rows, without measured peaks
+  std::map<std::string, std::string> sections;  ///< by name: the last file's, as JSON text
 };
 /// Adds the content of those paths that are platform files, and returns the other paths. Throws
 /// Error (bad input) as read_platform() does.

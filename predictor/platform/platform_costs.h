@@ -10,7 +10,9 @@
 #include "predictor/calls/call.h"
 #include "predictor/calls/card.h"
 #include "predictor/calls/costs.h"
+#include "predictor/collectives/models.h"
 #include "predictor/operators/operator_models.h"
+#include "predictor/overheads/overheads.h"
 #include "predictor/platform/platform.h"
 
 namespace understudy::predictor {
@@ -32,26 +34,35 @@ struct PlatformDevice {
 /// shows. Without device work they are the times of the work itself.
 [[nodiscard]] bool has_issue_times(const Program& program);
 
-/// Costs from other sections. For an empty part, PlatformCosts uses its default.
-struct CostParts {
-  std::function<Estimate(const GroupComm&)> communication = {};
-  std::function<Estimate(const Program&, const Instruction&)> gap = {};
+/// Returns the models of the section `collectives`, empty without it. Throws Error (bad input) if
+/// the section is damaged.
+[[nodiscard]] CollectiveModels collectives_of(const Platform& platform);
+
+/// Returns the time of a page's first touch, if `calibrate` measured it. Throws Error (bad input)
+/// if the section is damaged.
+[[nodiscard]] std::optional<double> page_fault_ns(const Platform& platform);
+
+/// What PlatformCosts takes from the recorded job.
+struct RecordedParts {
+  /// Gaps and, where work was issued to a device, host times. If null, gaps are the platform's.
+  const Costs* costs = nullptr;
   /// Time of an operator's page faults on a host. Measured calls have none, because their results
   /// reuse the previous call's memory. If empty, page faults take no time.
   std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
-  /// The issuing thread's time for an operator on a card.
-  std::function<Estimate(const Program&, const Instruction&)> host = {};
-  /// The card that the programs were recorded on, if known.
-  std::optional<Card> recorded_on = {};
+  std::optional<Card> card = {};  ///< that the programs were recorded on, if known
 };
 
-/// Costs by a platform's models: operators by `platform`, communication and the host by `parts`.
-/// Defaults for empty parts: host times as recorded if the program has issue times, otherwise as in
-/// timed calls; an assumed gap; communication with an assumed latency and bandwidth.
+/// Costs by a platform's models and sections:
+/// - communication by `collectives`, without it by an assumed latency and bandwidth;
+/// - gaps as recorded, else by `overheads`, else assumed;
+/// - host times of operators on a card by `overheads` if it knows the operator, else as recorded if
+///   the program has issue times, else the median call of `overheads`, else as in timed calls.
 class PlatformCosts final : public Costs {
  public:
-  /// `platform` must outlive it. Throws as find_device() does.
-  PlatformCosts(const Platform& platform, const PlatformDevice& device, CostParts parts = {});
+  /// `platform` and `recorded.costs` must outlive it. Throws as find_device() does, and Error (bad
+  /// input) if a section is damaged.
+  PlatformCosts(const Platform& platform, const PlatformDevice& device,
+                RecordedParts recorded = {});
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
@@ -61,10 +72,13 @@ class PlatformCosts final : public Costs {
   [[nodiscard]] Estimate of_outside(const Program& program,
                                     const et_schema::DeviceWork& work) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }
+  [[nodiscard]] bool knows_communication() const { return !collectives_.series.empty(); }
+  /// Returns true if the platform tells what a host takes to issue operators.
+  [[nodiscard]] bool knows_host() const { return overheads_ && !overheads_->operators.empty(); }
 
  private:
   [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
-                                 const Prediction& prediction) const;
+                                 const Prediction& prediction, bool launches) const;
   /// Returns the time of recorded kernels of a class on this card, without a model of their
   /// operator: as the times of a profile (anchored.h). Communication keeps its time. Not modelled
   /// if the class or a card is unknown: then the recorded time stands in, within 0 and twice that.
@@ -74,7 +88,9 @@ class PlatformCosts final : public Costs {
 
   const Platform& platform_;
   DeviceKey key_;
-  CostParts parts_;
+  RecordedParts recorded_;
+  CollectiveModels collectives_;
+  std::optional<HostOverheads> overheads_;
 };
 
 /// Returns the operator calls of benchmarks with recorded times as measurements: the device's

@@ -150,17 +150,15 @@ std::vector<std::string> names_that_hold(std::string_view part) {
 /// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
 /// "a100-sxm4-80GB".
 std::vector<std::string> words_like_models(std::string_view text) {
-  std::vector<std::string> words = {""};
-  for (const char letter : text) {
-    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
-      words.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-    } else {
-      words.emplace_back();
-    }
-  }
+  std::vector<std::string> words = words_of(text);
   std::erase_if(words, [](const std::string& word) {
-    return word.empty() || word.front() <= '9' || word.find_first_of("0123456789") > word.size();
+    return word.front() <= '9' || word.find_first_of("0123456789") > word.size();
   });
+  for (std::string& word : words) {
+    std::ranges::transform(word, word.begin(), [](unsigned char letter) {
+      return static_cast<char>(std::toupper(letter));
+    });
+  }
   return words;
 }
 

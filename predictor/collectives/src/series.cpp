@@ -313,11 +313,9 @@ Estimate estimate(const Series& series, double bytes, int ranks) {
   const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, place.share),
                                                   width_at(series.ranks, place));
   const bool is_beyond = below.is_beyond || above.is_beyond;
-  return {.ns = ns,
-          .low_ns = ns * std::exp(-width),
-          .high_ns = ns * std::exp(width),
-          .model = is_beyond ? "alpha_beta" : "alpha_beta+residual",
-          .extrapolated = is_beyond || place.outside > 0};
+  Estimate time = within(ns, width, is_beyond ? "alpha_beta" : "alpha_beta+residual");
+  time.extrapolated = is_beyond || place.outside > 0;
+  return time;
 }
 
 }  // namespace understudy::predictor

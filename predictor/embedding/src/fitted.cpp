@@ -194,15 +194,12 @@ EmbeddingCosts embedding_costs(const EmbeddingModel& model) {
       return {};
     }
     const EmbeddingFit& fit = direction == Direction::kForward ? model.forward : model.backward;
-    const double ns = fit.ns[0] + load;
     const bool is_beyond = load > model.most_load_ns;
     constexpr double kBeyond = 1.5;
-    const double width = fit.width * (is_beyond ? kBeyond : 1);
-    return {.ns = ns,
-            .low_ns = ns * std::exp(-width),
-            .high_ns = ns * std::exp(width),
-            .model = "embedding by reuse",
-            .extrapolated = is_beyond};
+    Estimate time =
+        within(fit.ns[0] + load, fit.width * (is_beyond ? kBeyond : 1), "embedding by reuse");
+    time.extrapolated = is_beyond;
+    return time;
   };
   return {load, time};
 }

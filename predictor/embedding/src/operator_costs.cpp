@@ -98,9 +98,7 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
                                                              double batch, Direction direction) {
     Estimate sum;
     for (const OperatorCall& call : calls_of(table, batch, direction)) {
-      const Prediction prediction = models.predict(call, device);
-      sum.ns += prediction.ns;
-      sum.high_ns += prediction.high_ns;
+      add(models.predict(call, device), sum);
     }
     return sum;
   };
@@ -120,11 +118,9 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
               return {};
             }
             const double width = direction == Direction::kForward ? forward : backward;
-            return {.ns = load,
-                    .low_ns = load * std::exp(-width),
-                    .high_ns = load * std::exp(width),
-                    .model = "operators, a call a table",
-                    .extrapolated = true};
+            Estimate time = within(load, width, "operators, a call a table");
+            time.extrapolated = true;
+            return time;
           }};
 }
 

@@ -5,69 +5,43 @@
 #include <cstddef>
 
 #include "et_schema/base/assert.h"
-#include "et_schema/base/interval.h"
 
 namespace understudy::predictor {
-namespace {
-
-/// X'X and X'y of columns scaled to length 1.
-struct NormalEquations {
-  DesignMatrix gram;
-  std::vector<double> right;
-  std::vector<double> lengths;
-};
-
-NormalEquations normal_equations(const DesignMatrix& rows, const std::vector<double>& targets) {
-  const std::size_t n = rows.front().size();
-  NormalEquations equations{DesignMatrix(n, std::vector<double>(n)), std::vector<double>(n),
-                            std::vector<double>(n)};
-  for (const std::vector<double>& row : rows) {
-    for (std::size_t i = 0; i < n; ++i) {
-      equations.lengths[i] = et_schema::root_sum_square(equations.lengths[i], row[i]);
-    }
-  }
-  const auto scaled = [&](const std::vector<double>& row, std::size_t i) {
-    return equations.lengths[i] > 0 ? row[i] / equations.lengths[i] : 0;
-  };
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t i = 0; i < n; ++i) {
-      equations.right[i] += scaled(rows[r], i) * targets[r];
-      for (std::size_t j = 0; j < n; ++j) {
-        equations.gram[i][j] += scaled(rows[r], i) * scaled(rows[r], j);
-      }
-    }
-  }
-  return equations;
-}
-
-}  // namespace
-
 std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
                                               const std::vector<double>& targets) {
   UNDERSTUDY_ASSERT(!rows.empty() && rows.size() == targets.size());
   constexpr int kMostSweeps = 100'000;
   constexpr double kSettled = 1e-14;  // a change, relative to the largest coefficient
-  const NormalEquations equations = normal_equations(rows, targets);
-  std::vector<double> best(equations.right.size());
+  // X'X and X'y. Coefficients are compared in units of their columns' lengths.
+  const std::size_t n = rows.front().size();
+  DesignMatrix gram(n, std::vector<double>(n));
+  std::vector<double> right(n);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < n; ++i) {
+      right[i] += rows[r][i] * targets[r];
+      for (std::size_t j = 0; j < n; ++j) {
+        gram[i][j] += rows[r][i] * rows[r][j];
+      }
+    }
+  }
+  std::vector<double> best(n);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     double largest = 0;
     double change = 0;
-    for (std::size_t i = 0; i < best.size(); ++i) {
-      double rest = equations.right[i];
-      for (std::size_t j = 0; j < best.size(); ++j) {
-        rest -= j == i ? 0 : equations.gram[i][j] * best[j];
+    for (std::size_t i = 0; i < n; ++i) {
+      double rest = right[i];
+      for (std::size_t j = 0; j < n; ++j) {
+        rest -= j == i ? 0 : gram[i][j] * best[j];
       }
       const double before = best[i];
-      best[i] = equations.lengths[i] > 0 ? std::max(rest, 0.0) : 0;
-      change = std::max(change, std::abs(best[i] - before));
-      largest = std::max(largest, best[i]);
+      best[i] = gram[i][i] > 0 ? std::max(rest / gram[i][i], 0.0) : 0;
+      const double length = std::sqrt(gram[i][i]);
+      change = std::max(change, length * std::abs(best[i] - before));
+      largest = std::max(largest, length * best[i]);
     }
     if (change <= kSettled * largest) {
       break;
     }
-  }
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    best[i] = best[i] > 0 ? best[i] / equations.lengths[i] : 0;
   }
   return best;
 }

@@ -86,10 +86,7 @@ double width_of(double own, bool is_known) {
 }
 
 Prediction prediction_of(double ln_ns, double width) {
-  Prediction prediction;
-  prediction.ns = std::exp(ln_ns);
-  prediction.low_ns = prediction.ns * std::exp(-width);
-  prediction.high_ns = prediction.ns * std::exp(width);
+  Prediction prediction{within(std::exp(ln_ns), width)};
   prediction.device_ns = prediction.ns;
   return prediction;
 }

@@ -183,11 +183,4 @@ FittedSections fit_sections(const SectionRows& rows) {
   return sections;
 }
 
-void keep_sections(const std::map<std::string, std::vector<KnownSection>>& known,
-                   std::map<std::string, std::string>& sections) {
-  for (const auto& [name, files] : known) {
-    sections.emplace(name, files.back().text);
-  }
-}
-
 }  // namespace understudy::predictor

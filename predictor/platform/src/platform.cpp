@@ -149,8 +149,7 @@ std::optional<Card> read_host(const JsonField& operators) {
   return std::nullopt;
 }
 
-PlatformContent read_content(const JsonField& root, const nlohmann::json& document,
-                             const std::string& file) {
+PlatformContent read_content(const JsonField& root, const nlohmann::json& document) {
   PlatformContent content;
   read_json(root.at("operators").at("cards"), content.cards);
   content.host = read_host(root.at("operators"));
@@ -159,7 +158,7 @@ PlatformContent read_content(const JsonField& root, const nlohmann::json& docume
     if (std::ranges::find(kSections, name) == kSections.end()) {
       value.fail(fmt::format("one of the sections {}", fmt::join(kSections, ", ")), name);
     }
-    content.sections[name] = {{file, document.at("sections").at(name).dump()}};
+    content.sections[name] = document.at("sections").at(name).dump();
   }
   return content;
 }
@@ -174,9 +173,8 @@ void add(PlatformContent&& more, PlatformContent& content) {
   if (!content.host) {
     content.host = std::move(more.host);
   }
-  for (auto& [name, known] : more.sections) {
-    std::ranges::move(known, std::back_inserter(content.sections[name]));
-  }
+  more.sections.merge(content.sections);
+  content.sections = std::move(more.sections);
 }
 
 /// Returns true if the first line names the format.
@@ -202,7 +200,7 @@ std::optional<PlatformContent> content_of(const std::string& path) {
       if (!content) {
         content.emplace();
       }
-      add(read_content(root, document, file.name), *content);
+      add(read_content(root, document), *content);
     });
   });
   if (content && !other.empty()) {
@@ -231,16 +229,14 @@ std::string to_json(const Platform& platform) {
 
 Platform parse_platform(std::string_view text, const std::string& file) {
   return with_root(text, file, [&](const JsonField& root, const nlohmann::json& document) {
-    PlatformContent content = read_content(root, document, file);
+    PlatformContent content = read_content(root, document);
     Platform platform;
     read_json(root.at("operators"), platform.operators);
     if (const auto energy = root.find("energy")) {
       platform.energy = read_json<EnergyModels>(*energy);
     }
     platform.rows = std::move(content.rows);
-    for (auto& [name, known] : content.sections) {
-      platform.sections[name] = std::move(known.back().text);
-    }
+    platform.sections = std::move(content.sections);
     return platform;
   });
 }

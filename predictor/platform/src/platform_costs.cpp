@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/device_time.h"
@@ -28,17 +29,6 @@ constexpr double kUnknownGapNs = 2000;
 
 Estimate unmodelled(double ns, std::string model) {
   return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false, 0};
-}
-
-Estimate estimate_of(const Prediction& prediction, double ns) {
-  const double share = prediction.ns > 0 ? ns / prediction.ns : 1;
-  return {ns,
-          prediction.low_ns * share,
-          prediction.high_ns * share,
-          prediction.model,
-          prediction.extrapolated,
-          prediction.modelled,
-          prediction.bound_ns};
 }
 
 /// Replaces another library's operator by the ATen operator that does about the same work.
@@ -134,6 +124,11 @@ bool is_better(const DeviceKey& a, const DeviceKey& b, int threads) {
   return std::abs(a.threads - threads) < std::abs(b.threads - threads);
 }
 
+double page_fault_from_json(const et_schema::JsonField& section) {
+  constexpr et_schema::NumberRange kNs = {"nanoseconds, 0 or more", et_schema::kNotNegative.holds};
+  return et_schema::read_json<double>(section.at("page_fault_ns"), kNs);
+}
+
 }  // namespace
 
 DeviceKey find_device(const OperatorModels& models, const PlatformDevice& device) {
@@ -176,49 +171,55 @@ bool has_issue_times(const Program& program) {
   return program.profile && program.profile->device_events > 0;
 }
 
+std::optional<double> page_fault_ns(const Platform& platform) {
+  return section_of(platform, "host", page_fault_from_json);
+}
+
+CollectiveModels collectives_of(const Platform& platform) {
+  return section_of(platform, "collectives", collectives_from_json).value_or(CollectiveModels());
+}
+
 PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& device,
-                             CostParts parts)
+                             RecordedParts recorded)
     : platform_(platform),
       key_(find_device(platform.operators, device)),
-      parts_(std::move(parts)) {}
+      recorded_(std::move(recorded)),
+      collectives_(collectives_of(platform)),
+      overheads_(section_of(platform, "overheads", overheads_from_json)) {}
 
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
+  OperatorCost cost;
   if (communicates(instruction)) {
     // Only of_communication() counts the time to move the tensors. On a host it includes the call
     // itself.
-    OperatorCost cost;
     cost.host = key_.timed == TimedAs::kHost ? known(0, "within the communication")
-                                             : of_host(program, instruction, {});
+                                             : of_host(program, instruction, {}, true);
     return cost;
   }
   const OperatorCall call = call_of(program, instruction);
   const Prediction prediction = platform_.operators.predict(call, key_);
-  OperatorCost cost;
   if (key_.timed == TimedAs::kHost) {
-    cost.host = estimate_of(prediction, prediction.ns);
-    if (parts_.page_faults) {
-      const Estimate faults = parts_.page_faults(program, instruction);
-      cost.host.ns += faults.ns;
-      cost.host.low_ns += faults.low_ns;
-      cost.host.high_ns += faults.high_ns;
+    cost.host = prediction;
+    if (recorded_.page_faults) {
+      add(recorded_.page_faults(program, instruction), cost.host);
     }
     return cost;
   }
-  cost.host = of_host(program, instruction, prediction);
+  const bool is_recorded = instruction.timing && has_issue_times(program);
+  const Family family = family_of(call.name);
+  const bool launches_nothing =
+      family == Family::kView || (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
+  cost.host = of_host(program, instruction, prediction,
+                      is_recorded ? instruction.timing->launches > 0 : !launches_nothing);
   if (instruction.timing && instruction.timing->device_ns > 0 &&
       (instruction.kind != InstructionKind::kOp || et_schema::mostly_communicates(instruction))) {
     cost.device = carried(instruction.timing->kernel_classes,
                           static_cast<double>(instruction.timing->launches),
                           static_cast<double>(instruction.timing->device_ns));
     cost.launches = instruction.timing->launches;
-    return cost;
-  }
-  const Family family = family_of(call.name);
-  const bool launches_nothing =
-      family == Family::kView || (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
-  if (!launches_nothing) {
-    cost.device = estimate_of(prediction, prediction.device_ns);
+  } else if (!launches_nothing) {
+    cost.device = scaled(prediction, prediction.device_ns / prediction.ns);
     cost.launches = instruction.timing ? instruction.timing->launches : 1;
   }
   return cost;
@@ -237,9 +238,7 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
   Estimate sum;
   for (const auto& [kernel_class, share] : et_schema::class_shares(classes)) {
     const Estimate part = carried(kernel_class, share * kernels, share * ns);
-    sum.ns += part.ns;
-    sum.low_ns += part.low_ns;
-    sum.high_ns += part.high_ns;
+    add(part, sum);
     sum.model = part.model;
     sum.modelled &= part.modelled;
   }
@@ -249,9 +248,9 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
 Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, double ns) const {
   const Card* const there = platform_.operators.find_card(key_.device);
   const bool is_known =
-      there != nullptr && there->bandwidth_bytes_per_s > 0 && parts_.recorded_on.has_value();
+      there != nullptr && there->bandwidth_bytes_per_s > 0 && recorded_.card.has_value();
   const bool stays =
-      kernel_class == "communication" || (is_known && parts_.recorded_on->name == there->name);
+      kernel_class == "communication" || (is_known && recorded_.card->name == there->name);
   const bool has_class = kernel_class != "not told" && kernel_class != "other";
   if (!stays && !(is_known && has_class)) {
     return {ns, 0, 2 * ns, "as recorded", false, false};
@@ -263,31 +262,50 @@ Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, d
                                  .crosses_hosts = stays};
   const Card none;
   const TimeParts parts =
-      anchored_time(recorded, is_known ? *parts_.recorded_on : none, is_known ? *there : none);
+      anchored_time(recorded, is_known ? *recorded_.card : none, is_known ? *there : none);
   const double width_ns = parts.half_width_ns();
   return {parts.total_ns(), std::max(parts.total_ns() - width_ns, 0.0), parts.total_ns() + width_ns,
           "the class of its kernels"};
 }
 
 Estimate PlatformCosts::of_host(const Program& program, const Instruction& instruction,
-                                const Prediction& prediction) const {
-  if (parts_.host) {
-    return parts_.host(program, instruction);
+                                const Prediction& prediction, bool launches) const {
+  const bool was_issued = has_issue_times(program) && (recorded_.costs || instruction.timing);
+  if (knows_host()) {
+    // Profiles name operators without their overload.
+    const std::string name(et_schema::without_overload(instruction.name));
+    const bool has_overload = overheads_->operators.contains(instruction.name);
+    if (!was_issued || has_overload || overheads_->operators.contains(name)) {
+      return host_time_of(*overheads_, has_overload ? instruction.name : name, launches);
+    }
   }
-  if (instruction.timing && has_issue_times(program)) {
-    return known(static_cast<double>(instruction.timing->host_ns), "recorded");
+  if (was_issued) {
+    return recorded_.costs ? recorded_.costs->of_operator(program, instruction).host
+                           : known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
-  return prediction.host_ns > 0 ? estimate_of(prediction, prediction.host_ns)
+  return prediction.host_ns > 0 ? scaled(prediction, prediction.host_ns / prediction.ns)
                                 : unmodelled(kUnknownGapNs, "no model of the host");
 }
 
 Estimate PlatformCosts::of_communication(const GroupComm& call) const {
-  return parts_.communication ? parts_.communication(call) : assumed_communication(call);
+  const std::string device = key_.timed == TimedAs::kHost ? "" : key_.device;
+  return knows_communication() ? estimate(collectives_, call, {device, ""})
+                               : assumed_communication(call);
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {
-  return parts_.gap ? parts_.gap(program, instruction)
-                    : unmodelled(kUnknownGapNs, "no model of the host");
+  if (recorded_.costs == nullptr) {
+    return overheads_ ? gap_of(*overheads_) : unmodelled(kUnknownGapNs, "no model of the host");
+  }
+  Estimate gap = recorded_.costs->of_gap(program, instruction);
+  // Iterations follow each other: time after the last operator counts before the first.
+  const auto first = std::ranges::find_if(program.instructions, [](const Instruction& at) {
+    return at.timing && at.kind != InstructionKind::kMarker;
+  });
+  if (const auto end = &*first == &instruction ? recorded_.costs->of_end(program) : std::nullopt) {
+    add(*end, gap);
+  }
+  return gap;
 }
 
 }  // namespace understudy::predictor

@@ -34,7 +34,7 @@ Platform make() {
   }
   platform.operators = fit_operator_models(platform.rows, {a, b, synthetic::card("C", 3)},
                                            synthetic::quick_models());
-  platform.sections["overheads"] = R"({"t1":[1.5,2]})";
+  platform.sections["ceilings"] = R"({"t1":[1.5,2]})";
   return platform;
 }
 
@@ -135,7 +135,7 @@ TEST(Energy, WithoutTheCounterThereIsNone) {
 
 TEST(PlatformFile, ASectionThatNobodyReadsIsRefused) {
   std::string text = to_json(made());
-  const std::string name = "\"sections\":{\n\"overheads\"";
+  const std::string name = "\"sections\":{\n\"ceilings\"";
   ASSERT_NE(text.find(name), std::string::npos);
   text.replace(text.find(name), name.size(), "\"sections\":{\n\"overlaps\"");
   EXPECT_EQ(refusal(text),
@@ -231,7 +231,7 @@ TEST(PlatformCosts, OnAHostTheHostDoesTheWork) {
   const OperatorCost cost = costs.of_operator(program, program.instructions[0]);
   EXPECT_GT(cost.host.ns, 0);
   EXPECT_EQ(cost.device.ns, 0);
-  CostParts parts;
+  RecordedParts parts;
   parts.page_faults = [](const et_schema::Program&, const et_schema::Instruction&) {
     return Estimate{1000, 500, 6000, "page faults", false, true};
   };

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "et_schema/base/error.h"
-#include "predictor/platform/cost_parts.h"
 #include "predictor/platform/fit_sections.h"
+#include "predictor/platform/platform_costs.h"
+#include "synthetic.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
@@ -96,22 +97,24 @@ TEST(Sections, AProfileTellsItsHost) {
   ASSERT_TRUE(sections.json.contains("overheads"));
   Platform platform;
   platform.sections = sections.json;
-  const CostParts parts = cost_parts(platform);
-  EXPECT_FALSE(parts.communication);
+  platform.operators.add_card(synthetic::card("A"));
+  const PlatformCosts costs(platform, {"A", 1});
+  EXPECT_FALSE(costs.knows_communication());
+  EXPECT_TRUE(costs.knows_host());
   et_schema::Program program;
   et_schema::Instruction instruction;
   instruction.name = "aten::conv2d";
-  EXPECT_GT(parts.gap(program, instruction).ns, 0);
-  EXPECT_EQ(parts.host(program, instruction).model, "host overheads");
+  EXPECT_GT(costs.of_gap(program, instruction).ns, 0);
+  EXPECT_EQ(costs.of_operator(program, instruction).host.model, "host overheads");
   instruction.name = "aten::add_.Tensor";
-  EXPECT_TRUE(parts.host(program, instruction).modelled);
+  EXPECT_TRUE(costs.of_operator(program, instruction).host.modelled);
   instruction.name = "aten::unheard_of";
-  EXPECT_FALSE(parts.host(program, instruction).modelled);
+  EXPECT_FALSE(costs.of_operator(program, instruction).host.modelled);
   instruction.timing = et_schema::Timing{.host_ns = 77, .gap_ns = 7};
-  EXPECT_NE(parts.host(program, instruction).ns, 77) << "of a step without a device";
+  EXPECT_NE(costs.of_operator(program, instruction).host.ns, 77) << "of a step without a device";
   program.profile.emplace().device_events = 1;
-  EXPECT_EQ(parts.host(program, instruction).ns, 77);
-  EXPECT_NE(parts.gap(program, instruction).ns, 7) << "RecordedCosts' to tell";
+  EXPECT_EQ(costs.of_operator(program, instruction).host.ns, 77);
+  EXPECT_NE(costs.of_gap(program, instruction).ns, 7) << "RecordedCosts' to tell";
 }
 
 TEST(Sections, ModelsAreListedWithTheirErrors) {
@@ -126,14 +129,13 @@ TEST(Sections, ModelsAreListedWithTheirErrors) {
   EXPECT_EQ(sections.models[1].section, "embeddings");
   Platform platform;
   platform.sections = sections.json;
-  const CostParts parts = cost_parts(platform);
-  const Estimate answer = parts.communication({{.kind = et_schema::CommKind::kAllReduce,
-                                                .bytes = 1 << 20,
-                                                .ranks = 2,
-                                                .nodes = 1,
-                                                .on_device = true}});
+  const Estimate answer =
+      estimate(collectives_of(platform), {{.kind = et_schema::CommKind::kAllReduce,
+                                           .bytes = 1 << 20,
+                                           .ranks = 2,
+                                           .nodes = 1,
+                                           .on_device = true}});
   EXPECT_NEAR(answer.ns, 2e4 + (1 << 20), 1);
-  EXPECT_FALSE(parts.gap);
 }
 
 TEST(Sections, TheHostTellsWhatAPageFaultTakes) {
@@ -145,19 +147,10 @@ TEST(Sections, TheHostTellsWhatAPageFaultTakes) {
   EXPECT_THROW(static_cast<void>(page_fault_ns(platform)), et_schema::Error);
 }
 
-TEST(Sections, WhatWasMeasuredNowComesFirst) {
-  std::map<std::string, std::string> sections = {{"collectives", "new"}};
-  keep_sections(
-      {{"collectives", {{"a", "old"}}}, {"embeddings", {{"a", "first"}, {"b", "second"}}}},
-      sections);
-  EXPECT_EQ(sections.at("collectives"), "new");
-  EXPECT_EQ(sections.at("embeddings"), "second");
-}
-
 TEST(Sections, ADamagedOneIsRefused) {
   Platform platform;
   platform.sections["collectives"] = "{}";
-  EXPECT_EQ(testing_errors::error_of([&] { return cost_parts(platform); }) + "\n",
+  EXPECT_EQ(testing_errors::error_of([&] { return collectives_of(platform); }) + "\n",
             "the platform cannot be read\n"
             "  file:     sections.collectives\n"
             "  field:    series\n"
