@@ -9,8 +9,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator" / "emitter" / "runtime"))
 import bench  # noqa: E402
 from bench.observe import checksum, gives_fresh_memory, noting_checksums  # noqa: E402
-from bench.run import missing_operators  # noqa: E402
-from bench.tensors import Maker  # noqa: E402
+from bench.operators import CannotCall, wrap  # noqa: E402
+from bench.tensors import Maker, choose_device  # noqa: E402
 
 
 class BenchRuntimeTest(unittest.TestCase):
@@ -34,7 +34,7 @@ class BenchRuntimeTest(unittest.TestCase):
             make = Maker(0)
             state = make.tensor(1, torch.float32, [8, 4], rule=bench.constant(2.0))
             make.changes([state])
-            make.zeros([(state, share)])
+            make.had_zeros([(state, share)])
             make.fill_all()
             make.remember()
             make.clear_zeros()
@@ -46,10 +46,47 @@ class BenchRuntimeTest(unittest.TestCase):
                 state[:] = 3
                 make.restore()
 
-    def test_operators_of_libraries_that_are_not_loaded_are_named(self):
-        step = 'a = ops["aten::mul.Tensor"](t.x, 2)\nb = ops["nobody::knows"](a)\nc = ops["nobody::knows.out"](a)\n'
-        self.assertEqual(missing_operators(step), ["nobody::knows", "nobody::knows.out"])
-        self.assertEqual(missing_operators('ops["aten::mul.Tensor"](t.x, 2)'), [])
+    def test_operators_that_nobody_has_are_named_before_anything_runs(self):
+        with self.assertRaisesRegex(CannotCall, "has no operator nobody::knows, nobody::knows.out: use the release"):
+            bench.operators("aten::mul.Tensor", "nobody::knows", "nobody::knows.out")
+        with self.assertRaisesRegex(CannotCall, "has no operator aten::__class__:"):
+            bench.operators("aten::__class__")
+
+    def test_operators_that_a_device_lacks_are_named_before_anything_runs(self):
+        library = torch.library.Library("placed", "DEF")
+        library.define("elsewhere(Tensor x) -> Tensor")
+        library.impl("elsewhere", lambda x: x, "CUDA")
+        with self.assertRaisesRegex(CannotCall, "^cpu lacks operators of the step: placed::elsewhere$"):
+            bench.operators("aten::mul.Tensor", "placed::elsewhere")
+        bench.operators("placed::elsewhere", places=["cuda"])
+        bench.operators("aten::_indices")  # of sparse tensors
+
+    def test_a_device_that_only_a_package_brings_is_imported_by_name(self):
+        with self.assertRaisesRegex(ImportError, "torch_npu"):
+            choose_device("npu:0", 0)
+        with self.assertRaisesRegex(ImportError, "habana_frameworks"):
+            choose_device("hpu", 0)
+
+    def test_operators_are_attributes_and_can_be_wrapped(self):
+        bench.row("nobody::doubles", ["x", "scale"], ["scale", "x", None],
+                  "def row(scale: int, x: Tensor, y: Optional[Tensor]):\n  return x * scale\n")
+        aten, nobody = bench.operators("nobody::doubles", "aten::__and__.Tensor", "aten::relu")
+        self.assertEqual(aten.relu.default(torch.tensor(-1.0)), 0)
+        self.assertEqual(getattr(aten, "__and__").Tensor(torch.tensor(6), torch.tensor(3)), 2)
+        self.assertEqual(nobody.doubles.default(torch.tensor(3), scale=2), 6)
+        called = []
+        wrap(lambda name, call: lambda *given, **named: (called.append(name), call(*given, **named))[1])
+        nobody.doubles.default(aten.relu.default(torch.tensor(3)), 2)
+        wrap(lambda name, call: call)
+        self.assertEqual(called, ["aten::relu", "nobody::doubles"])
+        aten.relu.default(torch.tensor(3))
+        self.assertEqual(len(called), 2)
+
+    def test_another_layout_begins_at_a_byte(self):
+        base = torch.arange(8, dtype=torch.float32)[2:]
+        self.assertEqual(bench.relayout(base, torch.float32, [2], [2], 4).tolist(), [3, 5])
+        halves = base.view(torch.int32).view(torch.int16)
+        self.assertEqual(bench.relayout(base, torch.int16, [4], [1], 6).tolist(), halves[3:7].tolist())
 
     def test_zeros_without_memory_have_a_checksum(self):
         self.assertEqual(checksum(torch._efficientzerotensor((2, 3))),

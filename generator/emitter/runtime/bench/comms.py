@@ -1,26 +1,31 @@
 """Collectives and messages, by torch.distributed."""
 
+import datetime
+import itertools
+import json
+
 import torch.distributed as dist
 
 _groups = []
+_rounds = itertools.count()
+_store = None  # of all ranks
 
 
 def start(backend, groups, ranks):
     """Joins the other ranks. `backend`: None for the device's own. `groups`: members of each group; none means all ranks."""
-    alone = {"store": dist.HashStore(), "rank": 0, "world_size": 1}  # works without torchrun
-    dist.init_process_group(backend, **(alone if ranks == 1 else {}))
+    global _store
+    store, rank, ranks = (dist.HashStore(), 0, 1) if ranks == 1 else next(dist.rendezvous("env://"))  # works without torchrun
+    store.set_timeout(datetime.timedelta(hours=1))  # a rank may be slow to start
+    _store = dist.PrefixStore("bench", store)
+    dist.init_process_group(backend, store=store, rank=rank, world_size=ranks)
     _groups.extend(dist.new_group(members or list(range(ranks))) for members in groups)
 
 
-def finish():
-    dist.destroy_process_group()
-
-
 def all_of(value):
-    """Returns the values of all ranks."""
-    values = [None] * dist.get_world_size()
-    dist.all_gather_object(values, value)
-    return values
+    """Returns the values of all ranks, through the store: all_gather_object() of PyTorch needs numpy."""
+    number = next(_rounds)
+    _store.set(f"{number}/{dist.get_rank()}", json.dumps(value))
+    return [json.loads(_store.get(f"{number}/{rank}")) for rank in range(dist.get_world_size())]
 
 
 class Work:

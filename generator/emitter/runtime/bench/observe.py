@@ -3,10 +3,9 @@
 import time
 import weakref
 
-import numpy as np
 import torch
 
-from .random import GOLDEN, MASK, mix, mix_one
+from .random import GOLDEN, MASK, mix, mix_one, signed
 
 
 def checksum(tensor):
@@ -17,11 +16,11 @@ def checksum(tensor):
     # A copy has its own memory and a stride of 1, even for a single element.
     rows = torch.empty(tensor.numel(), dtype=tensor.dtype)
     rows.view(tensor.shape).copy_(tensor)
-    data = rows.view(torch.uint8).numpy().tobytes()
-    words = np.frombuffer(data + b"\0" * (-len(data) % 8), dtype="<u8")
-    places = np.arange(1, words.size + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-    total = (mix_one(len(data) + GOLDEN) + int(mix(words + places).sum(dtype=np.uint64))) & MASK
-    return f"{total:016x}"
+    data = rows.view(torch.uint8)
+    words = torch.nn.functional.pad(data, (0, -len(data) % 8)).view(torch.int64)
+    places = torch.arange(1, len(words) + 1) * signed(GOLDEN)
+    total = mix_one(len(data) + GOLDEN) + int(mix(words + places).sum())
+    return f"{total & MASK:016x}"
 
 
 def allocates_memory(op):

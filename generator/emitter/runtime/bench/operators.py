@@ -25,9 +25,10 @@ ATTENTION = {
                         "dropout_p is_causal", 9),
     "fused_attention_overrideable": ("xpu", "query key value attn_mask dropout_p is_causal return_debug_mask",
                                      "grad_out query key value attn_mask grad_input_mask …", 9)}
-GROUPED_QUERIES = (2, 9)  # the release that added them to flash_attention_for_cpu
-RELEASE = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
+REPLACED = {}  # by operator: what runs in its place on this device
+ROWS = {}  # by operator: see row()
+CALLS = {}  # by operator: the object that holds it, as which attribute, and the operator
 
 # Namespaces whose operators only compute, and all operators that PyTorch has by itself. As et_schema/model/src/operator_trust.cpp of
 # Understudy.
@@ -102,65 +103,75 @@ def public(name):
     return True, None
 
 
-def chosen(name, operator, note):
-    """Returns the operator or its replacement on this device; `note` is called with the name and a description of the replacement."""
+def replaced(name, operator):
+    """Returns the operator or its replacement on this device; None if there is neither."""
     has_it, function = public(name)
     if function is None:
+        return operator or of_row(name)
+    if has_it and operator is not None:
         return operator
-    if not has_it or operator is None:
-        note(name, "public operators")
-        return function
-    if not name.startswith("aten::_scaled_dot_product_flash_attention_for_cpu") or RELEASE >= GROUPED_QUERIES:
-        return operator
-    query = int(name.endswith("_backward"))
-
-    def by_heads(*given, **named):
-        if given[query].size(1) == given[query + 1].size(1):
-            return operator(*given, **named)
-        note(name, "public operators: grouped queries")
-        return function(*given, **named)
-    return by_heads
+    REPLACED[name] = "public operators"
+    return function
 
 
-class Operators(dict):
-    """The operators of a step by their full names. Each is wrap(name, operator); `operator` is None if PyTorch does not have it."""
+def of_row(name):
+    """Returns the operator map's function for a library's operator; None if it has none."""
+    if name not in ROWS:
+        return None
+    names, takes, source = ROWS[name]
+    function = jit.CompilationUnit(source).row
 
-    def __init__(self, wrap):
-        super().__init__()
-        self._wrap = wrap
-
-    def __missing__(self, name):
-        self[name] = self._wrap(name, find(name))
-        return self[name]
+    def call(*given, **named):
+        given = dict(zip(names, given)) | named
+        with jit.optimized_execution(False):  # runs each of its operators
+            return function(*(given.get(argument) for argument in takes))
+    return call
 
 
-ops = Operators(lambda name, operator: operator)
+def row(name, names, takes, source):
+    """Describes a library's operator with these arguments by a function `row` of ATen's operators, for where no library has it. `takes`:
+    the argument of each of its parameters; None: it gets None."""
+    ROWS[name] = names, takes, source
 
 
-class Operator:
-    """A library's operator or, if the library is not loaded, an equivalent function of ATen's operators."""
+def is_placed(name, places):
+    """Returns false if an operator has kernels for plain tensors, but for none of these types of devices."""
+    def has_kernel(place):
+        return torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, torch._C._dispatch_key_for_device(place))
+    return any(map(has_kernel, places)) or not any(map(has_kernel, ("cpu", "cuda")))
 
-    def __init__(self, schema, positional, arguments, source):
-        """`arguments`: by parameter of the source's function `row`, the position of the operator's argument; -1: None."""
-        self.schema, self.positional, self.arguments, self.source = schema, positional, arguments, source
-        self.call = None
 
-    def __call__(self, *given):
-        if self.call is None:
-            self.call = self.of_library() or self.of_row(torch.ops.aten)
-        return self.call(*given)
+class Names:
+    """Holds operators of a namespace, or overloads of an operator, as attributes."""
 
-    def of_library(self):
-        name, _, rest = self.schema.partition("(")
-        operator = find(name)
-        names = [argument.split()[-1] for argument in rest.partition(") ->")[0].split(", ")[self.positional:]]
-        return operator and (lambda *given: operator(*given[:self.positional],
-                                                     **dict(zip(names, given[self.positional:]))))
 
-    def of_row(self, torch):  # the source calls ATen's functions by this name
-        row = jit.CompilationUnit(self.source).row
+class CannotCall(Exception):
+    """Names operators that cannot be called here."""
 
-        def call(*given):
-            with jit.optimized_execution(False):  # runs each of its operators
-                return row(*(None if i < 0 else given[i] for i in self.arguments))
-        return call
+
+def operators(*names, places=()):
+    """Returns the namespaces of operators, in the order of their names, with aten::add.Tensor as aten.add.Tensor. `places`: devices beside
+    the chosen one that hold tensors."""
+    own = {name: find(name) for name in names}
+    calls = {name: replaced(name, own[name]) for name in names}
+    unknown = [name for name in names if calls[name] is None]
+    if unknown:
+        raise CannotCall(f"PyTorch {torch.__version__} has no operator {', '.join(unknown)}: use the release in which the trace was "
+                         "recorded, or give the library that has it, --op-library LIB.so")
+    absent = [name for name in names if calls[name] is own[name] and not is_placed(name, (device().type, *places))]
+    if absent:
+        raise CannotCall(f"{device()} lacks operators of the step: {', '.join(absent)}")
+    spaces = {}
+    for name, call in calls.items():
+        space, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        operator = vars(spaces.setdefault(space, Names())).setdefault(base, Names())
+        CALLS[name] = operator, overload or "default", call
+    wrap(lambda name, call: call)
+    return [spaces[space] for space in sorted(spaces)]
+
+
+def wrap(wrapper):
+    """Replaces each operator by wrapper(name, operator)."""
+    for name, (operator, overload, call) in CALLS.items():
+        setattr(operator, overload, wrapper(name, call))

@@ -2,9 +2,7 @@
 
 import argparse
 import importlib
-import inspect
 import os
-import re
 import socket
 import statistics
 import sys
@@ -14,8 +12,8 @@ import torch
 
 from . import comms, report
 from .observe import checksum, noting_checksums, timing
-from .operators import Operators, chosen, find, public
-from .tensors import Maker, choose_device, device, synchronize
+from .operators import REPLACED, CannotCall, wrap
+from .tensors import MAKER, choose_device, device, synchronize
 
 BEGIN = time.perf_counter()
 
@@ -30,9 +28,9 @@ def arguments(name, ranks):
     parser.add_argument("--threads", type=int, default=0, help="threads of an operator; 0: PyTorch's choice")
     parser.add_argument("--seed", type=int, default=0, help="seed of the tensors' content (0)")
     parser.add_argument("--passes", type=int, default=3, help="iterations that time each operator, for --report (3)")
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, xpu, hpu, mps, cuda:1, … (cpu)")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, xpu, mps, hpu, npu, cuda:1, … (cpu); of a vendor's package, as torch_npu, if it is installed")
     parser.add_argument("--import", dest="imports", action="append", default=[], metavar="MODULE",
-                        help="a Python module to import first, as one that brings a device to PyTorch")
+                        help="a Python module to import first, as one that brings a device to PyTorch under another name")
     parser.add_argument("--backend", help="of torch.distributed (the device's own)")
     parser.add_argument("--op-library", action="append", default=[], help="a library with custom operators")
     parser.add_argument("--report", help="write the result to this file, as a replay of Understudy does")
@@ -46,23 +44,15 @@ def arguments(name, ranks):
 
 
 class Runner:
-    def __init__(self, name, steps, given, rank, ranks):
-        self.name, self.given, self.rank, self.ranks = name, given, rank, ranks
-        self.step, self.maker = steps[rank](), Maker(given.seed)
-        self.module = sys.modules[type(self.step).__module__]
+    def __init__(self, name, step, given, rank, ranks):
+        self.name, self.step, self.given, self.rank, self.ranks = name, step, given, rank, ranks
         self.since_restore = self.iteration = 0
-        self.replaced = {}
-        self.module.ops = Operators(self.choose)
 
-    def choose(self, name, operator):
-        return chosen(name, operator, lambda op, by: self.replaced.setdefault(op, by))
-
-    def observed(self, wrap):
+    def observed(self, wrapper):
         """Runs the step with each operator wrapped."""
-        ops = self.module.ops
-        self.module.ops = Operators(lambda name, operator: wrap(name, self.choose(name, operator)))
-        self.step.run()
-        self.module.ops = ops
+        wrap(wrapper)
+        self.step()
+        wrap(lambda name, operator: operator)
 
     def most(self, value):
         return value if self.ranks == 1 else max(comms.all_of(value))
@@ -70,16 +60,16 @@ class Runner:
     def timed(self):
         self.most(0)
         begin = time.perf_counter()
-        self.step.run()
+        self.step()
         synchronize()
         return (time.perf_counter() - begin) * 1000
 
     def next_iteration(self):
         if self.every and self.since_restore == self.every:
-            self.maker.restore()
+            MAKER.restore()
             self.since_restore = 0
         self.since_restore += 1
-        self.maker.vary(self.iteration)
+        MAKER.vary(self.iteration)
         self.iteration += 1
         return self.timed()
 
@@ -87,21 +77,21 @@ class Runner:
         lines = []
         torch.manual_seed(self.given.seed)
         self.observed(noting_checksums(lines))
-        lines += ["after: " + checksum(t) for t in self.maker.changed]
+        lines += ["after: " + checksum(t) for t in MAKER.changed]
         path = self.given.checksums + ("" if self.ranks == 1 else f".{self.rank}")
         with open(path, "w", encoding="utf-8") as file:
             file.write("".join(line + "\n" for line in lines))
-        self.maker.restore()
+        MAKER.restore()
 
     def find_zeros(self):
         """Restores the zeros of the original's optimizer states, where the step writes none."""
-        if device().type == "meta" or not self.most(bool(self.maker.with_zeros)):
+        if device().type == "meta" or not self.most(bool(MAKER.with_zeros)):
             return
-        self.maker.clear_zeros()
+        MAKER.clear_zeros()
         for i in range(4):
-            self.maker.vary(i)
-            self.step.run()
-        self.maker.settle_zeros()
+            MAKER.vary(i)
+            self.step()
+        MAKER.settle_zeros()
 
     def find_restore_interval(self):
         """Finds how many steps may run before the content must be restored. Steps that learn from one batch drift."""
@@ -111,27 +101,26 @@ class Runner:
         self.every, begin = 1, time.perf_counter()
         for n in range(1, 17):
             try:
-                self.step.run()
+                self.step()
             except RuntimeError:  # an operator refused tensors that earlier iterations changed
                 if n == 1 or self.ranks > 1:
                     raise
                 break
-            floats = [t for t in self.maker.changed if t.is_floating_point()]
+            floats = [t for t in MAKER.changed if t.is_floating_point()]
             if self.most(not all(torch.isfinite(t).all() for t in floats)):
                 break
             self.every = n
             if self.most(time.perf_counter() - begin > 1):
                 break
-        self.maker.restore()
+        MAKER.restore()
 
     def run(self):
-        self.step.make(self.maker)
-        self.maker.fill_all()
+        MAKER.fill_all()
         torch.manual_seed(self.given.seed)
         startup_ms = (time.perf_counter() - BEGIN) * 1000
         first = self.timed()
-        self.maker.fill_all()
-        self.maker.remember()
+        MAKER.fill_all()
+        MAKER.remember()
         if self.given.checksums:
             self.write_checksums()
         self.find_zeros()
@@ -152,7 +141,7 @@ class Runner:
         by_iterations = len(samples) == self.given.iterations
         measured = {"samples": samples, "cpu_ms": cpu_ms, "first_iteration_ms": first, "startup_ms": startup_ms,
                     "ended_by": "iterations" if by_iterations else "seconds", "restore_every": self.every, "passes": passes,
-                    "replaced": self.replaced, "host": socket.gethostname()}
+                    "replaced": REPLACED, "host": socket.gethostname()}
         ranks = [measured] if self.ranks == 1 else comms.all_of(measured)
         if self.rank == 0:
             self.show(ranks)
@@ -169,12 +158,6 @@ class Runner:
             print("The device meta holds no values and computes nothing: times are the host's, checksums say nothing of results.")
         if self.given.report:
             report.write(self.given.report, self.given, ranks)
-
-
-def missing_operators(source):
-    """Returns the operators that a step calls and this PyTorch does not have."""
-    called = sorted(set(re.findall(r'\bops\["([^"]+)"\]', source)))
-    return [name for name in called if find(name) is None and public(name)[1] is None]
 
 
 def refuse(why):
@@ -196,19 +179,17 @@ def run(name, steps, groups):
         choose_device(given.device, local_rank)
     except (ImportError, OSError, RuntimeError, AssertionError) as error:
         refuse(f"{error}; does --device name one that this PyTorch has, or its module with --import?")
-    sources = {step: inspect.getsource(sys.modules[step.__module__]) for step in steps}
-    missing = {operator for source in sources.values() for operator in missing_operators(source)}
-    if missing:
-        refuse(f"PyTorch {torch.__version__} has no operator {', '.join(sorted(missing))}: use the release in which the trace was "
-               "recorded, or give the library that has it, --op-library LIB.so")
     if given.threads:
         torch.set_num_threads(given.threads)
-    communicates = any("bench.communicate(" in source for source in sources.values())
-    if ranks > 1 or communicates:
-        comms.start(given.backend, groups, ranks)
+    rank, MAKER.seed = int(os.environ.get("RANK", "0")), given.seed
     try:
-        Runner(name, steps, given, int(os.environ.get("RANK", "0")), ranks).run()
+        step = importlib.import_module(steps[rank]).step
+        if ranks > 1 or groups:
+            comms.start(given.backend, groups, ranks)
+        Runner(name, step, given, rank, ranks).run()
+    except CannotCall as error:
+        refuse(str(error))
     except NotImplementedError as error:
         refuse(f"{device()} lacks an operator of the step: {str(error).partition('. ')[0]}")
-    if ranks > 1 or communicates:
-        comms.finish()
+    if ranks > 1 or groups:
+        comms.dist.destroy_process_group()

@@ -1,16 +1,22 @@
 """Makes tensors, fills them by their rules, and restores their first content."""
 
+import importlib
+
 import torch
 
 from .values import fill
 from .zeros import Zeros
 
 _device = torch.device("cpu")
+PACKAGES = {"hpu": "habana_frameworks.torch"}  # that bring a type of device to PyTorch; of others: torch_npu, …
 
 
 def choose_device(name, local_rank):
     """Selects a device by its name. A name without an index selects this rank's device of that type."""
     global _device
+    kind = name.partition(":")[0]
+    if kind != "meta" and not hasattr(torch, kind):  # a vendor's package brings it
+        importlib.import_module(PACKAGES.get(kind, f"torch_{kind}"))
     _device = torch.device(name)
     if _device.index is None and hasattr(device_module(), "set_device"):
         device_module().set_device(local_rank)
@@ -32,18 +38,11 @@ def device():
     return _device
 
 
-def number(value):
-    """Returns a number passed where a tensor is expected. PyTorch makes a tensor of it that does not promote types."""
-    return value
-
-
-def relayout(base, sizes, strides, shift=0):
-    """Returns another layout of a tensor's memory, which the original made outside of any operator."""
-    return on_storage(base, base.dtype, sizes, strides, base.storage_offset() + shift)
-
-
-def relayout_as(base, dtype, sizes, strides, offset):
-    return on_storage(base, dtype, sizes, strides, offset)
+def relayout(base, dtype, sizes, strides, shift_bytes):
+    """Returns another layout of a tensor's memory, which the original made outside of any operator. `shift_bytes`: from its first
+    element to that of the layout."""
+    first = base.storage_offset() * base.element_size() + shift_bytes
+    return on_storage(base, dtype, sizes, strides, first // dtype.itemsize)
 
 
 def on_storage(base, dtype, sizes, strides, offset):
@@ -70,7 +69,7 @@ def is_flat(tensor):
 class Maker:
     """Makes tensors and fills them by their rules."""
 
-    def __init__(self, seed):
+    def __init__(self, seed=0):
         self.seed, self.made, self.changed, self.copies, self.varying, self.with_zeros = seed, [], [], [], [], []
 
     def tensor(self, id, dtype, sizes, rule=None, strides=None, offset=0, place=None, size_bytes=0):
@@ -96,17 +95,13 @@ class Maker:
         self.made.append((id, tensor, rule))
         return tensor
 
-    def default_dtype(self, dtype):
-        """Sets the type of floating results that nothing else determines."""
-        torch.set_default_dtype(dtype)
-
     def changes(self, tensors):
         self.changed = tensors
 
     def varies(self, tensors):
         self.varying = tensors
 
-    def zeros(self, tensors):
+    def had_zeros(self, tensors):
         """Sets, for tensors that change, the share of elements that were zero in the original."""
         self.with_zeros = [Zeros(tensor, share) for tensor, share in tensors]
 
@@ -161,3 +156,6 @@ class Maker:
     def vary(self, iteration):
         for tensor, contents in zip(self.varying, self.variants):
             self.bytes_of(tensor).copy_(contents[iteration % 4])
+
+
+MAKER = Maker()  # of the step's tensors

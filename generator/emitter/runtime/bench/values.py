@@ -2,34 +2,29 @@
 
 import math
 
-import numpy as np
 import torch
 
-from .random import GOLDEN, Draws, mix, mix_one, permuted, to_range, to_unit
-
-
-def scaled(a, b, c):
-    return int(a) * int(b) // int(c)
+from .random import GOLDEN, Draws, mix, mix_one, permuted, signed, to_range, to_unit
 
 
 class Rule:
-    def __init__(self, kind, **values):
-        self.kind = kind
+    def __init__(self, draw, **values):
+        self.draw = draw
         self.__dict__.update(values)
 
 
-def zeros(): return Rule("integer", draw=lambda d, i: np.zeros(len(i), np.int64))
-def constant(value): return Rule("real", constant=value, draw=lambda d, i: np.full(len(i), value, np.float64))
+def zeros(): return Rule(lambda d, i: torch.zeros_like(i))
+def constant(value): return Rule(lambda d, i: torch.full_like(i, value, dtype=torch.float64), constant=value)
 def uniform(low, high):
-    return Rule("real", bounds=(low, high), draw=lambda d, i: low + (high - low) * to_unit(d.bits(i)))
+    return Rule(lambda d, i: low + (high - low) * to_unit(d.bits(i)), bounds=(low, high))
 
 
 def normal(mean, deviation):
     def draw(d, i):
         bits = d.bits(i)
-        total = sum(((bits >> np.uint64(s)) & np.uint64(0xFFFF)).astype(np.int64) for s in (0, 16, 32, 48))
-        return mean + deviation * ((2 * total - 4 * 65535).astype(np.float64) * (1 / 75674.46))
-    return Rule("real", draw=draw)
+        total = sum((bits >> s) & 0xFFFF for s in (0, 16, 32, 48))
+        return mean + deviation * ((2 * total - 4 * 65535).double() * (1 / 75674.46))
+    return Rule(draw)
 
 
 def integers(low, high, distinct=0):
@@ -39,27 +34,26 @@ def integers(low, high, distinct=0):
             return low + to_range(d.bits(i), width)
         few = min(int(distinct), width, max(d.numel, 1))
         place = permuted(i, d.numel, d.key)
-        return low + np.where(place < few, place, to_range(d.bits(i), few)) * (width // few)
-    return Rule("integer", draw=draw)
+        return low + torch.where(place < few, place, to_range(d.bits(i), few)) * (width // few)
+    return Rule(draw)
 
 
 def boundary(d, first, i, count, total, longest=0):
     """Returns boundary i of `count` random pieces of [0, total], none longer than `longest` if the mean allows it."""
     if i <= 0 or i >= count:
         return 0 if i <= 0 else total
-    low = scaled(i, total, count)
-    room = scaled(i + 1, total, count) - low
+    low = i * total // count
+    room = (i + 1) * total // count - low
     if longest > 0:
         room = min(max(longest - (total + count - 1) // count, 0), room)
-    bits = d.bits(np.array([first + i], dtype=np.int64))
-    return low + int(to_range(bits, room + 1)[0])
+    return low + int(to_range(d.bits(torch.tensor([first + i])), room + 1))
 
 
 def offsets(high, include_last, longest=0):
     def draw(d, i):
         count = d.numel - 1 if include_last else d.numel
-        return np.array([boundary(d, 0, int(e), count, high, longest) for e in i], dtype=np.int64)
-    return Rule("integer", draw=draw)
+        return torch.tensor([boundary(d, 0, e, count, high, longest) for e in i.tolist()], dtype=torch.int64)
+    return Rule(draw)
 
 
 def lengths(segments):
@@ -69,25 +63,25 @@ def lengths(segments):
             ends = [boundary(d, start, k, count, total) for k in range(count + 1)]
             out += [b - a for a, b in zip(ends, ends[1:])]
             start += count
-        return np.array(out, dtype=np.int64)
-    return Rule("integer", draw=draw)
+        return torch.tensor(out, dtype=torch.int64)
+    return Rule(draw)
 
 
-def arange(first, step): return Rule("integer", draw=lambda d, i: first + i * step)
-def bernoulli(p): return Rule("integer", draw=lambda d, i: (to_unit(d.bits(i)) < p).astype(np.int64))
-def mask(count): return Rule("integer", draw=lambda d, i: (permuted(i, d.numel, d.key) < count).astype(np.int64))
+def arange(first, step): return Rule(lambda d, i: first + i * step)
+def bernoulli(p): return Rule(lambda d, i: (to_unit(d.bits(i)) < p).long())
+def mask(count): return Rule(lambda d, i: (permuted(i, d.numel, d.key) < count).long())
 
 
 def targets(classes, ignored, p):
     def draw(d, i):
         bits = d.bits(i)
-        return np.where(to_unit(bits) < p, ignored, to_range(mix(bits + np.uint64(GOLDEN)), classes))
-    return Rule("integer", draw=draw)
+        return torch.where(to_unit(bits) < p, ignored, to_range(mix(bits + signed(GOLDEN)), classes))
+    return Rule(draw)
 
 
 def reuse(low, high, bins, run=1, is_sorted=False):
     def numbers(d, draws):
-        out = np.empty(len(draws), np.int64)
+        out = torch.empty_like(draws)
         at = 0
         for b, (bin_low, bin_high, repeats) in enumerate(bins):
             ordinal = 0
@@ -106,22 +100,21 @@ def reuse(low, high, bins, run=1, is_sorted=False):
         r = i // run
         if is_sorted:
             shown = min(total, max(runs, 1))
-            listed = np.sort(numbers(d, np.array([scaled(k, total, shown) for k in range(shown)])))
-            place = r % shown if runs % shown == 0 else np.array([scaled(k, shown, runs) for k in r])
-            return listed[place]
+            listed = numbers(d, torch.arange(shown) * total // shown).sort().values
+            return listed[r % shown if runs % shown == 0 else r * shown // runs]
         if runs % total == 0:
             return numbers(d, permuted(r % total, total, d.key))
-        return numbers(d, np.array([scaled(k, total, runs) for k in permuted(r, runs, d.key)]))
-    return Rule("integer", draw=draw)
+        return numbers(d, permuted(r, runs, d.key) * total // runs)
+    return Rule(draw)
 
 
 def dominant(diagonal, rows):
     def draw(d, i):
         row, column = i // rows % rows, i % rows
         first = i - i % rows - row * rows
-        mirrored = first + np.minimum(row, column) * rows + np.maximum(row, column)
-        return np.where(row == column, diagonal, diagonal * (to_unit(d.bits(mirrored)) - 0.5) / rows)
-    return Rule("real", draw=draw)
+        mirrored = first + torch.minimum(row, column) * rows + torch.maximum(row, column)
+        return torch.where(row == column, diagonal, diagonal * (to_unit(d.bits(mirrored)) - 0.5) / rows)
+    return Rule(draw)
 
 
 def rule_by_shape(dtype, sizes):
@@ -150,17 +143,14 @@ def fill(tensor, rule, seed, stream):
     dtype = target.dtype
     rule = rule or rule_by_shape(dtype, list(tensor.shape))
     parts = 2 if dtype.is_complex else 1
-    with np.errstate(over="ignore"):
-        drawn = rule.draw(Draws(seed, stream, target.numel()), np.arange(target.numel() * parts, dtype=np.int64))
+    made = rule.draw(Draws(seed, stream, target.numel()), torch.arange(target.numel() * parts))
     if dtype.is_complex:
-        made = torch.view_as_complex(torch.from_numpy(drawn.reshape(-1, 2)).contiguous())
+        made = torch.view_as_complex(made.double().reshape(-1, 2))
     elif dtype.is_floating_point:
-        made = torch.from_numpy(rounded(drawn.astype(np.float64), rule, dtype))
-        made = made if dtype == torch.float64 else made.to(torch.float32)
-    elif dtype == torch.bool:
-        made = torch.from_numpy(drawn != 0)
+        made = rounded(made.double(), rule, dtype)
+        made = made if dtype == torch.float64 else made.float()
     else:
-        made = torch.from_numpy(np.floor(drawn).astype(np.int64))
+        made = made != 0 if dtype == torch.bool else made.floor().long()
     target.copy_(made.to(dtype).reshape(target.shape))
 
 
@@ -173,5 +163,5 @@ def rounded(values, rule, dtype):
     if hasattr(rule, "bounds") and rule.bounds[0] < rule.bounds[1]:
         a, b = rule.bounds
         high = min(high, max(b - max(abs(b) * info.eps, info.tiny), a))
-    values = np.minimum(np.maximum(values, low), high)
-    return np.where(np.abs(values) < info.tiny, 0.0, values)
+    values = values.clamp(low, high)
+    return torch.where(values.abs() < info.tiny, 0.0, values)

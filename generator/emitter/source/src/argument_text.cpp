@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "call_text.h"
 #include "et_schema/model/program.h"
 #include "foreign_text.h"
 
@@ -36,22 +35,23 @@ std::optional<double> as_number(const Argument& argument) {
 }
 
 /// In the order of c10::Layout and c10::MemoryFormat.
-constexpr std::array<std::string_view, 7> kLayouts = {
+constexpr std::array<std::string_view, 7> kLayoutNames = {
     "strided", "sparse_coo", "sparse_csr", "_mkldnn", "sparse_csc", "sparse_bsr", "sparse_bsc"};
-constexpr std::array<std::string_view, 4> kMemoryFormats = {"contiguous_format", "preserve_format",
-                                                            "channels_last", "channels_last_3d"};
+constexpr std::array<std::string_view, 4> kMemoryFormatNames = {
+    "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
 
 class Writer {
  public:
-  Writer(const ArgumentStyle& style, const NextTensor& next) : style_(style), next_(next) {}
+  Writer(const DeviceText& devices, const Variables& variables)
+      : devices_(devices), variables_(variables) {}
 
   std::string write(const Argument& argument, std::string type) {
     const bool optional = type.ends_with('?');
     if (optional) {
       type.pop_back();
     }
-    if (std::holds_alternative<Argument::SlotRef>(argument.value)) {
-      return next_();
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&argument.value)) {
+      return type == "Tensor" || type == "Scalar" ? variables_(slot->id) : (refuse(type), "");
     }
     if (is_nothing(argument) && (optional || type == "Generator")) {
       return "None";
@@ -75,7 +75,8 @@ class Writer {
       if (is_nothing(argument)) {
         return "None";
       }
-      return number ? bench_text("number", {scalar(argument)}) : (refuse(type), "");
+      // PyTorch makes a tensor of a number that does not promote types.
+      return number ? scalar(argument) : (refuse(type), "");
     }
     if (type == "str") {
       const auto* text = std::get_if<std::string>(&argument.value);
@@ -83,22 +84,16 @@ class Writer {
     }
     if (type == "Device") {
       const auto* device = std::get_if<Argument::DeviceRef>(&argument.value);
-      return device == nullptr ? (refuse(type), "") : style_.devices.of(device->device);
+      return device == nullptr ? (refuse(type), "") : devices_.of(device->device);
     }
     if (type == "Generator") {
       return "None";  // the device's default generator
     }
-    if (!number) {
-      refuse(type);
-    }
-    return write_number(argument, *number, type);
+    return number ? write_number(argument, *number, type) : (refuse(type), "");
   }
 
   [[nodiscard]] static std::string write_number(const Argument& argument, double number,
                                                 const std::string& type) {
-    if (type == "int" || type == "SymInt") {
-      return fmt::format("{}", integer_of(argument, number, type));
-    }
     if (type == "float") {
       return real_text(number);
     }
@@ -108,44 +103,29 @@ class Writer {
     if (type == "Scalar") {
       return scalar(argument);
     }
-    if (type == "ScalarType") {
-      return dtype_text(static_cast<DType>(small_integer(number, type)));
-    }
-    if (type == "Layout") {
-      return enumerator(kLayouts, number, type);
-    }
-    if (type == "MemoryFormat") {
-      return enumerator(kMemoryFormats, number, type);
-    }
-    refuse(type);
-  }
-
-  static std::int64_t integer_of(const Argument& argument, double number, const std::string& type) {
-    const auto* integer = std::get_if<std::int64_t>(&argument.value);
     constexpr double kBound = 9223372036854775808.0;  // 2^63
-    if (integer == nullptr && !(number >= -kBound && number < kBound)) {
+    const auto* recorded = std::get_if<std::int64_t>(&argument.value);
+    if (recorded == nullptr && !(number >= -kBound && number < kBound)) {
       refuse(type);
     }
-    return integer != nullptr ? *integer : static_cast<std::int64_t>(number);
-  }
-
-  /// Returns the index of one of LibTorch's enumerators.
-  static std::size_t small_integer(double number, const std::string& type) {
-    constexpr double kMost = 127;
-    if (!(number >= 0 && number <= kMost)) {
+    const auto integer = recorded != nullptr ? *recorded : static_cast<std::int64_t>(number);
+    if (type == "int" || type == "SymInt") {
+      return fmt::format("{}", integer);
+    }
+    constexpr std::int64_t kMost = 127;
+    if (type == "ScalarType" && integer >= 0 && integer <= kMost) {
+      return dtype_text(static_cast<DType>(integer));
+    }
+    std::span<const std::string_view> enumerators;
+    if (type == "Layout") {
+      enumerators = kLayoutNames;
+    } else if (type == "MemoryFormat") {
+      enumerators = kMemoryFormatNames;
+    }
+    if (integer < 0 || static_cast<std::size_t>(integer) >= enumerators.size()) {
       refuse(type);
     }
-    return static_cast<std::size_t>(number);
-  }
-
-  /// Returns the enumerator at an index.
-  [[nodiscard]] static std::string enumerator(std::span<const std::string_view> all, double number,
-                                              const std::string& type) {
-    const std::size_t value = small_integer(number, type);
-    if (value >= all.size()) {
-      refuse(type);
-    }
-    return fmt::format("torch.{}", all[value]);
+    return fmt::format("torch.{}", enumerators[static_cast<std::size_t>(integer)]);
   }
 
   [[nodiscard]] static std::string scalar(const Argument& argument) {
@@ -167,7 +147,8 @@ class Writer {
       // A single number is repeated to the length that the schema requires.
       std::size_t count = 1;
       std::from_chars(length.data(), length.data() + length.size(), count);
-      items.assign(count, argument);
+      constexpr std::size_t kMost = 64;
+      items.assign(count <= kMost ? count : (refuse(element + "[]"), 0), argument);
     } else {
       refuse(element + "[]");
     }
@@ -177,9 +158,6 @@ class Writer {
       texts.push_back(write_item(item, element));
     }
     const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
-    if (style_.vectors != nullptr && element == "Tensor" && style_.vectors->contains(joined)) {
-      return style_.vectors->at(joined);
-    }
     // An optimizer passes the same number for each of its tensors.
     constexpr std::size_t kShortest = 4;
     const bool is_repeated =
@@ -195,8 +173,8 @@ class Writer {
     return write(item, element);
   }
 
-  const ArgumentStyle& style_;
-  const NextTensor& next_;
+  const DeviceText& devices_;
+  const Variables& variables_;
 };
 
 }  // namespace
@@ -210,36 +188,25 @@ std::string DeviceText::of(et_schema::Device device) const {
   if (device.type == et_schema::DeviceType::kMeta) {
     return "\"meta\"";
   }
-  return is_accelerator(device) || !has_accelerator ? "bench.device()" : "\"cpu\"";
+  return is_accelerator(device) || !has_accelerator ? "device" : "\"cpu\"";
+}
+
+std::string plain_type(std::string_view type) {
+  std::string text;
+  int depth = 0;
+  for (const char c : type) {
+    depth += c == '(' ? 1 : 0;
+    if (depth == 0 && c != '!') {  // the operator map's mark of written arguments
+      text += c;
+    }
+    depth -= c == ')' ? 1 : 0;
+  }
+  return text;
 }
 
 std::string argument_text(const Argument& argument, std::string_view type,
-                          const ArgumentStyle& style, const NextTensor& next) {
-  return Writer(style, next).write(argument, plain_type(type));
-}
-
-bool is_default(const Argument& argument, std::string_view default_value) {
-  if (default_value.empty()) {
-    return false;
-  }
-  if (is_nothing(argument)) {
-    return default_value == "None";
-  }
-  if (const auto* flag = std::get_if<bool>(&argument.value)) {
-    return default_value == (*flag ? "True" : "False");
-  }
-  if (const auto* integer = std::get_if<std::int64_t>(&argument.value)) {
-    return default_value == fmt::format("{}", *integer);
-  }
-  if (const auto* list = std::get_if<Argument::List>(&argument.value)) {
-    return list->empty() && default_value == "[]";
-  }
-  const auto* real = std::get_if<double>(&argument.value);
-  double value = 0;
-  const char* const end = default_value.data() + default_value.size();
-  const auto [read, error] = std::from_chars(default_value.data(), end, value);
-  return real != nullptr && error == std::errc() && read == end &&
-         default_value.find_first_of(".e") != std::string_view::npos && value == *real;
+                          const DeviceText& devices, const Variables& variables) {
+  return Writer(devices, variables).write(argument, plain_type(type));
 }
 
 std::string dtype_text(DType dtype) {

@@ -1,16 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/model/program.h"
-#include "generator/emitter/source/emit.h"
 
 namespace understudy::emitter {
 
-/// Thrown for an argument that the source cannot express.
+/// Thrown for an instruction that the source cannot express.
 struct CannotShow {
   std::string reason;
 };
@@ -19,29 +19,20 @@ struct CannotShow {
 /// chosen device; otherwise only those that were on an accelerator are.
 struct DeviceText {
   bool has_accelerator = false;
-  /// "bench.device()", "\"cpu\"" or "\"meta\"".
+  /// "device", "\"cpu\"" or "\"meta\"".
   [[nodiscard]] std::string of(et_schema::Device device) const;
 };
 
-/// Returns the source expression of the next slot that an argument reads, in order.
-using NextTensor = std::function<std::string()>;
+/// Returns the variable that holds a slot's tensor. May throw CannotShow.
+using Variables = std::function<std::string(et_schema::SlotId)>;
 
-/// Vectors of tensors: the source text of their elements, joined by ", " → the vector's name.
-using Vectors = std::map<std::string, std::string>;
-
-struct ArgumentStyle {
-  DeviceText devices;
-  /// Lists of these tensors are written as the vector's name.
-  const Vectors* vectors = nullptr;
-};
+/// Returns "int[1]?" for "int(a!)[1]?".
+[[nodiscard]] std::string plain_type(std::string_view type);
 
 /// Returns the text of a recorded argument, by its type in the schema ("int[1]?").
 /// Throws CannotShow.
 [[nodiscard]] std::string argument_text(const et_schema::Argument& argument, std::string_view type,
-                                        const ArgumentStyle& style, const NextTensor& next);
-
-/// Returns true if an argument equals the schema's default text.
-[[nodiscard]] bool is_default(const et_schema::Argument& argument, std::string_view default_value);
+                                        const DeviceText& devices, const Variables& variables);
 
 /// Returns "torch.float32".
 [[nodiscard]] std::string dtype_text(et_schema::DType dtype);
@@ -51,7 +42,7 @@ struct ArgumentStyle {
 /// Returns "[1, 2]".
 [[nodiscard]] std::string sizes_text(const std::vector<std::int64_t>& sizes);
 [[nodiscard]] std::string list_text(const std::vector<std::string>& items);
-/// Returns a call of the project's runtime: "bench.number(0.5)".
+/// Returns a call of the project's runtime: "bench.normal(0.0, 0.01)".
 [[nodiscard]] std::string bench_text(std::string_view name,
                                      const std::vector<std::string>& arguments);
 

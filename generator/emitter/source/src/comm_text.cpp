@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <numeric>
 #include <string_view>
@@ -12,7 +11,7 @@
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
 #include "foreign_text.h"
-#include "statement_text.h"
+#include "step_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -59,7 +58,7 @@ std::vector<std::int64_t> in_elements(const Program& program,
 }  // namespace
 
 std::string communicate_text(const Program& program, const Instruction& instruction,
-                             const std::function<std::string(SlotId)>& tensor) {
+                             const Variables& variables) {
   const CommInfo& info = *instruction.comm;
   std::vector<std::string> parts;
   const auto add = [&](const char* field, const std::string& value) {
@@ -67,7 +66,7 @@ std::string communicate_text(const Program& program, const Instruction& instruct
   };
   const auto tensors = [&](const std::vector<SlotId>& slots) {
     std::vector<std::string> names;
-    std::ranges::transform(slots, std::back_inserter(names), tensor);
+    std::ranges::transform(slots, std::back_inserter(names), variables);
     return list_text(names);
   };
   const std::vector<SlotId> inputs = slots_of(instruction, 0);
@@ -94,7 +93,7 @@ std::string communicate_text(const Program& program, const Instruction& instruct
 }
 
 std::string empty_text(const et_schema::Slot& layout) {
-  return fmt::format("torch.empty_strided({}, {}, dtype={}, device=bench.device())",
+  return fmt::format("torch.empty_strided({}, {}, dtype={}, device=device)",
                      sizes_text(layout.sizes), sizes_text(layout.strides),
                      dtype_text(layout.dtype));
 }

@@ -8,12 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "bodies.h"
 #include "et_schema/facts/operator_map.h"
+#include "et_schema/model/open_comms.h"
 #include "foreign_text.h"
 #include "project_text.h"
 #include "report_text.h"
-#include "showing.h"
-#include "step_parts.h"
+#include "step_text.h"
 
 namespace understudy::emitter {
 namespace {
@@ -45,7 +46,7 @@ class Emitter {
       add_rank(rank);
     }
     for (const et_schema::ProcessGroup& group : bench_.groups) {
-      parts_.groups.push_back(fmt::format("{}", fmt::join(group.ranks, ", ")));
+      parts_.groups.push_back(fmt::format("[{}]", fmt::join(group.ranks, ", ")));
     }
     parts_.report = report_text(bench_, std::move(reports_), parts_.name);
     project_.files.merge(project_files(parts_));
@@ -63,6 +64,8 @@ class Emitter {
       failing.push_back(why_failing_ ? why_failing_(program, instruction) : "");
     }
     const StepText step = write_step(program, std::move(failing));
+    parts_.communicates = parts_.communicates ||
+                          std::ranges::any_of(program.instructions, et_schema::is_communication);
     count_missing(program, step);
     reports_.push_back(rank_report(program, step.refused));
     parts_.source_of.push_back(rank < bench_.sources.size() ? bench_.sources[rank].file
@@ -82,8 +85,7 @@ class Emitter {
     const std::string origin = fmt::format(
         "{}{}{}: {} operators", commented(parts_.source_of[rank]), chosen.empty() ? "" : ", ",
         chosen.empty() ? "" : commented(chosen), program.selection.operators);
-    return fmt::format("# {}.\n\nimport bench\nimport torch\nfrom bench import ops\n\n\n{}", origin,
-                       step.body);
+    return fmt::format("# {}.\n\nimport bench\nimport torch\n\n{}", origin, step.body);
   }
 
   void count_missing(const Program& program, const StepText& step) {

@@ -1,11 +1,9 @@
 #include "foreign_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/words.h"
@@ -17,11 +15,6 @@ constexpr std::string_view kPythonWords =
     "False None True and as assert async await break class continue def del elif else except "
     "finally for from global if import in is lambda nonlocal not or pass raise return try while "
     "with yield";
-
-/// Names that emitted files use themselves.
-constexpr std::string_view kReserved =
-    "Named Step Tensors bench float getattr i make number op ops parts release self std step t "
-    "tensor tensors torch";
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -56,37 +49,10 @@ std::string text_literal(std::string_view text) {
   return literal + "\"";
 }
 
-std::string lines_literal(std::string_view text, std::size_t indent) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    lines.push_back(std::string(indent, ' ') + text_literal(text.substr(0, end)));
-    text.remove_prefix(end);
-  }
-  return fmt::format("{}", fmt::join(lines, "\n"));
-}
-
 std::string commented(std::string_view text) {
   std::string literal = text_literal(text);
   const bool is_plain = !text.empty() && literal.substr(1, literal.size() - 2) == text;
   return is_plain ? std::string(text) : literal;
-}
-
-std::string identifier(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const bool is_part = is_letter(c) || is_digit(c);
-    if (is_part || (!name.empty() && name.back() != '_')) {
-      name += is_part ? c : '_';
-    }
-  }
-  while (name.ends_with('_')) {
-    name.pop_back();
-  }
-  if (name.empty() || is_digit(name.front())) {
-    name = "x" + name;
-  }
-  return et_schema::has_word(kReserved, name) || is_python_word(name) ? name + "_" : name;
 }
 
 bool is_name(std::string_view text) {

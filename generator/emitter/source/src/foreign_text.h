@@ -11,14 +11,8 @@ namespace understudy::emitter {
 /// Returns a string literal of printable ASCII for the text. Bytes that are not UTF-8 become \ooo.
 [[nodiscard]] std::string text_literal(std::string_view text);
 
-/// Returns the text as string literals, one a line, indented by `indent` columns.
-[[nodiscard]] std::string lines_literal(std::string_view text, std::size_t indent);
-
 /// Returns the text for use in a comment: unchanged if it is plain, otherwise as a literal.
 [[nodiscard]] std::string commented(std::string_view text);
-
-/// Returns a name of letters, digits and "_" that is no keyword and no name of emitted files.
-[[nodiscard]] std::string identifier(std::string_view text);
 
 /// Returns true if a text is a valid name in Python and LibTorch's schemas.
 [[nodiscard]] bool is_name(std::string_view text);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "et_schema/base/version.h"
@@ -10,20 +12,6 @@
 
 namespace understudy::emitter {
 namespace {
-
-std::set<std::string> distinct(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
-}
-
-/// Joins texts with a prefix and a suffix each: "make_step_rank0, make_step_rank1".
-std::string joined(std::string_view before, const std::vector<std::string>& texts,
-                   std::string_view behind) {
-  std::string all;
-  for (const std::string& text : texts) {
-    all += fmt::format("{}{}{}{}", all.empty() ? "" : ", ", before, text, behind);
-  }
-  return all;
-}
 
 std::string readme_text(const ProjectParts& parts) {
   const std::size_t ranks = parts.step_of.size();
@@ -35,9 +23,9 @@ std::string readme_text(const ProjectParts& parts) {
   }
   return fmt::format(
       "# {}\n\n"
-      "A training step of {} rank{}, replayed without its model and its data: the operators that "
-      "were\n"
-      "recorded, in their order, on tensors of their shapes. Needs PyTorch and numpy.\n\n"
+      "A training step of {} rank{}, replayed without its model and its data: the operators that\n"
+      "were recorded, in their order, on tensors of their shapes. Needs PyTorch from 2.9 on "
+      "alone.\n\n"
       "    {}\n    {} --help\n\n"
       "`main.py` starts it, `step_rank*.py` hold the step, `bench/` makes tensors and measures.\n"
       "\nMade by understudy {} from {}.\n",
@@ -54,14 +42,12 @@ std::map<std::string, std::string> project_files(const ProjectParts& parts) {
   for (const auto& [path, text] : runtime_files()) {
     files[path] = std::string(text);
   }
-  std::string text = "import bench\n";
-  for (const std::string& step : distinct(parts.step_of)) {
-    text += fmt::format("import {}\n", step);
-  }
-  text += fmt::format("\nif __name__ == \"__main__\":\n    bench.run({}, [{}], [{}])\n",
-                      text_literal(parts.name), joined("", parts.step_of, ".Step"),
-                      joined("[", parts.groups, "]"));
-  files["main.py"] = text;
+  std::vector<std::string> steps;
+  std::ranges::transform(parts.step_of, std::back_inserter(steps), text_literal);
+  files["main.py"] =
+      fmt::format("import bench\n\nif __name__ == \"__main__\":\n    bench.run({}, [{}], [{}])\n",
+                  text_literal(parts.name), fmt::join(steps, ", "),
+                  fmt::join(parts.communicates ? parts.groups : std::vector<std::string>(), ", "));
   return files;
 }
 

@@ -15,8 +15,9 @@ struct ProjectParts {
   std::string name;
   std::vector<std::string> step_of;
   std::vector<std::string> source_of;  ///< by rank: the path of its trace
-  std::vector<std::string> groups;     ///< by process group: its ranks, "0, 1"; empty: all ranks
-  std::string report;                  ///< see report_text()
+  std::vector<std::string> groups;     ///< by process group: its ranks, "[0, 1]"; "[]": all ranks
+  bool communicates = false;
+  std::string report;  ///< see report_text()
 };
 
 [[nodiscard]] std::map<std::string, std::string> project_files(const ProjectParts& parts);

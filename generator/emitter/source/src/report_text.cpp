@@ -5,13 +5,13 @@
 #include <set>
 #include <utility>
 
+#include "bodies.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/report/report_json.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/original_step.h"
-#include "showing.h"
 
 namespace understudy::emitter {
 namespace {

@@ -1,315 +1,303 @@
+#include "step_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 #include <utility>
+#include <variant>
 
+#include "bodies.h"
 #include "call_text.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/compiled_kernel.h"
+#include "et_schema/model/lifetimes.h"
 #include "et_schema/model/open_comms.h"
-#include "et_schema/model/program.h"
+#include "et_schema/model/touches.h"
 #include "foreign_text.h"
-#include "showing.h"
-#include "source_text.h"
-#include "statement_text.h"
-#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {
 
+using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
+using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
 
-std::vector<bool> replaced_by(const Program& program, const std::vector<std::string>& refused) {
-  std::vector<bool> replaced(refused.size());
-  for (std::size_t at = 0; at < refused.size(); ++at) {
-    replaced[at] = !refused[at].empty() || means_nothing(program.instructions[at].name);
-  }
-  return replaced;
+/// Smaller tensors go at the step's end.
+constexpr std::int64_t kLeastFreedBytes = std::int64_t{64} << 10;
+
+std::string variable(SlotId slot) {
+  return fmt::format("t{}", slot);
 }
 
 class StepWriter {
  public:
   StepWriter(const Program& program, std::vector<std::string> failing)
       : program_(program),
-        showing_(find_showing(program, std::move(failing))),
-        flow_(program, replaced_by(program, showing_.refused)),
-        phases_(find_phases(program)),
-        words_(slot_words(flow_, phases_)),
+        refused_(std::move(failing)),
         devices_{uses_accelerator(program)},
-        calls_(program, devices_, used_),
+        calls_(program, devices_),
         open_(program),
-        homes_(program.slots.size()),
-        alive_(program.storages.size()),
-        lists_(count_lists(program)) {}
+        made_(program.slots.size()),
+        alive_(program.storages.size()) {
+    find_deaths();
+  }
 
   StepText write() {
-    find_kept();
-    tensors_ = write_tensors(flow_, words_, kept_, devices_);
-    for (const auto& [slot, member] : tensors_.members) {
-      if (!kept_.contains(slot)) {
-        homes_[slot] = "t." + member;
-      }
+    for (std::size_t at = 0; at < refused_.size(); ++at) {
+      free(freed_before_[at]);
+      join(open_.take_touched(touched_by(program_, program_.instructions[at])));
+      write_or_refuse(at);
+      free_storages(at);
     }
-    vectors_ = tensors_.vectors;
-    write_instructions();
-    return {source(), showing_.refused};
+    join(open_.take_all());
+    return {body(), refused_};
   }
 
  private:
   void add(const std::string& statement) { lines_.push_back(statement); }
 
-  /// Finds slots that keep their storage into the next step.
-  void find_kept() {
-    for (SlotId slot = 0; slot < program_.slots.size(); ++slot) {
-      if (flow_.is_holder(slot) && flow_.late_death_of(program_.slots[slot].storage)) {
-        kept_.insert(slot);
-      }
-    }
-    for (StorageId storage = 0; storage < program_.storages.size(); ++storage) {
-      if (const auto death = flow_.late_death_of(storage)) {
-        late_[*death].push_back(storage);
-      } else if (const auto at = flow_.death_of(storage)) {
-        dying_[*at].push_back(storage);
-      }
-    }
-  }
-
-  void write_instructions() {
-    std::string_view phase;
-    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
-      if (phase_name(phases_, at) != phase) {
-        phase = phase_name(phases_, at);
-        if (!lines_.empty()) {
-          lines_.emplace_back();
+  void find_deaths() {
+    const et_schema::Lifetimes lifetimes =
+        et_schema::lifetimes_of(program_, et_schema::uses_of(program_));
+    kept_.insert(lifetimes.outlive.begin(), lifetimes.outlive.end());
+    std::map<StorageId, std::size_t> deaths;
+    for (std::size_t at = 0; at < lifetimes.deaths.size(); ++at) {
+      const et_schema::StepDeaths& dying = lifetimes.deaths[at];
+      for (const auto* slots : {&dying.unread, &dying.last_reads, &dying.let_go}) {
+        for (const SlotId slot : *slots) {
+          deaths[program_.slots[slot].storage] = at;
         }
-        add(fmt::format("# {}", phase));
       }
-      free_late(at);
-      join(open_.take_touched(touched_by(program_, program_.instructions[at])));
-      write_instruction(at);
+      std::ranges::copy_if(dying.let_go, std::back_inserter(freed_before_[at]),
+                           [this](SlotId slot) { return kept_.contains(slot); });
     }
-    join(open_.take_all());
+    for (const SlotId slot : kept_) {
+      deaths.erase(program_.slots[slot].storage);
+    }
+    for (const auto& [storage, at] : deaths) {
+      const et_schema::Storage& memory = program_.storages[storage];
+      if (!memory.external && memory.bytes >= kLeastFreedBytes && at + 1 < refused_.size()) {
+        freed_behind_[at].push_back(storage);
+      }
+    }
   }
 
   void join(const std::vector<std::uint32_t>& works) {
     for (const std::uint32_t work : works) {
-      add(fmt::format("{}.wait()", work_names_[work]));
+      add(fmt::format("work{}.wait()", work));
     }
   }
 
-  /// Releases the tensors of the previous step whose memory is freed behind this instruction.
-  void free_late(std::size_t at) {
-    const auto late = late_.find(at);
-    if (late == late_.end()) {
-      return;
-    }
-    std::vector<std::string> gone;
-    for (const StorageId storage : late->second) {
-      for (const SlotId slot : kept_) {
-        if (program_.slots[slot].storage == storage) {
-          gone.push_back("t." + tensors_.members.at(slot));
-        }
-      }
-    }
-    free(gone);
-  }
-
-  void free(const std::vector<std::string>& variables) {
+  void free(const std::vector<SlotId>& slots) {
+    std::vector<std::string> variables;
+    std::ranges::transform(slots, std::back_inserter(variables), variable);
     if (!variables.empty()) {
-      add(release_text(variables, vectors_));
+      add(fmt::format("{} = None", fmt::join(variables, " = ")));
     }
   }
 
-  /// Assigns a new variable to a slot's tensor.
-  void set_home(SlotId slot, const std::string& name) {
-    homes_[slot] = name;
-    const StorageId storage = program_.slots[slot].storage;
-    if (kept_.contains(slot)) {
-      const std::string member = "t." + tensors_.members.at(slot);
-      add(fmt::format("{} = {}", member, name));
-      homes_[slot] = member;
-      return;
+  /// Frees storages behind their last reader: all tensors on them that the step made so far.
+  void free_storages(std::size_t at) {
+    std::vector<SlotId> slots;
+    for (const StorageId storage : freed_behind_[at]) {
+      const std::vector<SlotId> alive = std::exchange(alive_[storage], {});
+      slots.insert(slots.end(), alive.begin(), alive.end());
     }
-    if (!program_.storages[storage].external) {
-      alive_[storage].push_back(name);
-    }
+    free(slots);
   }
 
-  /// Removes and returns variables of storages that are freed behind an instruction.
-  std::vector<std::string> take_dead(std::size_t at) {
-    std::vector<std::string> dead;
-    const auto dying = dying_.find(at);
-    if (dying == dying_.end() || at + 1 == showing_.refused.size()) {
-      return dead;
+  /// Returns the variable that holds a slot's tensor now: made by the step, or before it.
+  std::string tensor(SlotId slot) {
+    if (made_[slot]) {
+      return variable(slot);
     }
-    for (const StorageId storage : dying->second) {
-      if (is_worth_freeing(program_.storages[storage])) {
-        dead.insert(dead.end(), alive_[storage].begin(), alive_[storage].end());
-        alive_[storage].clear();
-      }
+    if (!can_be_made(program_.slots[slot])) {
+      throw CannotShow{
+          program_.slots[slot].external
+              ? "a tensor from before the step that is sparse, quantised or of an unknown type"
+              : "it reads what another operator that is missing would have made"};
     }
-    return dead;
+    read_before_.insert(slot);
+    return variable_before(program_, slot);
   }
 
-  void write_instruction(std::size_t at) {
+  void write_or_refuse(std::size_t at) {
     const Instruction& instruction = program_.instructions[at];
-    if (instruction.comm) {
-      write_communication(at);
-    } else if (!showing_.refused[at].empty()) {
+    try {
+      if (!refused_[at].empty()) {
+        throw CannotShow{refused_[at]};
+      }
+      write(instruction);
+    } catch (const CannotShow& cannot) {
+      refused_[at] = cannot.reason;
       add(fmt::format("# {} is left out: {}", commented(instruction.name),
-                      commented(showing_.refused[at])));
-    } else if (means_nothing(instruction.name)) {
-      pass_on(at);
-    } else {
-      write_operator(at);
+                      commented(cannot.reason)));
     }
-    free(take_dead(at));
   }
 
-  /// Writes a vector for a list that several operators read, before the first of them.
-  void gather(const et_schema::Argument& argument) {
-    const std::vector<SlotId> slots = long_list(argument);
-    std::vector<std::string> from;
-    for (const SlotId slot : slots) {
-      from.push_back(homes_[slot]);
-      if (homes_[slot].empty() || homes_[slot].starts_with("t.")) {
-        return;  // not a variable of this step
-      }
+  void write(const Instruction& instruction) {
+    switch (instruction.kind) {
+      case InstructionKind::kOp:
+        return means_nothing(instruction.name) ? pass_on(instruction) : write_call(instruction);
+      case InstructionKind::kAlias:
+        return write_alias(instruction);
+      case InstructionKind::kCollective:
+      case InstructionKind::kP2p:
+        return write_communication(instruction);
+      case InstructionKind::kWait:
+        return join(open_.take_waited(instruction));
+      case InstructionKind::kMarker:
+        return add(fmt::format("# {}", commented(instruction.name)));
+      case InstructionKind::kKernel:
+        throw CannotShow{std::string(et_schema::kNoKernelCode)};
+      case InstructionKind::kNative:
+        throw CannotShow{"a label that did work and shows no operator"};
     }
-    const std::string all = fmt::format("{}", fmt::join(from, ", "));
-    const std::set<std::string> distinct(from.begin(), from.end());
-    if (slots.empty() || lists_.at(slots) < 2 || vectors_.contains(all) ||
-        distinct.size() != from.size()) {
+  }
+
+  void write_call(const Instruction& instruction) {
+    Variables variables = [this](SlotId slot) { return tensor(slot); };
+    if (et_schema::lays_out_in_place(et_schema::without_overload(instruction.name))) {
+      // Later readers of the tensor need its former layout.
+      variables = [this, is_first = true](SlotId slot) mutable {
+        const std::string name = tensor(slot);
+        return std::exchange(is_first, false) ? bench_text("another", {name}) : name;
+      };
+    }
+    const CallText call = calls_.write(instruction, variables);
+    std::vector<Argument> results = instruction.results;
+    results.resize(call.returns.size());
+    std::vector<std::string> targets;
+    std::ranges::transform(results, std::back_inserter(targets),
+                           [&](const Argument& result) { return target(instruction, result); });
+    assign(instruction, fmt::format("{}", fmt::join(targets, ", ")), call.expression);
+  }
+
+  /// Returns true if an instruction makes a slot's tensor, which the step then reads.
+  [[nodiscard]] bool makes(const Instruction& instruction, SlotId slot) const {
+    const std::vector<SlotId> reads = et_schema::slots_in(instruction.args);
+    return !instruction.pinned && !program_.slots[slot].external &&
+           std::ranges::find(reads, slot) == reads.end();
+  }
+
+  /// Returns what a result is assigned to: "t5", "[t5, t6]", or "_".
+  [[nodiscard]] std::string target(const Instruction& instruction, const Argument& result) const {
+    if (const auto* slot = std::get_if<Argument::SlotRef>(&result.value)) {
+      return makes(instruction, slot->id) ? variable(slot->id) : "_";
+    }
+    const auto* list = std::get_if<Argument::List>(&result.value);
+    std::vector<std::string> targets;
+    for (const Argument& item : list != nullptr ? *list : Argument::List()) {
+      targets.push_back(target(instruction, item));
+    }
+    const bool is_new = std::ranges::any_of(targets, [](const auto& text) { return text != "_"; });
+    return is_new ? list_text(targets) : "_";
+  }
+
+  /// Assigns an expression to the tensors that an instruction makes.
+  void assign(const Instruction& instruction, const std::string& targets,
+              const std::string& expression) {
+    std::vector<SlotId> made = et_schema::slots_in(instruction.results);
+    std::erase_if(made, [&](SlotId slot) { return !makes(instruction, slot); });
+    add(made.empty() ? expression : fmt::format("{} = {}", targets, expression));
+    std::ranges::for_each(made, [this](SlotId slot) { set_made(slot); });
+  }
+
+  void set_made(SlotId slot) {
+    made_[slot] = true;
+    std::vector<SlotId>& alive = alive_[program_.slots[slot].storage];
+    if (!kept_.contains(slot) && std::ranges::find(alive, slot) == alive.end()) {
+      alive.push_back(slot);
+    }
+  }
+
+  void write_alias(const Instruction& instruction) {
+    const std::vector<SlotId> from = et_schema::slots_in(instruction.args);
+    const std::vector<SlotId> to = et_schema::slots_in(instruction.results);
+    if (from.empty() || to.empty() || !makes(instruction, to.front())) {
       return;
     }
-    const bool are_gradients = std::all_of(slots.begin(), slots.end(), [&](SlotId slot) {
-      return words_[slot] == "weight_grad" || words_[slot] == "bias_grad";
-    });
-    const std::string name = names_.take(are_gradients ? "gradients" : words_[slots.front()] + "s");
-    add(fmt::format("{} = [{}]", name, all));
-    add(release_text(from, {}));
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const std::string to = fmt::format("{}[{}]", name, i);
-      std::replace(homes_.begin(), homes_.end(), from[i], to);
-      std::vector<std::string>& alive = alive_[program_.slots[slots[i]].storage];
-      std::replace(alive.begin(), alive.end(), from[i], to);
-      from[i] = to;
-    }
-    vectors_[fmt::format("{}", fmt::join(from, ", "))] = name;
+    const Slot& base = program_.slots[from.front()];
+    const Slot& layout = program_.slots[to.front()];
+    const std::int64_t shift_bytes =
+        layout.offset * item_size(layout.dtype) - base.offset * item_size(base.dtype);
+    assign(instruction, variable(to.front()),
+           bench_text("relayout",
+                      {tensor(from.front()), dtype_text(layout.dtype), sizes_text(layout.sizes),
+                       sizes_text(layout.strides), fmt::format("{}", shift_bytes)}));
   }
 
-  void write_operator(std::size_t at) {
-    for (const et_schema::Argument& argument : program_.instructions[at].args) {
-      gather(argument);
-    }
-    std::size_t next = 0;
-    std::vector<std::pair<SlotId, std::string>> made;
-    const Scope scope{names_, [&] { return homes_[flow_.reads(at)[next++]]; },
-                      [&](SlotId slot, const std::string& name) { made.emplace_back(slot, name); },
-                      lines_, vectors_};
-    write_statement(flow_, at, words_, calls_, scope);
-    for (const auto& [slot, name] : made) {
-      set_home(slot, name);
-    }
-  }
-
-  /// Assigns the variable of the instruction's input to its result.
-  void pass_on(std::size_t at) {
-    const Instruction& instruction = program_.instructions[at];
-    const std::vector<SlotId>& from = flow_.reads(at);
-    if (from.size() == 1) {
-      et_schema::for_each_slot(instruction.results,
-                               [&](SlotId slot) { homes_[slot] = homes_[from.front()]; });
-    }
+  /// Assigns the instruction's input to its result.
+  void pass_on(const Instruction& instruction) {
+    const std::vector<SlotId> from = et_schema::slots_in(instruction.args);
+    const std::vector<SlotId> to = et_schema::slots_in(instruction.results);
     add(fmt::format("# {} means nothing here", commented(instruction.name)));
+    if (from.size() == 1 && to.size() == 1 && makes(instruction, to.front())) {
+      assign(instruction, variable(to.front()), tensor(from.front()));
+    }
   }
 
-  void write_communication(std::size_t at) {
-    const Instruction& instruction = program_.instructions[at];
-    if (instruction.kind == InstructionKind::kWait) {
-      join(open_.take_waited(instruction));
-      return;
-    }
-    for (const SlotId slot : flow_.reads(at)) {
-      if (homes_[slot].empty()) {
-        make_output(slot);
+  void write_communication(const Instruction& instruction) {
+    for (const SlotId slot : et_schema::slots_in(instruction.args)) {
+      if (!made_[slot] && !program_.slots[slot].external) {
+        add(fmt::format("{} = {}", variable(slot), empty_text(program_.slots[slot])));
+        set_made(slot);
       }
     }
     const std::string call =
-        communicate_text(program_, instruction, [this](SlotId slot) { return homes_[slot]; });
+        communicate_text(program_, instruction, [this](SlotId slot) { return tensor(slot); });
     if (et_schema::is_blocking(*instruction.comm)) {
-      add(call + ".wait()");
-      return;
+      return add(call + ".wait()");
     }
-    const std::string name =
-        names_.take(fmt::format("{}{}", identifier(instruction.name), work_names_.size() + 1));
-    add(fmt::format("{} = {}", name, call));
-    const auto number = static_cast<std::uint32_t>(work_names_.size());
-    work_names_.push_back(name);
-    open_.start(number, instruction);
+    add(fmt::format("work{} = {}", works_, call));
+    open_.start(works_++, instruction);
   }
 
-  /// Makes an output that no instruction made before.
-  void make_output(SlotId slot) {
-    const std::string name = names_.take(words_[slot]);
-    add(fmt::format("{} = {}", name, empty_text(program_.slots[slot])));
-    set_home(slot, name);
-  }
-
-  [[nodiscard]] std::string source() const {
-    std::string text;
-    if (!used_.empty()) {
-      text = "class Named:\n    \"\"\"Called by name.\"\"\"\n\n";
-      for (const auto& [object, named] : used_) {
-        text += fmt::format("    {} = bench.Operator(\n        {}, {}, [{}],\n{})\n", object,
-                            text_literal(named.schema), named.positional,
-                            fmt::join(named.row_arguments, ", "), lines_literal(named.row, 8));
-      }
-      text += "\n\n";
+  [[nodiscard]] std::string body() const {
+    std::string text = fmt::format(
+        "device = bench.device()\n{}\n# What is there before the step.\n{}\n",
+        calls_.declarations(), fmt::join(tensors_text(program_, read_before_, devices_), "\n"));
+    std::vector<std::string> kept;
+    std::ranges::transform(kept_, std::back_inserter(kept), variable);
+    std::string step = "\n\ndef step():\n    \"\"\"Runs the step once.\"\"\"\n";
+    if (!kept.empty()) {
+      text += fmt::format("\n# What outlives its step.\n{} = None\n", fmt::join(kept, " = "));
+      step += fmt::format("    global {}\n", fmt::join(kept, ", "));
     }
-    text += "class Tensors:\n    \"\"\"What is there before the step.\"\"\"\n\n";
-    text += "    def __init__(self):\n";
-    for (const std::string& declaration : tensors_.declarations) {
-      text += "        " + declaration + "\n";
+    for (const std::string& line : lines_) {
+      step += fmt::format("    {}\n", line);
     }
-    text += tensors_.declarations.empty() ? "        pass\n\n\n" : "\n\n";
-    text += "class Step:\n    def __init__(self):\n        self.t = Tensors()\n\n";
-    text += "    def make(self, make):\n        t = self.t\n" + block(tensors_.making, 8) + "\n";
-    text += "    def run(self):\n        t = self.t\n" + block(lines_, 8);
-    for (const auto& [name, rule] : tensors_.long_rules) {
-      text += fmt::format("\n\ndef {}():\n{}", name, wrapped("    return " + rule));
-    }
-    return text;
+    return text + step;
   }
 
   const Program& program_;
-  Showing showing_;
-  DataFlow flow_;
-  Phases phases_;
-  std::vector<std::string> words_;
+  std::vector<std::string> refused_;
   DeviceText devices_;
-  Calls used_;
   CallWriter calls_;
   et_schema::OpenComms open_;
-  TensorsText tensors_;
-  NameBook names_;
-  std::vector<std::string> homes_;               ///< by slot: its current tensor's variable
-  std::vector<std::vector<std::string>> alive_;  ///< by storage: variables that keep it alive
-  std::set<SlotId> kept_;
-  std::map<std::size_t, std::vector<StorageId>> dying_;  ///< by instruction
-  std::map<std::size_t, std::vector<StorageId>> late_;   ///< by instruction of the next step
-  std::vector<std::string> work_names_;
+  std::vector<bool> made_;                  ///< by slot: the step has made its tensor
+  std::vector<std::vector<SlotId>> alive_;  ///< by storage: slots that keep it alive
+  std::set<SlotId> kept_;                   ///< slots that outlive their step
+  std::set<SlotId> read_before_;            ///< slots whose tensors are made before the step
+  std::map<std::size_t, std::vector<SlotId>> freed_before_;     ///< kept ones, by instruction
+  std::map<std::size_t, std::vector<StorageId>> freed_behind_;  ///< by instruction
+  std::uint32_t works_ = 0;
   std::vector<std::string> lines_;
-  Vectors vectors_;
-  std::map<std::vector<SlotId>, int> lists_;  ///< number of arguments that are this list
 };
 
 }  // namespace
+
+std::string variable_before(const Program& program, SlotId slot) {
+  return fmt::format("{}{}", program.slots[slot].external ? "t" : "given", slot);
+}
 
 StepText write_step(const Program& program, std::vector<std::string> failing) {
   return StepWriter(program, std::move(failing)).write();

@@ -5,9 +5,6 @@
 #include <cmath>
 
 #include "call_text.h"
-#include "foreign_text.h"
-#include "names.h"
-#include "source_text.h"
 #include "testing/made_program.h"
 
 namespace understudy::emitter {
@@ -19,15 +16,14 @@ using et_schema::Program;
 using testing_programs::numbers;
 
 std::string text_of(const Argument& argument, std::string_view type) {
-  const NextTensor next = [] { return std::string("x"); };
-  return argument_text(argument, type, {}, next);
+  return argument_text(argument, type, {}, [](auto slot) { return "t" + std::to_string(slot); });
 }
 
 TEST(ArgumentText, FollowsTheTypeInTheSchema) {
-  EXPECT_EQ(text_of({Argument::SlotRef{3}}, "Tensor(a!)"), "x");
+  EXPECT_EQ(text_of({Argument::SlotRef{3}}, "Tensor(a!)"), "t3");
   EXPECT_EQ(text_of({Argument::None{}}, "Tensor?"), "None");
   EXPECT_EQ(text_of({Argument::Undefined{}}, "Tensor"), "None");
-  EXPECT_EQ(text_of({0.5}, "Tensor"), "bench.number(0.5)");
+  EXPECT_EQ(text_of({0.5}, "Tensor"), "0.5");
   EXPECT_EQ(text_of({std::int64_t{6}}, "ScalarType?"), "torch.float32");
   EXPECT_EQ(text_of({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
   EXPECT_EQ(text_of({std::int64_t{2}}, "MemoryFormat?"), "torch.channels_last");
@@ -55,15 +51,6 @@ TEST(ArgumentText, RefusesWhatTheTraceDoesNotTell) {
   }
 }
 
-TEST(ArgumentText, KnowsDefaults) {
-  EXPECT_TRUE(is_default({Argument::None{}}, "None"));
-  EXPECT_TRUE(is_default({std::int64_t{1}}, "1"));
-  EXPECT_TRUE(is_default({1e-5}, "1e-05"));
-  EXPECT_TRUE(is_default({false}, "False"));
-  EXPECT_FALSE(is_default({1.0}, "1"));  // an integer there
-  EXPECT_FALSE(is_default({Argument::None{}}, ""));
-}
-
 std::string call(const std::string& schema, std::vector<Argument> args) {
   Program program;
   program.schemas = {schema};
@@ -71,38 +58,39 @@ std::string call(const std::string& schema, std::vector<Argument> args) {
   instruction.name = schema.substr(0, schema.find('('));
   instruction.schema = 0;
   instruction.args = std::move(args);
-  Calls calls;
-  CallWriter writer(program, {}, calls);
+  const DeviceText devices;
+  CallWriter writer(program, devices);
   int next = 0;
-  return writer.write(instruction, [&] { return std::string(1, static_cast<char>('a' + next++)); })
+  return writer
+      .write(instruction, [&](auto) { return std::string(1, static_cast<char>('a' + next++)); })
       .expression;
 }
 
 const Argument kTensor = {Argument::SlotRef{0}};
 
-TEST(CallText, PassesByNameWhatIsNoDefault) {
+TEST(CallText, PassesByNameWhatStandsBehindTheStar) {
   EXPECT_EQ(call("aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
                  {kTensor, kTensor, {Argument::None{}}}),
-            "ops[\"aten::linear\"](a, b, None)");
+            "aten.linear.default(a, b, None)");
   EXPECT_EQ(
       call("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
            {kTensor, kTensor, {-0.01}}),
-      "ops[\"aten::add_.Tensor\"](a, b, alpha=-0.01)");
+      "aten.add_.Tensor(a, b, alpha=-0.01)");
   EXPECT_EQ(call("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
                  {kTensor, kTensor, {std::int64_t{1}}}),
-            "ops[\"aten::add.Tensor\"](a, b)");
+            "aten.add.Tensor(a, b, alpha=1)");
   EXPECT_EQ(call("aten::softmax.int(Tensor self, int dim, ScalarType? dtype=6) -> Tensor",
                  {kTensor, {std::int64_t{1}}, {std::int64_t{6}}}),
-            "ops[\"aten::softmax.int\"](a, 1, torch.float32)");
+            "aten.softmax.int(a, 1, torch.float32)");
 }
 
 TEST(CallText, PythonsWordsAreNoNames) {
   EXPECT_EQ(call("aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? "
                  "generator=None) -> Tensor(a!)",
                  {kTensor, {std::int64_t{0}}, {std::int64_t{9}}, {Argument::None{}}}),
-            "ops[\"aten::random_.from\"](a, 0, 9)");
+            "getattr(aten.random_, \"from\")(a, 0, 9)");
   EXPECT_EQ(call("mine::op(Tensor x, *, int lambda) -> Tensor", {kTensor, {std::int64_t{4}}}),
-            "ops[\"mine::op\"](a, **{\"lambda\": 4})");
+            "mine.op.default(a, **{\"lambda\": 4})");
 }
 
 std::string refusal(const std::string& schema, std::vector<Argument> args) {
@@ -119,14 +107,14 @@ TEST(CallText, SaysWhatASchemaCannotBeCalledFor) {
             begin + "\"mine::op\\n\" is no operator's name");
   EXPECT_EQ(refusal("mine::op(Tensor x) -> Tensor", {kTensor, {true}}),
             begin + "it takes 1 arguments, the trace has 2");
-  EXPECT_EQ(refusal("mine::op(Tensor x, int[99999999999] n) -> Tensor", {kTensor, {true}}),
-            begin + "\"int[99999999999]\" is no type of an argument");
+  EXPECT_EQ(refusal("mine(Tensor x) -> Tensor", {kTensor}),
+            begin + "\"mine\" is no operator's name");
   EXPECT_EQ(refusal("mine::op(Tensor x, Object o) -> Tensor", {kTensor, {Argument::None{}}}),
-            begin + "\"Object\" is no type of an argument");
+            "an argument of type Object, of which the trace tells too little");
   // What --obfuscate leaves of a text that was a default is no hindrance: defaults are not called.
   EXPECT_EQ(refusal("private::op1(Tensor arg0, int arg1, str arg2=, int arg3=3) -> Tensor",
                     {kTensor, {std::int64_t{1}}, {std::string("text1")}, {std::int64_t{3}}}),
-            "ops[\"private::op1\"](a, 1, \"text1\", 3)");
+            "private.op1.default(a, 1, \"text1\", 3)");
 }
 
 TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
@@ -134,46 +122,28 @@ TEST(CallText, EpsilonsThatTheTraceLostAreThoseOfTheOperator) {
       call("aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, "
            "Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
            {kTensor, numbers({8}), kTensor, kTensor, {0.0}, {true}}),
-      "ops[\"aten::layer_norm\"](a, [8], b, c, 1e-05, True)");
+      "aten.layer_norm.default(a, [8], b, c, 1e-05, True)");
 }
 
-TEST(Names, AreWordsOfTheLanguage) {
-  EXPECT_EQ(identifier("aten::mm.out"), "aten_mm_out");
-  EXPECT_EQ(identifier("2d"), "x2d");
-  EXPECT_EQ(identifier("lambda"), "lambda_");
-  EXPECT_EQ(identifier("Named"), "Named_");
-  EXPECT_EQ(identifier("…"), "x");
-  EXPECT_EQ(operator_word("aten::_log_softmax.int"), "log_softmax");
-  EXPECT_EQ(operator_word("aten::t"), "transposed");
-  NameBook book;
-  EXPECT_EQ(book.take("relu"), "relu");
-  EXPECT_EQ(book.take("relu"), "relu2");
-}
-
-TEST(SourceText, BreaksBehindCommasOutsideOfTexts) {
-  const std::string text(60, 'x');
-  EXPECT_EQ(wrapped("  f(" + text + ", \"a, b, c, d, e, f, g, h, i, j, k, l, m\", " + text + ");"),
-            "  f(" + text + ",\n      \"a, b, c, d, e, f, g, h, i, j, k, l, m\",\n      " + text +
-                ");\n");
-}
-
-TEST(SourceText,
-     KnowsWhereATextEnds) {  // not at the escaped quote, but behind the escaped backslash
-  const std::string text(90, 'x');
-  EXPECT_EQ(wrapped("f(\"a\\\", b\\\\\", " + text + ")"),
-            "f(\"a\\\", b\\\\\",\n    " + text + ")\n");
-}
-
-TEST(SourceText, KeepsCommentsInOneLine) {
-  const std::string text = " " + std::string(60, 'x') + ", " + std::string(60, 'y');
-  EXPECT_EQ(wrapped("    #" + text), "    #" + text + "\n");
-}
-
-TEST(SourceText, KeepsTheNamesOfAnAssignmentInOneLine) {  // Python ends a statement behind them
-  const std::string names = std::string(20, 'a') + ", " + std::string(20, 'b');
-  const std::string argument(70, 'x');
-  EXPECT_EQ(wrapped("    " + names + " = f(" + argument + ", [1, 2])"),
-            "    " + names + " = f(\n        " + argument + ", [1, 2])\n");
+TEST(CallText, NamespacesAreDeclaredUnderNamesOfTheirOwn) {
+  Program program;
+  program.schemas = {"torch::op.a(Tensor x) -> Tensor", "torch_::op(Tensor x) -> Tensor",
+                     "t5::op(Tensor x) -> Tensor", "aten::relu(Tensor self) -> Tensor"};
+  const DeviceText devices{.has_accelerator = true};
+  CallWriter writer(program, devices);
+  std::vector<std::string> calls;
+  for (et_schema::SchemaId schema = 0; schema < program.schemas.size(); ++schema) {
+    Instruction instruction;
+    instruction.schema = schema;
+    instruction.args = {kTensor};
+    calls.push_back(writer.write(instruction, [](auto) { return std::string("t0"); }).expression);
+  }
+  EXPECT_EQ(calls, (std::vector<std::string>{"torch_.op.a(t0)", "torch__.op.default(t0)",
+                                             "t5_.op.default(t0)", "aten.relu.default(t0)"}));
+  EXPECT_EQ(writer.declarations(),
+            "[aten, t5_, torch_, torch__] = bench.operators(\n    \"aten::relu\",\n    "
+            "\"t5::op\",\n    \"torch::op.a\",\n    \"torch_::op\",\n    "
+            "places=[\"cpu\"],\n)\n");
 }
 
 }  // namespace

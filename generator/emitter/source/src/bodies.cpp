@@ -1,20 +1,13 @@
-#include "showing.h"
+#include "bodies.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "call_text.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
-#include "et_schema/model/compiled_kernel.h"
-#include "et_schema/model/program.h"
-#include "statement_text.h"
-#include "step_parts.h"
 
 namespace understudy::emitter {
 namespace {
@@ -22,7 +15,6 @@ namespace {
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-using et_schema::SlotId;
 
 void append(const Program& program, const WhyFailing& why_failing, const Instruction& instruction,
             std::vector<Instruction>& to) {
@@ -73,48 +65,6 @@ Program with_bodies(const Program& program, const WhyFailing& why_failing) {
 
 bool means_nothing(std::string_view name) {
   return !et_schema::operator_facts(name).not_on_cpu.empty();
-}
-
-Showing find_showing(const Program& program, std::vector<std::string> failing) {
-  Showing showing{std::move(failing)};
-  std::vector<std::string>& refused = showing.refused;
-  std::vector<bool> is_lost(program.slots.size());  ///< slots that can be neither computed nor made
-  Calls used;
-  CallWriter calls(program, {uses_accelerator(program)}, used);
-  const auto any_tensor = [] { return std::string("x"); };
-  for (std::size_t at = 0; at < refused.size(); ++at) {
-    const Instruction& instruction = program.instructions[at];
-    et_schema::for_each_slot(instruction.args, [&](SlotId slot) {
-      if (program.slots[slot].external && !can_be_made(program.slots[slot])) {
-        refused[at] =
-            "a tensor from before the step that is sparse, quantised or of an unknown type";
-      }
-      if (is_lost[slot]) {
-        refused[at] = "it reads what another operator that is missing would have made";
-      }
-    });
-    try {
-      if (!refused[at].empty()) {
-        // The reason is known.
-      } else if (instruction.kind == InstructionKind::kOp && !means_nothing(instruction.name)) {
-        static_cast<void>(calls.write(instruction, any_tensor));
-      } else if (instruction.comm && instruction.kind != InstructionKind::kWait) {
-        static_cast<void>(
-            communicate_text(program, instruction, [](SlotId) { return std::string("x"); }));
-      } else if (instruction.kind == InstructionKind::kKernel) {
-        refused[at] = et_schema::kNoKernelCode;
-      } else if (instruction.kind == InstructionKind::kNative) {
-        refused[at] = "a label that did work and shows no operator";
-      }
-    } catch (const CannotShow& cannot) {
-      refused[at] = cannot.reason;
-    }
-    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      is_lost[slot] = !refused[at].empty() && !program.slots[slot].external &&
-                      !can_be_made(program.slots[slot]);
-    });
-  }
-  return showing;
 }
 
 }  // namespace understudy::emitter

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
-#include "argument_text.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/program.h"
 #include "generator/emitter/source/emit.h"
@@ -27,13 +23,5 @@ namespace understudy::emitter {
 
 /// Returns true for operators that only return their argument in an emitted step.
 [[nodiscard]] bool means_nothing(std::string_view name);
-
-/// Which instructions of a program the source can express.
-struct Showing {
-  std::vector<std::string> refused;  ///< by instruction: why it cannot be expressed; empty: it can
-};
-/// `failing`: by instruction, why its call fails; empty if it does not.
-[[nodiscard]] Showing find_showing(const et_schema::Program& program,
-                                   std::vector<std::string> failing);
 
 }  // namespace understudy::emitter
