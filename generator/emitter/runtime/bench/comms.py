@@ -42,6 +42,11 @@ class Work:
             to.copy_(copy)
 
 
+def rows(tensor, splits):
+    """Returns splits as rows; traces have rows or elements."""
+    return [n * tensor.shape[0] // (sum(splits) or 1) for n in splits] or None
+
+
 def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=(), out_splits=(), reduce="sum"):
     """Starts a collective or a message by torch.distributed."""
     members = _groups[group]
@@ -82,9 +87,7 @@ def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=()
     elif kind == "Scatter":
         add(dist.scatter(flat[0], inputs or None, src=peer, **options))
     elif kind in ("AllToAll", "AllToAllV") and len(inputs) == 1:
-        width = [t[0].numel() if t.dim() and t.shape[0] else 1 for t in (flat[0], inputs[0])]
-        add(dist.all_to_all_single(flat[0], inputs[0], [n // width[0] for n in out_splits] or None,
-                                   [n // width[1] for n in in_splits] or None, **options))
+        add(dist.all_to_all_single(flat[0], inputs[0], rows(flat[0], out_splits), rows(inputs[0], in_splits), **options))
     elif kind == "AllToAll":
         add(dist.all_to_all(flat, inputs, **options))
     elif kind == "Send":

@@ -13,6 +13,7 @@
 #include "call_text.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/facts/schema_text.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/lifetimes.h"
 #include "et_schema/model/open_comms.h"
@@ -248,17 +249,51 @@ class StepWriter {
   void write_communication(const Instruction& instruction) {
     for (const SlotId slot : et_schema::slots_in(instruction.args)) {
       if (!made_[slot] && !program_.slots[slot].external) {
-        add(fmt::format("{} = {}", variable(slot), empty_text(program_.slots[slot])));
-        set_made(slot);
+        make_output(slot);
       }
     }
-    const std::string call =
-        communicate_text(program_, instruction, [this](SlotId slot) { return tensor(slot); });
+    const std::string call = communicate_text(instruction);
     if (et_schema::is_blocking(*instruction.comm)) {
       return add(call + ".wait()");
     }
     add(fmt::format("work{} = {}", works_, call));
     open_.start(works_++, instruction);
+  }
+
+  /// Makes a tensor for a communication to fill.
+  void make_output(SlotId slot) {
+    const Slot& layout = program_.slots[slot];
+    add(fmt::format("{} = torch.empty_strided({}, {}, dtype={}, device=device)", variable(slot),
+                    sizes_text(layout.sizes), sizes_text(layout.strides),
+                    dtype_text(layout.dtype)));
+    set_made(slot);
+  }
+
+  std::string communicate_text(const Instruction& instruction) {
+    const et_schema::CommInfo& info = *instruction.comm;
+    const et_schema::CommTraits& traits = et_schema::traits(info.kind);
+    if (traits.type_name.empty()) {
+      throw CannotShow{"a communication that sends nothing"};
+    }
+    std::vector<std::string> arguments = {text_literal(traits.type_name),
+                                          fmt::format("{}", info.group)};
+    const auto add = [&](bool is_told, const char* name, const std::string& text) {
+      if (is_told) {
+        arguments.push_back(fmt::format("{}={}", name, text));
+      }
+    };
+    for (const std::size_t at : {0U, 1U}) {
+      std::vector<std::string> tensors;
+      for (const SlotId slot : et_schema::slots_of(instruction, at)) {
+        tensors.push_back(tensor(slot));
+      }
+      add(!tensors.empty(), at == 0 ? "inputs" : "outputs", list_text(tensors));
+    }
+    add(info.root_or_peer != 0, "root_or_peer", fmt::format("{}", info.root_or_peer));
+    add(!info.in_splits.empty(), "in_splits", sizes_text(info.in_splits));
+    add(!info.out_splits.empty(), "out_splits", sizes_text(info.out_splits));
+    add(info.reduce_op != "sum", "reduce", text_literal(info.reduce_op));
+    return bench_text("communicate", arguments);
   }
 
   [[nodiscard]] std::string body() const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,13 +33,5 @@ struct StepText {
 [[nodiscard]] std::vector<std::string> tensors_text(const et_schema::Program& program,
                                                     const std::set<et_schema::SlotId>& read,
                                                     const DeviceText& devices);
-
-/// Returns "bench.communicate(kind=…)" for a collective or a message. Throws CannotShow.
-[[nodiscard]] std::string communicate_text(const et_schema::Program& program,
-                                           const et_schema::Instruction& instruction,
-                                           const Variables& variables);
-
-/// Returns an expression that allocates a tensor for a communication to fill.
-[[nodiscard]] std::string empty_text(const et_schema::Slot& layout);
 
 }  // namespace understudy::emitter
