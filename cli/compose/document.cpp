@@ -80,6 +80,7 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
   page.title =
       fmt::format("{}: a benchmark of {}, {}", path, et_schema::counted(bench.world_size(), "rank"),
                   et_schema::with_bytes(bytes));
+  page.verdict = pages::verdict_on(sources, "The mix");
   page.sections = {
       {"bench",
        "What it holds",

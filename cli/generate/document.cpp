@@ -316,7 +316,7 @@ pages::Page generated_page(const Generated& made) {
   const Json document = generated_json(made, account);
   pages::Page page;
   page.title = title_of(made);
-  pages::add_left(account, "the benchmark", page.verdict);
+  page.verdict = pages::verdict_on(account, "The benchmark");
   page.sections = {ranks_section(document, made), opened_section(document, made.bench),
                    profiles_section(document, made.bench), losses_section(document, made.bench)};
   if (made.chakra) {

@@ -96,10 +96,7 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
   };
   pages::Page page;
   page.title = choice.folder + ": the step as source; README.md in it says how to run it";
-  pages::add_left(project.account, "the project", page.verdict);
-  const bool is_whole =
-      project.missing.empty() && project.foreign.empty() && page.verdict.findings.empty();
-  page.verdict.sentence = is_whole ? "Nothing is missing." : "";
+  page.verdict = pages::verdict_on(project.account, "The project");
   page.sections = {
       {"project",
        "What is in it",

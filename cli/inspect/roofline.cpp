@@ -180,6 +180,13 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
   pages::Page page;
   page.title = fmt::format("Roofline of {} calls, {}", et_schema::with_commas(calls.size()),
                            to_string(device));
+  const Json& longest = document["operators"][0];
+  page.verdict.sentence = fmt::format(
+      "{} takes longest, {} ms of all calls; that is {} of what its ceiling allows, and {} bounds "
+      "it.",
+      longest["name"].get<std::string>(), et_schema::figure_text(longest["ns"].get<double>() / 1e6),
+      et_schema::share_text(longest["share"].get<double>()),
+      longest["bound_by"].get<std::string>());
   page.sections = {section_of(document, "operators", "Operators"),
                    section_of(document, "classes", "Classes"),
                    {"ceilings",

@@ -268,15 +268,21 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
                         const InspectOptions& options) {
   Json document = {{"ranks", Json::array()}};
   std::uint64_t bytes = 0;
+  et_schema::Losses losses;
   for (const Trace& trace : set.traces) {
     document["ranks"].push_back(rank_json(trace, options));
     bytes += trace.content_bytes;
+    losses += trace.losses;
   }
   document["left_out"] = {{"kineto", set.kineto}, {"others", set.others}};
   add_all_ops(document, ops);
   pages::Page page;
   page.title = fmt::format("{}, {} of traces", et_schema::counted(set.traces.size(), "rank"),
                            et_schema::with_bytes(bytes));
+  page.verdict.sentence =
+      losses.nonzero().empty()
+          ? "Nothing of them is missing or repaired."
+          : et_schema::counted(losses.nonzero().size(), "kind") + " of losses and repairs: below.";
   page.sections = {ranks_section(document)};
   if (!set.kineto.empty() || !set.others.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{fmt::format(

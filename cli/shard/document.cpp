@@ -197,7 +197,15 @@ pages::Page sharding_page(const Sharding& sharding) {
   const Json document = document_of(sharding);
   pages::Page page;
   page.title = sharding.tables_file + " on " + et_schema::counted(sharding.ranks, "rank");
-  page.verdict.findings = caveats_of(sharding.plans.front());
+  const Plan& plan = sharding.plans.front();
+  page.verdict.sentence = fmt::format(
+      "A step's tables take {} ms (90 % interval: {} … {}) if placed by {}; ranks work {} of the "
+      "slowest's time on average.",
+      et_schema::figure_text(ms_of(plan.time.ns())),
+      et_schema::figure_text(ms_of(plan.time.low_ns())),
+      et_schema::figure_text(ms_of(plan.time.high_ns())), plan.name,
+      et_schema::share_text(balance_of(plan)));
+  page.verdict.findings = caveats_of(plan);
   page.sections = {head_section(document), plans_section(document), chosen_section(document)};
   return made_by("shard", std::move(page), document, "sharding.json", 1);
 }

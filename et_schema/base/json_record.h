@@ -15,26 +15,17 @@
 #include <vector>
 
 #include "et_schema/base/json_fields.h"
+#include "et_schema/base/record.h"
 
 namespace understudy::et_schema {
 
-/// Writes and reads JSON objects by one description of their members. The namespace of a record
-/// defines
-///
-///     void members(auto& json, SameAs<Row> auto& row) {
-///       json("name", row.name);
-///       json("median_ns", row.median_ns, kNotNegative);
-///     }
-///
-/// Then json_of(row) returns the object, with members in the order of the calls, and
-/// read_json(field, row) reads it. A member is a number (null if not finite), a text, a bool, an
-/// enumeration, a record, an optional of these (null if unset), or a list, an array or a map from
-/// text to them. Further arguments, such as kNotNegative, apply to the numbers and texts in the
-/// member. check_record(field, record), defined beside members(), checks rules between members. A
-/// type that is not such an object defines json_value(value), which returns its JSON, and
-/// read_value(field, value).
-template <typename T, typename Record>
-concept SameAs = std::same_as<std::remove_const_t<T>, Record>;
+/// Writes and reads JSON objects by one description of their members (record.h): json_of(row)
+/// returns the object, with members in the order of the description, and read_json(field, row)
+/// reads it. A member is a number (null if not finite), a text, a bool, an enumeration, a record,
+/// an optional of these (null if unset), or a list, an array or a map from text to them. Options
+/// such as kNotNegative apply to the numbers and texts in the member. check_record(field, record),
+/// defined beside members(), checks rules between members. A type that is not such an object
+/// defines json_value(value), which returns its JSON, and read_value(field, value).
 
 /// A condition that a number must fulfil when it is read.
 struct NumberRange {
@@ -47,18 +38,11 @@ inline constexpr NumberRange kNotNegative = {
     "a number of 0 or more", [](double value) { return value >= 0 && std::isfinite(value); }};
 inline constexpr NumberRange kPositive = {
     "a number above 0", [](double value) { return value > 0 && std::isfinite(value); }};
-/// Reads null as NaN: a number that is not finite is written as null.
-struct NullIsNan {};
-inline constexpr NullIsNan kNullIsNan;
 
 /// Minimum of an integer.
 struct AtLeast {
   std::int64_t least;
 };
-
-/// A text of the user or of a library, which may have control characters.
-struct FreeText {};
-inline constexpr FreeText kFreeText;
 
 /// How an enumeration is read: `from_string` returns the value of a name (null if unknown), and
 /// `expected` lists the names.
@@ -136,13 +120,13 @@ class JsonReader {
   explicit JsonReader(JsonField object) : object_(std::move(object)) {}
   template <typename T, typename... How>
   void operator()(const char* key, T& value, const How&... how) {
-    read_json(object_.at(key), value, how...);
+    read(object_.at(key), value, how...);
   }
   template <typename None, typename T, typename... How>
   void unless(const None& none, const char* key, T& value, const How&... how) {
     value = none;
     if (const auto field = object_.find(key)) {
-      read_json(*field, value, how...);
+      read(*field, value, how...);
     }
   }
   template <typename T, typename... How>
@@ -170,6 +154,19 @@ class JsonReader {
   }
 
  private:
+  template <typename How>
+  static auto file_option(const How& how) {
+    if constexpr (Shown<How>) {
+      return std::tuple<>();
+    } else {
+      return std::tuple<const How&>(how);
+    }
+  }
+  static void read(const JsonField& field, auto& value, const auto&... how) {
+    std::apply([&](const auto&... options) { read_json(field, value, options...); },
+               std::tuple_cat(file_option(how)...));
+  }
+
   JsonField object_;
 };
 

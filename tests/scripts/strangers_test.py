@@ -120,7 +120,7 @@ class Strangers(unittest.TestCase):
         done = self.run_here("replay", "b.et", "-q", "--iterations", "3", "--warmup", "0", "--passes", "1", "--threads", "1", "--report",
                              "report.json", *flags)
         dropped = json.loads(report.read_text(encoding="utf-8"))["coverage"].get("dropped", []) if report.exists() else []
-        return done.returncode, [row["reason"] for row in dropped], done.stderr
+        return done.returncode, [row["note"] for row in dropped], done.stderr
 
     def expect_refused(self, *flags):
         status, dropped, said = self.replay(*flags)

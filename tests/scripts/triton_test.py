@@ -308,7 +308,7 @@ class CaptureTest(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
         found = json.loads(report.read_text())
         self.assertEqual(found["output_mismatches"], 0)
-        by = {row["name"]: row["by"] for row in found["coverage"]["substituted"]}
+        by = {row["name"]: row["note"] for row in found["coverage"]["substituted"]}
         self.assertEqual(by, {
             "_C::rms_norm": "the operator map: aten::rms_norm",
             "_C::fused_add_rms_norm": "the operator map: aten::rms_norm",

@@ -1,6 +1,12 @@
 #include "cli/common/json_csv.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "et_schema/base/quote.h"
 
@@ -8,92 +14,101 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+/// The table of what is in no list.
+constexpr const char* kDocument = "document";
+/// Cells by their columns.
+using Row = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the member that names an element: `name`, or `job` in a fleet's documents; end() if it
-/// has neither.
-Json::const_iterator name_in(const Json& element) {
-  const auto name = element.find("name");
-  return name != element.end() ? name : element.find("job");
-}
+struct CsvTable {
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<Row> rows;
+};
 
-/// Returns the texts of an element besides its name.
-std::string detail_of(const Json& element) {
-  std::string detail;
-  const auto name = name_in(element);
-  for (auto member = element.begin(); member != element.end(); ++member) {
-    const Json& value = *member;
-    if (value.is_string() && member != name && !value.get_ref<const std::string&>().empty()) {
-      detail += (detail.empty() ? "" : ", ") + value.get<std::string>();
+/// Returns what names an element of a list.
+std::string name_of(const Json& element, std::size_t place) {
+  for (const char* const key : {"rank", "name", "job"}) {
+    if (element.is_object() && element.contains(key)) {
+      return json_text(element.at(key));
     }
   }
-  return detail;
+  return std::to_string(place);
 }
 
-class Flattener {
+class Tables {
  public:
-  void add_object(const JsonFigure& place, const Json& object) {
-    for (const auto& [key, value] : object.items()) {
-      JsonFigure below = place;
-      below.section += (place.section.empty() ? "" : ".") + key;
-      if (value.is_object()) {
-        add_object(below, value);
-      } else if (value.is_array()) {
-        add_list(below, value);
-      } else {
-        add(place, key, value);
-      }
+  /// Adds a row of `cells` and the object's values, and the tables of its lists, whose rows begin
+  /// with `around`.
+  void add_row(const std::string& table, Row cells, const Json& object, const Row& around) {
+    std::vector<std::pair<std::string, const Json*>> lists;
+    add_members("", object, cells, lists);
+    if (!cells.empty()) {
+      add_cells(number_of(table), std::move(cells));
+    }
+    for (const auto& [key, list] : lists) {
+      add_list(table == kDocument ? key : table + "." + key, key, *list, around);
     }
   }
 
-  std::vector<JsonFigure> take() { return std::move(figures_); }
+  [[nodiscard]] const std::vector<CsvTable>& tables() const { return tables_; }
 
  private:
-  void add(JsonFigure place, std::string metric, const Json& value) {
-    place.metric = std::move(metric);
-    place.value = json_text(value);
-    figures_.push_back(std::move(place));
-  }
-
-  void add_list(JsonFigure place, const Json& list) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      place.name = std::to_string(i);
-      if (list[i].is_object()) {
-        add_element(place, list[i]);
+  static void add_members(const std::string& prefix, const Json& object, Row& row,
+                          std::vector<std::pair<std::string, const Json*>>& lists) {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object()) {
+        add_members(prefix + key + ".", value, row, lists);
+      } else if (value.is_array()) {
+        lists.emplace_back(prefix + key, &value);
       } else {
-        add(place, "value", list[i]);
+        row.emplace_back(prefix + key, json_text(value));
       }
     }
   }
 
-  void add_element(JsonFigure place, const Json& element) {
-    const auto name = name_in(element);
-    if (name != element.end() && name->is_string()) {
-      place.name = name->get<std::string>();
-    }
-    place.detail = detail_of(element);
-    const std::size_t before = figures_.size();
-    for (const auto& [key, value] : element.items()) {
-      if (!value.is_string()) {
-        add_below(place, key, value);
+  void add_list(const std::string& table, const std::string& key, const Json& list,
+                const Row& around) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (list[i].is_object()) {
+        Row below = around;
+        below.emplace_back(key, name_of(list[i], i));
+        add_row(table, around, list[i], below);
+      } else {
+        Row cells = around;
+        cells.emplace_back("place", std::to_string(i));
+        cells.emplace_back("value", json_text(list[i]));
+        add_cells(number_of(table), std::move(cells));
       }
     }
-    if (figures_.size() == before) {
-      add(place, "listed", true);  // else its texts would not appear
-    }
   }
 
-  void add_below(const JsonFigure& place, const std::string& metric, const Json& value) {
-    if (!value.is_structured()) {
-      add(place, metric, value);
-      return;
+  std::size_t number_of(const std::string& table) {
+    const auto [found, is_new] = numbers_.try_emplace(table, tables_.size());
+    if (is_new) {
+      tables_.push_back({table, {}, {}});
     }
-    for (const auto& [key, inner] : value.items()) {
-      add_below(place, metric + "." + key, inner);
-    }
+    return found->second;
   }
 
-  std::vector<JsonFigure> figures_;
+  void add_cells(std::size_t number, Row row) {
+    CsvTable& table = tables_[number];
+    for (const auto& [column, cell] : row) {
+      if (std::ranges::find(table.columns, column) == table.columns.end()) {
+        table.columns.push_back(column);
+      }
+    }
+    table.rows.push_back(std::move(row));
+  }
+
+  std::vector<CsvTable> tables_;
+  std::map<std::string, std::size_t> numbers_;
 };
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::vector<std::string> quoted(cells.size());
+  std::ranges::transform(cells, quoted.begin(), et_schema::csv_cell);
+  return fmt::format("{}\n", fmt::join(quoted, ","));
+}
 
 }  // namespace
 
@@ -105,30 +120,20 @@ std::string json_text(const Json& value) {
                            : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::vector<JsonFigure> figures_of(const Json& document) {
-  Flattener flattener;
-  for (const auto& [key, value] : document.items()) {
-    if (key != "ranks" || !value.is_array()) {
-      flattener.add_object({"all", "", "", "", "", ""}, Json{{key, value}});
-      continue;
-    }
-    for (const Json& rank : value) {
-      Json figures = rank;
-      figures.erase("rank");
-      flattener.add_object({json_text(rank.at("rank")), "", "", "", "", ""}, figures);
-    }
-  }
-  return flattener.take();
-}
-
 std::string json_to_csv(const Json& document) {
-  std::string csv = "rank,section,name,detail,metric,value\n";
-  for (const JsonFigure& figure : figures_of(document)) {
-    for (const std::string* const cell :
-         {&figure.rank, &figure.section, &figure.name, &figure.detail, &figure.metric}) {
-      csv += et_schema::csv_cell(*cell) + ",";
+  Tables tables;
+  tables.add_row(kDocument, {}, document, {});
+  std::string csv;
+  for (const CsvTable& table : tables.tables()) {
+    csv += (csv.empty() ? "# " : "\n# ") + table.name + "\n" + line_of(table.columns);
+    for (const Row& row : table.rows) {
+      std::vector<std::string> cells(table.columns.size());
+      for (const auto& [column, cell] : row) {
+        cells[static_cast<std::size_t>(std::ranges::find(table.columns, column) -
+                                       table.columns.begin())] = cell;
+      }
+      csv += line_of(cells);
     }
-    csv += et_schema::csv_cell(figure.value) + "\n";
   }
   return csv;
 }

@@ -15,9 +15,9 @@ namespace understudy::pages {
 [[nodiscard]] Table account_table(const nlohmann::ordered_json& data, const std::string& at,
                                   const std::string& whose);
 
-/// Says first what is lost of the step, if that is more than et_schema::kToldShare of it: of its
-/// device time, or of the host's if it has none.
-void add_left(const et_schema::Account& account, const std::string& whose,
-              et_schema::Assessment& verdict);
+/// Says how much of the step's device time, or of the host's if it has none, `whose` ("The
+/// benchmark") holds; and what is lost, if that is more than et_schema::kToldShare of it.
+[[nodiscard]] et_schema::Assessment verdict_on(const et_schema::Account& account,
+                                               const std::string& whose);
 
 }  // namespace understudy::pages

@@ -10,21 +10,11 @@
 #include <variant>
 #include <vector>
 
+#include "et_schema/base/record.h"
+
 namespace understudy::pages {
 
-/// How a column's cells are shown.
-enum class CellKind : std::uint8_t {
-  kText,
-  kVerdict,  ///< a text with a colour for its meaning: SLOWER, FASTER, SAME, UNSURE, …
-  kFigure,   ///< a number with about four digits: "12.35"
-  kChange,   ///< a figure with its sign: "+0.120"
-  kRatio,    ///< "1.025"
-  kShare,    ///< a share of 1, as "84.2 %"
-  kPercent,  ///< a share of 1, as "99.69 %"; "100.00 %" means all
-  kCount,    ///< "1,234"; a fraction below 1,000 as a figure
-  kId,       ///< "1234", a number that is a name: of a rank, a node, a night
-  kBytes,    ///< "1.5 KiB"
-};
+using et_schema::CellKind;
 
 /// Another page of the same site: a relative address without a scheme.
 struct Link {

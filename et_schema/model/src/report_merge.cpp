@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "et_schema/base/assert.h"
@@ -16,7 +17,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/report.h"
-#include "et_schema/model/report_fields.h"
+#include "et_schema/model/report_figures.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -24,28 +25,25 @@ namespace {
 constexpr std::size_t kMostMismatches = 100;
 constexpr std::size_t kMostFindings = 20;
 
-// Keeps the slower rank's value of each sample, for as many samples as both ranks have.
-void slow_down(std::vector<double>& samples, const std::vector<double>& others) {
-  samples.resize(std::min(samples.size(), others.size()));
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    samples[i] = std::max(samples[i], others[i]);
-  }
-}
+// One figure's values, or one record, of all ranks.
+template <typename Value>
+using OfRanks = std::vector<const Value*>;
 
-std::vector<double> slowest_samples(const std::vector<RankReport>& ranks) {
-  std::vector<double> slowest = ranks.front().iteration_ms.samples;
-  for (const RankReport& rank : ranks) {
-    slow_down(slowest, rank.iteration_ms.samples);
+// Keeps the slower rank's value of each sample, for as many samples as all ranks have.
+std::vector<double> merged(LargestOfRanks /*rule*/, const OfRanks<std::vector<double>>& ranks) {
+  std::vector<double> slowest = *ranks.front();
+  for (const std::vector<double>* const samples : ranks) {
+    slowest.resize(std::min(slowest.size(), samples->size()));
+    std::ranges::transform(slowest, *samples, slowest.begin(), std::ranges::max);
   }
   return slowest;
 }
 
 // Sums the rows of equal name and note; the most frequent is first.
-template <typename Rows>
-std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks, Rows rows_of) {
+std::vector<NamedCount> merged(SumOfRanks /*rule*/, const OfRanks<std::vector<NamedCount>>& ranks) {
   std::map<std::pair<std::string, std::string>, NamedCount> sums;
-  for (const RankReport& rank : ranks) {
-    for (const NamedCount& row : rows_of(rank)) {
+  for (const std::vector<NamedCount>* const rows : ranks) {
+    for (const NamedCount& row : *rows) {
       sums.try_emplace({row.name, row.note}, NamedCount{row.name, 0, row.note})
           .first->second.count += row.count;
     }
@@ -53,62 +51,163 @@ std::vector<NamedCount> merge_rows(const std::vector<RankReport>& ranks, Rows ro
   return largest_first(std::move(sums), &NamedCount::count);
 }
 
-Coverage merge_coverage(const std::vector<RankReport>& ranks) {
-  Coverage total;
-  total.time = ranks.front().coverage.time;
-  total.substituted_time = ranks.front().coverage.substituted_time;
-  total.dropped_time = ranks.front().coverage.dropped_time;
-  total.other_time = ranks.front().coverage.other_time;
+Counters merged(SumOfRanks /*rule*/, const OfRanks<Counters>& ranks) {
+  std::vector<Counters> rows;
+  std::ranges::transform(ranks, std::back_inserter(rows), [](const auto* row) { return *row; });
+  return combined(rows);
+}
+
+using Losses = std::map<std::string, std::uint64_t>;
+Losses merged(SumOfRanks /*rule*/, const OfRanks<Losses>& ranks) {
+  Losses sums;
+  for (const Losses* const losses : ranks) {
+    for (const auto& [name, count] : *losses) {
+      sums[name] += count;
+    }
+  }
+  return sums;
+}
+
+template <typename Row>
+std::vector<Row> merged(RowsOfRanks /*rule*/, const OfRanks<std::vector<Row>>& ranks) {
+  std::vector<Row> all;
+  for (const std::vector<Row>* const rows : ranks) {
+    all.insert(all.end(), rows->begin(), rows->end());
+  }
+  return all;
+}
+
+template <typename Number>
+Number of_both(SumOfRanks /*rule*/, Number a, Number b) {
+  return a + b;
+}
+template <typename Number>
+Number of_both(LargestOfRanks /*rule*/, Number a, Number b) {
+  return std::max(a, b);
+}
+template <typename Number>
+Number of_both(SmallestOfRanks /*rule*/, Number a, Number b) {
+  return std::min(a, b);
+}
+double of_both(FarthestOfRanks /*rule*/, double a, double b) {
+  return std::abs(b) > std::abs(a) ? b : a;
+}
+template <typename Rule>
+std::optional<double> of_known(Rule rule, const std::optional<double>& a,
+                               const std::optional<double>& b) {
+  if (a && b) {
+    return of_both(rule, *a, *b);
+  }
+  return std::same_as<Rule, SumOfRanks> ? std::nullopt : a ? a : b;
+}
+
+template <typename Rule, typename Value>
+Value merged(Rule rule, const OfRanks<Value>& ranks) {
+  Value value = *ranks.front();
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    if constexpr (std::same_as<Value, std::optional<double>>) {
+      value = of_known(rule, value, *ranks[i]);
+    } else {
+      value = of_both(rule, value, *ranks[i]);
+    }
+  }
+  return value;
+}
+
+// The addresses of a record's members, in the order of their description.
+class Places : public EachMember<Places> {
+ public:
+  void operator()(const char* /*key*/, const auto& value, const auto&... /*how*/) {
+    places_.push_back(&value);
+  }
+  template <typename Member>
+  [[nodiscard]] const Member* at(std::size_t place) const {
+    return static_cast<const Member*>(places_[place]);
+  }
+
+ private:
+  std::vector<const void*> places_;
+};
+
+template <typename T>
+concept Record = requires(Places& walk, const T& record) {
+  members(walk, record);
+};
+
+template <Record Part>
+Part merged(const OfRanks<Part>& ranks);
+
+// Merges each member of the records by its rule. Without one the first rank's stays.
+class Merger : public EachMember<Merger> {
+ public:
+  explicit Merger(std::vector<Places> ranks) : ranks_(std::move(ranks)) {}
+
+  template <typename Member, typename... How>
+  void operator()(const char* /*key*/, Member& member, const How&... how) {
+    OfRanks<Member> of_ranks;
+    for (const Places& rank : ranks_) {
+      of_ranks.push_back(rank.at<Member>(next_));
+    }
+    ++next_;
+    if constexpr (Record<Member>) {
+      member = merged(of_ranks);
+    }
+    (merge(member, of_ranks, how), ...);
+  }
+
+ private:
+  static void merge(auto& /*member*/, const auto& /*of_ranks*/, const auto& /*no_rule*/) {}
+  static void merge(auto& member, const auto& of_ranks,
+                    const std::derived_from<OverRanks> auto& rule) {
+    member = merged(rule, of_ranks);
+  }
+  static void merge(auto& member, const auto& of_ranks, const IfAllKnow& /*rule*/) {
+    if (std::ranges::any_of(of_ranks, [](const auto* one) { return !one->has_value(); })) {
+      member.reset();
+    }
+  }
+
+  std::vector<Places> ranks_;
+  std::size_t next_ = 0;
+};
+
+template <Record Part>
+Part merged(const OfRanks<Part>& ranks) {
+  std::vector<Places> places(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    members(places[i], *ranks[i]);
+  }
+  Part total = *ranks.front();
+  Merger merger(std::move(places));
+  members(merger, total);
+  return total;
+}
+
+// Adds what the ranks' figures of coverage alone do not tell.
+void complete_coverage(const std::vector<RankReport>& ranks, Coverage& total) {
   std::vector<std::vector<DeviceTime>> device_times;
   for (const RankReport& rank : ranks) {
     device_times.push_back(rank.coverage.device_time);
   }
   total.device_time = sum_of(device_times);
-  for (const RankReport& rank : ranks) {
-    total.selected += rank.coverage.selected;
-    total.replayed += rank.coverage.replayed;
-    total.exact += rank.coverage.exact;
-    const bool both_known = total.time && rank.coverage.time;
-    if (!both_known) {
-      total.other_time.clear();
-    } else if (*rank.coverage.time < *total.time) {
-      total.other_time = rank.coverage.other_time;
-    }
-    total.time = both_known ? std::min(total.time, rank.coverage.time) : std::nullopt;
-    for (const auto share : {&Coverage::substituted_time, &Coverage::dropped_time}) {
-      const bool is_known = total.*share && rank.coverage.*share;
-      total.*share = is_known ? std::max(total.*share, rank.coverage.*share) : std::nullopt;
-    }
-  }
-  if (total.selected != 0) {
-    total.count = static_cast<double>(total.replayed) / static_cast<double>(total.selected);
-  }
-  for (const CoverageList& list : kCoverageLists) {
-    total.*list.rows = merge_rows(
-        ranks, [&list](const RankReport& rank) -> const auto& { return rank.coverage.*list.rows; });
-  }
-  return total;
+  const auto lowest = std::ranges::min_element(
+      ranks, {}, [](const RankReport& rank) { return rank.coverage.time; });
+  total.other_time = total.time ? lowest->coverage.other_time : std::vector<TimeShare>();
+  total.count = total.selected == 0 ? std::nullopt
+                                    : std::optional(static_cast<double>(total.replayed) /
+                                                    static_cast<double>(total.selected));
 }
 
 std::vector<OperatorTime> merge_operators(const std::vector<RankReport>& ranks) {
-  std::map<std::pair<std::string, std::string>, OperatorTime> rows;
+  std::map<std::pair<std::string, std::string>, OfRanks<OperatorTime>> alike;
   for (const RankReport& rank : ranks) {
     for (const OperatorTime& row : rank.operators) {
-      const auto [place, is_new] = rows.try_emplace({row.name, row.op_class}, row);
-      if (is_new) {
-        continue;
-      }
-      OperatorTime& merged = place->second;
-      merged.count += row.count;
-      merged.ms = std::max(merged.ms, row.ms);
-      slow_down(merged.samples_ms, row.samples_ms);
-      slow_down(merged.device_samples_ms, row.device_samples_ms);
-      merged.recorded_ms = std::max(merged.recorded_ms, row.recorded_ms);
-      merged.device_ms = std::max(merged.device_ms, row.device_ms);
-      merged.recorded_device_ms = std::max(merged.recorded_device_ms, row.recorded_device_ms);
-      merged.counters = combined({{merged.counters, row.counters}});
-      merged.recorded_counters = combined({{merged.recorded_counters, row.recorded_counters}});
+      alike[{row.name, row.op_class}].push_back(&row);
     }
+  }
+  std::map<std::pair<std::string, std::string>, OperatorTime> rows;
+  for (const auto& [key, of_ranks] : alike) {
+    rows.emplace(key, merged(of_ranks));
   }
   return largest_first(std::move(rows), &OperatorTime::ms);
 }
@@ -125,7 +224,7 @@ bool ends_together(std::string_view name) {
 }
 
 // One collective's rows, one per rank.
-using RankRows = std::vector<const CollectiveTime*>;
+using RankRows = OfRanks<CollectiveTime>;
 
 // Returns true if sample i of each rank is the same call in the same pass.
 bool has_the_same_calls(const RankRows& rows) {
@@ -156,13 +255,9 @@ void tell_waiting_apart(const RankRows& rows, CollectiveTime& merged) {
 // Merges arrivals without comparing the ranks' clocks: each rank reports its arrival relative to
 // the iteration's common begin.
 void tell_arrivals(const std::vector<int>& ranks, const RankRows& rows, CollectiveTime& merged) {
-  merged.exposed_us = merged.in_flight_us = merged.arrival_us = std::nullopt;
+  merged.arrival_us = std::nullopt;
   const bool all_tell = std::ranges::all_of(
       rows, [](const CollectiveTime* row) { return row->arrival_us.has_value(); });
-  for (const CollectiveTime* row : rows) {
-    merged.exposed_us = std::max(merged.exposed_us, row->exposed_us);
-    merged.in_flight_us = std::max(merged.in_flight_us, row->in_flight_us);
-  }
   if (all_tell && rows.size() == static_cast<std::size_t>(merged.group_size) && rows.size() > 1) {
     const auto [first, last] = std::ranges::minmax_element(
         rows, {}, [](const CollectiveTime* row) { return row->arrival_us; });
@@ -172,30 +267,23 @@ void tell_arrivals(const std::vector<int>& ranks, const RankRows& rows, Collecti
 }
 
 CollectiveTime merge_calls(const std::vector<int>& ranks, const RankRows& rows) {
-  CollectiveTime merged = *rows.front();
-  merged.count = 0;
-  double slowest_bytes = static_cast<double>(merged.bytes);
-  for (const CollectiveTime* row : rows) {
-    merged.count += row->count;
-    merged.bytes = std::max(merged.bytes, row->bytes);
-    if (row->median_us && (!merged.median_us || *row->median_us > *merged.median_us)) {
-      merged.median_us = row->median_us;
-      merged.algbw_gb_per_s = row->algbw_gb_per_s;
-      merged.busbw_gb_per_s = row->busbw_gb_per_s;
-      merged.samples_us = row->samples_us;
-      slowest_bytes = static_cast<double>(row->bytes);
-    }
-  }
+  CollectiveTime all = merged(rows);
+  const CollectiveTime& slowest = **std::ranges::max_element(
+      rows, {}, [](const CollectiveTime* row) { return row->median_us; });
+  all.median_us = slowest.median_us;
+  all.samples_us = slowest.samples_us;
   // Bandwidths must be of the job's bytes, not of the slowest rank's part.
-  const double larger = slowest_bytes > 0 ? static_cast<double>(merged.bytes) / slowest_bytes : 1;
-  for (std::optional<double>* bandwidth : {&merged.algbw_gb_per_s, &merged.busbw_gb_per_s}) {
-    if (*bandwidth) {
-      **bandwidth *= larger;
+  const double larger =
+      slowest.bytes > 0 ? static_cast<double>(all.bytes) / static_cast<double>(slowest.bytes) : 1;
+  for (const auto bandwidth : {&CollectiveTime::algbw_gb_per_s, &CollectiveTime::busbw_gb_per_s}) {
+    all.*bandwidth = slowest.*bandwidth;
+    if (all.*bandwidth) {
+      *(all.*bandwidth) *= larger;
     }
   }
-  tell_waiting_apart(rows, merged);
-  tell_arrivals(ranks, rows, merged);
-  return merged;
+  tell_waiting_apart(rows, all);
+  tell_arrivals(ranks, rows, all);
+  return all;
 }
 
 using Key = std::tuple<std::string, std::string, int>;  // name, group, its size
@@ -235,11 +323,11 @@ std::set<Key> paired_by_rank_of_size(const std::vector<RankReport>& ranks) {
 /// group have the row.
 std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ranks) {
   const std::set<Key> paired = paired_by_rank_of_size(ranks);
-  struct OfRanks {
+  struct Alike {
     std::vector<int> ranks;
     RankRows rows;
   };
-  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, OfRanks> rows;
+  std::map<std::tuple<std::string, std::string, std::uint64_t, int>, Alike> rows;
   for (const RankReport& rank : ranks) {
     std::map<Key, std::set<std::uint64_t>> sizes;
     for (const CollectiveTime& row : rank.collectives) {
@@ -250,108 +338,36 @@ std::vector<CollectiveTime> merge_collectives(const std::vector<RankReport>& ran
       const auto place =
           static_cast<std::uint64_t>(std::distance(own.begin(), own.find(row.bytes)));
       const std::uint64_t which = paired.contains(key_of(row)) ? place : row.bytes;
-      OfRanks& alike = rows[{row.name, row.group, which, row.group_size}];
+      Alike& alike = rows[{row.name, row.group, which, row.group_size}];
       alike.ranks.push_back(rank.rank);
       alike.rows.push_back(&row);
     }
   }
-  std::vector<CollectiveTime> merged;
-  merged.reserve(rows.size());
-  for (const auto& [key, of_ranks] : rows) {
-    merged.push_back(merge_calls(of_ranks.ranks, of_ranks.rows));
+  std::vector<CollectiveTime> all;
+  all.reserve(rows.size());
+  for (const auto& [key, alike] : rows) {
+    all.push_back(merge_calls(alike.ranks, alike.rows));
   }
-  return merged;
+  return all;
 }
 
-std::uint64_t of_both(OverRanks rule, std::uint64_t a, std::uint64_t b) {
-  switch (rule) {
-    case OverRanks::kSum:
-      return a + b;
-    case OverRanks::kSmallest:
-      return std::min(a, b);
-    case OverRanks::kLargest:
-    case OverRanks::kFarthest:
-      break;
-  }
-  return std::max(a, b);
-}
-
-std::optional<double> of_both(OverRanks rule, const std::optional<double>& a,
-                              const std::optional<double>& b) {
-  if (!a || !b) {
-    const std::optional<double>& known = a ? a : b;
-    return rule == OverRanks::kSum ? std::nullopt : known;
-  }
-  switch (rule) {
-    case OverRanks::kSum:
-      return *a + *b;
-    case OverRanks::kSmallest:
-      return std::min(*a, *b);
-    case OverRanks::kFarthest:
-      return std::abs(*b) > std::abs(*a) ? b : a;
-    case OverRanks::kLargest:
-      break;
-  }
-  return std::max(*a, *b);
-}
-
-template <typename Part, typename Rows>
-void add_rows(Part& total, const Part& rank, const Rows& rows) {
-  for (const auto& row : rows) {
-    total.*row.value = of_both(row.over_ranks, total.*row.value, rank.*row.value);
-  }
-}
-
-/// Merges a part of the report: each figure by its row, the rest from the first rank.
-template <typename Part, typename... Tables>
-Part merge_part(const std::vector<RankReport>& ranks, Part RunFigures::*part,
-                const Tables&... tables) {
-  Part total = ranks.front().*part;
-  for (std::size_t i = 1; i < ranks.size(); ++i) {
-    (add_rows(total, ranks[i].*part, tables), ...);
-  }
-  return total;
-}
-
-/// Adds the counters of all ranks. A source's state is the first rank's that could not count.
-void merge_counters(const std::vector<RankReport>& ranks, RunFigures& total) {
-  const auto of_ranks = [&ranks](auto counters_of) {
-    std::vector<Counters> rows;
-    std::ranges::transform(ranks, std::back_inserter(rows), counters_of);
-    return combined(rows);
-  };
-  total.counters = of_ranks([](const RankReport& rank) { return rank.counters; });
-  total.counter_spreads = of_ranks([](const RankReport& rank) { return rank.counter_spreads; });
-  total.original.counters = of_ranks([](const RankReport& rank) { return rank.original.counters; });
+// The state of a source of counters is the first rank's that could not count.
+std::map<std::string, std::string> counter_sources_of(const std::vector<RankReport>& ranks) {
+  std::map<std::string, std::string> sources;
   for (const RankReport& rank : ranks) {
     for (const auto& [source, state] : rank.counter_sources) {
-      const auto [known, is_new] = total.counter_sources.try_emplace(source, state);
+      const auto [known, is_new] = sources.try_emplace(source, state);
       if (!is_new && known->second == kCounted && state != kCounted) {
         known->second = fmt::format("rank {}: {}", rank.rank, state);
       }
     }
   }
+  return sources;
 }
 
-void add_rank(RunFigures& total, const RankReport& rank) {
-  const RunFigures& figures = rank;
-  add_rows(total, figures, kOutputCounts);
-  add_rows(total, figures, kOverheadFigures);
-  add_rows(total, figures, kStartFigures);
-  for (const OutputMismatch& mismatch : rank.mismatches) {
-    if (total.mismatches.size() < kMostMismatches) {
-      total.mismatches.push_back(mismatch);
-    }
-  }
-  for (const ValueFinding& finding : rank.value_findings) {
-    if (total.value_findings.size() < kMostFindings) {
-      total.value_findings.push_back(finding);
-    }
-  }
-  total.complete = total.complete && rank.complete;
-  for (const auto& [name, count] : rank.losses) {
-    total.losses[name] += count;
-  }
+template <typename Row>
+void keep_first(std::vector<Row>& rows, std::size_t most) {
+  rows.resize(std::min(rows.size(), most));
 }
 
 }  // namespace
@@ -382,35 +398,22 @@ Report merge(std::vector<RankReport> ranks, std::vector<std::string> filters,
   std::ranges::stable_sort(ranks, {}, &RankReport::rank);
   Report report;
   report.world_size = static_cast<int>(ranks.size());
-  report.total.iteration_ms = iteration_stats(slowest_samples(ranks));
-  report.total.coverage = merge_coverage(ranks);
-  for (const RankReport& rank : ranks) {
-    add_rank(report.total, rank);
-  }
-  report.total.values = merge_part(ranks, &RunFigures::values, kValueCounts);
-  report.total.memory = merge_part(ranks, &RunFigures::memory, kMemoryCounts);
-  report.total.pace = merge_part(ranks, &RunFigures::pace, kPaceCounts, kPaceFigures);
-  report.total.waits = merge_part(ranks, &RunFigures::waits, kWaitCounts);
-  report.total.graphs = merge_part(ranks, &RunFigures::graphs, kGraphCounts, kGraphFigures);
-  report.total.graphs.prevented = merge_rows(
-      ranks, [](const RankReport& rank) -> const auto& { return rank.graphs.prevented; });
-  report.total.measurement = merge_part(ranks, &RunFigures::measurement, kMeasurementCounts);
-  report.total.original = merge_part(ranks, &RunFigures::original, kOriginalFigures);
-  merge_counters(ranks, report.total);
-  report.total.communication = merge_part(ranks, &RunFigures::communication, kCommunicationFigures);
-  for (auto samples : {&RunFigures::gap_samples_ms, &RunFigures::speed_probe_samples_ms,
-                       &RunFigures::iteration_speed_probe_samples_ms}) {
-    report.total.*samples = ranks.front().*samples;
-    for (const RankReport& rank : ranks) {
-      slow_down(report.total.*samples, rank.*samples);
-    }
-  }
-  report.total.operators = merge_operators(ranks);
-  report.total.collectives = merge_collectives(ranks);
+  RunFigures& total = report.total;
+  OfRanks<RunFigures> of_ranks;
+  std::ranges::transform(ranks, std::back_inserter(of_ranks),
+                         [](const RankReport& rank) { return &rank; });
+  total = merged(of_ranks);
+  total.iteration_ms = iteration_stats(std::move(total.iteration_ms.samples));
+  complete_coverage(ranks, total.coverage);
+  total.counter_sources = counter_sources_of(ranks);
+  keep_first(total.mismatches, kMostMismatches);
+  keep_first(total.value_findings, kMostFindings);
+  total.operators = merge_operators(ranks);
+  total.collectives = merge_collectives(ranks);
   report.ranks = std::move(ranks);
   report.filters = std::move(filters);
   report.environment = std::move(environment);
-  report.total.measurement.foreign_cpus = foreign_cpus(report);
+  total.measurement.foreign_cpus = foreign_cpus(report);
   report.warnings = measurement_warnings(report);
   report.counters_against_original = counter_resemblance(report);
   return report;

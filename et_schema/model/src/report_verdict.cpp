@@ -22,8 +22,8 @@ std::string time_text(const Report& report) {
     text += fmt::format(" (95 % interval of the median: {} … {})", figure_text(stats.median_low),
                         figure_text(stats.median_high));
   }
-  if (const auto* const row = compared_step(report)) {
-    const double recorded_ms = *(report.total.original.*row->value);
+  if (const auto compared = compared_step(report)) {
+    const double recorded_ms = compared->second;
     text += fmt::format(", {:.3f} times the original's {} ms", *stats.median / recorded_ms,
                         figure_text(recorded_ms));
     if (report.total.pace.mode == "asap") {
@@ -168,17 +168,15 @@ std::vector<std::string> findings_of(const Report& report) {
 
 }  // namespace
 
-const FigureRow<OriginalStep>* compared_step(const Report& report) {
-  const FigureRow<OriginalStep>* recorded = nullptr;
-  for (const auto& row : kOriginalFigures) {
-    const bool is_step =
-        row.value == &OriginalStep::step_ms || row.value == &OriginalStep::unprofiled_ms;
-    // The last row wins: kOriginalFigures has the unprofiled step after the profiled one.
-    if (is_step && report.filters.empty() && (report.total.original.*row.value).value_or(0) > 0) {
-      recorded = &row;
+std::optional<std::pair<std::string, double>> compared_step(const Report& report) {
+  const OriginalStep& original = report.total.original;
+  for (const auto& [key, ms] : {std::pair("unprofiled_ms", original.unprofiled_ms),
+                                std::pair("step_ms", original.step_ms)}) {
+    if (report.filters.empty() && ms.value_or(0) > 0) {
+      return std::pair(key, *ms);
     }
   }
-  return recorded;
+  return std::nullopt;
 }
 
 Assessment verdict_of(const Report& report) {

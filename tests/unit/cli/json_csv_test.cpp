@@ -1,4 +1,4 @@
-// The rules by which a JSON document becomes one long table.
+// The rules by which a JSON document becomes tables.
 
 #include "cli/common/json_csv.h"
 
@@ -19,28 +19,33 @@ TEST(JsonCsv, ShowsEachKindOfPlace) {
                {"count": 1, "peak": {"node": 9}},
                {"name": "x", "why": "no figure"}]}]})");
   EXPECT_EQ(json_to_csv(document),
-            "rank,section,name,detail,metric,value\n"
-            "all,,,,bench,\"a, \"\"b\"\"\"\n"
-            "all,,,,bytes,7\n"
-            "all,,,,none,\n"
-            "all,filters,0,,value,'--only comms\n"
-            "all,filters,1,,value,'--exclude x\n"
-            "3,,,,steps,2\n"
-            "3,times,,,min,0.5\n"
-            "3,times.all,0,,value,1\n"
-            "3,times.all,1,,value,2.5\n"
-            "3,losses,,,aliases,4\n"
-            "3,ops,aten::mm,matmul,count,2\n"
-            "3,ops,aten::mm,matmul,ms,\n"
-            "3,ops,aten::mm,matmul,samples.0,0.25\n"
-            "3,ops,aten::mm,matmul,samples.1,1.0\n"
-            "3,ops,1,,count,1\n"
-            "3,ops,1,,peak.node,9\n"
-            "3,ops,x,no figure,listed,true\n");
+            "# document\n"
+            "bench,bytes,none\n"
+            "\"a, \"\"b\"\"\",7,\n"
+            "\n# filters\n"
+            "place,value\n"
+            "0,'--only comms\n"
+            "1,'--exclude x\n"
+            "\n# ranks\n"
+            "rank,steps,times.min,losses.aliases\n"
+            "3,2,0.5,4\n"
+            "\n# ranks.times.all\n"
+            "ranks,place,value\n"
+            "3,0,1\n"
+            "3,1,2.5\n"
+            "\n# ranks.ops\n"
+            "ranks,name,class,count,ms,peak.node,why\n"
+            "3,aten::mm,matmul,2,,,\n"
+            "3,,,1,,9,\n"
+            "3,x,,,,,no figure\n"
+            "\n# ranks.ops.samples\n"
+            "ranks,ops,place,value\n"
+            "3,aten::mm,0,0.25\n"
+            "3,aten::mm,1,1.0\n");
 }
 
-TEST(JsonCsv, OfNothingIsTheTitles) {
-  EXPECT_EQ(json_to_csv(Json::object()), "rank,section,name,detail,metric,value\n");
+TEST(JsonCsv, OfNothingIsNothing) {
+  EXPECT_EQ(json_to_csv(Json::object()), "");
 }
 
 }  // namespace

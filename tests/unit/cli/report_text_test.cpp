@@ -3,16 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <concepts>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "cli/pages/report/report_page.h"
 #include "et_schema/formats/report/report_json.h"
-#include "et_schema/model/report_fields.h"
+#include "et_schema/model/report_figures.h"
 #include "report_samples.h"
 
 namespace understudy::pages {
@@ -53,21 +56,22 @@ TEST(ReportText, OfAGpu) {
   report.ranks[1].gpu.emplace().no_health = "no NVML";
   const std::string text = report_to_text(report);
   const std::size_t begin = text.find("\nGPUs, ") + 1;
-  EXPECT_EQ(
-      text.substr(begin, text.find("\n\n", begin) - begin),
-      "GPUs, around iterations with nothing between them\n"
-      "  rank  mean W     J      s  iterations     peak  reserved  driver allocations  GPU    "
-      "SM MHz       °C\n"
-      "     0   640.5  8000  2.500          60  1.0 GiB   1.5 GiB                  12  A GPU  "
-      "1980 → 1755  61.00\n"
-      "     1       –     –      –           –      0 B       0 B                   0  –      –    "
-      " "
-      "       –\n"
-      "  rank 1: no NVML\n"
-      "  WARNING: rank 0: the SM clock moved from 1980 to 1755 MHz while measuring");
+  EXPECT_EQ(text.substr(begin, text.find("\n\n", begin) - begin),
+            "GPUs, around iterations with nothing between them\n"
+            "  rank  SM MHz  SM MHz after     °C  °C after  mean W     J      s  iterations     "
+            "peak  reserved"
+            "  driver allocations  GPU\n"
+            "     0    1980          1755  61.00     61.00   640.5  8000  2.500          60  1.0 "
+            "GiB   1.5 GiB"
+            "                  12  A GPU\n"
+            "     1       –             –      –         –       –     –      –           –      0 "
+            "B       0 B"
+            "                   0  –\n"
+            "  rank 1: no NVML\n"
+            "  WARNING: rank 0: the SM clock moved from 1980 to 1755 MHz while measuring");
   health.samples.sm_clock_min_mhz = 1755;
   health.samples.sm_clock_max_mhz = 1980;
-  EXPECT_NE(report_to_text(report).find("  A GPU  1755–1980  61"), std::string::npos);
+  EXPECT_NE(report_to_text(report).find("  least SM MHz  most SM MHz  "), std::string::npos);
 }
 
 TEST(ReportText, CommunicationIsApartFromWhatIsHeldAgainstTheOriginal) {
@@ -98,8 +102,8 @@ std::string counters_text(et_schema::Counters recorded) {
 TEST(ReportText, CountersStandBesideTheOriginals) {
   EXPECT_EQ(counters_text({{"cpu_ms", 19.5}, {"dram_bytes", 1.2e9}, {"flop", 1}}),
             "\n"
-            "Counters against the original, an iteration; no class: the whole step\n"
-            "    original      replay  ratio  counter     class  verdict\n"
+            "Counters against the original (A), an iteration; no class: the whole step\n"
+            "           A           B  B ÷ A  counter     class  verdict\n"
             "       19.50       20.00  1.026  cpu_ms      –      SAME\n"
             "  1200000000  1500000000  1.250  dram_bytes  –      MORE");
 }
@@ -192,53 +196,40 @@ class Numbered {
  public:
   explicit Numbered(Json& report) {
     for (auto& [key, value] : report.items()) {
-      if (key == "ranks") {
-        for (Json& rank : value) {
-          prefix_ = std::to_string(rank["rank"].get<int>()) + ",";
-          number_members(rank);
-        }
-        prefix_ = "all,";
-      } else if (key != "format" && key != "version" && key != "world_size") {
+      if (key != "format" && key != "version" && key != "world_size") {
         number(value, key);
       }
     }
   }
 
   struct Leaf {
-    std::string path, prefix, mark;
+    std::string path, mark;
   };
   [[nodiscard]] const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
-  void number_members(Json& object) {
-    for (auto& [key, value] : object.items()) {
-      if (key != "rank") {
-        number(value, key);
-      }
-    }
-  }
-
   void number(Json& value, const std::string& path) {
     if (value.is_structured()) {
       EXPECT_FALSE(value.empty()) << path << ": the sample report shows nothing of it";
       for (auto& [key, below] : value.items()) {
-        number(below, path + "." + key);
+        if (key != "rank") {
+          number(below, path + "." + key);
+        }
       }
       return;
     }
-    if (value.is_boolean()) {  // there are but two of them: found by its key
-      leaves_.push_back({path, prefix_, path.substr(path.rfind('.') + 1) + "," + value.dump()});
+    if (value.is_boolean()) {  // there are but two of them: found by its title
+      leaves_.push_back({path, path.substr(path.rfind('.') + 1)});
       return;
     }
     const std::uint64_t id = kFirst + leaves_.size();
     const std::string mark = std::to_string(id);
     const bool is_text = value.is_string();
     value = is_text ? Json("text-" + mark) : Json(id);
-    leaves_.push_back({path, prefix_, mark});
+    leaves_.push_back({path, mark});
   }
 
   static constexpr std::uint64_t kFirst = 1'000'001;
-  std::string prefix_ = "all,";
   std::vector<Leaf> leaves_;
 };
 
@@ -270,54 +261,61 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
   const Numbered numbered(json);
   const et_schema::Report read = et_schema::parse_report(json.dump(), "report.json");
   ASSERT_EQ(Json::parse(et_schema::to_json(read)), json);
-  std::istringstream csv(report_to_csv(read));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(csv, line);) {
-    lines.push_back(line);
-  }
+  const std::string csv = report_to_csv(read);
   for (const Numbered::Leaf& leaf : numbered.leaves()) {
-    EXPECT_TRUE(std::ranges::any_of(lines, [&](const std::string& line) {
-      return line.starts_with(leaf.prefix) && line.find(leaf.mark) != std::string::npos;
-    })) << leaf.path;
+    EXPECT_NE(csv.find(leaf.mark), std::string::npos) << leaf.path;
   }
+}
+
+/// The titles of the table of what is in no list, each between commas.
+std::string titles_of(const std::string& csv) {
+  const std::size_t begin = csv.find('\n') + 1;
+  return "," + csv.substr(begin, csv.find('\n', begin) - begin) + ",";
 }
 
 TEST(ReportCsv, LeavesWhatIsNotKnownEmpty) {
   const std::string csv = report_to_csv(et_schema::merge({et_schema::RankReport()}, {}, {}));
-  EXPECT_NE(csv.find("all,coverage,,,count,\n"), std::string::npos);
+  EXPECT_NE(titles_of(csv).find(",coverage.count,"), std::string::npos);
   EXPECT_EQ(csv.find("nan,nan"), std::string::npos);
 }
 
-/// Each row of the tables of report_fields.h: where its figure stands, and its line.
+/// A labelled figure of a job: where it stands, and its line.
 struct FieldPlace {
   std::string part, key, text;
 };
 
-std::vector<FieldPlace> field_places() {
-  std::vector<FieldPlace> places;
-  const auto add = [&](const char* part, const auto& rows) {
-    for (const auto& row : rows) {
-      places.push_back({part, row.key, row.text});
+class FieldPlaces : public et_schema::EachMember<FieldPlaces> {
+ public:
+  explicit FieldPlaces(std::string part) : part_(std::move(part)) {}
+  void operator()(const char* key, const auto& member, const auto&... how) {
+    if constexpr (requires { members(*this, member); }) {
+      FieldPlaces below(key);
+      members(below, member);
+      std::ranges::move(below.places, std::back_inserter(places));
+    } else if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(member)>> ||
+                         std::same_as<decltype(member), const std::optional<double>&>) {
+      (take(key, how), ...);
     }
-  };
-  add("iteration_ms", et_schema::kIterationFigures);
-  for (const et_schema::CounterFact& fact : et_schema::counter_facts()) {
-    places.push_back({"counters", std::string(fact.name), std::string(fact.text)});
   }
-  add("pace", et_schema::kPaceCounts);
-  add("pace", et_schema::kPaceFigures);
-  add("", et_schema::kOutputCounts);
-  add("values", et_schema::kValueCounts);
-  add("memory", et_schema::kMemoryCounts);
-  add("waits", et_schema::kWaitCounts);
-  add("graphs", et_schema::kGraphCounts);
-  add("graphs", et_schema::kGraphFigures);
-  add("measurement", et_schema::kMeasurementCounts);
-  add("original", et_schema::kOriginalFigures);
-  add("communication", et_schema::kCommunicationFigures);
-  add("", et_schema::kOverheadFigures);
-  add("", et_schema::kStartFigures);
-  return places;
+  std::vector<FieldPlace> places = {};
+
+ private:
+  void take(const char* key, const et_schema::Label auto& text) {
+    places.push_back({part_, key, text});
+  }
+  void take(const char* /*key*/, const auto& /*no_label*/) {}
+
+  std::string part_;
+};
+
+std::vector<FieldPlace> field_places() {
+  FieldPlaces walk("");
+  const et_schema::RunFigures figures;
+  members(walk, figures);
+  for (const et_schema::CounterFact& fact : et_schema::counter_facts()) {
+    walk.places.push_back({"counters", std::string(fact.name), std::string(fact.text)});
+  }
+  return walk.places;
 }
 
 TEST(ReportFields, EachRowOfTheTablesIsInTheDocs) {
@@ -354,23 +352,17 @@ TEST(ReportFields, EachRowIsInTheTextAndTheCsv) {
                 key.ends_with("_bytes"))
         << key;
     EXPECT_NE(text.find(line), std::string::npos) << line;
-    EXPECT_NE(csv.find("all," + part + ",,," + key + "," + figures[i]), std::string::npos) << key;
+    const std::string title = "," + part + (part.empty() ? "" : ".") + key + ",";
+    EXPECT_NE(titles_of(csv).find(title), std::string::npos) << title;
+    EXPECT_NE(csv.find("," + figures[i]), std::string::npos) << title;
   }
-}
-
-/// "/coverage/time" → "all,coverage,,,time,": the begin of its line in the csv.
-std::string csv_place(const std::string& at) {
-  const std::size_t last = at.rfind('/');
-  std::string section = at.substr(1, last == 0 ? 0 : last - 1);
-  std::ranges::replace(section, '/', '.');
-  return "all," + section + ",,," + at.substr(last + 1) + ",";
 }
 
 TEST(ReportDocument, EachFactAndRowIsInTheTextAndTheCsv) {
   const et_schema::Report report = et_schema::sample_report(2);
   const Page page = report_page(report);
   const std::string text = to_text(page);
-  const std::string csv = report_to_csv(report);
+  const std::string titles = titles_of(report_to_csv(report));
   std::size_t facts = 0;
   for (const Section& section : page.sections) {
     for (const Block& block : section.blocks) {
@@ -380,9 +372,13 @@ TEST(ReportDocument, EachFactAndRowIsInTheTextAndTheCsv) {
             continue;
           }
           ++facts;
-          EXPECT_NE(text.find(fact_text(fact) + "  " + fact.name + "\n"), std::string::npos)
-              << fact.at;
-          EXPECT_NE(csv.find(csv_place(fact.at)), std::string::npos) << fact.at;
+          const std::string line = fact.kind == CellKind::kText
+                                       ? "  " + fact.name + ": " + fact_text(fact) + "\n"
+                                       : fact_text(fact) + "  " + fact.name + "\n";
+          EXPECT_NE(text.find(line), std::string::npos) << fact.at;
+          std::string title = "," + fact.at.substr(1) + ",";
+          std::ranges::replace(title, '/', '.');
+          EXPECT_NE(titles.find(title), std::string::npos) << title;
         }
       } else if (const auto* const table = std::get_if<Table>(&block)) {
         for (std::size_t i = 0; i < std::min(table->rows.size(), table->shown_in_text); ++i) {

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 
-#include "cli/pages/document/from_json.h"
-#include "cli/pages/document/table.h"
+#include "cli/pages/document/walked.h"
+#include "comparison_figures.h"
 #include "comparison_parts.h"
+#include "et_schema/base/json_record.h"
 #include "fleet/comparer/assessment.h"
 
 namespace understudy::pages {
@@ -18,6 +19,30 @@ using comparer::Row;
 using comparer::RowKind;
 using comparer::Run;
 using Json = nlohmann::ordered_json;
+
+constexpr int kComparisonVersion = 1;
+
+/// Returns the JSON of docs/formats.md, "compare --format json".
+Json json_of(const Comparison& comparison, const std::vector<Run>& a, const std::vector<Run>& b,
+             const std::optional<comparer::DeviceComparison>& devices) {
+  et_schema::JsonWriter json;
+  json("format", "understudy-comparison");
+  json("version", kComparisonVersion);
+  json("a", a);
+  json("b", b);
+  json("environment_differences", comparison.differences);
+  json("is_alike", comparison.is_alike);
+  json("switches_per_s", comparison.switches_per_s);
+  json("was_busy", comparison.was_busy);
+  json("speed_probe", comparison.speed_probe);
+  json("samples_left_out", comparison.samples_left_out);
+  json("rows", comparison.rows);
+  json("counters", comparison.counters);
+  if (devices) {
+    json("device", *devices);
+  }
+  return json.take();
+}
 
 std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json) {
   std::vector<KeyFigure> figures;
@@ -133,7 +158,7 @@ Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
                      const std::vector<Run>& b, std::size_t top,
                      const std::optional<comparer::DeviceComparison>& devices) {
-  const Json json = comparison_json(comparison, a, b, devices);
+  const Json json = json_of(comparison, a, b, devices);
   Page page;
   const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;
   page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
@@ -146,13 +171,11 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   page.sections = {{"counters",
                     "Counters",
                     {table_at(json, "/counters", "Counters, an iteration; no class: the whole step",
-                              {texts("counter", "name"), texts("class"), figures("A", "a"),
-                               figures("B", "b"), ratios("B ÷ A", "ratio"), verdicts("verdict")},
-                              top)}},
+                              columns_of<et_schema::ComparedCounter>(), top)}},
                    runs_section(a, b),
                    environment_section(comparison)};
   const std::vector<Section> rows =
-      rows_sections(comparison, a.front().by_device, top, iteration_times(a, b));
+      rows_sections(comparison, json, a.front().by_device, top, iteration_times(a, b));
   page.sections.insert(page.sections.begin(), rows.begin(), rows.end());
   if (devices) {
     add_device_sections(json, top, page);

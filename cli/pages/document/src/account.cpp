@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -32,10 +33,17 @@ Table account_table(const nlohmann::ordered_json& data, const std::string& at,
       {texts("what"), figures("host ms", "host_ms"), figures("device ms", "device_ms")});
 }
 
-void add_left(const et_schema::Account& account, const std::string& whose,
-              et_schema::Assessment& verdict) {
+et_schema::Assessment verdict_on(const et_schema::Account& account, const std::string& whose) {
   const bool has_device = account.whole.device_ms > 0;
   const auto time = has_device ? &StepTime::device_ms : &StepTime::host_ms;
+  const double whole_ms = account.whole.*time;
+  const std::string step = fmt::format("of the step's {} ms {}", et_schema::figure_text(whole_ms),
+                                       has_device ? "on the device" : "on the host");
+  et_schema::Assessment verdict;
+  verdict.sentence =
+      whole_ms > 0 ? fmt::format("{} holds {} {}.", whose,
+                                 et_schema::percent_text(account.carried.*time / whole_ms), step)
+                   : whose + " holds no recorded times.";
   double left_ms = 0;
   std::vector<std::pair<double, std::string>> reasons;
   for (const auto& [why, part] : account.left) {
@@ -45,19 +53,17 @@ void add_left(const et_schema::Account& account, const std::string& whose,
                            fmt::format("{} {}", why, et_schema::figure_text(part.*time)));
     }
   }
-  if (left_ms <= et_schema::kToldShare * account.whole.*time) {
-    return;
+  if (left_ms > et_schema::kToldShare * whole_ms) {
+    std::ranges::sort(reasons, std::greater());
+    std::vector<std::string> texts;
+    std::ranges::transform(reasons, std::back_inserter(texts),
+                           &std::pair<double, std::string>::second);
+    verdict.tone = et_schema::Tone::kAttention;
+    verdict.findings.push_back(
+        fmt::format("{} {} ({}) are not in it: {}.", et_schema::figure_text(left_ms), step,
+                    et_schema::percent_text(left_ms / whole_ms), fmt::join(texts, ", ")));
   }
-  std::ranges::sort(reasons, std::greater());
-  std::vector<std::string> texts;
-  for (const auto& [ms, text] : reasons) {
-    texts.push_back(text);
-  }
-  verdict.tone = et_schema::Tone::kAttention;
-  verdict.findings.push_back(fmt::format(
-      "{} of the step's {} ms {} ({}) are not in {}: {}.", et_schema::figure_text(left_ms),
-      et_schema::figure_text(account.whole.*time), has_device ? "on the device" : "on the host",
-      et_schema::percent_text(left_ms / (account.whole.*time)), whose, fmt::join(texts, ", ")));
+  return verdict;
 }
 
 }  // namespace understudy::pages

@@ -48,12 +48,12 @@ std::vector<KeyFigure> figures_of(const ReportData& data) {
   std::vector<KeyFigure> figures = {
       {figure("/iteration_ms/median", "Iteration, median", CellKind::kFigure, "ms"),
        counted(total.iteration_ms.samples.size(), "iteration")}};
-  if (const auto* const row = et_schema::compared_step(data.report);
-      row && total.iteration_ms.median) {
-    figures.push_back({fact_at(data.json, fmt::format("/original/{}", row->key),
-                               "The original's step", CellKind::kFigure, "ms"),
-                       fmt::format("replay ÷ original {:.3f}",
-                                   *total.iteration_ms.median / *(total.original.*row->value))});
+  if (const auto compared = et_schema::compared_step(data.report);
+      compared && total.iteration_ms.median) {
+    figures.push_back(
+        {fact_at(data.json, "/original/" + compared->first, "The original's step",
+                 CellKind::kFigure, "ms"),
+         fmt::format("replay ÷ original {:.3f}", *total.iteration_ms.median / compared->second)});
   }
   figures.push_back(
       {figure("/coverage/count", "Coverage, by count", CellKind::kPercent),

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/page.h"
+#include "cli/pages/document/walked.h"
+#include "et_schema/model/report_figures.h"
 #include "et_schema/model/report_verdict.h"
 
 namespace understudy::pages {
@@ -36,18 +37,6 @@ struct ReportData {
 [[nodiscard]] Section graphs_section(const ReportData& data);
 [[nodiscard]] Section system_section(const ReportData& data);
 [[nodiscard]] Section environment_section(const ReportData& data);
-
-/// Adds a fact for each row of a table of report_fields.h, with the unit that its key ends with.
-/// `part`: JSON pointer to the figures, "/pace"; empty for the top level.
-template <typename Rows>
-void add_rows(Facts& facts, const Json& json, const std::string& part, const Rows& rows,
-              CellKind kind) {
-  for (const auto& row : rows) {
-    const std::string unit(et_schema::unit_of(row.key));
-    facts.push_back(
-        fact_at(json, part + "/" + row.key, row.text, kind, unit == "us" ? "µs" : unit));
-  }
-}
 
 /// Returns the counters of an iteration, and the states of their sources.
 [[nodiscard]] Facts iteration_counters(const ReportData& data);

@@ -50,7 +50,7 @@ Figure mean(const std::vector<double>& samples) {
                                   static_cast<double>(samples.size()));
 }
 
-/// Shows how the measurement ended.
+/// Shows how the measurement ended, and what it waited for.
 Facts end_of(const ReportData& data) {
   const et_schema::MeasurementUse& use = data.report.total.measurement;
   Facts facts;
@@ -60,14 +60,13 @@ Facts end_of(const ReportData& data) {
                                                    use.ended_by, *use.until_percent)
                                      : use.ended_by});
   }
-  if (!use.restore_reason.empty()) {
-    facts.push_back({"why inputs and weights were reset so often", use.restore_reason});
+  for (const std::vector<Block>& blocks :
+       {blocks_at<et_schema::WaitUse>(data.json, "/waits"),
+        blocks_at<et_schema::MeasurementUse>(data.json, "/measurement"),
+        blocks_at<RunFigures>(data.json, "")}) {
+    const Facts& more = std::get<Facts>(blocks.front());
+    facts.insert(facts.end(), more.begin(), more.end());
   }
-  if (data.report.total.waits != et_schema::WaitUse()) {
-    add_rows(facts, data.json, "/waits", et_schema::kWaitCounts, CellKind::kCount);
-  }
-  add_rows(facts, data.json, "/measurement", et_schema::kMeasurementCounts, CellKind::kCount);
-  add_rows(facts, data.json, "", et_schema::kStartFigures, CellKind::kFigure);
   return facts;
 }
 
@@ -85,36 +84,30 @@ Table original_table(const RunFigures& total, bool is_whole) {
     table.rows.push_back({std::string(what), cell_of(recorded), cell_of(replayed),
                           has_ratio ? cell_of(Figure(*replayed / *recorded)) : Cell()});
   };
-  for (const auto& row : et_schema::kOriginalFigures) {
-    if (row.value == &et_schema::OriginalStep::operators_ms) {
-      const Figure all_ms =
-          parts.operators_ms || has_communication
-              ? Figure(parts.operators_ms.value_or(0) + parts.communication_ms.value_or(0))
-              : std::nullopt;
-      add(row.text, original.operators_ms, all_ms, !has_communication);
-      if (has_communication) {
-        add("of these, no communication", parts.recorded_operators_ms, parts.operators_ms, true);
-        add("of these, communication", parts.recorded_communication_ms, parts.communication_ms,
-            false);
-      }
-      const Figure step_ms = original.unprofiled_ms ? original.unprofiled_ms : original.step_ms;
-      const bool is_known = is_whole && step_ms && original.operators_ms;
-      add("of it between them", is_known ? Figure(*step_ms - *original.operators_ms) : std::nullopt,
-          mean(total.gap_samples_ms), is_whole);
-    } else {
-      add(row.text, original.*row.value, total.iteration_ms.median, is_whole);
-    }
+  add("the profiled step", original.step_ms, total.iteration_ms.median, is_whole);
+  const Figure all_ms =
+      parts.operators_ms || has_communication
+          ? Figure(parts.operators_ms.value_or(0) + parts.communication_ms.value_or(0))
+          : std::nullopt;
+  add("of it in operators", original.operators_ms, all_ms, !has_communication);
+  if (has_communication) {
+    add("of these, no communication", parts.recorded_operators_ms, parts.operators_ms, true);
+    add("of these, communication", parts.recorded_communication_ms, parts.communication_ms, false);
   }
+  const Figure step_ms = original.unprofiled_ms ? original.unprofiled_ms : original.step_ms;
+  const bool is_known = is_whole && step_ms && original.operators_ms;
+  add("of it between them", is_known ? Figure(*step_ms - *original.operators_ms) : std::nullopt,
+      mean(total.gap_samples_ms), is_whole);
+  add("the unprofiled step", original.unprofiled_ms, total.iteration_ms.median, is_whole);
   return table;
 }
 
 Block counters_against_original(const ReportData& data) {
   constexpr std::size_t kShownInText = 30;
-  Table table = table_at(data.json, "/counters_against_original",
-                         "Counters against the original, an iteration; no class: the whole step",
-                         {texts("counter", "name"), texts("class"), figures("original"),
-                          figures("replay"), ratios("ratio"), verdicts("verdict")},
-                         kShownInText);
+  Table table =
+      table_at(data.json, "/counters_against_original",
+               "Counters against the original (A), an iteration; no class: the whole step",
+               columns_of<et_schema::ComparedCounter>(), kShownInText);
   if (!table.rows.empty()) {
     return table;
   }
@@ -150,14 +143,12 @@ Section iterations_section(const ReportData& data) {
   times.plots = {
       std::move(distribution),
       {.draw = Draw::kSeries, .caption = "The same in their order.", .columns = {1}, .unit = "ms"}};
-  Facts facts;
-  for (const et_schema::IterationRow& row : et_schema::kIterationFigures) {
-    facts.push_back(fact_at(data.json, fmt::format("/iteration_ms/{}", row.key), row.text,
-                            CellKind::kFigure, "ms"));
-  }
-  return {"iterations",
-          "Iteration time: " + of,
-          {std::move(times), std::move(facts), end_of(data), warnings_of(report, "iteration_ms")}};
+  Section section{"iterations", "Iteration time: " + of,
+                  blocks_at<et_schema::IterationStats>(data.json, "/iteration_ms")};
+  section.blocks.insert(section.blocks.begin(), std::move(times));
+  section.blocks.emplace_back(end_of(data));
+  section.blocks.emplace_back(warnings_of(report, "iteration_ms"));
+  return section;
 }
 
 Section original_section(const ReportData& data) {
@@ -202,36 +193,21 @@ Section pace_section(const ReportData& data) {
             {Notes{{"Each operator was issued as soon as the one before it was done: the "
                     "original's host gaps are not in these times (replay --pace)."}}}};
   }
-  Facts facts = {{"mode", pace.mode}};
-  add_rows(facts, data.json, "/pace", et_schema::kPaceCounts, CellKind::kCount);
-  add_rows(facts, data.json, "/pace", et_schema::kPaceFigures, CellKind::kFigure);
-  return {"pace", "Pace", {facts}};
+  return {"pace", "Pace", blocks_at<et_schema::PaceUse>(data.json, "/pace")};
 }
 
 Section graphs_section(const ReportData& data) {
   Section section{"graphs", "CUDA graphs, an iteration", {}};
   if (data.report.total.graphs != et_schema::GraphUse()) {
-    Facts facts;
-    add_rows(facts, data.json, "/graphs", et_schema::kGraphCounts, CellKind::kCount);
-    add_rows(facts, data.json, "/graphs", et_schema::kGraphFigures, CellKind::kFigure);
-    section.blocks = {facts,
-                      table_at(data.json, "/graphs/prevented", "Outside of the graphs",
-                               {texts("operator", "name"), counts("count"), texts("reason")})};
+    section.blocks = blocks_at<et_schema::GraphUse>(data.json, "/graphs");
   }
   return section;
 }
 
 Section system_section(const ReportData& data) {
-  const RunFigures& total = data.report.total;
-  Facts facts = iteration_counters(data);
-  if (!total.counters.empty()) {
-    facts.push_back(fact_at(data.json, "/measurement/foreign_cpus", "CPUs used by others meanwhile",
-                            CellKind::kFigure));
-  }
-  if (total.host_overhead_ns_per_operator || total.host_overhead_resolution_ns) {
-    add_rows(facts, data.json, "", et_schema::kOverheadFigures, CellKind::kFigure);
-  }
-  return {"system", "System, an iteration", {facts, warnings_of(data.report, "counters")}};
+  return {"system",
+          "System, an iteration",
+          {iteration_counters(data), warnings_of(data.report, "counters")}};
 }
 
 Section environment_section(const ReportData& data) {

@@ -91,24 +91,6 @@ Table class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
   return drawn(std::move(table), std::move(plot));
 }
 
-/// Returns "1980 → 1755": before and after.
-std::string before_after(const Figure& before, const Figure& after) {
-  const std::string first = cell_text(cell_of(before), CellKind::kFigure);
-  const std::string last = cell_text(cell_of(after), CellKind::kFigure);
-  return first == last ? first : first + " → " + last;
-}
-
-/// Returns the clock during the measurement if it was sampled, else before and after it.
-std::string clock_text(const et_schema::GpuHealth& health) {
-  const et_schema::GpuSamples& samples = health.samples;
-  if (!samples.sm_clock_min_mhz || !samples.sm_clock_max_mhz) {
-    return before_after(health.before.sm_clock_mhz, health.after.sm_clock_mhz);
-  }
-  return *samples.sm_clock_min_mhz == *samples.sm_clock_max_mhz
-             ? fmt::format("{:.0f}", *samples.sm_clock_max_mhz)
-             : fmt::format("{:.0f}–{:.0f}", *samples.sm_clock_min_mhz, *samples.sm_clock_max_mhz);
-}
-
 }  // namespace
 
 Section classes_section(const ReportData& data) {
@@ -139,60 +121,37 @@ Section operators_section(const ReportData& data) {
   const std::vector<OperatorTime>& operators = data.report.total.operators;
   const bool has_device = has_device_times(data.report);
   const double all_ms = sum_ms(operators);
-  constexpr std::size_t kShare = 4;
-  constexpr std::size_t kRatio = 6;
   constexpr std::size_t kShownInText = 15;
-  std::vector<Column> columns = {
-      texts("operator", "name"),       texts("class"),
-      counts("calls", "count"),        figures("ms"),
-      {"share", CellKind::kShare},     figures("recorded ms", "recorded_ms"),
-      {"÷ recorded", CellKind::kRatio}};
-  if (has_device) {
-    columns.push_back(figures("device ms", "device_ms"));
-  }
-  if (std::ranges::any_of(
-          operators, [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); })) {
-    columns.push_back(figures("recorded device ms", "recorded_device_ms"));
-  }
+  std::vector<Column> columns = columns_of<OperatorTime>();
+  const std::size_t share = columns.size();
+  columns.push_back({"share", CellKind::kShare});
+  columns.push_back({"÷ recorded", CellKind::kRatio});
   std::ranges::move(operator_counters(data), std::back_inserter(columns));
   Table table = table_at(data.json, "/operators", "Operators, ms " + of_iteration(data.report),
                          std::move(columns), kShownInText);
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const Held held = held_of(operators[i], has_device);
-    table.rows[i][kShare] = cell_of(Figure(operators[i].ms / all_ms));
-    table.rows[i][kRatio] = ratio_of(held.here_ms, held.recorded_ms);
+    table.rows[i][share] = cell_of(Figure(operators[i].ms / all_ms));
+    table.rows[i][share + 1] = ratio_of(held.here_ms, held.recorded_ms);
   }
-  return {"operators", "Operators", {table, warnings_of(data.report, "operators")}};
+  return {"operators",
+          "Operators",
+          {without_unknown(std::move(table)), warnings_of(data.report, "operators")}};
 }
 
 Section collectives_section(const ReportData& data) {
-  std::vector<Column> columns = {
-      texts("collective", "name"),
-      texts("group"),
-      counts("ranks", "group_size"),
-      counts("calls", "count"),
-      byte_counts("bytes"),
-      figures("median µs", "median_us"),
-      figures("moving µs", "moving_us", 1, "what the call took on its last rank"),
-      figures("waiting µs", "waiting_us", 1, "for the last rank"),
-      figures("algbw GB/s", "algbw_gb_per_s"),
-      figures("busbw GB/s", "busbw_gb_per_s")};
-  Facts facts;
-  if (data.report.total.communication.in_flight_ms) {
-    const std::vector<Column> beside = {
-        figures("exposed µs", "exposed_us", 1, "that the host waited for, beside operators"),
-        figures("in flight µs", "in_flight_us", 1, "from start to end, beside operators"),
-        figures("spread µs", "arrival_spread_us", 1, "from the first rank's start to the last's"),
-        counts("last rank", "last_rank")};
-    columns.insert(columns.end(), beside.begin(), beside.end());
-    add_rows(facts, data.json, "/communication", et_schema::kCommunicationFigures,
-             CellKind::kFigure);
+  Section section{"collectives",
+                  "Collectives",
+                  {without_unknown(table_at(
+                      data.json, "/collectives",
+                      "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
+                      columns_of<et_schema::CollectiveTime>()))}};
+  if (data.report.total.communication != et_schema::CommunicationUse()) {
+    section.blocks.push_back(
+        blocks_at<et_schema::CommunicationUse>(data.json, "/communication").front());
   }
-  Table table =
-      table_at(data.json, "/collectives",
-               "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
-               std::move(columns));
-  return {"collectives", "Collectives", {table, facts, warnings_of(data.report, "collectives")}};
+  section.blocks.emplace_back(warnings_of(data.report, "collectives"));
+  return section;
 }
 
 Section ranks_section(const ReportData& data) {
@@ -220,35 +179,35 @@ Section ranks_section(const ReportData& data) {
 }
 
 Section gpu_section(const ReportData& data) {
-  Table table{
-      .id = "gpu-table",
-      .caption = "GPUs, around iterations with nothing between them",
-      .columns = {counts("rank"), texts("GPU"), texts("SM MHz"), texts("°C"), figures("mean W"),
-                  figures("J"), figures("s", "", 1, "the window that these were taken over"),
-                  counts("iterations", "", "in that window"), byte_counts("peak"),
-                  byte_counts("reserved"), counts("driver allocations")}};
   Notes without;
   Notes warnings{.are_warnings = true};
   for (const RankReport& rank : data.report.ranks) {
-    if (!rank.gpu) {
-      continue;
-    }
-    const et_schema::DeviceMemory& memory = rank.gpu->memory;
-    const et_schema::GpuHealth health = rank.gpu->health.value_or(et_schema::GpuHealth{});
-    const bool has_window = health.window_iterations > 0;
-    table.rows.push_back({static_cast<std::uint64_t>(rank.rank),
-                          health.name.empty() ? Cell() : Cell(health.name), clock_text(health),
-                          before_after(health.before.temperature_c, health.after.temperature_c),
-                          cell_of(health.mean_power_w), cell_of(health.energy_j),
-                          has_window ? cell_of(Figure(health.window_s)) : Cell(),
-                          has_window ? Cell(health.window_iterations) : Cell(), memory.peak_bytes,
-                          memory.peak_reserved_bytes, memory.driver_allocations});
-    if (!rank.gpu->health) {
+    if (rank.gpu && !rank.gpu->health) {
       without.texts.push_back(fmt::format("rank {}: {}", rank.rank, rank.gpu->no_health));
     }
-    for (const std::string& warning : health.warnings) {
+    for (const std::string& warning :
+         rank.gpu&& rank.gpu->health ? rank.gpu->health->warnings : std::vector<std::string>()) {
       warnings.texts.push_back(fmt::format("rank {}: {}", rank.rank, warning));
     }
+  }
+  Table table = without_unknown(
+      table_at(data.json, "/ranks", "GPUs, around iterations with nothing between them",
+               {ids("rank"), texts("GPU", "gpu/health/name"),
+                figures("SM MHz", "gpu/health/before/sm_clock_mhz", 1, "before"),
+                figures("SM MHz after", "gpu/health/after/sm_clock_mhz"),
+                figures("least SM MHz", "gpu/health/samples/sm_clock_min_mhz"),
+                figures("most SM MHz", "gpu/health/samples/sm_clock_max_mhz"),
+                figures("°C", "gpu/health/before/temperature_c", 1, "before"),
+                figures("°C after", "gpu/health/after/temperature_c"),
+                figures("mean W", "gpu/health/mean_power_w"), figures("J", "gpu/health/energy_j"),
+                figures("s", "gpu/health/window_s", 1, "the window that these were taken over"),
+                counts("iterations", "gpu/health/window_iterations", "in that window"),
+                byte_counts("peak", "gpu/memory/peak_bytes"),
+                byte_counts("reserved", "gpu/memory/peak_reserved_bytes"),
+                counts("driver allocations", "gpu/memory/driver_allocations")}));
+  table.id = "gpu-table";
+  if (table.columns.size() == 1) {
+    table.rows.clear();  // no rank has a GPU
   }
   return {"gpu", "GPU", {table, without, warnings}};
 }

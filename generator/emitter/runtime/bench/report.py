@@ -39,7 +39,7 @@ def add_measured(part, ranks):
     part["operators"].sort(key=lambda row: -(row["ms"] or 0))
     replaced = {name: by for rank in ranks for name, by in rank["replaced"].items()}
     counts = {row["name"]: row["count"] for row in part["operators"]}
-    added = [{"name": name, "count": counts[name], "by": by} for name, by in replaced.items() if name in counts]
+    added = [{"name": name, "count": counts[name], "note": by} for name, by in replaced.items() if name in counts]
     part["coverage"]["substituted"] += added
     part["coverage"]["exact"] -= sum(row["count"] for row in added)
 
