@@ -84,7 +84,8 @@ template <typename Record>
 }
 
 /// Returns the figures and texts of the record at `at` as facts, with the units that their keys, or
-/// the record's, end with; then a table for each of its lists.
+/// the record's, end with; then a table for each of its lists. Facts come first, none if the data
+/// omits the record.
 [[nodiscard]] std::vector<Block> blocks_at(const nlohmann::ordered_json& data,
                                            const std::string& at,
                                            const std::vector<ShownMember>& members);

@@ -14,6 +14,18 @@ std::string unit_of(std::string_view key) {
   return end == "us" ? "µs" : end == "ms" || end == "ns" ? std::string(end) : "";
 }
 
+/// Adds what the rows of a list count together: without rows only this tells that there are none.
+void add_sum(const Table& table, Facts& facts) {
+  const auto count = std::ranges::find(table.columns, "count", &Column::key);
+  if (count != table.columns.end()) {
+    std::uint64_t sum = 0;
+    for (const std::vector<Cell>& row : table.rows) {
+      sum += std::get<std::uint64_t>(row[static_cast<std::size_t>(count - table.columns.begin())]);
+    }
+    facts.push_back({table.caption, sum, CellKind::kCount});
+  }
+}
+
 }  // namespace
 
 void ShownMembers::add_interval(Column column) {
@@ -29,12 +41,17 @@ void ShownMembers::add_interval(Column column) {
 
 std::vector<Block> blocks_at(const nlohmann::ordered_json& data, const std::string& at,
                              const std::vector<ShownMember>& members) {
+  if (!data.contains(nlohmann::ordered_json::json_pointer(at))) {
+    return {Facts()};
+  }
   Facts facts;
   std::vector<Block> tables;
   for (const auto& [column, rows] : members) {
     const std::string place = at + "/" + column.key;
     if (!rows.empty()) {
-      tables.emplace_back(table_at(data, place, column.title, rows));
+      const Table& table =
+          std::get<Table>(tables.emplace_back(table_at(data, place, column.title, rows)));
+      add_sum(table, facts);
       continue;
     }
     const std::string unit = unit_of(column.key);

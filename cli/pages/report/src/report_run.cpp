@@ -197,11 +197,8 @@ Section pace_section(const ReportData& data) {
 }
 
 Section graphs_section(const ReportData& data) {
-  Section section{"graphs", "CUDA graphs, an iteration", {}};
-  if (data.report.total.graphs != et_schema::GraphUse()) {
-    section.blocks = blocks_at<et_schema::GraphUse>(data.json, "/graphs");
-  }
-  return section;
+  return {"graphs", "CUDA graphs, an iteration",
+          blocks_at<et_schema::GraphUse>(data.json, "/graphs")};
 }
 
 Section system_section(const ReportData& data) {

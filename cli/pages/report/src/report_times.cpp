@@ -146,10 +146,8 @@ Section collectives_section(const ReportData& data) {
                       data.json, "/collectives",
                       "Collectives, an iteration; bytes of one call, bandwidths as in nccl-tests",
                       columns_of<et_schema::CollectiveTime>()))}};
-  if (data.report.total.communication != et_schema::CommunicationUse()) {
-    section.blocks.push_back(
-        blocks_at<et_schema::CommunicationUse>(data.json, "/communication").front());
-  }
+  section.blocks.push_back(
+      blocks_at<et_schema::CommunicationUse>(data.json, "/communication").front());
   section.blocks.emplace_back(warnings_of(data.report, "collectives"));
   return section;
 }
