@@ -138,7 +138,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   arguments.batch = batch.parsed();
   check_world_options(arguments.world);
   if (is_given(arguments.world) && arguments.options.partial == generator::PartialRanks::kRefused) {
-    arguments.options.partial = generator::PartialRanks::kOneAlone;  // one rank represents all
+    arguments.options.partial = generator::PartialRanks::kOfOneJob;  // these represent all
   }
   check(arguments);
   return arguments;

@@ -29,7 +29,8 @@ et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& pr
   ProfileChoice profiles;
   profiles.is_as_profiled = arguments.recorded;
   return load_benchmark(arguments.paths,
-                        {.partial = generator::PartialRanks::kOneAlone,
+                        {.partial = is_given(arguments.world) ? generator::PartialRanks::kOfOneJob
+                                                              : generator::PartialRanks::kOneAlone,
                          .allowed_operators = arguments.allowed_operators},
                         profiles, progress)
       .bench;

@@ -27,10 +27,11 @@ struct IndexSpread {
 [[nodiscard]] IndexSpread parse_index_spread(std::string_view text);
 
 /// Whether a benchmark may hold only some of a job's ranks, or ranks of several jobs. Each rank
-/// then replays alone.
+/// then replays alone. Each value allows what those before it do.
 enum class PartialRanks : std::uint8_t {
   kRefused,
   kOneAlone,  ///< a single trace of a larger job is allowed
+  kOfOneJob,  ///< any ranks of one job are allowed: others are made of them (--world-size)
   kAllowed
 };
 

@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -31,6 +32,9 @@ PROGRAMS = Path(__file__).with_name("programs.py")
 CAPTURE = [sys.executable, "-m", "understudy", "capture"]
 REAL = ["--comms", "nccl-form", "--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
+BIN = ROOT / "build/release/bin"
+OF_CALLS = ("name", "group", "group_size", "batch", "dtype", "in_bytes", "out_bytes", "reduce_op", "asynchronous")
+OF_KINDS = ("data_stages", "tensor_stages")  # jobs of more ranks than kinds
 RANKS = next(ast.literal_eval(line.partition("= ")[2]) for line in PROGRAMS.read_text().splitlines() if line.startswith("RANKS"))
 
 
@@ -39,6 +43,7 @@ def run(words):
     done = subprocess.run(words, env=environment, text=True, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{words}:\n{done.stderr[-4000:]}")
+    return done.stdout
 
 
 def capture(name, folder):
@@ -49,7 +54,8 @@ def capture(name, folder):
     count = ["--count-allocations", str(counting)] if counting.exists() else []
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(random.randint(20000, 40000))]
     run([sys.executable, *(launcher if ranks > 1 else []), "-m", "understudy", "capture", "-o", f"{folder}/real", *REAL, *count, *script])
-    run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), "--rank", str(ranks - 1), "-o", f"{folder}/fake", *script])
+    which = ["--all-kinds"] if name in OF_KINDS else ["--rank", str(ranks - 1)]
+    run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), *which, "-o", f"{folder}/fake", *script])
     return f"{folder}/real", f"{folder}/fake"
 
 
@@ -135,6 +141,18 @@ def compare(folders, rank):
     return only_real, only_fake, differ, fake_peak / real_peak if real_peak else None
 
 
+def job(folder, *options):
+    """Makes a job of a capture; returns its groups, and each rank's calls with their groups and sizes."""
+    run([f"{BIN}/generate", folder, *options, "-o", f"{folder}.et"])
+    with zipfile.ZipFile(f"{folder}.et") as members:
+        groups = json.loads(members.read("manifest.json"))["process_groups"]
+    everyone = list(range(groups[0]["size"]))
+    described = json.loads(run([f"{BIN}/inspect", f"{folder}.et", "--collectives", "--format", "json"]))
+    run([f"{BIN}/inspect", f"{folder}.et", "--match"])
+    return (sorted((group["name"], group["description"], group["ranks"] or everyone) for group in groups),
+            [[[call[key] for key in OF_CALLS] for call in rank["calls"]] for rank in described["ranks"]])
+
+
 def compare_recorded(name, folder):
     """Returns how many operators both have, those that only the recorded one has, and those that only the fake one has."""
     capture_recorded(name, folder)
@@ -157,12 +175,17 @@ def main():
             print(f"{name:16} {both:7,}  {only[0].total():9}  {only[1].total():9}", flush=True)
             print_differences(*only)
         return
-    print(f"{'program':12} ranks  only real  only fake  collectives that differ  peak, fake ÷ real")
+    print(f"{'program':13} ranks  only real  only fake  collectives that differ  peak, fake ÷ real")
     for name in names or RANKS:
         with tempfile.TemporaryDirectory() as folder:
-            *only, differ, ratio = compare(capture(name, folder), RANKS[name] - 1)
+            captured = capture(name, folder)
+            rank = max(each["rank"] for each in json.loads(Path(captured[1], "capture.json").read_text())["ranks"])
+            *only, differ, ratio = compare(captured, rank)
+            if name in OF_KINDS:
+                jobs = job(captured[0]), job(captured[1], "--world-size", str(RANKS[name]))
+                print(f"{name}: the job of a rank of each kind {'has' if jobs[0] == jobs[1] else 'lacks'} the real ranks' groups and calls")
         shown = "–" if ratio is None else f"{ratio:.4f}"
-        print(f"{name:12} {RANKS[name]:5}  {only[0].total():9}  {only[1].total():9}  {differ:23}  {shown:>17}", flush=True)
+        print(f"{name:13} {RANKS[name]:5}  {only[0].total():9}  {only[1].total():9}  {differ:23}  {shown:>17}", flush=True)
         print_differences(*only)
 
 

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 import understudy
 
 WIDTH, WORDS = 256, 512
-RANKS = {"alone": 1, "images": 1, "data": 2, "fsdp": 2, "tensor": 2, "pipeline": 2, "interleaved": 2, "experts": 2, "mix": 4}
+RANKS = {"alone": 1, "images": 1, "data": 2, "fsdp": 2, "tensor": 2, "pipeline": 2, "interleaved": 2, "experts": 2, "mix": 4, "data_stages": 4, "tensor_stages": 4}
 
 
 class Block(nn.Module):
@@ -104,23 +104,47 @@ def tensor():
     return training(model)
 
 
-def pipeline(schedule=Schedule1F1B, stages=1):
-    example = torch.zeros(2, 64, WIDTH, device=device)
-    made = [PipelineStage(Block().to(device), rank + ranks * number, ranks * stages, device, input_args=(example,), output_args=(example,))
-            for number in range(stages)]
-    run = schedule(made if stages > 1 else made[0], n_microbatches=2 * ranks, loss_fn=F.mse_loss)
+def scheduled(schedule, made, place, places):
+    run = schedule(made if len(made) > 1 else made[0], n_microbatches=2 * places, loss_fn=F.mse_loss)
     optimizer = torch.optim.SGD([each for stage in made for each in stage.submod.parameters()], lr=0.1)
 
     def step():
-        x = torch.randn(4 * ranks, 64, WIDTH, device=device)
-        run.step(*([x] if rank == 0 else []), **({"target": x} if rank == ranks - 1 else {}))
+        x = torch.randn(4 * places, 64, WIDTH, device=device)
+        run.step(*([x] if place == 0 else []), **({"target": x} if place == places - 1 else {}))
         optimizer.step()
         optimizer.zero_grad()
     return step
 
 
+def pipeline(schedule=Schedule1F1B, stages=1):
+    example = torch.zeros(2, 64, WIDTH, device=device)
+    made = [PipelineStage(Block().to(device), rank + ranks * number, ranks * stages, device, input_args=(example,), output_args=(example,))
+            for number in range(stages)]
+    return scheduled(schedule, made, rank, ranks)
+
+
 def interleaved():
     return pipeline(ScheduleInterleaved1F1B, 2)
+
+
+def stages(across):
+    """A pipeline of two stages, each on ranks `across` which the batch or the layer is divided."""
+    mesh = init_device_mesh(device.type, (2, ranks // 2), mesh_dim_names=("stages", across))
+    block, example = Block().to(device), torch.zeros(2, 64, WIDTH, device=device)
+    if across == "data":
+        block = fully_shard(block, mesh=mesh["data"])
+    else:
+        parallelize_module(block, mesh["tensor"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    number, group = mesh["stages"].get_local_rank(), mesh["stages"].get_group()
+    return scheduled(Schedule1F1B, [PipelineStage(block, number, 2, device, (example,), (example,), group)], number, 2)
+
+
+def data_stages():
+    return stages("data")
+
+
+def tensor_stages():
+    return stages("tensor")
 
 
 def experts():

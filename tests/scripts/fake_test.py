@@ -132,6 +132,12 @@ class FakeTest(unittest.TestCase):
                 self.assertEqual(sorted(only_real), [(f"aten::{first}_", *rest) for first, *rest in differing])
                 self.assertEqual(sorted(only_fake), [(f"aten::{first}", *rest) for first, *rest in differing])
 
+    def test_a_rank_of_each_kind_makes_the_job_of_real_ranks(self):
+        for name in compare.OF_KINDS:
+            with self.subTest(name):
+                real, fake = compare.capture(name, self.folder / name)
+                self.assertEqual(compare.job(real), compare.job(fake, "--world-size", "4"))
+
     def test_the_steps_are_those_of_real_ranks(self):
         for name in ("alone", "data"):
             with self.subTest(name):

@@ -120,6 +120,7 @@ class Groups:
         self.calls = {}
         self.partners = set()  # global ranks that it sends to or receives from
         self._groups = {}  # name → Group
+        self._others = []  # groups of other ranks alone, as c10d lists its own: all ranks call new_group() for every group
         self._works = deque(maxlen=MOST_WORKS)  # kept while C++ may hold them: it alone would wait for ever
 
     def install(self):
@@ -127,13 +128,18 @@ class Groups:
         helper, init = c10d._new_process_group_helper, c10d.init_process_group
 
         @functools.wraps(helper)
-        def make(group_size, group_rank, global_ranks, backend, store, *args, **options):
-            options.update(device_id=None)
+        def make(group_size, group_rank, global_ranks, backend, store, group_name, **options):
+            options.update(device_id=None, backend_options=None)
+            device_backend = f"{'cuda' if self._backend == 'nccl' else 'cpu'}:{self._backend}"
             with unset_fake_temporarily():
-                made = helper(group_size, group_rank, global_ranks, "fake", store, *args, **{**options, "backend_options": None})
+                made = helper(group_size, group_rank, global_ranks, "fake", store, group_name, **options)
             if isinstance(made[0], dist.ProcessGroup):
                 c10d._world.pg_map[made[0]] = (dist.Backend(self._backend), store)
-                c10d._world.pg_backend_config[made[0]] = f"{'cuda' if self._backend == 'nccl' else 'cpu'}:{self._backend}"
+                c10d._world.pg_backend_config[made[0]] = device_backend
+            else:
+                self._others.append({"pg_name": group_name, "pg_desc": options.get("group_desc") or "undefined",
+                                     "backend_config": device_backend, "ranks": list(global_ranks),
+                                     "group_size": len(global_ranks), "group_count": c10d._world.group_count})
             return made
 
         @functools.wraps(init)
@@ -146,6 +152,8 @@ class Groups:
                 torch.cuda.set_device(device_id)
             init("fake", store=fake_pg.FakeStore(), world_size=self.world_size, rank=self.rank)
 
+        own = type(c10d._world).pg_config_info
+        type(c10d._world).pg_config_info = property(lambda world: own.fget(world) + self._others)
         c10d._new_process_group_helper = make
         c10d.init_process_group = dist.init_process_group = init_process_group
         torch._C._distributed_c10d.Backend.supports_coalescing = property(lambda backend: True)

@@ -71,7 +71,7 @@ Compiled compile_traces(const std::vector<std::string>& asked,
       profiles.graph_runs = std::move(serving->runs);
     }
   }
-  const bool has_gaps = options.partial == generator::PartialRanks::kAllowed;
+  const bool has_gaps = options.partial >= generator::PartialRanks::kOfOneJob;
   JobTraces job = read_job(paths, options.step.value_or(""),
                            has_gaps ? et_schema::RankGaps::kAllowed : et_schema::RankGaps::kRefused,
                            profiles.graph_runs);

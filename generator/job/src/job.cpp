@@ -144,15 +144,15 @@ void refuse_copies(const std::vector<Trace>& traces) {
 Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
   Job job;
   const auto given = static_cast<std::int64_t>(traces.size());
-  const bool is_allowed = partial == PartialRanks::kAllowed ||
-                          (partial == PartialRanks::kOneAlone && traces.size() == 1);
-  if (!is_allowed) {
+  const bool may_mix = partial == PartialRanks::kAllowed ||
+                       (partial == PartialRanks::kOneAlone && traces.size() == 1);
+  if (!may_mix) {
     refuse_copies(traces);
   }
   for (const Trace& trace : traces) {
     std::string got = foreign_text(traces.front(), trace);
     job.is_foreign.push_back(traces.size() > 1 && !got.empty());
-    if (job.is_foreign.back() && !is_allowed) {
+    if (job.is_foreign.back() && !may_mix) {
       refuse_foreign(traces.front(), trace, std::move(got));
     }
     job.world_size =
@@ -160,7 +160,7 @@ Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
                   is_known(trace.capture) ? trace.capture->world_size : 1});
   }
   job.missing = static_cast<std::uint64_t>(job.world_size - given);
-  if (job.missing > 0 && !is_allowed) {
+  if (job.missing > 0 && !may_mix && partial < PartialRanks::kOfOneJob) {
     refuse_missing(traces.front(), job.world_size, traces.size());
   }
   if (job.missing > 0 || std::ranges::count(job.is_foreign, true) > 0) {

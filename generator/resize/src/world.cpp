@@ -153,8 +153,22 @@ class Scaling {
   }
 
  private:
+  /// Returns the traced job's own group of these ranks, if a rank lists it. Among groups of the
+  /// same ranks, the n-th stands for the n-th.
+  [[nodiscard]] GroupId listed(GroupId recorded, const std::vector<std::int64_t>& ranks) const {
+    const auto has = [](const auto& wanted) {
+      return [&wanted](const ProcessGroup& group) { return group.ranks == wanted; };
+    };
+    const auto begin = bench_.groups.begin();
+    auto before = std::count_if(begin, begin + recorded, has(begin[recorded].ranks));
+    const auto found = std::find_if(begin, bench_.groups.end(), [&](const ProcessGroup& group) {
+      return has(ranks)(group) && before-- == 0;
+    });
+    return found == bench_.groups.end() ? recorded : static_cast<GroupId>(found - begin);
+  }
+
   GroupId add_group(GroupId recorded, std::vector<std::int64_t> ranks) {
-    ProcessGroup group = bench_.groups[recorded];
+    ProcessGroup group = bench_.groups[plan_.keeps_size() ? listed(recorded, ranks) : recorded];
     group.size = static_cast<std::int64_t>(ranks.size());
     for (const std::string base = group.name; !names_.insert(group.name).second;) {
       // Among groups with the same first rank, the second and later ones are numbered.
