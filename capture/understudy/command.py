@@ -297,7 +297,7 @@ def run():
         if OutputFolder(arguments.output).check() and is_first_rank():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
         if arguments.all_kinds:
-            return kinds.capture_all(arguments, sys.argv[1:], say)
+            return kinds.capture_all(arguments, sys.argv[1:], say, main)
         is_fake = arguments.card is not None
         capture = fake_command.make_capture(arguments) if is_fake else make_capture(arguments)
         if reason is not None and is_first_rank():

@@ -16,12 +16,17 @@ def prepare(arguments):
                       MASTER_PORT="29500")
 
 
-def make_capture(arguments):
+def load(arguments):
+    """Loads torch, as on a machine without cards, and what a mode needs of it."""
     prepare(arguments)
     here = os.getcwd()
     os.chdir("/")  # as for a real capture: command.py, make_capture()
-    import torch  # noqa: F401
+    import torch._dynamo  # noqa: F401: a mode would load it
     os.chdir(here)
+
+
+def make_capture(arguments):
+    load(arguments)
     from . import accumulate, attention, cards, cuda, groups, host, mode, recorder, values
 
     card = None if arguments.card == "cpu" else cards.find(arguments.card)

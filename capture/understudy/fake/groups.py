@@ -118,7 +118,7 @@ class Groups:
     def __init__(self, mode, rank, world_size, backend):
         self._mode, self.rank, self.world_size, self._backend = mode, rank, world_size, backend
         self.calls = {}
-        self.partners = set()  # global ranks that it sends to or receives from
+        self.partners = set()  # global ranks that it sends to or receives from, and others of their group: a pipeline's stages
         self._groups = {}  # name → Group
         self._others = []  # groups of other ranks alone, as c10d lists its own: all ranks call new_group() for every group
         self._works = deque(maxlen=MOST_WORKS)  # kept while C++ may hold them: it alone would wait for ever
@@ -195,7 +195,7 @@ class Groups:
         else:
             self._record(group, name, sequence, given, sent, received, peer, [argument.name for argument in schema.arguments])
         if is_p2p:
-            self.partners.add(group.ranks[given[peer]])
+            self.partners.update([group.ranks[given[peer]]] if len(group.ranks) == self.world_size else group.ranks)
         held = _tensors([given[sent], given[received]]) if sent and (is_p2p or given.get("async_op")) else ()
         if group.open is not None:
             group.held += held

@@ -3,37 +3,64 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
-from .. import programs
 from ..output import DESCRIPTION, OutputFolder
+from . import command
 
 
-def capture_all(arguments, words, say):
-    """`words`: the command's own, as typed. Returns the exit status: that of the first rank that fails."""
+def start(words, capture, said=None):
+    """Captures as a command of these words in a process of its own, which need not load torch. Returns its id."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            for number in (1, 2) if said else ():
+                os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+            sys.argv[1:] = words
+            capture()
+        except SystemExit as end:
+            status = end.code or 0
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    return child
+
+
+def capture_all(arguments, words, say, capture):
+    """`words`: the command's own, as typed, which `capture` runs. Returns the exit status: that of the first rank that fails."""
     output = OutputFolder(arguments.output)
+    command.load(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        waiting, parts = [arguments.rank], {}
-        while waiting:
-            rank = waiting.pop(0)
-            part = Path(folder) / str(rank)
-            # The last of two equal options counts: these stand before the script.
-            place = words.index(arguments.script)
-            options = [*(word for word in words[:place] if word != "--all-kinds"), "-o", str(part), "--rank", str(rank)]
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} if parts else {}
-            done = subprocess.run([sys.executable, *programs.CAPTURE, *options, *words[place:]], text=True, check=False,
-                                  env=programs.environment(), **quiet)
-            if done.returncode != 0:
+        waiting, running, parts = [arguments.rank], {}, {}
+        # The last of two equal options counts: these stand before the script.
+        place = words.index(arguments.script)
+        options = [word for word in words[:place] if word != "--all-kinds"]
+        while waiting or running:
+            while waiting and len(running) < (os.cpu_count() if parts else 1):
+                rank = waiting.pop(0)
+                part = [*options, "-o", f"{folder}/{rank}", "--rank", str(rank), *words[place:]]
+                running[start(part, capture, f"{folder}/{rank}.said" if parts else None)] = rank
+            ended, status = os.wait()
+            rank = running.pop(ended)
+            if status != 0:
+                for child in running:
+                    os.kill(child, signal.SIGTERM)
+                    os.waitpid(child, 0)
                 say(f"rank {rank} failed; nothing was written")
-                sys.stderr.write(done.stderr or "")
-                return done.returncode
-            parts[rank] = json.loads((part / DESCRIPTION).read_text())
-            waiting += [each for each in parts[rank]["ranks"][0]["partners"] if each not in (*parts, *waiting)]
+                said = Path(folder, f"{rank}.said")
+                sys.stderr.write(said.read_text(errors="replace") if said.exists() else "")
+                return os.waitstatus_to_exitcode(status)
+            parts[rank] = json.loads(Path(folder, str(rank), DESCRIPTION).read_text())
+            seen = (*parts, *waiting, *running.values())
+            waiting += [each for each in parts[rank]["ranks"][0]["partners"] if each not in seen]
         output.begin()
         for rank in parts:
             for path in (Path(folder) / str(rank)).glob("rank-*"):
@@ -43,7 +70,9 @@ def capture_all(arguments, words, say):
         output.file(DESCRIPTION).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         output.publish()
     listed = ", ".join(map(str, sorted(parts)))
-    say(f"wrote {output.folder}\n  ranks         {listed}, of {whole['world_size']}\n  next          "
+    most = max(whole["ranks"], key=lambda rank: rank["peak_tensor_bytes"])
+    say(f"wrote {output.folder}\n  ranks         {listed}, of {whole['world_size']}\n"
+        f"  memory        {most['peak_tensor_bytes'] / 1e9:.3f} GB at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "
         f"{next_command(output.folder, whole['world_size'], len(parts))}")
     return 0
 

@@ -7,7 +7,8 @@ import json
 import secrets
 
 import torch
-from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+from torch.autograd.profiler import profile
+from torch.profiler import ExecutionTraceObserver
 
 from .. import job, machine
 from ..comms import ReduceOpLabels
@@ -20,7 +21,7 @@ from . import trace
 from .kinds import next_command
 from .values import Unsupported
 
-WARM_UP = 3  # steps before the recorded one: DDP rebuilds its buckets after the first, FSDP learns the order of its layers
+WARM_UP = 1  # steps before the recorded one, after the first: DDP rebuilds its buckets in the second, FSDP knows the order of its layers
 
 
 class FakeCapture:
@@ -76,8 +77,9 @@ class FakeCapture:
         observer.register_callback(str(beside(self._target, ".raw")))
         self._recording.callback(observer.unregister_callback)
         # Labels are recorded only while there is a profiler; its own result is not used.
-        self._recording.enter_context(profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observer,
-                                               acc_events=True))
+        self._recording.enter_context(profile())
+        observer.start()
+        self._recording.callback(observer.stop)
         self._recording.enter_context(ReduceOpLabels())
         self._recording.enter_context(torch._C._profiler._RecordFunctionFast(f"ProfilerStep#{self._steps}"))
 
