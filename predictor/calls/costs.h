@@ -53,7 +53,7 @@ struct Estimate {
 }
 
 /// Adds the time and its interval to `sum`, which keeps its model.
-inline void add(const Estimate& estimate, Estimate& sum) {
+inline void add_estimate(const Estimate& estimate, Estimate& sum) {
   sum.ns += estimate.ns;
   sum.low_ns += estimate.low_ns;
   sum.high_ns += estimate.high_ns;

@@ -202,7 +202,7 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
   if (key_.timed == TimedAs::kHost) {
     cost.host = prediction;
     if (recorded_.page_faults) {
-      add(recorded_.page_faults(program, instruction), cost.host);
+      add_estimate(recorded_.page_faults(program, instruction), cost.host);
     }
     return cost;
   }
@@ -238,7 +238,7 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
   Estimate sum;
   for (const auto& [kernel_class, share] : et_schema::class_shares(classes)) {
     const Estimate part = carried(kernel_class, share * kernels, share * ns);
-    add(part, sum);
+    add_estimate(part, sum);
     sum.model = part.model;
     sum.modelled &= part.modelled;
   }
@@ -303,7 +303,7 @@ Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instru
     return at.timing && at.kind != InstructionKind::kMarker;
   });
   if (const auto end = &*first == &instruction ? recorded_.costs->of_end(program) : std::nullopt) {
-    add(*end, gap);
+    add_estimate(*end, gap);
   }
   return gap;
 }
