@@ -98,7 +98,7 @@ EmbeddingCosts operator_embedding_costs(const OperatorModels& models, DeviceKey 
                                                              double batch, Direction direction) {
     Estimate sum;
     for (const OperatorCall& call : calls_of(table, batch, direction)) {
-      add(models.predict(call, device), sum);
+      add_estimate(models.predict(call, device), sum);
     }
     return sum;
   };
