@@ -62,6 +62,9 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT pr
   PATTERN programs.py EXCLUDE PATTERN make EXCLUDE PATTERN __pycache__ EXCLUDE)
 # Measured cards, for `understudy predict --card`.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT programs)
+# What tells the results of a profile's operators (cli/compile), in a Python with PyTorch.
+install(FILES "${PROJECT_SOURCE_DIR}/capture/understudy/operator_results.py" "${PROJECT_SOURCE_DIR}/capture/understudy/meta_rules.py"
+  DESTINATION share/capture/understudy COMPONENT programs)
 foreach(_script scripts/compile_kernels scripts/mpirun)
   cmake_path(GET _script FILENAME _name)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)

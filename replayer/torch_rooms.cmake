@@ -78,13 +78,8 @@ understudy_torch_room(substitutes
   PRIVATE $<BUILD_INTERFACE:${OpenMP_CXX_LIB_NAMES}>
     understudy::replayer_device understudy::replayer_dispatch understudy::replayer_values)
 
-# What tensors calls of operators result in: they are tried on tensors without memory.
-understudy_torch_room(results
-  PUBLIC understudy::et_schema_formats_call_results understudy::et_schema_model understudy::torch
-  PRIVATE understudy::replayer_dispatch understudy::replayer_substitutes)
-
-# Each source of these is a family of operators, with names of its own that others may have, too.
-set_target_properties(understudy_replayer_substitutes understudy_replayer_results PROPERTIES UNITY_BUILD OFF)
+# Each source is a family of operators, with names of its own that others may have, too.
+set_target_properties(understudy_replayer_substitutes PROPERTIES UNITY_BUILD OFF)
 
 # A program and a device: what each instruction will call, and with which tensors.
 understudy_torch_room(bind

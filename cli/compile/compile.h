@@ -61,14 +61,14 @@ void add_counters(const std::vector<std::string>& files,
                   const std::vector<et_schema::Trace>& traces,
                   const std::optional<std::string>& step, std::vector<generator::Link>& links);
 
-/// Returns a function that runs `replay --verb=operator_results`, which has LibTorch. It remembers
-/// answers, and does not ask for them again. Throws Error (usage) if this build has no such
-/// program. The returned function throws Error (failed) if the program does not run.
+/// Returns a function that asks operator_results.py, which runs in a Python with PyTorch. It
+/// remembers answers, and does not ask for them again. Throws Error (usage) if no Python has
+/// PyTorch. The returned function throws Error (failed) if the program ends.
 [[nodiscard]] generator::AskResults ask_results();
 /// Tries each different call of LibTorch's operators in a benchmark, and the functions of its
-/// operator maps, with `operator_results`. Returns a function that tells why a call fails; empty if
-/// it does not, or if this build has no such program. Throws Error (bad input) for a map as a
-/// replay would.
+/// operator maps, with operator_results.py. Returns a function that tells why a call fails; empty
+/// if it does not, or if no Python has PyTorch. Throws Error (bad input) for a map as a replay
+/// would.
 [[nodiscard]] std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)>
 try_calls(const et_schema::Bench& bench);
 

@@ -53,4 +53,9 @@ class Sandbox {
   std::size_t threads_outside_ = 0;
 };
 
+/// Returns the filters of a sandbox that needs nothing, for a program that has to load them itself
+/// (PR_SET_SECCOMP) before it reads an untrusted file: one that must start before its calls can be
+/// denied. It may signal no process. Empty if the system's library cannot make them.
+[[nodiscard]] std::vector<std::string> filters_of_calls();
+
 }  // namespace understudy::cli

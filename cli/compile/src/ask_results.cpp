@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -8,11 +9,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
+#include <iterator>
 #include <list>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,6 +29,7 @@
 
 #include "cli/common/own_program.h"
 #include "cli/compile/compile.h"
+#include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/facts/operator_map.h"
@@ -30,11 +38,13 @@
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/formats/call_results/call_results.h"
 #include "et_schema/model/bodies.h"
+#include "et_schema/model/operator_trust.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::cli {
 namespace {
 
+namespace fs = std::filesystem;
 using et_schema::CallResults;
 using et_schema::run_failed;
 
@@ -46,17 +56,19 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
-  /// Path for programs started by this process; valid while it lives.
-  [[nodiscard]] std::string path() const {
-    return fmt::format("/proc/{}/fd/{}", ::getpid(), file_);
-  }
   [[nodiscard]] int number() const { return file_; }
+  /// Replaces the content; the next write of a program that shares the file goes on behind it.
   void write(std::string_view text) const {
+    check(::ftruncate(file_, 0) == 0 && ::lseek(file_, 0, SEEK_SET) == 0);
     while (!text.empty()) {
       const ssize_t written = ::write(file_, text.data(), text.size());
       check(written >= 0 || errno == EINTR);
       text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
     }
+  }
+  [[nodiscard]] std::string content() const {
+    return et_schema::read_file(fmt::format("/proc/self/fd/{}", file_),
+                                et_schema::process_limits());
   }
 
  private:
@@ -69,64 +81,77 @@ class UnnamedFile {
   int file_;
 };
 
-/// The program that answers. Loading LibTorch takes half a second, so the program runs until this
-/// object is destroyed.
+/// Returns the program in Python that answers: of the package, or of the clone that this program
+/// was built in.
+fs::path helper() {
+  return fs::path(shipped_folder("capture/understudy")) / "operator_results.py";
+}
+
+/// Returns the Pythons of which the first with PyTorch answers. Relative paths are skipped: the
+/// working folder may hold untrusted files.
+std::vector<std::string> pythons() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  std::vector<std::string> found = {variable("UNDERSTUDY_PYTHON"),
+                                    variable("VIRTUAL_ENV") + "/bin/python",
+                                    (helper() / "../../../.venv/bin/python").lexically_normal()};
+  for (const auto folder : std::views::split(variable("PATH"), ':')) {
+    found.push_back(std::string(folder.begin(), folder.end()) + "/python3");
+  }
+  std::erase_if(found, [](const std::string& path) {
+    return !path.starts_with('/') || ::access(path.c_str(), X_OK) != 0;
+  });
+  return found;
+}
+
+/// The program that answers. Loading PyTorch takes a second or two, so it runs until this object is
+/// destroyed. It can write no file, and gives up more before it reads what it is asked.
 class Answerer {
  public:
-  explicit Answerer(std::string program) : program_(std::move(program)) {
-    std::array<int, 2> statuses{-1, -1};
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    bool is_started = ::pipe2(questions_.data(), O_CLOEXEC) == 0;
-    is_started = ::pipe2(statuses.data(), O_CLOEXEC) == 0 && is_started;
-    ::posix_spawn_file_actions_adddup2(&actions, questions_[0], STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, statuses[1], STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, errors_.number(), STDERR_FILENO);
-    std::string verb = "--verb=operator_results";
-    std::array<char*, 3> words = {program_.data(), verb.data(), nullptr};
-    is_started = is_started && ::posix_spawn(&pid_, program_.c_str(), &actions, nullptr,
-                                             words.data(), environ) == 0;
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(statuses[1]);
-    statuses_ = statuses[0];
-    if (!is_started) {
-      throw run_failed("a program cannot be started", {.file = program_});
+  Answerer() {
+    std::vector<std::string> tried;
+    for (const std::string& python : pythons()) {
+      start(python);
+      if (status() == 0) {
+        python_ = python;
+        return;
+      }
+      const std::string said = errors_.content();
+      const std::size_t end = said.find_last_not_of('\n') + 1;
+      const std::size_t begin = said.rfind('\n', end == 0 ? 0 : end - 1) + 1;
+      tried.push_back(fmt::format("{} ({})", python, said.substr(begin, end - begin)));
+      stop();
     }
+    throw et_schema::usage_error(
+        "a profile alone needs PyTorch, which tells what its operators result in",
+        {.expected = "a Python with torch",
+         .got = tried.empty() ? "no Python" : fmt::format("{}", fmt::join(tried, "; ")),
+         .hint = "name one in UNDERSTUDY_PYTHON (pip install torch), or give an execution trace"});
   }
-  ~Answerer() {
-    ::close(questions_[1]);
-    ::close(questions_[0]);
-    ::close(statuses_);
-    ::waitpid(pid_, nullptr, 0);
-  }
+  ~Answerer() { stop(); }
   Answerer(const Answerer&) = delete;
   Answerer& operator=(const Answerer&) = delete;
 
-  /// Returns what each call results in.
+  /// Returns what each call results in. `needed` are lines about schemas, see operator_results.py.
   [[nodiscard]] std::vector<CallResults> answers_to(const et_schema::Program& calls,
-                                                    const std::vector<std::string>& maps) const {
-    const UnnamedFile asked;
-    const UnnamedFile answered;
-    asked.write(et_schema::program_to_text(calls));
-    std::vector<std::string> files = {asked.path(), answered.path()};
-    files.insert(files.end(), maps.begin(), maps.end());
-    const int status = ask(files);
-    if (status != 0) {
-      const bool is_of_input = status == static_cast<int>(et_schema::ErrorKind::kBadInput);
-      const std::string errors = et_schema::read_file(errors_.path(), et_schema::process_limits());
-      const std::string said = errors.substr(0, errors.find_last_not_of('\n') + 1);
-      throw et_schema::Error(
-          is_of_input ? et_schema::ErrorKind::kBadInput : et_schema::ErrorKind::kFailed,
-          "the results of operators cannot be found",
-          {.file = program_,
-           .got = fmt::format("status {}: {}", status, said),
-           .hint = is_of_input ? "" : "`replay --version` tells whether LibTorch is found"});
+                                                    const std::string& needed) const {
+    calls_.write(et_schema::program_to_text(calls) + needed);
+    answers_.write(et_schema::call_results_header());
+    // This process holds the read end, too: no SIGPIPE is raised if the program has ended.
+    static_cast<void>(::write(questions_[1], "?", 1) < 0);
+    if (const int ended = status(); ended != 0) {
+      throw run_failed("the results of operators cannot be found",
+                       {.file = python_,
+                        .got = fmt::format("status {}: {}", ended, errors_.content()),
+                        .hint = "UNDERSTUDY_PYTHON names another Python with PyTorch"});
     }
-    std::vector<CallResults> answers = et_schema::call_results_from_text(
-        et_schema::read_file(answered.path(), et_schema::process_limits()), program_);
+    std::vector<CallResults> answers =
+        et_schema::call_results_from_text(answers_.content(), python_);
     if (answers.size() != calls.instructions.size()) {
       throw run_failed("the results of operators cannot be found",
-                       {.file = program_,
+                       {.file = python_,
                         .expected = fmt::format("{} answers", calls.instructions.size()),
                         .got = fmt::format("{}", answers.size())});
     }
@@ -134,26 +159,177 @@ class Answerer {
   }
 
  private:
-  /// Sends the paths of files. Returns the status of the answer; kFailed if the program has ended.
-  [[nodiscard]] int ask(const std::vector<std::string>& files) const {
-    unsigned char status = static_cast<unsigned char>(et_schema::ErrorKind::kFailed);
-    std::string text;
-    for (const std::string& file : files) {
-      text.append(file).push_back('\0');
+  void start(const std::string& python) {
+    std::array<int, 2> statuses{-1, -1};
+    std::array<std::string, 4> words = {python, "-I", "-B", helper().string()};
+    std::array<char*, 5> arguments = {words[0].data(), words[1].data(), words[2].data(),
+                                      words[3].data(), nullptr};
+    std::list<UnnamedFile> filters;
+    std::vector<int> files = {calls_.number(), answers_.number()};
+    for (const std::string& filter : filters_of_calls()) {
+      filters.emplace_back().write(filter);
+      files.push_back(filters.back().number());
     }
-    text.push_back('\0');
-    // This process holds the read end, too: no SIGPIPE is raised if the program has ended.
-    static_cast<void>(::write(questions_[1], text.data(), text.size()) < 0);
+    bool is_started =
+        ::pipe2(questions_.data(), O_CLOEXEC) == 0 && ::pipe2(statuses.data(), O_CLOEXEC) == 0;
+    statuses_ = statuses[0];
+    files.insert(files.begin(), {questions_[0], statuses[1], errors_.number()});
+    // Copies above all targets: none may replace a file that is still to be handed on.
+    constexpr int kAboveTargets = 64;
+    for (int& file : files) {
+      file = ::fcntl(file, F_DUPFD_CLOEXEC, kAboveTargets);
+    }
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      ::posix_spawn_file_actions_adddup2(&actions, files[i], static_cast<int>(i));
+    }
+    const auto spawn = [&] {  // on a thread of its own: this process keeps its rights
+      Sandbox sandbox;
+      sandbox.confine_files(Sandboxing::kAuto, {.starts_programs = true, .is_of_thread = true});
+      return ::posix_spawn(&pid_, python.c_str(), &actions, nullptr, arguments.data(), environ);
+    };
+    is_started = is_started && std::async(std::launch::async, spawn).get() == 0;
+    ::posix_spawn_file_actions_destroy(&actions);
+    std::ranges::for_each(files, ::close);
+    ::close(statuses[1]);
+    if (!is_started) {
+      throw run_failed("a program cannot be started", {.file = python});
+    }
+  }
+
+  void stop() {
+    for (int& file : {std::ref(questions_[1]), std::ref(questions_[0]), std::ref(statuses_)}) {
+      ::close(file);
+      file = -1;
+    }
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  /// Returns the next status; kFailed if the program has ended.
+  [[nodiscard]] int status() const {
+    unsigned char status = static_cast<unsigned char>(et_schema::ErrorKind::kFailed);
     while (::read(statuses_, &status, 1) < 0 && errno == EINTR) {
     }
     return status;
   }
 
-  std::string program_;
+  UnnamedFile calls_;
+  UnnamedFile answers_;
   UnnamedFile errors_;
   std::array<int, 2> questions_{-1, -1};
   int statuses_ = -1;
   pid_t pid_ = 0;
+  std::string python_;
+};
+
+/// Tells what calls need besides their schemas: functions of the operator map, and why operators
+/// that do more than compute are not called.
+class Needs {
+ public:
+  explicit Needs(const Answerer& answerer) : answerer_(answerer) {}
+
+  /// Throws Error (bad input) if a function cannot be called or must not be.
+  void check(const et_schema::OperatorMap& map) {
+    std::vector<const et_schema::MapRow*> rows;
+    for (const et_schema::MapRow& row : map.rows()) {
+      rows.push_back(&row);
+    }
+    learn(rows);
+    for (const et_schema::MapRow* row : rows) {
+      if (const std::string& why = refusals_.at(row->source()); !why.empty()) {
+        throw et_schema::bad_input(
+            "the operator map cannot be used",
+            {.file = row->file,
+             .field = fmt::format("rows[{}].does", row->number),
+             .expected = "a function of operators that only compute",
+             .got = why,
+             .hint = "docs/formats.md, \"Operator map\", says what a row holds"});
+      }
+    }
+  }
+
+  /// Returns lines for operator_results.py about the schemas that need something.
+  [[nodiscard]] std::string lines(const et_schema::Program& calls) {
+    std::vector<et_schema::MapMatch> matches;
+    std::vector<const et_schema::MapRow*> rows;
+    for (const std::string& schema : calls.schemas) {
+      const bool is_mapped =
+          !et_schema::is_in_libtorch(et_schema::without_overload(et_schema::operator_name(schema)));
+      matches.push_back(is_mapped ? et_schema::operator_map().find(schema) : et_schema::MapMatch());
+      if (matches.back().call) {
+        rows.push_back(matches.back().call->row);
+      }
+    }
+    learn(rows);
+    std::string lines;
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      if (const std::optional<nlohmann::json> line = need(calls.schemas[i], matches[i])) {
+        nlohmann::json numbered = *line;
+        numbered["of"] = i;
+        lines += numbered.dump() + '\n';
+      }
+    }
+    return lines;
+  }
+
+ private:
+  /// Asks what the functions of rows call, and judges it.
+  void learn(const std::vector<const et_schema::MapRow*>& rows) {
+    et_schema::Program asked;
+    std::string lines;
+    std::vector<std::string*> places;
+    for (const et_schema::MapRow* row : rows) {
+      const auto [known, is_new] = refusals_.try_emplace(row->source());
+      if (is_new) {
+        places.push_back(&known->second);
+        asked.instructions.emplace_back().schema =
+            static_cast<et_schema::SchemaId>(asked.schemas.size());
+        const nlohmann::json line = {{"of", asked.schemas.size()}, {"function", known->first}};
+        asked.schemas.push_back(fmt::format("row{}()", asked.schemas.size()));
+        lines += line.dump() + '\n';
+      }
+    }
+    if (places.empty()) {
+      return;
+    }
+    const std::vector<et_schema::CallResults> answers = answerer_.answers_to(asked, lines);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      *places[i] = answers[i].why_not;
+      for (const std::string& schema : answers[i].calls) {
+        const et_schema::OperatorTrust trust = et_schema::trust_of(schema);
+        if (trust.reach == et_schema::OperatorReach::kBeyond) {
+          *places[i] = fmt::format("{}: {}", et_schema::operator_name(schema), trust.why);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<nlohmann::json> need(const std::string& schema,
+                                                   const et_schema::MapMatch& match) const {
+    const auto refused = [](const std::string& why) { return nlohmann::json{{"why_not", why}}; };
+    const et_schema::OperatorTrust trust = et_schema::trust_of(schema);
+    if (trust.reach == et_schema::OperatorReach::kBeyond) {
+      return refused(trust.why);
+    }
+    if (!match.call) {
+      return match.why_not.empty() ? std::nullopt : std::optional(refused(match.why_not));
+    }
+    const std::string function = match.call->row->source();
+    if (const std::string& why = refusals_.at(function); !why.empty()) {
+      return refused(why);
+    }
+    nlohmann::json takes = nlohmann::json::array();
+    for (std::size_t i = 0; i < match.call->arguments.size(); ++i) {
+      const std::optional<std::size_t>& argument = match.call->arguments[i];
+      takes.push_back({argument ? nlohmann::json(*argument) : nlohmann::json(),
+                       match.call->row->takes[i].type});
+    }
+    return nlohmann::json{{"function", function}, {"takes", takes}};
+  }
+
+  const Answerer& answerer_;
+  std::map<std::string, std::string> refusals_;  ///< by function; empty: it may be called
 };
 
 /// The different calls of programs: equal arguments, of equal layouts.
@@ -223,36 +399,22 @@ struct TriedCalls {
 }  // namespace
 
 generator::AskResults ask_results() {
-  const std::string program = sibling("replay");
-  if (!std::filesystem::exists(program)) {
-    throw et_schema::usage_error(
-        "a profile alone needs LibTorch, which tells what its operators result in",
-        {.file = own_program(),
-         .expected = "the program replay beside it",
-         .got = "a build without LibTorch",
-         .hint = "build with UNDERSTUDY_BUILD_REPLAYER, or give an execution trace"});
-  }
   struct Known {
-    std::optional<Answerer> answerer = {};
+    Answerer answerer = {};
+    Needs needs{answerer};
     generator::CallBook calls = {};
     std::vector<CallResults> answers = {};  ///< by number of the call
   };
   const auto known = std::make_shared<Known>();
-  return [program, known](std::span<const generator::AskedCall> calls) {
+  if (!et_schema::operator_map().files().empty()) {
+    known->needs.check(et_schema::operator_map());
+  }
+  return [known](std::span<const generator::AskedCall> calls) {
     const std::vector<std::size_t> numbers = known->calls.add(calls);
-    std::vector<std::string> maps;
-    for (const et_schema::MapFile& map : et_schema::operator_map().files()) {
-      maps.push_back(map.path);
-    }
     const et_schema::Program& asked = known->calls.new_calls();
-    const std::size_t before = known->answers.size();
-    known->answers.resize(before + asked.instructions.size(), {.why_not = "no answer"});
     if (!asked.instructions.empty()) {
-      if (!known->answerer) {
-        known->answerer.emplace(program);
-      }
-      std::ranges::move(known->answerer->answers_to(asked, maps),
-                        known->answers.begin() + static_cast<std::ptrdiff_t>(before));
+      std::ranges::move(known->answerer.answers_to(asked, known->needs.lines(asked)),
+                        std::back_inserter(known->answers));
     }
     std::vector<CallResults> answers;
     answers.reserve(calls.size());
@@ -265,20 +427,26 @@ generator::AskResults ask_results() {
 
 std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)> try_calls(
     const et_schema::Bench& bench) {
-  const std::string program = sibling("replay");
   auto tried = std::make_shared<TriedCalls>();
-  if (std::filesystem::exists(program)) {
-    for (const et_schema::Program& rank : bench.programs) {
-      tried->add(rank, rank.instructions);
-    }
-    std::list<UnnamedFile> files;
-    std::vector<std::string> maps;
-    for (const std::string& map : bench.op_maps) {
-      files.emplace_back().write(map);
-      maps.push_back(files.back().path());
-    }
-    tried->answers = Answerer(program).answers_to(tried->calls, maps);
+  for (const et_schema::Program& rank : bench.programs) {
+    tried->add(rank, rank.instructions);
   }
+  std::optional<Answerer> answerer;
+  try {
+    answerer.emplace();
+  } catch (const et_schema::Error& error) {
+    if (error.kind() != et_schema::ErrorKind::kUsage) {
+      throw;
+    }
+    return [](const et_schema::Program&, const et_schema::Instruction&) { return std::string(); };
+  }
+  Needs needs(*answerer);
+  et_schema::OperatorMap map;
+  for (std::size_t i = 0; i < bench.op_maps.size(); ++i) {
+    map.add_rows(bench.op_maps[i], fmt::format("op_maps/{}.json", i));
+  }
+  needs.check(map);
+  tried->answers = answerer->answers_to(tried->calls, needs.lines(tried->calls));
   return [tried](const et_schema::Program& rank, const et_schema::Instruction& instruction) {
     const std::optional<std::size_t> call = tried->find(rank, instruction);
     return call && tried->answers[*call].fails ? "it fails: " + tried->answers[*call].why_not : "";

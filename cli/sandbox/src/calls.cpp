@@ -4,9 +4,11 @@
 #include <linux/fs.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -87,7 +89,7 @@ constexpr std::string_view kAllowedRanks =
     "socketpair";
 
 /// Returns the system calls that pure computation does not need.
-std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
+std::vector<Denied> denied_calls(const SandboxNeeds& needs, std::uint64_t self) {
   // Requests of terminals and of files' owners. The C library's headers define them together with
   // other requests.
   constexpr std::uint64_t kTypes = 0x5412;   // TIOCSTI
@@ -96,7 +98,7 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs) {
   constexpr std::uint64_t kOwnsSocket = 0x8902;
   constexpr std::uint64_t kNeither = 3;  // neither to read nor to write: no right is asked for
   // Started programs signal nobody outside of their group.
-  const auto own = needs.starts_programs ? 0 : static_cast<std::uint64_t>(getpid());
+  const std::uint64_t own = needs.starts_programs ? 0 : self;
   const bool has_company = needs.has_ranks || needs.has_gpu;
   const bool is_last = !needs.starts_programs;
   const bool signals_none = is_last || needs.is_of_thread;
@@ -198,25 +200,33 @@ class Filter {
     });
   }
   [[nodiscard]] bool load() const { return holds_ && seccomp_load(filter_.get()) == 0; }
+  /// Returns the filter's program; empty if there is none.
+  [[nodiscard]] std::string code() const {
+    const int file = memfd_create("filter", MFD_CLOEXEC);
+    const bool is_written = holds_ && seccomp_export_bpf(filter_.get(), file) == 0;
+    std::string code(is_written ? static_cast<std::size_t>(lseek(file, 0, SEEK_END)) : 0, '\0');
+    const ssize_t read = pread(file, code.data(), code.size(), 0);
+    code.resize(static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
+    close(file);
+    return code;
+  }
 
  private:
   std::unique_ptr<void, decltype(&seccomp_release)> filter_;
   bool holds_ = false;
 };
 
-}  // namespace
-
-bool deny_system_calls(const SandboxNeeds& needs) {
+/// Returns the filters in the order in which they must be loaded. `self`: the process that may
+/// signal itself.
+std::vector<Filter> filters_for(const SandboxNeeds& needs, std::uint64_t self) {
+  std::vector<Filter> filters;
   if (is_allowed_alone(needs)) {
-    Filter allowed(SCMP_ACT_ERRNO(EPERM), needs);
+    Filter& allowed = filters.emplace_back(SCMP_ACT_ERRNO(EPERM), needs);
     allowed.add(SCMP_ACT_ALLOW, kAllowed);
     allowed.add(SCMP_ACT_ALLOW, needs.has_ranks ? kAllowedRanks : "");
-    if (!allowed.load()) {
-      return false;
-    }
   }
-  Filter denied(SCMP_ACT_ALLOW, needs);
-  for (const Denied& row : denied_calls(needs)) {
+  Filter& denied = filters.emplace_back(SCMP_ACT_ALLOW, needs);
+  for (const Denied& row : denied_calls(needs, self)) {
     for (const Conditions& conditions : row.when) {
       if (row.applies) {
         denied.add(SCMP_ACT_ERRNO(static_cast<unsigned>(row.error)), row.calls, conditions);
@@ -226,7 +236,24 @@ bool deny_system_calls(const SandboxNeeds& needs) {
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     denied.add(SCMP_ACT_ERRNO(ENOSYS), call);
   }
-  return denied.load();
+  return filters;
+}
+
+}  // namespace
+
+bool deny_system_calls(const SandboxNeeds& needs) {
+  const std::vector<Filter> filters = filters_for(needs, static_cast<std::uint64_t>(getpid()));
+  return std::ranges::all_of(filters, &Filter::load);
+}
+
+std::vector<std::string> filters_of_calls() {
+  constexpr std::uint64_t kNoProcess = 0x7fff'ffff;
+  std::vector<std::string> codes;
+  for (const Filter& filter : filters_for({}, kNoProcess)) {
+    codes.push_back(filter.code());
+  }
+  std::erase(codes, std::string());
+  return codes;
 }
 
 }  // namespace understudy::cli

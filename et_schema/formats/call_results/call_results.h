@@ -34,18 +34,16 @@ struct CallResults {
   std::vector<int> list_sizes = {};  ///< sizes of the results that are lists of tensors, in order
   std::string why_not = {};          ///< why the results are unknown; if set, `tensors` is empty
   bool fails = false;                ///< `why_not` is what the call failed with, whatever it reads
+  std::vector<std::string> calls = {};  ///< of a function alone: the schemas of what it calls
   bool operator==(const CallResults&) const = default;
 };
 
 /// Returns the first line of a file of results (JSON lines): format and version.
 [[nodiscard]] std::string call_results_header();
-/// Returns the line of one call:
+/// Parses the header and a line a call:
 /// {"tensors":[{"dtype","sizes","strides","storage_of","same_as","offset_from",
-/// "offset_is_absolute"}],"list_sizes":[]}, or {"why_not":"…","fails":true}. Default values are
-/// omitted.
-[[nodiscard]] std::string call_results_line(const CallResults& results);
-
-/// Parses the header and the lines. Throws Error (bad input); `file` names the text in errors.
+/// "offset_is_absolute"}],"list_sizes":[]}, {"why_not":"…","fails":true} or {"calls":[]}. Default
+/// values are omitted. Throws Error (bad input); `file` names the text in errors.
 [[nodiscard]] std::vector<CallResults> call_results_from_text(std::string_view text,
                                                               const std::string& file);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/comm_traits.h"
@@ -93,6 +94,15 @@ bool asks_for_results(const Call& call) {
   const std::string_view schema = call.recorded.schema;
   return !schema.empty() && !schema.starts_with("c10d::") && call.told.tensors.empty() &&
          et_schema::returns_of(schema).find("Tensor") != std::string_view::npos;
+}
+
+/// Returns true if the call takes a sparse tensor apart: the number of its elements is unknown.
+bool takes_sparse_apart(const Call& call) {
+  const std::string_view name = et_schema::operator_name(call.recorded.schema);
+  return et_schema::operator_facts(name).part != et_schema::SparsePart::kNone &&
+         std::ranges::any_of(call.recorded.tensors, [](const et_schema::Tensor* tensor) {
+           return tensor->has_strides && tensor->strides.size() != tensor->sizes.size();
+         });
 }
 
 /// Makes the call a label, so that the operators below it are replayed instead.
@@ -381,6 +391,10 @@ void ask_for_results(std::vector<Call>& calls, const AskResults& ask) {
     }
     if (std::optional<CallResults> written = written_results(call)) {
       call.told = std::move(*written);
+      continue;
+    }
+    if (takes_sparse_apart(call)) {
+      call.told.why_not = "its results depend on what its tensors hold";
       continue;
     }
     asked.push_back({call.recorded.schema, call.recorded.inputs});

@@ -132,7 +132,7 @@ thread_local std::exception_ptr failure;
 torch::jit::Operation call_of(const Node& node, c10::Device device) {
   const c10::FunctionSchema& schema = node.schema();
   const auto handle = c10::Dispatcher::singleton().findSchema(schema.operator_name());
-  if (!handle || device.is_meta() || has_kernel(*handle, device.type())) {
+  if (!handle || has_kernel(*handle, device.type())) {
     return node.getOperation();
   }
   std::optional<Substitute> substitute =
@@ -150,9 +150,7 @@ void guard(Node& node, c10::Device device) {
   if (torch::jit::getAllOperatorsFor(guarded).empty()) {
     const auto run = [op = std::string(node.kind().toQualString()), call = call_of(node, device),
                       takes = takes_layout(schema),
-                      unsafe = device.is_meta() ? ArgumentCheck()
-                                                : argument_check(node.kind().toQualString(),
-                                                                 argument_names(schema)),
+                      unsafe = argument_check(node.kind().toQualString(), argument_names(schema)),
                       count = schema.arguments().size()](Stack& stack) mutable {
       Stack own = torch::jit::pop(stack, count);
       const auto check = [&] {

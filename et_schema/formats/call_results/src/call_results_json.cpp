@@ -24,14 +24,11 @@ void members(auto& json, SameAs<CallResults> auto& results) {
   json.if_any("list_sizes", results.list_sizes, AtLeast{0});
   json.if_any("why_not", results.why_not, kFreeText);
   json.unless(false, "fails", results.fails);
+  json.if_any("calls", results.calls, kFreeText);
 }
 
 std::string call_results_header() {
   return json_lines_header(kFormat.name, kFormat.version);
-}
-
-std::string call_results_line(const CallResults& results) {
-  return json_line(json_of(results));
 }
 
 std::vector<CallResults> call_results_from_text(std::string_view text, const std::string& file) {

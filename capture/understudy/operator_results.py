@@ -1,0 +1,417 @@
+"""Says which tensors calls of operators result in. Programs that read profiles start it (cli/compile/ask_results.cpp); it is not for users.
+
+Calls run on PyTorch's meta device, whose tensors have a layout and no memory. A byte on standard input asks: descriptor 3 then holds the
+calls, as a program's text (docs/formats.md). Descriptor 4 gets a line for each (et_schema/formats/call_results/call_results.h), standard
+output a byte, the status. Further descriptors hold filters of system calls. The calls are somebody else's, so a child reads and answers
+them, which gives up all other rights before; if a kernel ends it, the next child goes on after that call.
+"""
+
+import ast
+import ctypes
+import json
+import mmap
+import os
+import re
+import resource
+import signal
+import site
+import struct
+import sys
+import types
+
+CALLS, ANSWERS, FILTERS = 3, 4, 5
+MOST_BYTES = 4 << 30  # that a child may allocate
+FAILED = 1
+
+# In the order of PyTorch's numbers, by which profiles name them.
+DTYPES = """uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 qint32 bfloat16 quint4x2
+    quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 uint64 uint1 uint2
+    uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7 float8_e8m0fnu float4_e2m1fn_x2""".split()
+ENUMERATIONS = {
+    "ScalarType": DTYPES,
+    "Layout": "strided sparse_coo sparse_csr _mkldnn sparse_csc sparse_bsr sparse_bsc jagged".split(),
+    "MemoryFormat": "contiguous_format preserve_format channels_last channels_last_3d".split(),
+}
+
+
+class Unknown(Exception):
+    """The results cannot be known. `fails`: the call itself fails, whatever its tensors hold."""
+
+    def __init__(self, why, fails=False):
+        super().__init__(why)
+        self.fails = fails
+
+
+def row_major(sizes):
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    return strides
+
+
+class Call:
+    """An instruction of the program, and its tensors: one for each occurrence of a slot."""
+
+    def __init__(self, program, instruction):
+        self._program = program
+        self.schema = program.schemas[instruction["schema"]]
+        self.inputs = []  # None: undefined
+        self.is_on_cpu = True
+        self.arguments = [self._value(argument) for argument in instruction.get("args", [])]
+        self._mark_numbers()
+
+    def _value(self, argument):
+        if isinstance(argument, list):
+            return [self._value(item) for item in argument]
+        if not isinstance(argument, str):
+            return argument
+        if argument == "undefined":
+            self.inputs.append(None)
+            return None
+        kind, text = argument[:1], argument[1:]
+        if kind == "%":
+            return self._tensor(self._program.slots[int(text)])
+        if kind == "#":
+            return None
+        return text if kind == "'" else Device(text) if kind == "@" else float(argument)
+
+    def _tensor(self, slot):
+        device = self._program.storages[slot["storage"]].get("device", "")
+        self.is_on_cpu &= device in ("", "cpu", "meta")
+        dtype, sizes = getattr(torch, slot["dtype"], None), slot.get("sizes", [])
+        if dtype is None:
+            raise Unknown(f"this PyTorch has no {slot['dtype']}")
+        if slot.get("sparse"):
+            tensor = torch.empty(sizes, dtype=dtype, layout=torch.sparse_coo, device="meta")
+        else:
+            tensor = torch.empty_strided(sizes, slot.get("strides", row_major(sizes)), dtype=dtype, device="meta")
+        tensor.recorded_device = device
+        self.inputs.append(tensor)
+        return tensor
+
+    def _mark_numbers(self):
+        """Python's numbers are recorded as 0-dim doubles, and do not decide dtypes as tensors do. A double beside tensors of another dtype
+        is assumed to be a number."""
+        def may_be(tensor):
+            return tensor.dim() == 0 and tensor.dtype in (torch.float64, torch.complex128)
+
+        if all(may_be(tensor) for tensor in self.inputs if tensor is not None):
+            return
+
+        def number(value):
+            return 1.0 if isinstance(value, torch.Tensor) and may_be(value) else value
+        self.arguments = [[number(item) for item in argument] if isinstance(argument, list) else number(argument)
+                          for argument in self.arguments]
+
+    def run(self, source):
+        meta_rules.Where.on_cpu = self.is_on_cpu and bool(self.inputs)
+        if source is not None:
+            return run_function(self, source)
+        operator = find_operator(self.schema.partition("(")[0])
+        positional, named = self._bind(operator._schema)
+        try:
+            return operator, meta_rules.call(operator, positional, named)
+        except NotImplementedError as why:
+            written = self._written(operator._schema, positional)
+            if written is None:
+                raise Unknown(first_line(why)) from None
+            return operator, written
+        except Exception as why:
+            about_content = any(word in str(why) for word in ("meta", "Meta", "data-dependent", "not supported on"))
+            raise Unknown(first_line(why), fails=not about_content) from None
+
+    def _bind(self, schema):
+        """Binds the recorded arguments to those of this PyTorch's schema: by position if the names agree, else by names."""
+        recorded = argument_names(self.schema)
+        today = [argument.name for argument in schema.arguments]
+        texts = [argument.name for argument in schema.arguments if "str" in str(argument.type)]
+        if not schema.returns or any(name not in recorded for name in texts):
+            raise Unknown("this PyTorch's operator is another one")
+        values = dict(zip(today if recorded == today[:len(recorded)] else recorded, self.arguments))
+        lost = [name for name in values if name not in today and holds_tensor(values[name])]
+        if lost:
+            raise Unknown(f"its recorded tensor '{lost[0]}' has no place in today's schema")
+        positional, named = [], {}
+        for argument in schema.arguments:
+            if argument.name not in values and not argument.has_default_value():
+                raise Unknown(f"today's schema needs '{argument.name}', which was not recorded")
+            value = self._typed(values[argument.name], argument) if argument.name in values else argument.default_value
+            if argument.kwarg_only:
+                named[argument.name] = value
+            else:
+                positional.append(value)
+        return positional, named
+
+    def _typed(self, value, argument):
+        kind = str(argument.real_type)
+        is_optional = kind.startswith("Optional[")
+        if is_optional:
+            kind = kind[len("Optional["):-1]
+        if kind == "Device":
+            return torch.device("meta")
+        if argument.name == "pin_memory" or kind == "Generator":
+            return None if is_optional else False
+        if argument.name == "copy":
+            return bool(value) or self._changes_device()
+        if kind in ENUMERATIONS and isinstance(value, int):
+            names = ENUMERATIONS[kind]
+            if not 0 <= value < len(names) or not hasattr(torch, names[value]):
+                raise Unknown(f"an argument of type {kind} cannot be made from the recorded integer {value}", fails=True)
+            return getattr(torch, names[value])
+        if kind.startswith("List[") and isinstance(value, (int, float)):
+            value = [value] * (argument.N or 1)
+        if kind == "int" and isinstance(value, float) and value.is_integer():
+            return int(value)
+        return bool(value) if kind == "bool" and isinstance(value, int) else value
+
+    def _changes_device(self):
+        """True if a device argument is another device than the inputs': on the meta device they are one."""
+        first = next((tensor for tensor in self.inputs if tensor is not None), None)
+        return first is not None and any(isinstance(argument, Device) and argument.kind != Device(first.recorded_device).kind
+                                         for argument in self.arguments)
+
+    def _written(self, schema, positional):
+        """The arguments that an in-place operator writes, which are its results even without a kernel."""
+        if not schema.name.endswith("_"):
+            return None
+        written = [next((value for value, argument in zip(positional, schema.arguments) if argument.alias_info is not None
+                         and argument.alias_info.before_set == result.alias_info.before_set), None)
+                   for result in schema.returns if result.alias_info is not None]
+        return written if len(written) == len(schema.returns) and all(isinstance(one, torch.Tensor) for one in written) else None
+
+
+class Device(str):
+    """A device as recorded."""
+
+    @property
+    def kind(self):
+        return self.partition(":")[0] or "cpu"
+
+
+def holds_tensor(value):
+    return any(map(holds_tensor, value)) if isinstance(value, list) else isinstance(value, torch.Tensor)
+
+
+def first_line(why):
+    return (str(why).strip().splitlines() or [type(why).__name__])[0]
+
+
+def argument_names(schema):
+    """Names of the arguments of a schema's text."""
+    depth, texts = 0, [""]
+    for letter in schema[schema.index("(") + 1:]:
+        depth += letter in "([" or -(letter in ")]")
+        if depth < 0:
+            break
+        if letter == "," and depth == 0:
+            texts.append("")
+        else:
+            texts[-1] += letter
+    return [text.partition("=")[0].split()[-1] for text in texts if text.strip() not in ("", "*")]
+
+
+def find_operator(name):
+    """The dispatcher's operator of this full name; no other attribute of torch.ops is touched."""
+    plain, _, overload = name.partition(".")
+    namespace, _, operator = plain.partition("::")
+    try:
+        torch._C._dispatch_find_schema_or_throw(plain, overload)
+    except RuntimeError:
+        raise Unknown("this LibTorch has no such operator") from None
+    return getattr(getattr(getattr(torch.ops, namespace), operator), overload or "default")
+
+
+def compiled(source):
+    """Functions of the operator map, in which `torch` is ATen, and no other name of Python is known."""
+    unit = torch.jit.CompilationUnit()
+    unit.define(source, {"torch": torch.ops.aten}.get)
+    return unit
+
+
+def run_function(call, row):
+    """Calls the function of a row of the operator map."""
+    def parameter(index, kind):
+        value = None if index is None else call.arguments[index]
+        return float(value) if kind.startswith("float") and isinstance(value, int) else \
+            bool(value) if kind.startswith("bool") and isinstance(value, int) else value
+    try:
+        with torch.jit.optimized_execution(False):
+            result = compiled(row["function"]).row(*[parameter(*each) for each in row["takes"]])
+    except Exception as why:
+        raise Unknown(first_line(why)) from None
+    return None, result if isinstance(result, tuple) else [result]
+
+
+def called_by(source):
+    """The schemas of what a row's functions call, for its judge. Default values would run while they are compiled."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arguments) and (node.defaults or any(node.kw_defaults)):
+            raise Unknown("parameters without default values, which would run before they are judged")
+    schemas = set()
+
+    def read(block):
+        for node in block.nodes():
+            if node.kind() == "prim::Print":
+                raise Unknown("prim::Print: it prints")
+            schemas.update([node.schema()] if node.schema() != "(no schema)" else [])
+            for inner in node.blocks():
+                read(inner)
+    for function in compiled(source).get_functions():
+        read(function.graph)
+    return sorted(schemas)
+
+
+def described(call, operator, result):
+    """The answer: tensors, and the sizes of lists of them. A result may be an argument, or show its memory."""
+    returns = operator._schema.returns if operator is not None else [None] * len(result)
+    results = result if len(returns) > 1 or operator is None else [result]
+    takes_offset = operator is not None and any(argument.name == "storage_offset" for argument in operator._schema.arguments)
+    answer = {"tensors": [], "list_sizes": []}
+
+    def add(tensor):
+        if tensor is None:
+            answer["tensors"].append({"dtype": "undefined", "sizes": [], "strides": []})
+            return
+        if tensor.is_nested:
+            raise Unknown("a result is a nested tensor")
+        told = {"dtype": str(tensor.dtype).removeprefix("torch."), "sizes": list(tensor.shape), "strides": []}
+        answer["tensors"].append(told)
+        if tensor.layout != torch.strided:
+            return
+        told |= {"strides": list(tensor.stride()), "offset_from": tensor.storage_offset()}
+        memory = tensor.untyped_storage()._cdata
+        for number, given in enumerate(call.inputs):
+            if given is not None and given.layout == torch.strided and given.untyped_storage()._cdata == memory:
+                told |= {"storage_of": number, "offset_from": tensor.storage_offset() - given.storage_offset()}
+                if takes_offset and isinstance(call.arguments[-1], int):
+                    told["offset_is_absolute"] = True
+                if tensor is given:
+                    told["same_as"] = number
+                return
+
+    for value, declared in zip(results, returns):
+        if isinstance(value, (list, tuple)) and all(isinstance(item, (torch.Tensor, type(None))) for item in value):
+            answer["list_sizes"].append(len(value))
+            for item in value:
+                add(item)
+        elif isinstance(value, torch.Tensor) or (value is None and declared is not None and str(declared.type) == "Tensor"):
+            add(value)
+    return answer
+
+
+class Program:
+    """The calls, and what the program that asks says of schemas: the operator map's function, or why not to call it."""
+
+    def __init__(self, text):
+        self.schemas, self.storages, self.slots, self.instructions, self.rows = [], [], [], [], {}
+        lines = {"text": self.schemas, "dtype": self.slots, "i": self.instructions, "device": self.storages}
+        for line in text.splitlines()[1:]:
+            record = json.loads(line)
+            if "of" in record:
+                self.rows[record["of"]] = record
+            elif "text" in record:
+                self.schemas.append(record["text"])
+            else:
+                next(lines[key] for key in lines if key in record or key == "device").append(record)
+
+    def answer(self, number):
+        """Returns the answer to one call, or to a function without a call: what it calls."""
+        instruction = self.instructions[number]
+        try:
+            row = self.rows.get(instruction["schema"])
+            if row is not None and "why_not" in row:
+                raise Unknown(row["why_not"])
+            if row is not None and "takes" not in row:
+                return {"calls": called_by(row["function"])}
+            call = Call(self, instruction)
+            return described(call, *call.run(row))
+        except Unknown as why:
+            return {"why_not": str(why), "fails": why.fails}
+        except (RuntimeError, SyntaxError) as why:  # a layout that no tensor has, a function that does not compile
+            return {"why_not": first_line(why), "fails": False}
+
+
+def confine():
+    """Gives up what the calls' author must not use: memory without limit, and system calls."""
+    used = 1024 * int(re.search(r"VmData:\s*(\d+)", open("/proc/self/status", encoding="ascii").read()).group(1))
+    resource.setrlimit(resource.RLIMIT_DATA, (used + MOST_BYTES, used + MOST_BYTES))
+    libc = ctypes.CDLL(None)
+    for name in sorted((int(name) for name in os.listdir("/proc/self/fd")), reverse=True):
+        if name < FILTERS:
+            break
+        try:
+            text = os.pread(name, 1 << 20, 0)
+        except OSError:  # the folder that was listed
+            continue
+        code = ctypes.create_string_buffer(text, len(text))
+        program = struct.pack("HxxxxxxQ", len(text) // 8, ctypes.addressof(code))
+        libc.prctl(22, 2, program)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER: a kernel may lack it
+
+
+def answer_in_child(progress):
+    """Answers the calls that are left."""
+    os.close(0)
+    os.close(1)
+    confine()
+    program = Program(os.pread(CALLS, os.fstat(CALLS).st_size, 0).decode())
+    with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
+        while progress.answered < len(program.instructions):
+            progress.is_calling = True
+            line = program.answer(progress.answered)
+            progress.is_calling = False
+            progress.answer(line)
+
+
+class Progress(ctypes.Structure):
+    """What parent and children share."""
+
+    _fields_ = [("answered", ctypes.c_int64), ("is_calling", ctypes.c_bool)]
+
+    def answer(self, line):
+        os.write(ANSWERS, (json.dumps(line) + "\n").encode())
+        self.answered += 1
+
+
+def answer():
+    """Answers all calls. Returns the status of the last child."""
+    progress = Progress.from_buffer(mmap.mmap(-1, ctypes.sizeof(Progress)))
+    while True:
+        child = os.fork()
+        if child == 0:
+            status = FAILED
+            try:
+                ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+                answer_in_child(progress)
+                status = 0
+            finally:
+                if status:
+                    sys.excepthook(*sys.exc_info())
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status >= 0 or not progress.is_calling:
+            return abs(status)
+        progress.is_calling = False
+        progress.answer({"why_not": f"its kernel crashed (signal {-status})"})
+
+
+def main():
+    """Without PyTorch nothing is answered, and the reader of the status finds its end."""
+    global torch, meta_rules
+    sys.path.append(site.getusersitepackages())
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+    import torch
+    import meta_rules
+    # Functions of the meta device are hidden from torch.compile, which takes a second to load only to be told so.
+    torch._dynamo = sys.modules["torch._dynamo"] = types.ModuleType("torch._dynamo")
+    torch._dynamo.disable = lambda function, *_, **__: function
+    import torch.fx.experimental.symbolic_shapes  # noqa: F401  what many of those functions load; each child would
+    rules = meta_rules.register()
+    os.write(1, b"\0")
+    while os.read(0, 1):
+        os.write(1, bytes([answer()]))
+    del rules
+
+
+if __name__ == "__main__":
+    main()
