@@ -24,11 +24,15 @@ constexpr std::array kReduced = {
     DType::kInt64,    DType::kFloat16,        DType::kFloat32,        DType::kFloat64,
     DType::kBFloat16, DType::kComplexFloat16, DType::kComplexFloat32, DType::kComplexFloat64};
 
+ReduceOp op_of(const Call& call) {
+  return dtype_of(call) == DType::kBool ? of_bools(call.op) : call.op;
+}
+
 c10d::ReduceOp reduction_of(const Call& call) {
   if (call.factor != 1) {
     return c10d::makeNCCLPreMulSum(call.factor);
   }
-  switch (dtype_of(call) == DType::kBool ? of_bools(call.op) : call.op) {
+  switch (op_of(call)) {
     case ReduceOp::kAvg:
       return c10d::ReduceOp::AVG;
     case ReduceOp::kProduct:
@@ -58,17 +62,13 @@ class Issue {
         each_pair([&](Tensors from, Tensors to) {
           // Where there is no result the input stands for it: it is only read.
           Tensors result = is_root ? in_place(from, to) : std::move(from);
-          auto options = reducing<c10d::ReduceOptions>();
-          options.rootRank = call_.root_or_peer;
-          return group_.reduce(result, options);
+          return group_.reduce(result, rooted(reducing<c10d::ReduceOptions>()));
         });
         break;
       case CommKind::kBroadcast:
         each_pair([&](Tensors from, Tensors to) {
           Tensors result = is_root ? in_place(from, to) : std::move(to);
-          auto options = with_async<c10d::BroadcastOptions>();
-          options.rootRank = call_.root_or_peer;
-          return group_.broadcast(result, options);
+          return group_.broadcast(result, rooted(with_async<c10d::BroadcastOptions>()));
         });
         break;
       case CommKind::kAllGather:
@@ -102,9 +102,7 @@ class Issue {
         if (is_root) {
           to.push_back(tensors(call_.outputs));
         }
-        auto options = with_async<c10d::GatherOptions>();
-        options.rootRank = call_.root_or_peer;
-        add(group_.gather(to, from, options));
+        add(group_.gather(to, from, rooted(with_async<c10d::GatherOptions>())));
         break;
       }
       case CommKind::kScatter: {
@@ -113,9 +111,7 @@ class Issue {
         if (is_root) {
           from.push_back(tensors(call_.inputs));
         }
-        auto options = with_async<c10d::ScatterOptions>();
-        options.rootRank = call_.root_or_peer;
-        add(group_.scatter(to, from, options));
+        add(group_.scatter(to, from, rooted(with_async<c10d::ScatterOptions>())));
         break;
       }
       case CommKind::kAllToAll:
@@ -155,6 +151,12 @@ class Issue {
   [[nodiscard]] Options reducing() const {
     auto options = with_async<Options>();
     options.reduceOp = reduction_of(call_);
+    return options;
+  }
+
+  template <typename Options>
+  [[nodiscard]] Options rooted(Options options) const {
+    options.rootRank = call_.root_or_peer;
     return options;
   }
 
@@ -260,7 +262,7 @@ class Issue {
 
 bool reduces_on_device(const Call& call) {
   const DType dtype = dtype_of(call);
-  const ReduceOp op = dtype == DType::kBool ? of_bools(call.op) : call.op;
+  const ReduceOp op = op_of(call);
   const bool is_bitwise = op == ReduceOp::kBand || op == ReduceOp::kBor || op == ReduceOp::kBxor;
   return can_reduce(dtype, call.op) && std::ranges::find(kReduced, dtype) != kReduced.end() &&
          !is_bitwise &&

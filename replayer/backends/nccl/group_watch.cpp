@@ -18,11 +18,6 @@ constexpr auto kLookInterval = std::chrono::milliseconds(50);
 /// Calls take longer than this only if NCCL or the driver waits for the device.
 constexpr auto kLongestCall = std::chrono::seconds(1);
 
-std::chrono::milliseconds in_ms(double seconds) {
-  constexpr double kMilli = 1000;
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * kMilli));
-}
-
 }  // namespace
 
 GroupWatch::GroupWatch(int world_rank, double time_limit_s)
@@ -46,8 +41,13 @@ void GroupWatch::set_time_limit(double seconds) {
   time_limit_s_ = seconds;
   const std::lock_guard lock(mutex_);
   for (const Group& group : groups_) {
-    group->setTimeout(in_ms(seconds));
+    group->setTimeout(time_limit());
   }
+}
+
+std::chrono::milliseconds GroupWatch::time_limit() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::duration<double>(time_limit_s_));
 }
 
 void GroupWatch::check() const {

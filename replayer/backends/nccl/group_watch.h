@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -28,7 +29,7 @@ class GroupWatch {
   void add(Group group);
   /// Changes the limit of calls that are issued from now on.
   void set_time_limit(double seconds);
-  [[nodiscard]] double time_limit_s() const { return time_limit_s_; }
+  [[nodiscard]] std::chrono::milliseconds time_limit() const;
   /// Throws Error (failed) once a failure was found.
   void check() const;
   /// Aborts all groups, as if a failure had been found.

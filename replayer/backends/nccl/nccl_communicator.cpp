@@ -86,14 +86,13 @@ void set_up_pytorch(const DeviceOptions& options) {
            {"TORCH_NCCL_PROPAGATE_ERROR", "0"},
            {"TORCH_NCCL_RANKS_PER_ROOT", std::to_string(std::numeric_limits<int>::max())},
            {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},
-           {"TORCH_NCCL_USE_COMM_NONBLOCKING", "1"},
            {"TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
             options.registers_buffers ? "1" : "0"}}) {
     setenv(name, value.c_str(), /*overwrite=*/1);
   }
 }
 
-/// PyTorch says of each single message's first that it makes a communicator: that is known here.
+/// Drops PyTorch's warning that the first message between two ranks makes a communicator.
 class NoWarnings : public c10::WarningHandler {
  public:
   void process(const c10::Warning& /*warning*/) override {}
@@ -313,11 +312,9 @@ class NcclCommunicator : public DeviceCommunicator {
   }
 
   [[nodiscard]] GroupWatch::Group make(const CallPlace& place) const {
-    constexpr double kMilli = 1000;
     const auto options = c10d::ProcessGroupNCCL::Options::create();
-    options->timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(watch_.time_limit_s() * kMilli));
-    options->config.blocking = 0;
+    options->timeout = watch_.time_limit();
+    options->config.blocking = 0;  // so that connecting ends within the time limit
     auto group = c10::make_intrusive<c10d::ProcessGroupNCCL>(ids_, place.group_rank,
                                                              place.group_size, options);
     group->setGroupUid(place.group_name);

@@ -267,7 +267,7 @@ TEST(ReportCsv, HoldsEachFigureOfTheJson) {
   }
 }
 
-/// The titles of the table of what is in no list, each between commas.
+/// Returns the titles of the first table, with a comma before and behind each.
 std::string titles_of(const std::string& csv) {
   const std::size_t begin = csv.find('\n') + 1;
   return "," + csv.substr(begin, csv.find('\n', begin) - begin) + ",";
