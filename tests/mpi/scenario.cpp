@@ -120,8 +120,8 @@ void two_groups_stand_still(Backend& backend) {
 
 /// What LibTorch's allocator has is registered with each communicator, once.
 void memory_is_registered(Backend& host) {
+  std::vector<float> data(8);  // outlives the device's work, which ends with the communicator
   const auto device = connect_played(host, {.registers_buffers = true});
-  std::vector<float> data(8);
   Call message = host.rank() == 0 ? send(data, 1) : receive(data, 0);
   message.path = backends::MessagePath::kPair;
   message.memory = et_schema::DeviceType::kCuda;
