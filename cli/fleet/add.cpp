@@ -124,7 +124,8 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
   return jobs;
 }
 
-/// An existing job keeps values without a flag. A manifest defines everything of its jobs.
+/// If no flag gives a value, an existing job keeps the one that it has. Not with a manifest, which
+/// defines everything of its jobs.
 void keep_what_is_not_given(const AddArguments& arguments, const std::vector<fleet::Job>& known,
                             fleet::Job& job) {
   const auto before = std::ranges::find(known, job.name, &fleet::Job::name);

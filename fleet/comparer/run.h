@@ -52,7 +52,7 @@ struct Run {
   std::string interrupted_by;          ///< reports only: the signal that interrupted it; else empty
   et_schema::Environment environment;  ///< reports: complete; others: a few fields
   bool is_cut_off = false;             ///< profiles only: the file is truncated
-  std::string disturbance = {};        ///< profiles of captures: et_schema::disturbance_text()
+  std::string disturbance = {};        ///< how much the profiler disturbed it; else empty
   bool by_device = false;              ///< times of classes are device times
   /// Only with by_device: classes of all kernels of the device, by their names, and the share of
   /// their time that lies in no operator.

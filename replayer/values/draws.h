@@ -34,7 +34,7 @@ class ReuseDraws {
       }
     }
     if (reuse.sorted) {
-      // The number of draws that the tensor can show.
+      // A tensor with fewer runs than draws shows that many of them, evenly spread.
       const std::int64_t shown = std::min(draws_, std::max<std::int64_t>(runs_, 1));
       in_order_.reserve(static_cast<std::size_t>(shown));
       for (std::int64_t i = 0; i < shown; ++i) {

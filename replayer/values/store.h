@@ -39,7 +39,7 @@ class Store {
       const auto epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
       const auto largest = static_cast<double>(std::numeric_limits<T>::max());
       smallest_ = static_cast<double>(std::numeric_limits<T>::min());
-      // Infinities are intended, as in attention masks.
+      // An infinite constant is intended, as in attention masks. All else is kept within the range.
       const auto* constant = rule.as<et_schema::ValueRule::Constant>();
       const bool infinite = constant != nullptr && std::isinf(constant->value);
       highest_ = infinite ? constant->value : largest;

@@ -38,7 +38,8 @@ class JsonPull {
   /// Moves to the next item of an array. If `first` is true, enters the array and sets `first` to
   /// false. Returns false after the end of the array. The last item must have been read.
   [[nodiscard]] bool next_item(bool& first) { return next(first, '[', ']'); }
-  /// Like next_item() for members of an object. Moves to the value of `key`, which keeps escapes.
+  /// Like next_item(), for members of an object. Sets `key` as it stands in the file, with its
+  /// escapes, and moves to the member's value.
   [[nodiscard]] bool next_member(bool& first, std::string_view& key) {
     if (!next(first, '{', '}')) {
       return false;

@@ -153,7 +153,7 @@ Growth fit_growth(const SeriesKey& key, const std::vector<SizeCurve>& curves) {
   return fitted.best;
 }
 
-/// Returns the width of an error at this place.
+/// Returns half the 90 % interval, in ln, between two measurements or beyond the last one.
 double width_at(const ErrorSteps& steps, const Place& place) {
   return place.outside > 0 ? steps.beyond * place.outside : steps.between * walk_deviation(place);
 }

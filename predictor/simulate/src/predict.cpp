@@ -68,7 +68,7 @@ PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
 }
 
 struct Doubt {
-  std::string why;  ///< empty: none
+  std::string why;  ///< "no model", …; empty: there is no doubt
   double ns = 0;    ///< the time that is doubted
 };
 

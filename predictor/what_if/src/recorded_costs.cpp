@@ -236,7 +236,8 @@ Estimate scaled_to_ranks(Estimate estimate, const GroupComm& call) {
          .got = fmt::format("{} of {} rank", et_schema::to_string(call.kind), seen_ranks),
          .hint = "take --platform, whose models know collectives"});
   }
-  // Of the recorded time an assumed share is latency, which grows with the steps.
+  // The recorded time does not show which part of it is latency. Its share is taken as in the
+  // assumed time. Latency grows with the steps, the rest with the link bytes.
   const double latency_ns = assumed_ns(call.kind, 0, seen_ranks);
   const double longer = assumed_ns(call.kind, 0, call.ranks) / latency_ns;
   const double larger = et_schema::bus_factor(call.kind, call.ranks) / seen;

@@ -15,7 +15,7 @@ namespace {
 /// Waits below this are the resolution of profiles' clocks.
 constexpr double kLeastWaitNs = 10'000;
 
-/// Ranks that exceed the others by a smaller share of the step are not tried.
+/// Only ranks whose own time exceeds the others' by more than this share of the step are tried.
 constexpr double kTriedShare = 0.01;
 
 /// The most ranks that are tried as slow together.

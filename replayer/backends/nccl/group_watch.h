@@ -34,9 +34,9 @@ class GroupWatch {
   void check() const;
   /// Aborts all groups, as if a failure had been found.
   void interrupt();
-  /// Calls `work`, which issues to groups. No abort happens within it, because it frees what the
-  /// call uses; the exception is a call that waits for the device for long, which only an abort can
-  /// end. Errors of PyTorch become Error (failed). Throws as check() does.
+  /// Calls `work`, which issues to groups. Groups are not aborted meanwhile, since an abort frees
+  /// what `work` uses. Only if `work` waits for the device for long they are: nothing else ends it.
+  /// Errors of PyTorch become Error (failed). Throws as check() does.
   template <typename Work>
   auto guard(const Work& work) {
     const std::lock_guard lock(issuing_);

@@ -26,7 +26,7 @@ struct OperatorPlan {
 /// Plans the calls of a program's operators. Each schema is parsed and matched once.
 class OperatorPlanner {
  public:
-  /// `losses` counts repairs of boxing.
+  /// `losses` counts epsilons that were recorded as 0 and get the operator's default.
   OperatorPlanner(const Decisions& decisions, et_schema::Losses& losses)
       : decisions_(decisions), losses_(losses) {}
 

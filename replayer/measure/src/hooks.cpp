@@ -102,7 +102,8 @@ void ProfileHook::built(const Step& step) {
 }
 
 void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
-  synchronize_stream(device_);  // messages in flight end when the other rank has reached them
+  // A message in flight ends when the other rank has come; the call's time includes that.
+  synchronize_stream(device_);
   if (issue_ != nullptr) {
     issue_->called(step, stack);
   }

@@ -146,7 +146,8 @@ class ProfileHook {
     return static_cast<std::size_t>(&step - first_);
   }
 
-  /// Returns the seconds of a step for its own communication, without the turns of others.
+  /// Returns the part of a step's `seconds` that its own communication took: in timing passes a
+  /// step can also carry out others' turns, and others its own.
   [[nodiscard]] double own_seconds(const Step& step, double seconds) const;
 
   const BoundProgram& program_;

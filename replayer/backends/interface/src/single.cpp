@@ -285,7 +285,7 @@ class SingleBackend : public Backend {
   int world_size_;
   bool reads_sent_;
   std::vector<CallPlace> groups_;
-  std::vector<Clock::time_point> ends_;  ///< by group: end of its last call that has a duration
+  std::vector<Clock::time_point> ends_;  ///< by group: end of its last simulated call
   std::vector<std::byte> staging_;
   DeviceMoves on_host_;
   std::optional<DeviceMoves> on_device_;

@@ -72,7 +72,6 @@ class Lowering {
   // part, reduces it, and sends the result to the others. This is the least possible traffic, and
   // all ranks share the work; Open MPI's non-blocking reductions in place take up to twice as long.
   // Other reductions use the wire's own collectives, if it has any.
-  //
 
   /// Adds the steps of all_reduce (`to_all`) or of reduce, whose result only the root gets.
   void reduce(bool to_all) const {
