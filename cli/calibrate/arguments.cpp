@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "  mpirun -np 4 calibrate --rows comms.jsonl    communication in groups of 2 and 4\n"
     "  calibrate --device cuda -o gpu.platform.json operators of this machine's GPU\n"
     "  calibrate rows.jsonl -o here.platform.json   from `replay --operator-times`, or from rows\n"
-    "  calibrate kernels/ --spec cards/ -o cards.platform.json\n"
+    "  calibrate kernels/ --card cards/ -o cards.platform.json\n"
     "                                               tables of cards, by their column Device\n"
     "  calibrate a.json.gz -o h100.platform.json    from profiles, recorded with shapes\n";
 
@@ -69,7 +69,7 @@ std::vector<int> default_threads() {
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
   for (const char* flag :
-       {"--rows", "--for", "--sweep", "--device", "--energy", "--budget", "--only", "--threads"}) {
+       {"--rows", "--for", "--device", "--energy", "--budget", "--only", "--threads"}) {
     if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -101,8 +101,6 @@ void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
   line.begin(FlagGroup::kTrust);
   add_allow_option(line, arguments.allowed_operators);
   line.begin(FlagGroup::kRuns);
-  line.add_flag("--sweep", arguments.sweeps,
-                "With --for: measure all other operators, too (without --for they always are)");
   line.add("--device DEVICE", arguments.device,
            "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number on its "
            "host, and NCCL between them) or cuda:N");
@@ -130,7 +128,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                     .examples = kExamples,
                     .failure = "a file could not be written",
                     .more_statuses = kMoreStatuses,
-                    .common = {"--spec", "--for", "--device", "--only", "--threads", "--budget",
+                    .common = {"--card", "--for", "--device", "--only", "--threads", "--budget",
                                "--output", "--rows", "--format"}});
   add_fit_options(line, arguments.fit);
   add_measuring_options(line, arguments);

@@ -19,7 +19,6 @@ struct CalibrateArguments {
   bool keeps_rows = false;                        ///< keeps that file after the platform is written
   std::vector<std::string> benches;               ///< --for
   et_schema::AllowedOperators allowed_operators;  ///< operators of these benchmarks
-  bool sweeps = false;         ///< --sweep: measures the areas even if `benches` is set
   std::string device = "cpu";  ///< device of communication: "cpu", "cuda", "cuda:N"
   bool energy = false;         ///< --energy: measures the energy of each call on a GPU
   double budget_s = 0;

@@ -102,7 +102,7 @@ void add_profiled_rows(const et_schema::Profile& profile, bool is_card_described
     if (row.device != predictor::kGpuPlace || is_card_described) {
       rows.calls.push_back(std::move(row));
     } else {
-      rows.left_out["profiles: calls on a card that is not named (--spec names it)"] +=
+      rows.left_out["profiles: calls on a card that is not named (--card names it)"] +=
           row.time().n;
     }
   }
@@ -189,7 +189,7 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
            "of a Python program (operators, where it has their shapes; its host's overheads; "
            "of all ranks of a job communication, too); platform files, whose rows, cards and "
            "sections are kept");
-  line.add("--spec CARD", arguments.specs,
+  line.add("--card CARD", arguments.specs,
            "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
            "data sheet is known, such as H100. Known cards that rows name need none; peaks of "
            "others are taken from their fastest rows");

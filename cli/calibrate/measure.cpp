@@ -94,7 +94,7 @@ class Measuring {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] bool sweeps() const { return arguments_.benches.empty() || arguments_.sweeps; }
+  [[nodiscard]] bool sweeps() const { return arguments_.benches.empty(); }
   /// Tables are measured on a CPU only. On a GPU, FBGEMM's operators access tables, and benchmarks
   /// provide these calls (--for).
   [[nodiscard]] bool wants_tables() const {

@@ -64,8 +64,8 @@ class Option {
   CLI::Option& option_;
 };
 
-/// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --help-all, --version
-/// and --max-input. A flag names the type of its value as --help shows it: "-o,--output FILE".
+/// The options of a program, with --help (EXAMPLES and EXIT STATUS included), --help-all and
+/// --version. A flag names the type of its value as --help shows it: "-o,--output FILE".
 /// --help shows the initial value of a text, number or choice as its default, unless it is empty or
 /// 0.
 ///

@@ -73,11 +73,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "What ncu, rocprofv3 or Kineto's range profiler counted in the profiled program's kernels: "
       "one a rank, in their order; of a single rank also several passes");
   line.add_flag(
-      "--repair", arguments.repair_messages,
-      "Put peers of sends and receives right that old PyTorch recorded as another kind of "
-      "rank, and send single ones that meet one of a batch as batches; each is a loss "
-      "(repaired_messages)");
-  line.add_flag(
       "--allow-partial",
       [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },
       "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
@@ -92,8 +87,6 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
           "--no-backward", [&arguments] { arguments.options.with_backward = false; },
           "With --subgraph: without the backward pass")
       .needs("--subgraph");
-  line.add("--include REGEX", arguments.options.include,
-           "Only operators whose name matches this regular expression");
   line.add("--exclude REGEX", arguments.options.exclude,
            "Leave out operators whose name matches it");
   line.add_text(
@@ -116,23 +109,15 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.begin(FlagGroup::kTrust);
-  line.add_flag("--keep-names", arguments.keep_names,
-                "Store filters and the names of custom operators in the manifest as plain text "
-                "(default: as hashes)");
   line.add_flag("--obfuscate", arguments.obfuscate,
                 "Replace names, texts and exact numbers that do not decide the time; the order and "
-                "shapes of public operators stay")
-      .excludes({"--keep-names"});
-  line.add("--names FILE", arguments.names_path,
-           "With --obfuscate: where to write what was replaced, for the owner alone (default: "
-           "OUTPUT.names.json)")
-      .needs("--obfuscate");
+                "shapes of public operators stay. OUTPUT.names.json, for the owner alone, holds "
+                "what was replaced");
   add_allow_option(line, arguments.options.allowed_operators);
   line.parse(argc, argv);
-  arguments.compiled_by =
-      line.first_given({"--step", "--subgraph", "--only", "--include", "--exclude", "--indices",
-                        "--repair", "--allow-partial", "--profile", "--no-profile",
-                        "--graph-profile", "--counters", "--kernels"});
+  arguments.compiled_by = line.first_given(
+      {"--step", "--subgraph", "--only", "--exclude", "--indices", "--allow-partial", "--profile",
+       "--no-profile", "--graph-profile", "--counters", "--kernels"});
   arguments.changed_by =
       line.first_given({"--obfuscate", "--batch", "--size", "--world-size", "--ranks-per-program"});
   arguments.batch = batch.parsed();

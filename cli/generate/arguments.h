@@ -22,14 +22,11 @@ struct GenerateArguments {
   generator::GenerateOptions options;
   ProfileChoice profiles;
   std::vector<std::string> op_maps;
-  bool repair_messages = false;
-  bool keep_names = false;
   bool obfuscate = false;
   EmitChoice emit;
   std::vector<int> kernel_architectures;  ///< GPUs of --kernels: 90 for sm_90
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
-  std::string names_path;      ///< file of the obfuscated names; empty: beside the output
   bool quiet = false;
   /// The first flag of compiling traces, and the first that changes a benchmark; null: not used. An
   /// existing benchmark only accepts flags of the second kind, and --output only with one of them.

@@ -59,7 +59,7 @@ Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress)
   if (!is_bench) {
     Compiled compiled =
         compile_traces(arguments.paths, arguments.options, arguments.profiles, progress);
-    if (arguments.repair_messages) {
+    if (arguments.options.partial == generator::PartialRanks::kRefused) {  // all ranks are here
       matching::repair_messages(compiled.bench.programs, compiled.bench.groups);
     }
     return compiled;
@@ -108,10 +108,10 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
   }
   if (arguments.obfuscate) {
     refuse_obfuscation(arguments.output, arguments.chakra_folder);
-    refuse_output(names_path, inputs, "--names");
+    refuse_output(names_path, inputs, "--obfuscate");
   }
   refuse_shared_outputs({{arguments.output, "--output"},
-                         {arguments.obfuscate ? names_path : "", "--names"},
+                         {arguments.obfuscate ? names_path : "", "--obfuscate"},
                          {arguments.chakra_folder, "--chakra"},
                          {arguments.emit.folder, "--emit"}});
   if (!arguments.chakra_folder.empty()) {
@@ -152,8 +152,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
 
 int generate(const GenerateArguments& arguments) {
   use_operator_maps(arguments.op_maps);
-  const std::string names_path =
-      arguments.names_path.empty() ? arguments.output + ".names.json" : arguments.names_path;
+  const std::string names_path = arguments.output + ".names.json";
   refuse_outputs(arguments, names_path);
   Progress progress(arguments.quiet);
   progress.tick();
@@ -168,9 +167,7 @@ int generate(const GenerateArguments& arguments) {
   const bool has_chakra = !arguments.chakra_folder.empty();
   if (!arguments.output.empty()) {
     const std::string bytes =
-        et_schema::bench_bytes(bench, arguments.output,
-                               arguments.keep_names ? et_schema::ManifestNames::kClear
-                                                    : et_schema::ManifestNames::kHashed);
+        et_schema::bench_bytes(bench, arguments.output, et_schema::ManifestNames::kHashed);
     et_schema::write_file_atomically(arguments.output, bytes);
     made.path = arguments.output;
     made.bytes = bytes.size();

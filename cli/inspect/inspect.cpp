@@ -53,7 +53,6 @@ struct Arguments {
   std::optional<int> rank;
   std::optional<std::string> step;
   ProfileChoice profiles;
-  std::vector<std::string> op_maps;
   bool quiet = false;
   const char* of_traces = nullptr;     ///< first flag in use that only traces accept
   const char* of_no_report = nullptr;  ///< first flag in use that reports do not accept
@@ -146,7 +145,6 @@ Arguments read_arguments(int argc, char** argv) {
            "known card)")
       .needs("--roofline");
   line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
-  add_map_option(line, arguments.op_maps);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   arguments.of_traces =
@@ -284,7 +282,6 @@ std::string inspect_report(const Arguments& arguments) {
 }
 
 int inspect(const Arguments& arguments) {
-  use_operator_maps(arguments.op_maps);
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");

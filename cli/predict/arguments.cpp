@@ -41,7 +41,6 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "With --platform: use the models of this measured device; with --operators for all rows")
       .needs("--platform")
       .excludes({"--card"});
-  add_map_option(line, arguments.op_maps);
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "Ranks that share a node, in order of their numbers");
   line.begin(FlagGroup::kRuns);

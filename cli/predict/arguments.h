@@ -27,7 +27,6 @@ struct PredictArguments {
   std::string from_card;    ///< card of the profile; empty: the card that the profile names
   std::vector<std::string> paths;
   et_schema::AllowedOperators allowed_operators;
-  std::vector<std::string> op_maps;
   bool recorded = false;
   std::string platform;
   std::string card;    ///< name of a known card, or its file; empty: use `device`

@@ -25,7 +25,6 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 }
 
 int predict(const PredictArguments& arguments) {
-  use_operator_maps(arguments.op_maps);
   std::vector<std::string> inputs = arguments.paths;
   for (const std::string& path : {arguments.platform, arguments.card}) {
     if (!path.empty()) {

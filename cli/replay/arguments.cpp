@@ -50,13 +50,7 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
   replayer::ReplayOptions& options = arguments.options;
   line.add("--device DEVICE", options.device,
            "Where to run: cpu, cuda (under a launcher the GPU with the rank's number on its host) "
-           "or cuda:N");
-  line.add_choice(
-      "--place PLACE",
-      {{"recorded", replayer::Place::kRecorded}, {"device", replayer::Place::kDevice}},
-      options.place,
-      "Tensors that were recorded on a CPU: recorded (they stay on the CPU) or device (they move "
-      "to --device). Default: recorded; a benchmark recorded on CPUs alone moves as a whole");
+           "or cuda:N. A benchmark recorded on CPUs alone moves there as a whole");
   line.add_text(
       "--comms PATH", [&](const std::string& text) { return read_comms(text, arguments); },
       "none of nccl, host, recorded, FILE.json, FILE.json.gz",
@@ -64,8 +58,6 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
       "memory). Default: nccl; host where ranks share a GPU, whose times are not comparable by "
       "nccl. Of one rank alone, on a CPU: recorded or a platform file, which simulates the others: "
       "each call takes the time that it took, or that the platform's models predict");
-  line.add_flag("--register-buffers", options.registers_buffers,
-                "Register the buffers of communications with NCCL, which then may not copy them");
   line.add_choice("--streams STREAMS",
                   {{"one", replayer::Streams::kOne}, {"recorded", replayer::Streams::kRecorded}},
                   options.streams,
@@ -95,12 +87,6 @@ void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
                   options.pace,
                   "When operators are issued: asap, or recorded (with the original's gaps between "
                   "them)");
-  line.add_choice(
-      "--page-faults WHICH",
-      {{"recorded", replayer::PageFaults::kRecorded}, {"any", replayer::PageFaults::kAny}},
-      options.page_faults,
-      "Page faults of an iteration: recorded (as many as the original's unprofiled steps had) or "
-      "any (leave it to malloc)");
   line.add_flag(
       "--no-restore", [&options] { options.restores = false; },
       "Never reset inputs and weights to their initial values between iterations");

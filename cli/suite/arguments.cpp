@@ -23,8 +23,7 @@ constexpr const char* kExamples =
     "  suite --device cuda --save H200        and keep the result as a reference\n"
     "  suite --replay-flags '--counters default --threads 1'\n"
     "                                         with counters, on one thread\n"
-    "  suite gallery --format html > s.html   as a page\n"
-    "  suite my_steps/ --slow matmul:20       what it says if a class is slower\n";
+    "  suite gallery --format html > s.html   as a page\n";
 
 /// A platform's name is the start of its files' names, up to a dot.
 bool is_platform(const std::string& name) {
@@ -51,8 +50,6 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
   line.add("--device DEVICE", arguments.device,
            "Where to run: cpu, cuda or cuda:N. Steps recorded on a GPU run on a GPU, others on a "
            "CPU");
-  line.add("--slow CLASS:PERCENT", arguments.slow,
-           "Slow down the operators of a class, to try the comparison");
   line.add_text(
       "--replay-flags TEXT",
       [&](const std::string& text) {

@@ -14,14 +14,12 @@ struct SuiteArguments {
   std::string save;  ///< platform to save this machine's reports as; empty: none
   double seconds = 300;
   int rounds = 3;
-  std::string slow;  ///< replay's --slow, for steps that have the class; empty: none
   std::vector<std::string> replay_flags;
   std::string output;  ///< empty: standard output
   Format format = Format::kText;
   bool quiet = false;
 
   [[nodiscard]] bool on_device() const { return device != "cpu"; }
-  [[nodiscard]] std::string slow_class() const { return slow.substr(0, slow.find(':')); }
 };
 
 /// Throws what parse_arguments() throws.

@@ -51,11 +51,9 @@ std::string failure_of(const fleet::ProgramEnd& end) {
 std::vector<SuiteReplays> chosen_steps(const SuiteArguments& arguments) {
   std::vector<SuiteReplays> chosen;
   bool has_reference = false;
-  bool has_class = arguments.slow.empty();
   for (fleet::GalleryStep& step : fleet::read_gallery(arguments.folder)) {
     if (step.on_device == arguments.on_device()) {
       has_reference = has_reference || !step.references.empty();
-      has_class = has_class || step.classes.contains(arguments.slow_class());
       chosen.push_back({std::move(step), {}, {}});
     }
   }
@@ -75,8 +73,6 @@ std::vector<SuiteReplays> chosen_steps(const SuiteArguments& arguments) {
                                   .got = "none",
                                   .hint = "suite --save NAME writes this machine's"});
   }
-  refuse_if(!has_class, "no step has this class", "--slow", "a class of operators, as matmul:20",
-            arguments.slow.c_str());
   return chosen;
 }
 
@@ -119,9 +115,6 @@ class Suite {
     std::vector<std::string> all = {sibling("replay"), step.step.benchmark(), "--format", "json"};
     all.insert(all.end(), {"--device", arguments_.device, "--iterations", "200", "--seconds"});
     all.push_back(fmt::format("{:.3f}", std::min(share_s * kMeasuredShare, kMostSecondsEach)));
-    if (step.step.classes.contains(arguments_.slow_class())) {
-      all.insert(all.end(), {"--slow", arguments_.slow});
-    }
     all.insert(all.end(), arguments_.replay_flags.begin(), arguments_.replay_flags.end());
     return all;
   }

@@ -37,14 +37,14 @@ enum class Loss : std::size_t {
   kUnmatchedWaits,        ///< waits whose collective was issued before the capture
   kAssumedCommunication,  ///< process groups, roots, peers and splits that are not recorded
   kAssumedReduceOps,      ///< reductions whose operator is not recorded: taken as sum
-  kRepairedMessages,      ///< sends and receives that --repair changed
+  kRepairedMessages,      ///< sends and receives that generate put right
   kUnknownCommunication,  ///< communication that is not replayed
   kMadeMasks,             ///< masks whose count decides a shape: made with the recorded count
   kNativeWork,            ///< labels without operators that did work (native instructions)
   kUnshownGraphs,         ///< compiled graphs whose kernels are in neither trace nor profile
   kNoWork,                ///< labels and operators that did no work
   kNodesOutsideStep,      ///< operators of the trace outside of the chosen step
-  kFilteredOperators,     ///< operators that --only, --include, --exclude or --subgraph left out
+  kFilteredOperators,     ///< operators that --only, --exclude or --subgraph left out
   // linking a profile
   kRepairedParents,       ///< nodes whose parent was corrected by the profile's intervals
   kUnjoinedNodes,         ///< operators of the step that only the trace or only the profile has

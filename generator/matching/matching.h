@@ -112,12 +112,13 @@ struct Matching {
 [[nodiscard]] std::vector<et_schema::CommOrder> match_programs(
     const et_schema::Programs& programs, std::span<const et_schema::ProcessGroup> groups);
 
-/// Corrects the peers of sends and receives, group by group, if the recorded messages do not match.
-/// A recorded peer is tried as a rank of the job and, in a group of two, as the other rank. If
-/// neither makes the messages of a group match, the group is unchanged. Then, if only one end of a
-/// message is in a batch, the other end becomes a batch of its own: the original's group had one
-/// communicator for both, like a group that is opened with its device. Each change is a loss of its
-/// program (Loss::kRepairedMessages). Throws Error as JobComms::add() does.
+/// Corrects the peers of sends and receives, group by group, if the recorded communication does not
+/// match: some versions of PyTorch recorded another kind of rank. A recorded peer is tried as a
+/// rank of the job and, in a group of two, as the other rank. If neither makes the messages of a
+/// group match, the group is unchanged. Then, if only one end of a message is in a batch, the other
+/// end becomes a batch of its own: the original's group had one communicator for both, like a group
+/// that is opened with its device. Each change is a loss of its program (Loss::kRepairedMessages).
+/// Throws Error as JobComms::add() does.
 void repair_messages(et_schema::Programs& programs,
                      std::span<const et_schema::ProcessGroup> groups);
 

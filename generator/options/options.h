@@ -42,7 +42,6 @@ struct GenerateOptions {
       {};  ///< only what runs below a node whose name contains one of them, and its backward
   bool with_backward = true;  ///< `subgraphs` include their backward pass
   Only only = Only::kAll;
-  std::optional<std::string> include = {};  ///< regular expression (ECMAScript) on operator names
   std::optional<std::string> exclude = {};
   IndexSpread indices = {};
   PartialRanks partial = PartialRanks::kRefused;

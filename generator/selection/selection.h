@@ -45,7 +45,7 @@ struct WorkingLabel {
 /// then multiplies in place).
 [[nodiscard]] Selected select_operators(const et_schema::Trace& trace, const Flow& flow);
 
-/// Applies --only, --include, --exclude and --subgraph to a selection, including its labels that
+/// Applies --only, --exclude and --subgraph to a selection, including its labels that
 /// did work. Adds excluded nodes to `selected.filtered`. Throws Error (usage): an invalid regular
 /// expression, a subgraph that no node's name contains.
 void apply_filters(const et_schema::Trace& trace, const CommCalls& calls,

@@ -83,7 +83,7 @@ class WhatIfCosts : public Costs {
 [[nodiscard]] std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulation,
                                                     const std::vector<WhatIf>& questions);
 
-/// Returns the program with all host tensors on one accelerator, as for `replay --place device`.
+/// Returns the program with all host tensors on one accelerator, as `replay` moves it.
 [[nodiscard]] Program placed_on_device(Program program);
 
 }  // namespace understudy::predictor

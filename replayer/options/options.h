@@ -30,24 +30,6 @@ enum class Pace : std::uint8_t {
 /// Returns "asap" or "recorded".
 [[nodiscard]] std::string_view to_string(Pace pace);
 
-/// Page faults of an iteration.
-enum class PageFaults : std::uint8_t {
-  kRecorded,  ///< the original's number, if the benchmark has it
-  kAny        ///< left to the C library
-};
-/// Returns "recorded" or "any".
-[[nodiscard]] std::string_view to_string(PageFaults page_faults);
-
-/// The device of tensors recorded on the CPU. Tensors recorded on an accelerator are always on the
-/// replay's device.
-enum class Place : std::uint8_t {
-  kRecorded,  ///< they stay on the CPU
-  kDevice     ///< they move to the replay's device
-};
-
-/// Returns "recorded" or "device".
-[[nodiscard]] std::string_view to_string(Place place);
-
 /// The path of GPU tensors between ranks.
 enum class CommsPath : std::uint8_t {
   kNccl,  ///< from GPU to GPU
@@ -87,17 +69,14 @@ struct ReplayOptions {
   int threads = 0;            ///< 0: the cores of this host, divided among its ranks
   std::uint64_t seed = 0;
   Only only = Only::kAll;
-  std::optional<Place> place;  ///< of tensors recorded on the CPU; unset: see choose_place()
   /// If unset: NCCL, or the host if ranks share a GPU, which NCCL does not support.
   std::optional<CommsPath> comms;
-  bool registers_buffers = false;  ///< registers buffers with NCCL at their first use
   /// If unset: recorded if communications had their own streams, else one.
   std::optional<Streams> streams;
   /// Launches iterations as CUDA graphs; if unset, if the original's device times are of graphs.
   std::optional<bool> graph;
   Pace pace = Pace::kAsap;
   std::optional<PlantedSlowdown> slow;
-  PageFaults page_faults = PageFaults::kRecorded;
   std::optional<std::uint64_t> memory_limit_bytes;  ///< programs that need more are refused
   /// Seconds that a rank may block others without progress; unset: derived from the first
   /// iteration.

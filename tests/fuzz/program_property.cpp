@@ -32,7 +32,7 @@ const Variant& variant_for(std::uint64_t content) {
       {{}, 2},
       {{.only = Only::kCompute}, 1},
       {{.only = Only::kComms}, 2},
-      {{.step = "all", .include = "^aten::", .exclude = "_$"}, 1},
+      {{.step = "all", .exclude = "_$"}, 1},
   }};
   return kVariants[content % kVariants.size()];
 }

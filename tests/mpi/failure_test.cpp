@@ -341,12 +341,6 @@ TEST(Interrupt, EndsACallUnderWay) {
 }
 
 #ifdef UNDERSTUDY_PLAYED_CUDA
-TEST(Buffers, AreRegisteredOnce) {
-  const Ended ended = run(2, "memory_is_registered", kPlayedGpu);
-  expect_end(ended, 0);
-  EXPECT_EQ(ended.output, "once\nonce\n");
-}
-
 TEST(Interrupt, NeverComesBetweenTheCheckAndTheCall) {
   const Ended ended = run(1, "aborts_race_with_calls", kPlayedGpu);
   expect_end(ended, 0);

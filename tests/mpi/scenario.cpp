@@ -118,24 +118,6 @@ void two_groups_stand_still(Backend& backend) {
   backend.wait(std::move(work));
 }
 
-/// What LibTorch's allocator has is registered with each communicator, once.
-void memory_is_registered(Backend& host) {
-  std::vector<float> data(8);  // outlives the device's work, which ends with the communicator
-  const auto device = connect_played(host, {.registers_buffers = true});
-  Call message = host.rank() == 0 ? send(data, 1) : receive(data, 0);
-  message.path = backends::MessagePath::kPair;
-  message.memory = et_schema::DeviceType::kCuda;
-  static_cast<void>(nccl_log());
-  device->prepare({&message, 1});
-  device->run(message);
-  const std::string log = nccl_log();
-  const std::size_t first = log.find("register ");
-  std::fputs(first != std::string::npos && log.find("register ", first + 1) == std::string::npos
-                 ? "once\n"
-                 : log.c_str(),
-             stderr);
-}
-
 /// One thread gives up while another one issues, at any moment.
 void aborts_race_with_calls(Backend&) {
   constexpr int kTimes = 200;
@@ -299,7 +281,6 @@ const std::map<std::string, Scenario>& scenarios() {
       {"nccl_last_rank_does_not_receive", {kShortLimitS, last_rank_does_not_receive}},
       {"nccl_two_groups_stand_still", {kShortLimitS, two_groups_stand_still}},
       {"aborts_race_with_calls", {60, aborts_race_with_calls}},
-      {"memory_is_registered", {60, memory_is_registered}},
       {"last_rank_aborts", {60, last_rank_aborts}},
       {"last_rank_aborts_under_way", {60, last_rank_aborts_under_way}},
       {"last_rank_throws_past_the_backend", {60, last_rank_throws_past_the_backend}}};

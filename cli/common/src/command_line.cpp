@@ -110,26 +110,18 @@ int local_processes() {
   return 1;
 }
 
-/// Adds --max-input SIZE to every program. By default the limit follows from the memory available
-/// to this process and to those that a launcher started beside it.
-void add_max_input_option(CommandLine& line) {
-  et_schema::set_process_limits(
-      et_schema::limits_of_memory(et_schema::available_memory(), local_processes()));
-  line.begin(FlagGroup::kTrust);
-  line.add_text(
-      "--max-input BYTES",
-      [](const std::string& text) {
-        const auto bytes = et_schema::parse_bytes(text);
-        et_schema::ReadLimits limits;
-        limits.max_held_bytes = bytes.value_or(0);
-        if (bytes) {
-          et_schema::set_process_limits(limits);
-        }
-        return bytes.has_value();
-      },
-      "no number of bytes, as 8G, 512M or 4096",
-      "Refuse inputs that unpack to more than this: 8G, 512M, or a number of bytes (default: a "
-      "quarter of the available memory)");
+/// Sets how much inputs may unpack to: UNDERSTUDY_MAX_INPUT, or else what follows from the memory
+/// available to this process and to those that a launcher started beside it.
+void limit_input() {
+  et_schema::ReadLimits limits =
+      et_schema::limits_of_memory(et_schema::available_memory(), local_processes());
+  if (const char* text = std::getenv("UNDERSTUDY_MAX_INPUT"); text != nullptr) {
+    const auto bytes = et_schema::parse_bytes(text);
+    refuse_if(!bytes, "UNDERSTUDY_MAX_INPUT is no size", "UNDERSTUDY_MAX_INPUT",
+              "8G, 512M, or a number of bytes", text);
+    limits = {.max_held_bytes = *bytes};
+  }
+  et_schema::set_process_limits(limits);
 }
 
 /// Splits "-o,--output FILE" into "-o,--output" and "FILE".
@@ -311,7 +303,7 @@ const char* CommandLine::first_given(std::initializer_list<const char*> flags) c
 }
 
 void CommandLine::parse(int argc, char** argv) {
-  add_max_input_option(*this);
+  limit_input();
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -74,13 +74,13 @@ void check_held(const std::string& file, std::uint64_t bytes, const ReadLimits& 
   }
   throw run_failed("the input takes more memory than it may",
                    {.file = file,
-                    .field = "--max-input",
+                    .field = "UNDERSTUDY_MAX_INPUT",
                     .expected = limit_text(limits),
                     .got = fmt::format("at least {} bytes", bytes),
                     .hint = fmt::format(
                         "about {} times the unpacked input is needed, here {} bytes of memory or "
                         "more. Give fewer ranks at a time, use a machine with more memory, or "
-                        "allow it with --max-input SIZE",
+                        "allow it with UNDERSTUDY_MAX_INPUT=SIZE",
                         kMemoryOfInput, kMemoryOfInput * bytes)});
 }
 

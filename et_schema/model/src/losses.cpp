@@ -65,7 +65,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"assumed_reduce_ops", Severity::kLoss,
      "Reductions whose operator is not recorded, taken as a sum."},
     {"repaired_messages", Severity::kInfo,
-     "Sends and receives that --repair changed: a peer that was no rank of its group, or a single "
+     "Sends and receives that were put right: a peer that was no rank of its group, or a single "
      "one that meets one of a batch (batch_isend_irecv)."},
     {"unknown_communication", Severity::kLoss,
      "Communication that is not replayed: calls of a name that is not known here; operators, "
@@ -84,7 +84,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "memory."},
     {"nodes_outside_step", Severity::kInfo, "Operators of the trace outside of the chosen step."},
     {"filtered_operators", Severity::kInfo,
-     "Operators left out by --only, --include, --exclude or --subgraph."},
+     "Operators left out by --only, --exclude or --subgraph."},
     {"repaired_parents", Severity::kInfo,
      "Nodes hung from another parent than recorded, which the profile's intervals show to be "
      "wrong."},

@@ -16,20 +16,13 @@ struct Flag {
   Takes takes;
 };
 
-constexpr std::array kAllowed = {Flag{"--allow-partial", Takes::kNothing},
-                                 Flag{"--batch", Takes::kOne},
-                                 Flag{"--exclude", Takes::kOne},
-                                 Flag{"--include", Takes::kOne},
-                                 Flag{"--indices", Takes::kOne},
-                                 Flag{"--keep-names", Takes::kNothing},
-                                 Flag{"--max-input", Takes::kOne},
-                                 Flag{"--no-backward", Takes::kNothing},
-                                 Flag{"--no-profile", Takes::kNothing},
-                                 Flag{"--obfuscate", Takes::kNothing},
-                                 Flag{"--only", Takes::kOne},
-                                 Flag{"--profile", Takes::kSeveral},
-                                 Flag{"--step", Takes::kOne},
-                                 Flag{"--subgraph", Takes::kSeveral}};
+constexpr std::array kAllowed = {
+    Flag{"--allow-partial", Takes::kNothing}, Flag{"--batch", Takes::kOne},
+    Flag{"--exclude", Takes::kOne},           Flag{"--indices", Takes::kOne},
+    Flag{"--no-backward", Takes::kNothing},   Flag{"--no-profile", Takes::kNothing},
+    Flag{"--obfuscate", Takes::kNothing},     Flag{"--only", Takes::kOne},
+    Flag{"--profile", Takes::kSeveral},       Flag{"--step", Takes::kOne},
+    Flag{"--subgraph", Takes::kSeveral}};
 
 }  // namespace
 

@@ -227,9 +227,7 @@ class Matcher {
     if (receive.in_batch != send.in_batch) {
       const auto batch = [](bool is) { return is ? "in a batch" : "alone"; };
       refuse("batch of ", batch(send.in_batch),
-             fmt::format("{} (over NCCL the two would never meet; generate --repair makes both "
-                         "messages of batches)",
-                         batch(receive.in_batch)));
+             fmt::format("{} (over NCCL the two would never meet)", batch(receive.in_batch)));
     }
   }
 

@@ -160,6 +160,13 @@ void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup>
 }  // namespace
 
 void repair_messages(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
+  JobComms comms(groups, programs.size());
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    comms.add(rank, programs[rank]);
+  }
+  if (match(comms).mismatches.empty()) {
+    return;
+  }
   repair_peers(programs, groups);
   repair_batches(programs, groups);
 }

@@ -41,7 +41,7 @@ constexpr std::string_view kSentences =
     "trace used wait wants was what where which who without works wrappers as_strided attention "
     "collective communication compiled convolution copy elementwise embedding fft index linalg "
     "loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
-    "allocation view --batch --exclude --group --include --no-backward --only --subgraph "
+    "allocation view --batch --exclude --group --no-backward --only --subgraph "
     "--world-size";
 
 constexpr std::string_view kTypes =

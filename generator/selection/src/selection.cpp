@@ -347,7 +347,6 @@ Selected select_operators(const Trace& trace, const Flow& flow) {
 
 void apply_filters(const Trace& trace, const CommCalls& calls, const GenerateOptions& options,
                    Selected& selected, std::vector<WorkingLabel>& labels) {
-  const std::optional<std::regex> include = compile(options.include, "--include");
   const std::optional<std::regex> exclude = compile(options.exclude, "--exclude");
   const std::vector<bool> inside = find_subgraph(trace, options.subgraphs, options.with_backward);
   const auto is_wanted = [&](NodeIndex node) {
@@ -356,7 +355,6 @@ void apply_filters(const Trace& trace, const CommCalls& calls, const GenerateOpt
     const std::string name(is_comm ? std::string_view(call->second.name) : trace.nodes[node].name);
     return (options.only == Only::kAll || is_comm == (options.only == Only::kComms)) &&
            (options.subgraphs.empty() || inside[node]) &&
-           (!include || std::regex_search(name, *include)) &&
            (!exclude || !std::regex_search(name, *exclude));
   };
   std::vector<bool> is_left(trace.nodes.size());
@@ -387,9 +385,6 @@ std::vector<std::string> describe_filters(const GenerateOptions& options) {
   }
   if (!options.subgraphs.empty() && !options.with_backward) {
     filters.emplace_back("--no-backward");
-  }
-  if (options.include) {
-    filters.push_back(fmt::format("--include {}", *options.include));
   }
   if (options.exclude) {
     filters.push_back(fmt::format("--exclude {}", *options.exclude));

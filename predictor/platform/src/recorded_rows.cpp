@@ -86,12 +86,12 @@ void name_places(std::vector<MeasuredCall>& calls, const std::vector<Card>& desc
   if (unnamed.size() > 1) {
     throw et_schema::usage_error("several cards are described, and rows do not name theirs",
                                  {.file = first->source,
-                                  .field = "--spec",
+                                  .field = "--card",
                                   .expected = fmt::format("the card of {} alone", first->device),
                                   .got = fmt::format("{}", fmt::join(unnamed, "; ")),
                                   .hint = "give its card's file; those of others can be added "
                                           "later: calibrate THIS.platform.json "
-                                          "--spec CARDS"});
+                                          "--card CARDS"});
   }
   for (MeasuredCall& call : calls) {
     if (is_place(call.device)) {

@@ -9,8 +9,6 @@ namespace understudy::backends {
 
 struct DeviceOptions {
   double time_limit_s = 300;
-  /// Registers the allocator's memory with NCCL, so that NCCL can avoid copies of its own.
-  bool registers_buffers = false;
 };
 
 /// Moves tensors between the devices of a job's ranks without copies through host memory. A call

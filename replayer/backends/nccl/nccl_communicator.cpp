@@ -85,9 +85,7 @@ void set_up_pytorch(const DeviceOptions& options) {
            {"TORCH_NCCL_NONBLOCKING_TIMEOUT", limit_s},
            {"TORCH_NCCL_PROPAGATE_ERROR", "0"},
            {"TORCH_NCCL_RANKS_PER_ROOT", std::to_string(std::numeric_limits<int>::max())},
-           {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},
-           {"TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
-            options.registers_buffers ? "1" : "0"}}) {
+           {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"}}) {
     setenv(name, value.c_str(), /*overwrite=*/1);
   }
 }

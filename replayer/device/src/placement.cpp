@@ -115,20 +115,8 @@ void move_instructions(const Program& program, const std::vector<bool>& on_host,
 
 }  // namespace
 
-Place choose_place(const Program& program, c10::Device device, std::optional<Place> asked) {
-  if (device.is_cpu()) {
-    return Place::kRecorded;
-  }
-  const bool moves = !uses_accelerator(program);
-  if (moves && asked == Place::kRecorded) {
-    throw et_schema::usage_error(
-        "nothing of the benchmark would run on " + device_text(device),
-        {.field = "--place",
-         .expected = "device, for a benchmark that was recorded on a CPU",
-         .got = "recorded",
-         .hint = "Leave --place out to move its tensors to the GPU, or replay with --device cpu."});
-  }
-  return asked.value_or(moves ? Place::kDevice : Place::kRecorded);
+bool moves_to(c10::Device device, const Program& program) {
+  return !device.is_cpu() && !uses_accelerator(program);
 }
 
 Program move_to_device(Program program) {

@@ -69,9 +69,8 @@ int share_of_cores(backends::Job& job) {
 }
 
 /// Returns the target of page faults per iteration; nothing if they are not controlled.
-std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
-                                           const ReplayOptions& options) {
-  if (options.page_faults == PageFaults::kAny || !program.profile) {
+std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program) {
+  if (!program.profile) {
     return std::nullopt;
   }
   const std::optional<std::int64_t>& faults = program.profile->minor_faults;
@@ -80,7 +79,7 @@ std::optional<std::uint64_t> wanted_faults(const et_schema::Program& program,
 
 MeasureOptions measure_options(const et_schema::Program& program, const ReplayOptions& options,
                                c10::Device device) {
-  MeasureOptions measure{options, device, wanted_faults(program, options)};
+  MeasureOptions measure{options, device, wanted_faults(program)};
   if (options.until_percent) {
     measure.asked.seconds = options.seconds.value_or(kUntilSeconds);
   } else if (!options.iterations && !options.seconds) {
@@ -151,8 +150,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   if (recorded.profile) {
     add_settings(run, "kernel.", apply_kernel_settings(recorded.profile->kernel_settings, own));
   }
-  const Place place = choose_place(recorded, device, options.place);
-  run.settings["place"] = to_string(place);
+  const bool moves = moves_to(device, recorded);
+  run.settings["place"] = moves ? "device" : "recorded";
   run.settings["device"] = options.device;
   const et_schema::DType floats = et_schema::default_dtype(recorded);
   const DefaultDtype default_dtype(to_scalar_type(floats));
@@ -168,9 +167,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   const at::AutoGradMode grad_mode(true);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
 
-  const et_schema::Program program =
-      et_schema::with_slots_by_thread(place == Place::kDevice ? move_to_device(recorded) : recorded,
-                                      et_schema::recorded_threads(recorded).beside);
+  const et_schema::Program program = et_schema::with_slots_by_thread(
+      moves ? move_to_device(recorded) : recorded, et_schema::recorded_threads(recorded).beside);
   check_pace(program, options.pace);
   check_streams(program, device, options.streams);
   // Ranks must run equally many iterations, and graphs take some of their own.
@@ -187,7 +185,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
     limit_own_memory(2 * std::min(*options.memory_limit_bytes, kMostLimit) + kBesideTensors +
                      mapped_bytes(program, device));
   }
-  if (device.is_cpu() && wanted_faults(program, options)) {
+  if (device.is_cpu() && wanted_faults(program)) {
     HeapPages::keep_heap();
   }
   et_schema::AllowedOperators allowed = options.allowed_operators;

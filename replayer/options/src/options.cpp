@@ -19,14 +19,6 @@ std::string_view to_string(Pace pace) {
   return pace == Pace::kAsap ? "asap" : "recorded";
 }
 
-std::string_view to_string(PageFaults page_faults) {
-  return page_faults == PageFaults::kAny ? "any" : "recorded";
-}
-
-std::string_view to_string(Place place) {
-  return place == Place::kDevice ? "device" : "recorded";
-}
-
 std::string_view to_string(CommsPath path) {
   return path == CommsPath::kNccl ? "nccl" : "host";
 }
@@ -40,7 +32,6 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
       {"seed", std::to_string(options.seed)},
       {"warmup", std::to_string(options.warmup)},
       {"pace", std::string(to_string(options.pace))},
-      {"page_faults", std::string(to_string(options.page_faults))},
       {"leaves", on_or_off(options.leaves)},
       {"continue_on_error", on_or_off(options.continue_on_error)}};
   if (options.iterations) {
@@ -63,9 +54,6 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (options.comms) {
     settings["comms"] = to_string(*options.comms);
-  }
-  if (options.registers_buffers) {
-    settings["register_buffers"] = "on";
   }
   if (options.streams) {
     settings["streams"] = to_string(*options.streams);

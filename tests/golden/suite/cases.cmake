@@ -1,3 +1,3 @@
 understudy_golden(suite
-  bad_save csv empty fails fails_all fails_json help json no_folder no_gpu no_reference other_benchmark other_device page save slow slow_no_class text unknown_flag
+  bad_save csv empty fails fails_all fails_json help json no_folder no_gpu no_reference other_benchmark other_device page save text unknown_flag
   version)

@@ -311,7 +311,7 @@ Json sample_benchmark(const Words& words) {
                    {"broken", ""},
                    {"failing", ""},
                    {"traces", words.of("traces/ads")},
-                   {"flags", words.of("--keep-names")},
+                   {"flags", words.of("--no-backward")},
                    {"weight", 1.0},
                    {"tags", words.of("team=ads")},
                    {"is_timed", true},

@@ -44,12 +44,12 @@ ReadLimits at_most(std::uint64_t bytes) {
 
 std::string refused(const std::string& file, const std::string& expected, std::uint64_t bytes) {
   return "the input takes more memory than it may\n  file:     " + file +
-         "\n  field:    --max-input\n  expected: at most " + expected + "\n  got:      at least " +
-         std::to_string(bytes) +
+         "\n  field:    UNDERSTUDY_MAX_INPUT\n  expected: at most " + expected +
+         "\n  got:      at least " + std::to_string(bytes) +
          " bytes\n  hint:     about 4 times the unpacked input is needed, here " +
          std::to_string(4 * bytes) +
          " bytes of memory or more. Give fewer ranks at a time, use a machine with more memory, or "
-         "allow it with --max-input SIZE";
+         "allow it with UNDERSTUDY_MAX_INPUT=SIZE";
 }
 
 TEST(InputLimit, IsAQuarterOfWhatIsAvailable) {

@@ -93,9 +93,9 @@ TEST(NamePlaces, SeveralCardsAreRefused) {
               name_places(calls, {synthetic::card("A"), synthetic::card("B")});
             }),
             told("several cards are described, and rows do not name theirs", "file: made up",
-                 "field: --spec", "expected: the card of cuda:0 alone", "got: A; B",
+                 "field: --card", "expected: the card of cuda:0 alone", "got: A; B",
                  "hint: give its card's file; those of others can be added later: calibrate "
-                 "THIS.platform.json --spec CARDS"));
+                 "THIS.platform.json --card CARDS"));
 }
 
 }  // namespace
