@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/model/operator_call.h"
@@ -19,6 +21,14 @@ using et_schema::TimedAs;
 /// Returns the type of a name: "float16", as in Understudy's files, or another tool's spelling
 /// ("torch.float16", "half", "Float", "f8e4m3", "Int"). Returns null if no type has the name.
 [[nodiscard]] std::optional<DType> dtype_of_tool_name(std::string_view name);
+
+/// Parses the whole text as a number, which may be infinite.
+[[nodiscard]] std::optional<double> number_of(std::string_view text);
+
+/// Parses layouts between blanks, such as "float32[4,5] int64[4]". Calls `refuse`, which must
+/// throw, with a text that is none.
+[[nodiscard]] std::vector<TensorLayout> parse_tensors(
+    std::string_view text, const std::function<void(std::string_view)>& refuse);
 
 /// Returns the call that adds a row-sparse gradient to a table; null for any other call. Such an
 /// update runs other kernels than index_add_ on the same rows, so it has an overload of its own,

@@ -44,6 +44,11 @@ struct Estimate {
           .high_ns = ns * std::exp(width),
           .model = std::move(model)};
 }
+/// Returns a time that no model covers: its interval is a factor of ten on either side.
+[[nodiscard]] inline Estimate guessed(double ns, std::string model) {
+  constexpr double kUnknown = 10;
+  return {ns, ns / kUnknown, ns * kUnknown, std::move(model), true, false};
+}
 /// Returns the time and its interval multiplied by `factor`, which must be at least 0.
 [[nodiscard]] inline Estimate scaled(Estimate estimate, double factor) {
   estimate.ns *= factor;

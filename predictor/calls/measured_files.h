@@ -17,6 +17,9 @@ namespace understudy::predictor {
 [[nodiscard]] std::vector<MeasuredCall> calls_of(et_schema::OperatorTimes times,
                                                  const std::string& source);
 
+/// Returns true if the text's first 4 KiB name a format of Understudy's as a JSON text.
+[[nodiscard]] bool names_format(std::string_view text, std::string_view format);
+
 /// Rows that were read, and the number of omitted ones by reason.
 struct RowsRead {
   std::vector<MeasuredCall> calls;

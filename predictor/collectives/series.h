@@ -13,9 +13,6 @@
 
 namespace understudy::predictor {
 
-/// Share of the repetitions that an interval contains.
-inline constexpr double kIntervalShare = 0.9;
-
 /// Key of measurements that differ only in size and in the number of ranks: of one node, or of
 /// several nodes with equally many ranks on each.
 struct SeriesKey {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "et_schema/model/dtype.h"
 #include "et_schema/model/reuse.h"
 
 namespace understudy::et_schema {
@@ -43,6 +44,8 @@ struct EmbeddingTable {
   bool operator==(const EmbeddingTable&) const = default;
 };
 
+/// Returns a floating-point type of that size, because integers count as indices.
+[[nodiscard]] et_schema::DType type_of(std::int64_t item_bytes);
 [[nodiscard]] double table_bytes(const EmbeddingTable& table);
 /// Returns the table's bytes including its optimizer state.
 [[nodiscard]] double held_bytes(const EmbeddingTable& table);

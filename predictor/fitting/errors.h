@@ -18,14 +18,10 @@ struct Errors {
 
 /// Returns the errors of `residuals`, ln measured - ln predicted. All 0 if there are none.
 [[nodiscard]] Errors errors_of(const std::vector<double>& residuals);
-/// Returns the errors of predictions. The lists must be equally long, measurements above 0.
-[[nodiscard]] Errors summarize_errors(const std::vector<double>& predicted,
-                                      const std::vector<double>& measured);
 
-/// Returns the split-conformal quantile: the ceil(share (n + 1))-th smallest of n scores. If there
-/// are fewer scores, returns the largest times `beyond`; 0 without scores. Intervals of that
-/// half-width contain `share` of similar cases.
-[[nodiscard]] double conformal_quantile(std::vector<double> scores, double share,
-                                        double beyond = 1);
+/// Returns the half-width that contains 90 % of similar residuals, by split-conformal prediction:
+/// the ceil(0.9 (n + 1))-th smallest of n |residuals|. If there are fewer, returns the largest
+/// times `beyond`; 0 without residuals.
+[[nodiscard]] double conformal_width(std::vector<double> residuals, double beyond = 1);
 
 }  // namespace understudy::predictor

@@ -13,8 +13,4 @@ using DesignMatrix = std::vector<std::vector<double>>;
 [[nodiscard]] std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
                                                             const std::vector<double>& targets);
 
-/// Minimizes the relative errors instead. All targets must be above 0.
-[[nodiscard]] std::vector<double> relative_least_squares(DesignMatrix rows,
-                                                         const std::vector<double>& targets);
-
 }  // namespace understudy::predictor

@@ -10,9 +10,8 @@
 
 namespace understudy::predictor {
 
-/// Returns the half-width that contains 90 % of |residuals|; for too few residuals 1.5 times the
-/// largest. Needs at least one.
-[[nodiscard]] double conformal_width(std::vector<double> residuals);
+/// conformal_width() of too few residuals for a quantile is this much more than the largest.
+inline constexpr double kOfTooFew = 1.5;
 
 /// The range of bounds and sizes that a model was fitted to.
 struct Range {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -75,6 +76,10 @@ struct Flow {
 
 /// Returns true if any tensor of the instruction is on a device other than a CPU.
 [[nodiscard]] bool touches_device(const Program& program, const Instruction& instruction);
+
+/// Returns the bytes of all tensors of an argument; 0 if the instruction does not have it.
+[[nodiscard]] std::int64_t argument_bytes(const Program& program, const Instruction& instruction,
+                                          std::size_t argument);
 
 /// Returns true if a communication, which may be a barrier without tensors, runs on the device.
 [[nodiscard]] bool moves_on_device(const Program& program, const Instruction& call);

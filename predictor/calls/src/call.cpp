@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cmath>
 #include <utility>
+
+#include "et_schema/base/words.h"
 
 namespace understudy::predictor {
 
@@ -41,6 +44,28 @@ std::optional<OperatorCall> sparse_update(const OperatorCall& call,
                       "sparse",
                       {table, {DType::kInt64, {rows}}, {gradient.dtype, values}},
                       {written}};
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(value) : std::nullopt;
+}
+
+std::vector<TensorLayout> parse_tensors(std::string_view text,
+                                        const std::function<void(std::string_view)>& refuse) {
+  std::vector<TensorLayout> tensors;
+  et_schema::any_word(text, [&](std::string_view word) {
+    std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(word);
+    if (tensor) {
+      tensors.push_back(std::move(*tensor));
+    } else if (!word.empty()) {
+      refuse(word);
+    }
+    return false;
+  });
+  return tensors;
 }
 
 std::optional<DType> dtype_of_tool_name(std::string_view name) {

@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTimesMark = "\"understudy-operator-times\"";
-
 /// Returns true for rows that ran with realistic caches. Rows of a calibration count only if they
 /// are cold, because in a step other operators run between two uses of a tensor.
 bool is_measured(const MeasuredCall& row) {
@@ -51,10 +49,8 @@ constexpr const char* kInputsHint =
 }
 
 void read_file(et_schema::InputFile&& file, RowsRead& rows) {
-  constexpr std::size_t kHeadBytes = 4096;
   std::vector<MeasuredCall> calls;
-  if (std::string_view(file.data).substr(0, kHeadBytes).find(kTimesMark) !=
-      std::string_view::npos) {
+  if (names_format(file.data, "understudy-operator-times")) {
     et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
     const std::size_t all = times.rows.size();
     calls = calls_of(std::move(times), std::string(et_schema::file_name(file.name)));
@@ -72,6 +68,11 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
 }
 
 }  // namespace
+
+bool names_format(std::string_view text, std::string_view format) {
+  constexpr std::size_t kHeadBytes = 4096;
+  return text.substr(0, kHeadBytes).find(fmt::format("\"{}\"", format)) != std::string_view::npos;
+}
 
 std::vector<std::string> files_below(const std::string& folder) {
   std::vector<std::string> names;

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,7 +9,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/quote.h"
-#include "et_schema/base/words.h"
 #include "kernel_shapes.h"
 #include "predictor/calls/measured_files.h"
 
@@ -82,12 +80,11 @@ class Row {
   }
   [[nodiscard]] double number(std::string_view column, std::string_view expected) const {
     const std::string& cell = text(column);
-    double value = 0;
-    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size() || !std::isfinite(value)) {
+    const std::optional<double> value = number_of(cell);
+    if (!value || !std::isfinite(*value)) {
       refuse(column, std::string(expected), cell);
     }
-    return value;
+    return *value;
   }
   /// Returns the unit of the column of times, by its title.
   [[nodiscard]] const TimeUnit& unit(std::string_view column) const {
@@ -124,24 +121,13 @@ class Row {
 };
 
 std::vector<TensorLayout> tensors(const Row& row, std::string_view column) {
-  std::vector<TensorLayout> all;
-  et_schema::any_word(row.text(column), [&](std::string_view text) {
-    if (text.empty()) {
-      return false;
-    }
-    std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(text);
-    if (!tensor) {
-      row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", text);
-    }
-    // Later tensors may be empty: embedding bags return outputs that only other modes use.
-    for (const std::int64_t size : tensor->sizes) {
-      if (size < 1 && all.empty()) {
-        row.refuse(column, "sizes of 1 or more", text);
-      }
-    }
-    all.push_back(std::move(*tensor));
-    return false;
+  std::vector<TensorLayout> all = parse_tensors(row.text(column), [&](std::string_view word) {
+    row.refuse(column, "tensors such as \"float32[4,5] int64[4]\"", word);
   });
+  // Later tensors may be empty: embedding bags return outputs that only other modes use.
+  if (!all.empty() && !all.front().sizes.empty() && std::ranges::min(all.front().sizes) < 1) {
+    row.refuse(column, "sizes of 1 or more", to_string(all.front()));
+  }
   return all;
 }
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -12,6 +11,7 @@
 #include "et_schema/base/json_scan.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/model/comm_traits.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/collectives/rows.h"
 #include "readers.h"
 
@@ -77,8 +77,7 @@ bool has(std::string_view text, std::string_view what) {
 }
 
 bool is_own(std::string_view text) {
-  constexpr std::size_t kHeadBytes = 4096;
-  return has(text.substr(0, kHeadBytes), "\"understudy-collective-rows\"");
+  return names_format(text, "understudy-collective-rows");
 }
 
 /// Another tool's format. `first` is the first character of JSON.
@@ -132,13 +131,6 @@ std::optional<std::int64_t> row_bytes(const CollectiveCall& call, std::int64_t i
                                  ? std::max(in, out)
                                  : et_schema::size_of_call(call.kind, in, out, call.ranks);
   return bytes == std::numeric_limits<std::int64_t>::max() ? std::nullopt : std::optional(bytes);
-}
-
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
 }
 
 std::optional<int> ranks_of_bus_factor(CommKind kind, double factor) {

@@ -26,9 +26,6 @@ inline constexpr double kNsPerUs = 1e3;
 /// Returns what stands between blanks and commas.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);
 
-/// Parses the whole text as a number.
-[[nodiscard]] std::optional<double> number_of(std::string_view text);
-
 /// Returns the number of ranks with this ratio of bus to algorithm bandwidth. Returns nothing if
 /// the ratio does not depend on the ranks, or if no whole number of ranks has it within 1 %.
 [[nodiscard]] std::optional<int> ranks_of_bus_factor(CommKind kind, double factor);

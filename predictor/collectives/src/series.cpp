@@ -208,7 +208,7 @@ CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes, i
 /// Errors of points that were left out.
 struct LeftOut {
   std::vector<double> between, beyond;  ///< |ln error| per unit of ErrorSteps
-  std::vector<double> predicted, measured;
+  std::vector<double> residuals;
 };
 
 /// Adds the errors of points if `known` predicts them: by sizes on known ranks, else by ranks.
@@ -218,10 +218,9 @@ void leave_out(const Series& known, int ranks, const Sweep& lost, LeftOut& out) 
     if (place.outside == 0 && place.share == 0) {
       place = find_place(known.curves[place.below].ln_bytes, ln_size(point.bytes));
     }
-    out.predicted.push_back(estimate(known, point.bytes, ranks).ns);
-    out.measured.push_back(point.ns);
+    out.residuals.push_back(-std::log(estimate(known, point.bytes, ranks).ns / point.ns));
     (place.outside > 0 ? out.beyond : out.between)
-        .push_back(std::abs(std::log(out.predicted.back() / point.ns)) / width_at({1, 1}, place));
+        .push_back(std::abs(out.residuals.back()) / width_at({1, 1}, place));
   }
 }
 
@@ -253,7 +252,7 @@ void leave_out_ranks(const Series& series, const std::map<int, Sweep>& sweeps, L
 }
 
 double quantile_or(const std::vector<double>& errors, double assumed) {
-  return errors.empty() ? assumed : conformal_quantile(errors, kIntervalShare);
+  return errors.empty() ? assumed : conformal_width(errors);
 }
 
 /// Returns the ramp that tells best the two sizes at either end from the others, and its errors.
@@ -291,7 +290,7 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
     }
   }
   series.growth = fit_growth(key, series.curves);
-  series.left_out = summarize_errors(sizes.predicted, sizes.measured);
+  series.left_out = errors_of(sizes.residuals);
   series.sizes = {quantile_or(sizes.between, kAssumedSizes.between),
                   quantile_or(ends.beyond, kAssumedSizes.beyond)};
   leave_out_ranks(series, sweeps, ranks);

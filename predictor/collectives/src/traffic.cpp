@@ -49,9 +49,8 @@ double assumed_ns(CommKind kind, double bytes, int ranks) {
 }
 
 Estimate assumed_communication(const GroupComm& call) {
-  constexpr double kUnknown = 10;
-  const double ns = assumed_ns(call.kind, static_cast<double>(call.bytes), std::max(call.ranks, 2));
-  return {ns, ns / kUnknown, ns * kUnknown, "latency and bandwidth of any network", true, false};
+  return guessed(assumed_ns(call.kind, static_cast<double>(call.bytes), std::max(call.ranks, 2)),
+                 "latency and bandwidth of any network");
 }
 
 double equal_parts_bytes(const std::vector<std::int64_t>& sent_bytes, int ranks) {

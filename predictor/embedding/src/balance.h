@@ -22,6 +22,15 @@ struct Balanced {
 
 using Numbers = std::vector<double>;
 
+/// Returns the cost of each item.
+[[nodiscard]] Numbers costs_of(const auto& items, const auto& cost) {
+  Numbers costs;
+  for (const auto& item : items) {
+    costs.push_back(cost(item));
+  }
+  return costs;
+}
+
 enum class Prefer : std::uint8_t {
   kLeastCost,    ///< the rank with the smallest sum of costs
   kShortestStep  ///< the rank that makes the step shortest, then that

@@ -15,7 +15,6 @@ namespace understudy::predictor {
 namespace {
 
 constexpr std::size_t kFolds = 5;
-constexpr double kHeld = 0.9;
 
 double hits_of(const EmbeddingTable& table, double batch, double cache_bytes) {
   const double lookups = batch * table.pooling;
@@ -54,40 +53,37 @@ double dot(const auto& a, const auto& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Minimizes errors relative to predictions. The start is a fit relative to measurements, which
-/// alone is biased to short times. Drops the worst tenth of rows, because other load on the machine
-/// makes single rows many times longer.
-std::vector<double> trimmed_fit(const DesignMatrix& design, const std::vector<double>& times) {
-  constexpr int kRounds = 3;
-  std::vector<double> ns = relative_least_squares(design, times);
+/// Coefficients, and |ln error| of each row.
+struct TrimmedFit {
+  std::vector<double> ns;
+  std::vector<double> scores;
+};
+
+/// Minimizes errors relative to predictions. The first ones are the measurements, which alone are
+/// biased to short times. Drops the worst tenth of rows, because other load on the machine makes
+/// single rows many times longer.
+TrimmedFit trimmed_fit(const DesignMatrix& design, const std::vector<double>& times) {
+  constexpr int kRounds = 4;
+  std::vector<double> predicted = times;
+  TrimmedFit fit{{}, std::vector<double>(times.size())};
   for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> scores;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      scores.push_back(std::abs(std::log(dot(design[i], ns) / times[i])));
-    }
-    const double worst = conformal_quantile(scores, kHeld);
+    const double worst = conformal_width(fit.scores);
     DesignMatrix kept;
     std::vector<double> shares;
     for (std::size_t i = 0; i < times.size(); ++i) {
-      if (scores[i] <= worst) {
-        const double predicted = dot(design[i], ns);
+      if (fit.scores[i] <= worst) {
         kept.push_back(design[i]);
-        std::ranges::for_each(kept.back(), [&](double& term) { term /= predicted; });
-        shares.push_back(times[i] / predicted);
+        std::ranges::for_each(kept.back(), [&](double& term) { term /= predicted[i]; });
+        shares.push_back(times[i] / predicted[i]);
       }
     }
-    ns = nonnegative_least_squares(kept, shares);
+    fit.ns = nonnegative_least_squares(kept, shares);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      predicted[i] = dot(design[i], fit.ns);
+      fit.scores[i] = std::abs(std::log(predicted[i] / times[i]));
+    }
   }
-  return ns;
-}
-
-double mean_score(const DesignMatrix& design, const std::vector<double>& times,
-                  const std::vector<double>& ns) {
-  double sum = 0;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    sum += std::abs(std::log(dot(design[i], ns) / times[i]));
-  }
-  return sum / static_cast<double>(times.size());
+  return fit;
 }
 
 /// Fits the coefficients with the best cache size.
@@ -106,11 +102,11 @@ EmbeddingFit fit_calls(const Calls& calls) {
     for (const EmbeddingRow* call : calls) {
       design.push_back(terms_of_call(*call, cache_bytes));
     }
-    const std::vector<double> ns = trimmed_fit(design, times);
-    const double score = mean_score(design, times, ns);
+    const TrimmedFit fit = trimmed_fit(design, times);
+    const double score = std::accumulate(fit.scores.begin(), fit.scores.end(), 0.0);
     if (score < least) {
       least = score;
-      std::ranges::copy(ns, best.ns.begin());
+      std::ranges::copy(fit.ns, best.ns.begin());
       best.cache_bytes = cache_bytes;
     }
   }
@@ -119,9 +115,7 @@ EmbeddingFit fit_calls(const Calls& calls) {
 
 /// Predicts each fifth of the rows from the others, interleaved so that sweeps spread over folds.
 void leave_out(const Calls& calls, EmbeddingFit& fit) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  std::vector<double> scores;
+  std::vector<double> residuals;
   for (std::size_t fold = 0; fold < kFolds; ++fold) {
     Calls kept;
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -131,13 +125,12 @@ void leave_out(const Calls& calls, EmbeddingFit& fit) {
     }
     const EmbeddingFit fitted = fit_calls(kept);
     for (std::size_t i = fold; i < calls.size(); i += kFolds) {
-      predicted.push_back(dot(terms_of_call(*calls[i], fitted.cache_bytes), fitted.ns));
-      measured.push_back(calls[i]->median_ns);
-      scores.push_back(std::abs(std::log(predicted.back() / measured.back())));
+      const double ns = dot(terms_of_call(*calls[i], fitted.cache_bytes), fitted.ns);
+      residuals.push_back(-std::log(ns / calls[i]->median_ns));
     }
   }
-  fit.left_out = summarize_errors(predicted, measured);
-  fit.width = conformal_quantile(scores, kHeld);
+  fit.left_out = errors_of(residuals);
+  fit.width = conformal_width(residuals);
 }
 
 EmbeddingFit fit_direction(const std::vector<EmbeddingRow>& rows, Direction direction) {

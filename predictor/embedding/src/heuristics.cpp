@@ -11,14 +11,6 @@
 namespace understudy::predictor {
 namespace {
 
-Numbers costs_of(const ShardTask& task, double (*cost)(const EmbeddingTable&)) {
-  Numbers costs;
-  for (const NamedTable& table : task.tables) {
-    costs.push_back(cost(table.table));
-  }
-  return costs;
-}
-
 double lookup_cost(const EmbeddingTable& table) {
   return static_cast<double>(table.dim) * table.pooling;
 }
@@ -79,7 +71,8 @@ std::vector<Plan> heuristic_plans(const Placement& on) {
   }
   const std::vector<ShardLoad> loads = loads_of(on, shards);
   const auto by = [&](double (*cost)(const EmbeddingTable&)) {
-    return greedy(on, loads, costs_of(on.task, cost), Prefer::kLeastCost).rank_of;
+    const auto of_named = [cost](const NamedTable& named) { return cost(named.table); };
+    return greedy(on, loads, costs_of(on.task.tables, of_named), Prefer::kLeastCost).rank_of;
   };
   std::vector<Plan> plans = {{"naive", shards, std::move(in_turn)},
                              {"size_greedy", shards, by(table_bytes)},

@@ -13,68 +13,23 @@ constexpr const char* kGradient = "aten::_embedding_bag_backward";
 constexpr const char* kSparseGradient = "aten::_embedding_bag_backward (sparse)";
 constexpr const char* kUpdate = "aten::index_add_";
 
-/// Returns a floating-point type of that size, because integers count as indices.
-DType type_of(std::int64_t item_bytes) {
-  switch (item_bytes) {
-    case 1:
-      return DType::kFloat8E5M2;
-    case 2:
-      return DType::kFloat16;
-    case 8:
-      return DType::kFloat64;
-    default:
-      return DType::kFloat32;
-  }
-}
-
-/// Sizes of a call, with at least one lookup, which the models require.
-struct Sizes {
-  std::int64_t bags = 1;
-  std::int64_t lookups = 1;
-};
-
-Sizes sizes_of(const EmbeddingTable& table, double batch) {
-  return {std::max<std::int64_t>(std::llround(batch), 1),
-          std::max<std::int64_t>(std::llround(batch * table.pooling), 1)};
-}
-
-OperatorCall forward_call(const EmbeddingTable& table, const Sizes& sizes) {
-  const DType dtype = type_of(table.item_bytes);
-  const TensorLayout bags{DType::kInt64, {sizes.bags}};
-  return {kForward,
-          "",
-          {{dtype, {table.rows, table.dim}}, {DType::kInt64, {sizes.lookups}}, bags},
-          {{dtype, {sizes.bags, table.dim}}, {DType::kInt64, {0}}, bags, bags}};
-}
-
-OperatorCall gradient_call(const EmbeddingTable& table, const Sizes& sizes) {
-  const DType dtype = type_of(table.item_bytes);
-  const TensorLayout bags{DType::kInt64, {sizes.bags}};
-  const TensorLayout lookups{DType::kInt64, {sizes.lookups}};
-  TensorLayout gradient{dtype, {table.rows, table.dim}, {0, 0}};
-  gradient.stored = sizes.lookups * table.dim;
-  return {kGradient,
-          "",
-          {{dtype, {sizes.bags, table.dim}}, lookups, bags, lookups, bags, bags},
-          {gradient}};
-}
-
-/// Returns the call that the simulator uses for the sum of a table and a sparse gradient.
-OperatorCall update_call(const EmbeddingTable& table, const Sizes& sizes) {
+/// Returns the calls, with at least one bag and lookup, which the models require. A sparse gradient
+/// is added to its table by index_add_, as in the simulator.
+std::vector<OperatorCall> calls_of(const EmbeddingTable& table, double batch, Direction direction) {
+  const std::int64_t bag_count = std::max<std::int64_t>(std::llround(batch), 1);
+  const std::int64_t lookup_count = std::max<std::int64_t>(std::llround(batch * table.pooling), 1);
   const DType dtype = type_of(table.item_bytes);
   const TensorLayout whole{dtype, {table.rows, table.dim}};
-  return {kUpdate,
-          "",
-          {whole, {DType::kInt64, {sizes.lookups}}, {dtype, {sizes.lookups, table.dim}}},
-          {whole}};
-}
-
-std::vector<OperatorCall> calls_of(const EmbeddingTable& table, double batch, Direction direction) {
-  const Sizes sizes = sizes_of(table, batch);
+  const TensorLayout bags{DType::kInt64, {bag_count}};
+  const TensorLayout lookups{DType::kInt64, {lookup_count}};
+  const TensorLayout sums{dtype, {bag_count, table.dim}};
   if (direction == Direction::kForward) {
-    return {forward_call(table, sizes)};
+    return {{kForward, "", {whole, lookups, bags}, {sums, {DType::kInt64, {0}}, bags, bags}}};
   }
-  return {gradient_call(table, sizes), update_call(table, sizes)};
+  TensorLayout gradient{dtype, {table.rows, table.dim}, {0, 0}};
+  gradient.stored = lookup_count * table.dim;
+  return {{kGradient, "", {sums, lookups, bags, lookups, bags, bags}, {gradient}},
+          {kUpdate, "", {whole, lookups, {dtype, {lookup_count, table.dim}}}, {whole}}};
 }
 
 }  // namespace

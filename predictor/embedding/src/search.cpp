@@ -22,12 +22,6 @@ double bytes_of(const ShardLoad& load) {
   return load.bytes;
 }
 
-Numbers costs_of(const std::vector<ShardLoad>& loads, double (*cost)(const ShardLoad&)) {
-  Numbers costs;
-  std::ranges::transform(loads, std::back_inserter(costs), cost);
-  return costs;
-}
-
 /// Places the largest shard first, each on the emptiest rank.
 Placed by_room(const Placement& on, const std::vector<ShardLoad>& loads) {
   return greedy(on, loads, costs_of(loads, bytes_of), Prefer::kLeastCost);

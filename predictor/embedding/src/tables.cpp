@@ -15,18 +15,6 @@ namespace {
 using et_schema::DType;
 using et_schema::JsonField;
 
-/// Types as which elements are written: one for each size, because only the size matters.
-constexpr std::array<std::pair<std::int64_t, DType>, 5> kTypes = {{{1, DType::kInt8},
-                                                                   {2, DType::kFloat16},
-                                                                   {4, DType::kFloat32},
-                                                                   {8, DType::kFloat64},
-                                                                   {16, DType::kComplexFloat64}}};
-
-std::string_view type_name(std::int64_t item_bytes) {
-  return et_schema::to_string(
-      std::ranges::find(kTypes, item_bytes, &std::pair<std::int64_t, DType>::first)->second);
-}
-
 ReuseShares normalized(ReuseShares shares) {
   double sum = 0;
   for (const double share : shares) {
@@ -126,6 +114,21 @@ ReuseShares uniform_shares(double lookups, double rows) {
   return normalized(shares);
 }
 
+DType type_of(std::int64_t item_bytes) {
+  switch (item_bytes) {
+    case 1:
+      return DType::kFloat8E5M2;
+    case 2:
+      return DType::kFloat16;
+    case 8:
+      return DType::kFloat64;
+    case 16:
+      return DType::kComplexFloat64;
+    default:
+      return DType::kFloat32;
+  }
+}
+
 double table_bytes(const EmbeddingTable& table) {
   return static_cast<double>(table.rows) * static_cast<double>(table.dim) *
          static_cast<double>(table.item_bytes);
@@ -145,7 +148,7 @@ nlohmann::ordered_json json_value(const EmbeddingTable& table) {
   nlohmann::ordered_json json = {{"rows", table.rows},
                                  {"dim", table.dim},
                                  {"pooling", table.pooling},
-                                 {"dtype", type_name(table.item_bytes)}};
+                                 {"dtype", to_string(type_of(table.item_bytes))}};
   if (table.state_bytes > 0) {
     json["state_bytes"] = table.state_bytes;
   }

@@ -46,13 +46,4 @@ std::vector<double> nonnegative_least_squares(const DesignMatrix& rows,
   return best;
 }
 
-std::vector<double> relative_least_squares(DesignMatrix rows, const std::vector<double>& targets) {
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (double& value : rows[r]) {
-      value /= targets[r];
-    }
-  }
-  return nonnegative_least_squares(rows, std::vector<double>(rows.size(), 1.0));
-}
-
 }  // namespace understudy::predictor

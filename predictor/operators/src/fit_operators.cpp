@@ -183,7 +183,7 @@ class Fitter {
     }
     for (auto& [group, spreads] : groups) {
       if (!spreads.empty()) {
-        models_.add(group, std::max(conformal_width(std::move(spreads)), kLeastSpread));
+        models_.add(group, std::max(conformal_width(std::move(spreads), kOfTooFew), kLeastSpread));
       }
     }
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -30,8 +29,7 @@ struct Trial {
 /// Returns the errors of predictions, which are clipped to the minimum time of a call.
 std::vector<double> misses_of(const Samples& samples, const FitOptions& options,
                               const CallModel& model) {
-  const double least =
-      options.least_ns > 0 ? std::log(options.least_ns) : -std::numeric_limits<double>::infinity();
+  const double least = std::log(options.least_ns);
   std::vector<double> misses;
   misses.reserve(samples.size());
   for (const Sample* sample : samples) {
@@ -102,7 +100,8 @@ double blocked_width(Candidate candidate, Samples samples, const FitOptions& opt
   const Samples known(samples.begin(), samples.begin() + cut);
   const Samples asked(samples.begin() + cut, samples.end());
   return kBlockedFactor *
-         conformal_width(misses_of(asked, options, fit_model(candidate, known, options.trees)));
+         conformal_width(misses_of(asked, options, fit_model(candidate, known, options.trees)),
+                         kOfTooFew);
 }
 
 /// With one shape the error on others is unknown: assume a factor of e.
@@ -128,7 +127,8 @@ void set_widths(const Samples& samples, const Trial* best, const FitOptions& opt
   const bool is_known = best != nullptr && !best->residuals.empty();
   const double unknown =
       fitted.model.kind == Candidate::kOtherCards ? samples.front()->leaned->width : kUnknownWidth;
-  fitted.width = is_known ? std::max(conformal_width(best->residuals), kLeastWidth) : unknown;
+  fitted.width =
+      is_known ? std::max(conformal_width(best->residuals, kOfTooFew), kLeastWidth) : unknown;
   fitted.width_beyond =
       samples.size() < kFewest
           ? std::max(2 * fitted.width, kLeastWidthBeyond)
@@ -144,16 +144,6 @@ std::vector<std::string> operators_of(const Samples& samples) {
 }
 
 }  // namespace
-
-double conformal_width(std::vector<double> residuals) {
-  UNDERSTUDY_ASSERT(!residuals.empty());
-  constexpr double kShare = 0.9;
-  constexpr double kOfTooFew = 1.5;
-  for (double& residual : residuals) {
-    residual = std::abs(residual);
-  }
-  return conformal_quantile(std::move(residuals), kShare, kOfTooFew);
-}
 
 Range Range::of(const Samples& samples) {
   UNDERSTUDY_ASSERT(!samples.empty());

@@ -279,15 +279,7 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
   const auto device = devices_.find(key);
   const Card* const card = device == devices_.end() ? find_card(key.device) : &device->second.card;
   if (card == nullptr) {
-    std::string known;
-    for (const auto& [measured_key, unused] : devices_) {
-      known += (known.empty() ? "" : "; ") + to_string(measured_key);
-    }
-    throw et_schema::usage_error(
-        "nothing is known of this device",
-        {.expected = known.empty() ? "a card's specification" : known,
-         .got = to_string(key),
-         .hint = "describe it: --card card.json (docs/formats.md, \"Cards\")"});
+    throw et_schema::usage_error("nothing is known of this device", {.got = to_string(key)});
   }
   const CountedShares none;
   const CountedShares& shares = device == devices_.end() ? none : device->second.counted;

@@ -10,6 +10,14 @@ bool begins_with_addend(const OperatorCall& call) {
   return has_part(call, "addmm") || has_part(call, "baddbmm") || has_part(call, "addbmm");
 }
 
+/// Takes a convolution as an implicit product. Returns its FLOPs.
+double as_product(const TensorLayout& result, const TensorLayout& weight, Work& work) {
+  const double channels = std::max(size_at(weight, 0), 1.0);
+  work.is_product = true;
+  work.product = {1, channels, count(result) / channels, count(weight) / channels};
+  return 2 * count(result) * work.product.k;
+}
+
 /// Up to two second gradients precede the gradient, the weight and the input. Each requires two
 /// convolutions: for its part of the result's gradient, and for the other operand's gradient.
 void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& work) {
@@ -18,12 +26,8 @@ void set_double_backward(const std::vector<const TensorLayout*>& tensors, Work& 
     return;
   }
   const std::size_t given = tensors.size() - kOthers;
-  const TensorLayout& gradient = *tensors[given];
-  const TensorLayout& weight = *tensors[given + 1];
-  const double channels = std::max(size_at(weight, 0), 1.0);
-  work.is_product = true;
-  work.product = {1, channels, count(gradient) / channels, count(weight) / channels};
-  work.flops = 2 * static_cast<double>(given) * 2 * count(gradient) * work.product.k;
+  work.flops =
+      2 * static_cast<double>(given) * as_product(*tensors[given], *tensors[given + 1], work);
 }
 
 /// Returns true for the kernels below scaled dot product attention, which use (batch, length,
@@ -103,10 +107,7 @@ void set_convolution(const OperatorCall& call, Work& work) {
   const TensorLayout& weight = *tensors[weight_at];
   const TensorLayout* const result =
       is_backward ? tensors[0] : (call.outputs.empty() ? tensors[0] : &call.outputs[0]);
-  const double channels = std::max(size_at(weight, 0), 1.0);
-  work.is_product = true;
-  work.product = {1, channels, count(*result) / channels, count(weight) / channels};
-  const double flops = 2 * count(*result) * work.product.k;
+  const double flops = as_product(*result, weight, work);
   const double gradients = sum_of(
       call.outputs, [](const TensorLayout& output) { return output.sizes.size() >= 2 ? 1 : 0; });
   work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;

@@ -18,12 +18,6 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr std::size_t kHeadBytes = 4096;
-
-bool holds(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 void fit(const std::vector<CollectiveRow>& rows, FittedSections& sections) {
   const CollectiveModels models = fit_collectives(rows);
   sections.json["collectives"] = to_json(models);
@@ -133,13 +127,12 @@ void add_collectives(ReadCollectives&& read, SectionRows& rows) {
 
 bool add_section_file(const et_schema::InputFile& file, SectionRows& rows,
                       const SeeProfile& see_profile) {
-  const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
-  if (holds(head, "\"understudy-embedding-rows\"")) {
+  if (names_format(file.data, "understudy-embedding-rows")) {
     const std::vector<EmbeddingRow> read = parse_embedding_rows(file.data, file.name);
     rows.embeddings.insert(rows.embeddings.end(), read.begin(), read.end());
   } else if (is_collective_rows(file.data)) {
     add_collectives(parse_collective_rows(file.data, file.name), rows);
-  } else if (holds(file.data, "\"traceEvents\"")) {
+  } else if (file.data.find("\"traceEvents\"") != std::string::npos) {
     const et_schema::Profile profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     merge(rows.overheads, observe(profile));

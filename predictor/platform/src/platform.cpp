@@ -16,7 +16,7 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/json_fields.h"
 #include "et_schema/base/version.h"
-#include "et_schema/base/words.h"
+#include "predictor/calls/measured_files.h"
 #include "predictor/operators/operator_models_json.h"
 
 namespace understudy::predictor {
@@ -71,16 +71,9 @@ ordered_json rows_json(const std::vector<MeasuredCall>& rows) {
 }
 
 std::vector<TensorLayout> read_tensors(const JsonField& field) {
-  std::vector<TensorLayout> tensors;
-  et_schema::any_word(field.as_text(), [&](std::string_view text) {
-    std::optional<TensorLayout> tensor = et_schema::parse_tensor_layout(text);
-    if (!tensor) {
-      field.fail("tensors such as \"float32[4,5] int64[4]\"", field.as_text());
-    }
-    tensors.push_back(std::move(*tensor));
-    return false;
+  return parse_tensors(field.as_text(), [&field](std::string_view /*word*/) {
+    field.fail("tensors such as \"float32[4,5] int64[4]\"", field.as_text());
   });
-  return tensors;
 }
 
 constexpr et_schema::NumberRange kTime = {"nanoseconds, more than 0",
@@ -177,12 +170,6 @@ void add(PlatformContent&& more, PlatformContent& content) {
   content.sections = std::move(more.sections);
 }
 
-/// Returns true if the first line names the format.
-bool is_platform(std::string_view text) {
-  constexpr std::size_t kFirstLine = 100;
-  return text.substr(0, kFirstLine).find(fmt::format("\"{}\"", kFormat)) != std::string_view::npos;
-}
-
 /// Returns the content of a platform file or an archive of them; null for other files and folders.
 std::optional<PlatformContent> content_of(const std::string& path) {
   std::error_code ignored;
@@ -192,7 +179,7 @@ std::optional<PlatformContent> content_of(const std::string& path) {
   std::optional<PlatformContent> content;
   std::string other;
   et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-    if (!is_platform(file.data)) {
+    if (!names_format(file.data, kFormat)) {
       other = file.name;
       return;
     }

@@ -24,12 +24,7 @@
 namespace understudy::predictor {
 namespace {
 
-constexpr double kUnknownFactor = 10;  // up and down, if a bound is used
 constexpr double kUnknownGapNs = 2000;
-
-Estimate unmodelled(double ns, std::string model) {
-  return {ns, ns / kUnknownFactor, ns * kUnknownFactor, std::move(model), true, false, 0};
-}
 
 /// Replaces another library's operator by the ATen operator that does about the same work.
 void count_as_mapped(const Program& program, const Instruction& instruction, OperatorCall& call) {
@@ -284,7 +279,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
                            : known(static_cast<double>(instruction.timing->host_ns), "recorded");
   }
   return prediction.host_ns > 0 ? scaled(prediction, prediction.host_ns / prediction.ns)
-                                : unmodelled(kUnknownGapNs, "no model of the host");
+                                : guessed(kUnknownGapNs, "no model of the host");
 }
 
 Estimate PlatformCosts::of_communication(const GroupComm& call) const {
@@ -295,7 +290,7 @@ Estimate PlatformCosts::of_communication(const GroupComm& call) const {
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {
   if (recorded_.costs == nullptr) {
-    return overheads_ ? gap_of(*overheads_) : unmodelled(kUnknownGapNs, "no model of the host");
+    return overheads_ ? gap_of(*overheads_) : guessed(kUnknownGapNs, "no model of the host");
   }
   Estimate gap = recorded_.costs->of_gap(program, instruction);
   // Iterations follow each other: time after the last operator counts before the first.

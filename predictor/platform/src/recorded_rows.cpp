@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "et_schema/base/error.h"
 #include "predictor/platform/platform_costs.h"
@@ -14,13 +13,10 @@ namespace {
 /// Returns OMP_NUM_THREADS; 0 if unknown.
 int threads_of(const et_schema::RecordedProfile& profile) {
   const auto found = profile.variables.find("OMP_NUM_THREADS");
-  if (found == profile.variables.end()) {
-    return 0;
-  }
-  int threads = 0;
-  const std::string& text = found->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-  return error == std::errc() && end == text.data() + text.size() ? std::max(threads, 0) : 0;
+  const double threads =
+      found == profile.variables.end() ? 0 : number_of(found->second).value_or(0);
+  constexpr double kMost = 1 << 20;
+  return threads >= 0 && threads <= kMost ? static_cast<int>(threads) : 0;
 }
 
 void add_calls(const Program& program, const std::string& source,

@@ -14,25 +14,10 @@ namespace {
 using et_schema::Slot;
 using et_schema::SlotId;
 
-std::int64_t bytes_of(const Slot& slot) {
-  return element_count(slot) * et_schema::item_size(slot.dtype);
-}
-
-/// Returns the bytes of all tensors of an argument.
-std::int64_t bytes_of(const Program& program, const Instruction& instruction,
-                      std::size_t argument) {
-  std::int64_t bytes = 0;
-  if (argument < instruction.args.size()) {
-    et_schema::for_each_slot({instruction.args[argument]},
-                             [&](SlotId slot) { bytes += bytes_of(program.slots[slot]); });
-  }
-  return bytes;
-}
-
 /// Returns the size of a rank's recorded call by nccl-tests' definition.
 std::int64_t call_bytes(const Program& program, const Instruction& instruction, std::size_t ranks) {
-  return et_schema::size_of_call(instruction.comm->kind, bytes_of(program, instruction, 0),
-                                 bytes_of(program, instruction, 1),
+  return et_schema::size_of_call(instruction.comm->kind, argument_bytes(program, instruction, 0),
+                                 argument_bytes(program, instruction, 1),
                                  static_cast<std::int64_t>(ranks));
 }
 
@@ -48,7 +33,7 @@ void describe_tensors(const Program& program, const Instruction& instruction, Gr
 /// Returns the bytes that a rank sends to each other. Splits are rows, elements, or equal parts.
 std::vector<std::int64_t> split_bytes(const Program& program, const Instruction& instruction,
                                       std::size_t ranks) {
-  const std::int64_t all = bytes_of(program, instruction, 0);
+  const std::int64_t all = argument_bytes(program, instruction, 0);
   std::vector<std::int64_t> splits = instruction.comm->in_splits;
   if (splits.size() != ranks) {
     return std::vector<std::int64_t>(ranks, all / static_cast<std::int64_t>(ranks));
@@ -61,6 +46,18 @@ std::vector<std::int64_t> split_bytes(const Program& program, const Instruction&
 }
 
 }  // namespace
+
+std::int64_t argument_bytes(const Program& program, const Instruction& instruction,
+                            std::size_t argument) {
+  std::int64_t bytes = 0;
+  if (argument < instruction.args.size()) {
+    et_schema::for_each_slot({instruction.args[argument]}, [&](SlotId id) {
+      const Slot& slot = program.slots[id];
+      bytes += element_count(slot) * et_schema::item_size(slot.dtype);
+    });
+  }
+  return bytes;
+}
 
 GroupComm comm_call(const Job& job, const std::vector<int>& ranks,
                     const std::vector<const Program*>& programs,

@@ -51,11 +51,16 @@ const RankClass& slowest(const std::vector<RankClass>& classes) {
   return *std::ranges::max_element(classes, {}, rest_ns);
 }
 
+/// Returns the estimate of what the instruction is for: data moved, or work where it runs.
+const Estimate& main_cost(const Instruction& instruction, const PlayedCost& cost) {
+  return is_communication(instruction) ? cost.communication
+         : cost.cost.launches > 0      ? cost.cost.device
+                                       : cost.cost.host;
+}
+
 PredictedOperator operator_row(std::size_t at, const Instruction& instruction,
                                const PlayedCost& cost) {
-  const Estimate& main = is_communication(instruction) ? cost.communication
-                         : cost.cost.launches > 0      ? cost.cost.device
-                                                       : cost.cost.host;
+  const Estimate& main = main_cost(instruction, cost);
   return {.instruction = at,
           .name = instruction.name,
           .op_class = class_of(instruction),
@@ -77,14 +82,11 @@ Doubt doubt_of(const Instruction& instruction, const PlayedCost& cost) {
   constexpr double kMostBounds = 30;
   constexpr double kWidest = 3;
   const Estimate& host = cost.cost.host;
-  const bool on_device = cost.cost.launches > 0;
-  const Estimate& main = is_communication(instruction) ? cost.communication
-                         : on_device                   ? cost.cost.device
-                                                       : host;
+  const Estimate& main = main_cost(instruction, cost);
   if (!main.modelled) {
     return {"no model", main.ns};
   }
-  if (on_device && main.bound_ns > 0 && main.ns > kMostBounds * main.bound_ns) {
+  if (cost.cost.launches > 0 && main.bound_ns > 0 && main.ns > kMostBounds * main.bound_ns) {
     return {fmt::format("above {} times its bound", kMostBounds), main.ns};
   }
   if (main.high_ns > kWidest * main.ns || main.ns > kWidest * main.low_ns) {

@@ -15,16 +15,15 @@ namespace {
 /// Returns the classes of ranks. Ranks of one program belong to the same groups, so they behave
 /// alike unless they send or receive, which connects two of them, or start at different times.
 std::vector<RankClass> classes_of_ranks(const Job& job, bool merge) {
-  std::vector<bool> has_messages;
+  std::vector<bool> can_merge;
   for (const Program* program : job.programs) {
-    has_messages.push_back(std::ranges::find(program->instructions, InstructionKind::kP2p,
-                                             &Instruction::kind) != program->instructions.end());
+    can_merge.push_back(merge && !has_messages(*program));
   }
   std::vector<RankClass> classes;
   std::map<std::pair<std::uint32_t, std::int64_t>, std::size_t> known;
   for (int rank = 0; rank < job.world_size(); ++rank) {
     const std::uint32_t program = job.program_of[static_cast<std::size_t>(rank)];
-    if (merge && !has_messages[program]) {
+    if (can_merge[program]) {
       const auto [place, is_new] = known.try_emplace({program, job.start_of(rank)}, classes.size());
       if (!is_new) {
         classes[place->second].ranks.push_back(rank);

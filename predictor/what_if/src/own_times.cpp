@@ -91,10 +91,8 @@ std::vector<OwnTimes> own_times(const Job& job, const Simulation& simulation) {
 }
 
 bool has_messages(const Job& job) {
-  return std::ranges::any_of(job.programs, [](const Program* program) {
-    return std::ranges::find(program->instructions, InstructionKind::kP2p, &Instruction::kind) !=
-           program->instructions.end();
-  });
+  return std::ranges::any_of(job.programs,
+                             [](const Program* program) { return has_messages(*program); });
 }
 
 double usual_ns(std::vector<double> times_ns) {

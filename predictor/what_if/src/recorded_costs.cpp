@@ -39,17 +39,6 @@ void refuse_unprofiled(const Job& job) {
   }
 }
 
-double bytes_of(const Program& program, const Instruction& call) {
-  std::int64_t bytes = 0;
-  if (!call.args.empty()) {
-    et_schema::for_each_slot({call.args.front()}, [&](et_schema::SlotId id) {
-      const et_schema::Slot& slot = program.slots[id];
-      bytes += element_count(slot) * et_schema::item_size(slot.dtype);
-    });
-  }
-  return static_cast<double>(bytes);
-}
-
 /// Returns the host time of each instruction of a program without a shown step.
 std::vector<std::int64_t> host_times(const Program& program, const Flow& flow) {
   std::vector<std::int64_t> times_ns(program.instructions.size());
@@ -162,7 +151,6 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
   const std::vector<std::int64_t> host_ns = host_times(program, flow);
   std::vector<Row>& rows = rows_[&program];
   rows.resize(program.instructions.size());
-  std::map<const Instruction*, double> recorded_ns;
   if (is_shown) {
     ends_[&program] = static_cast<double>(step.end.host_ns);
   }
@@ -190,6 +178,7 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
     }
   }
   // In a partial job, calls keep their recorded waits for other ranks.
+  std::map<const Instruction*, double> recorded_ns;
   for (const et_schema::DeviceWork& work : program.device_work) {
     const Instruction* call = work.instruction ? &program.instructions[*work.instruction] : nullptr;
     if (is_partial_ && call != nullptr && is_communication(*call)) {
@@ -214,7 +203,7 @@ void RecordedCosts::note_communication(const Program& program, const Instruction
     communications_[&call] = static_cast<double>(call.timing->device_ns);
   } else if (seen) {
     communications_[&call] = static_cast<double>(seen->ns);
-    const double bytes = bytes_of(program, call);
+    const auto bytes = static_cast<double>(argument_bytes(program, call, 0));
     if (seen->is_whole && bytes > 0) {
       ns_per_byte_ = std::min(ns_per_byte_.value_or(std::numeric_limits<double>::infinity()),
                               static_cast<double>(seen->ns) / bytes);

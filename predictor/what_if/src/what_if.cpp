@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
+#include "predictor/calls/call.h"
 
 namespace understudy::predictor {
 namespace {
@@ -41,16 +40,12 @@ std::string_view trimmed(std::string_view text) {
 }
 
 double read_factor(std::string_view text, std::string_view factor) {
-  double value = 0;
-  const char* end = factor.data() + factor.size();
-  const bool has_x = factor.starts_with('x');
-  const auto [stop, error] = std::from_chars(factor.data() + (has_x ? 1 : 0), end, value);
-  if (!has_x || error != std::errc() || stop != end || !std::isfinite(value) || value < 0 ||
-      value > kLargestFactor) {
+  const auto value = factor.starts_with('x') ? number_of(factor.substr(1)) : std::nullopt;
+  if (!value || !(*value >= 0 && *value <= kLargestFactor)) {
     refuse_what_if(text, "TARGET xFACTOR, a factor of the time from x0 to x1e6",
                    std::string(factor));
   }
-  return value;
+  return *value;
 }
 
 /// Returns true, and sets the target, if it is `ranks`, `rank N` or `node N network`.

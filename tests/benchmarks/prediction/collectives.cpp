@@ -64,14 +64,12 @@ Rows chosen(const Rows& rows, const Choice& is_chosen) {
 /// Fits to the first rows, predicts the second ones and prints a line.
 Errors judge(const std::string& title, const Rows& train, const Rows& test) {
   const CollectiveModels models = fit_collectives(train);
-  std::vector<double> predicted;
-  std::vector<double> measured;
+  std::vector<double> residuals;
   std::vector<double> widths;
   double held = 0;
   for (const CollectiveRow& row : test) {
     const Estimate answer = estimate(models, {row});
-    predicted.push_back(answer.ns);
-    measured.push_back(row.median_ns);
+    residuals.push_back(std::log(row.median_ns / answer.ns));
     widths.push_back(answer.high_ns / answer.ns - 1);
     held += answer.low_ns <= row.median_ns && row.median_ns <= answer.high_ns ? 1 : 0;
   }
@@ -79,7 +77,7 @@ Errors judge(const std::string& title, const Rows& train, const Rows& test) {
     return {};
   }
   std::ranges::sort(widths);
-  const Errors errors = summarize_errors(predicted, measured);
+  const Errors errors = errors_of(residuals);
   fmt::print("  {:<42} {:5} {:7.2f} {:7.2f} {:7.1f} {:+7.2f} {:6.1f} {:+7.1f}\n", title, errors.n,
              errors.geometric * kPercent, errors.mean * kPercent, errors.worst * kPercent,
              errors.bias * kPercent, held / static_cast<double>(test.size()) * kPercent,

@@ -32,16 +32,14 @@ TEST(LeastSquares, EqualAndEmptyColumnsAreNoTrouble) {
 }
 
 TEST(LeastSquares, ColumnsOfFarApartSizes) {
-  const std::vector<double> fitted = relative_least_squares(
-      {{1, 1e3}, {1, 1e6}, {1, 1e9}}, {5e4 + 1e-5 * 1e3, 5e4 + 1e-5 * 1e6, 5e4 + 1e-5 * 1e9});
+  DesignMatrix rows = {{1, 1e3}, {1, 1e6}, {1, 1e9}};
+  for (std::vector<double>& row : rows) {  // of relative errors
+    const double target = 5e4 + 1e-5 * row[1];
+    row = {row[0] / target, row[1] / target};
+  }
+  const std::vector<double> fitted = nonnegative_least_squares(rows, {1, 1, 1});
   EXPECT_NEAR(fitted[0], 5e4, 1e-3);
   EXPECT_NEAR(fitted[1], 1e-5, 1e-12);
-}
-
-TEST(LeastSquares, RelativeErrorsCountAlike) {
-  // One coefficient for 1 and 100: relative errors of equal size, unlike absolute ones.
-  const std::vector<double> fitted = relative_least_squares({{1}, {1}}, {1, 100});
-  EXPECT_NEAR(fitted[0], (1 + 0.01) / (1 + 0.0001), 1e-9);
 }
 
 TEST(Interpolation, PlacesAmongAscendingNumbers) {
@@ -66,23 +64,24 @@ TEST(Interpolation, AWalkIsLeastKnownInTheMiddleAndBeyondTheEnds) {
 }
 
 TEST(Errors, MeansMaximumAndSign) {
-  const Errors errors = summarize_errors({110, 80, 100}, {100, 100, 100});
+  const Errors errors = errors_of({-std::log(1.1), -std::log(0.8), 0});
   EXPECT_EQ(errors.n, 3U);
   EXPECT_NEAR(errors.mean, 0.1, 1e-12);
   EXPECT_NEAR(errors.worst, 0.2, 1e-12);
   EXPECT_NEAR(errors.bias, -0.1 / 3, 1e-12);
   EXPECT_NEAR(errors.geometric, std::cbrt((0.1 + 4e-4) * (0.2 + 4e-4) * 4e-4), 1e-12);
-  EXPECT_EQ(summarize_errors({}, {}), Errors());
+  EXPECT_EQ(errors_of({}), Errors());
 }
 
-TEST(Errors, ConformalQuantileCountsOneMore) {
-  std::vector<double> scores;
+TEST(Errors, ConformalWidthCountsOneMore) {
+  std::vector<double> residuals;
   for (int i = 1; i <= 19; ++i) {
-    scores.push_back(i);
+    residuals.push_back(i % 2 == 0 ? i : -i);
   }
-  EXPECT_EQ(conformal_quantile(scores, 0.9), 18);  // ceil(0.9 x 20)
-  EXPECT_EQ(conformal_quantile({1, 2, 3}, 0.9), 3);
-  EXPECT_EQ(conformal_quantile({}, 0.9), 0);
+  EXPECT_EQ(conformal_width(residuals), 18);  // ceil(0.9 x 20)
+  EXPECT_EQ(conformal_width({1, -2, 3}), 3);
+  EXPECT_EQ(conformal_width({1, -2}, 1.5), 3) << "two tell less than nine of ten";
+  EXPECT_EQ(conformal_width({}), 0);
 }
 
 }  // namespace

@@ -90,24 +90,6 @@ TEST(Trees, PartRowsThatDifferByLittle) {
   EXPECT_NEAR(trees(std::vector<float>{at(10)}), 1, 0.02);
 }
 
-TEST(Conformal, ANinthOfTenIsWithin) {
-  std::vector<double> residuals;
-  for (int i = 1; i <= 99; ++i) {
-    residuals.push_back(i % 2 == 0 ? i : -i);
-  }
-  EXPECT_EQ(conformal_width(residuals), 90);
-  EXPECT_EQ(conformal_width({1, -2}), 3) << "two tell less than nine of ten";
-}
-
-TEST(Errors, OfKnownResiduals) {
-  const Errors errors = errors_of({std::log(2.0), std::log(0.5)});
-  EXPECT_EQ(errors.n, 2U);
-  EXPECT_NEAR(errors.mean, 0.75, 1e-12);  // half, and twice what was measured
-  EXPECT_NEAR(errors.worst, 1, 1e-12);
-  EXPECT_NEAR(errors.bias, 0.25, 1e-12);
-  EXPECT_EQ(errors_of({}), Errors{});
-}
-
 TEST(FitBest, TreesFindWhatTheBaseDoesNotHold) {
   const Card on = synthetic::card("A");
   const auto samples = samples_of(synthetic::elementwise(on, 600), on);

@@ -290,8 +290,7 @@ TEST_F(OneCard, ADeviceThatNobodyKnowsIsRefused) {
   EXPECT_EQ(testing_errors::error_of([&] {
               return models.predict(synthetic::relu(2, 2), {"B", 0, TimedAs::kTimedCall});
             }),
-            "nothing is known of this device\n  expected: A, timed_call\n  got:      B, "
-            "timed_call\n  hint:     describe it: --card card.json (docs/formats.md, \"Cards\")");
+            "nothing is known of this device\n  got:      B, timed_call");
 }
 
 TEST(SeveralCards, ACardThatWasNotMeasuredIsPredictedFromItsSpecification) {
