@@ -19,6 +19,7 @@ class Given:
         self.__dict__.update({argument.name: argument.default_value for argument in schema.arguments if argument.has_default_value()})
         self.__dict__.update(zip((argument.name for argument in schema.arguments), positional))
         self.__dict__.update(named)
+        self.part, self.after_sizes = positional[0], positional[2:]
         self.data = self.input if self.input is not None else self.self if self.self is not None else positional[0]
 
     def __getattr__(self, _):
@@ -109,6 +110,45 @@ def log_sigmoid(given):
     return (dense(given.data), dense(given.data)) if Where.on_cpu else (like(given.data), dense(given.data, [0]))
 
 
+def agree(one, other, what):
+    if list(one) != list(other):
+        raise RuntimeError(f"{what} are {list(one)} and {list(other)}")
+
+
+def of_part(take):
+    return lambda given: agree(given.part.shape, take(given.part.new_empty(given.input_sizes), *given.after_sizes).shape,
+                               "the gradient of a part and the part")
+
+
+def one_batch(given):
+    for other in (given.key, given.value):
+        if 1 not in (given.query.size(0), other.size(0)):
+            agree(given.query.shape[:1], other.shape[:1], "batches of queries and of keys or values")
+    agree(given.key.shape[-2:-1], given.value.shape[-2:-1], "keys and values")
+
+
+def rows_along(given):
+    sizes = [[size for at, size in enumerate(tensor.shape) if at != given.dim % tensor.dim()] for tensor in (given.data, given.source)]
+    agree(*sizes, "other dimensions of what is written and of its source")
+
+
+def one_state(given):
+    for state in (given.hx_, given.cx_):
+        agree(given.input.shape[1:2], state.shape[-2:-1], "batches of input and state")
+
+
+CHECKS = {  # what kernels check and PyTorch's functions do not
+    of_part(torch.ops.aten.select.int): "select_backward",
+    of_part(torch.ops.aten.slice.Tensor): "slice_backward",
+    of_part(torch.ops.aten.diagonal.default): "diagonal_backward",
+    of_part(torch.ops.aten.unfold.default): "unfold_backward",
+    one_batch: """scaled_dot_product_attention _scaled_dot_product_flash_attention _scaled_dot_product_flash_attention_for_cpu
+        _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention""",
+    rows_along: "index_copy index_copy_",
+    one_state: "mkldnn_rnn_layer",
+}
+
+
 ROWS = {  # names without overload: the rule is for each that PyTorch has no function for
     lambda given: (like(given.data),): "_masked_softmax _masked_softmax_backward _sample_dirichlet _standard_gamma _standard_gamma_grad binomial",
     lambda given: (convolved(given),):
@@ -137,6 +177,9 @@ COMPOSED = {  # of others, for which the dispatcher takes no function
 }
 
 
+CHECK_OF = {f"aten::{name}": check for check, names in CHECKS.items() for name in names.split()}
+
+
 def kernel_of(schema, rule):
     def kernel(*positional, **named):
         results = rule(Given(schema, positional, named))
@@ -162,5 +205,8 @@ def register():
 
 def call(operator, positional, named):
     """Calls the operator, or its rule."""
+    check = CHECK_OF.get(operator._schema.name)
+    if check is not None:
+        check(Given(operator._schema, positional, named))
     rule = COMPOSED.get(operator._schema.name)
     return rule(Given(operator._schema, positional, named)) if rule is not None else operator(*positional, **named)

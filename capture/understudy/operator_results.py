@@ -21,6 +21,7 @@ import types
 
 CALLS, ANSWERS, FILTERS = 3, 4, 5
 MOST_BYTES = 4 << 30  # that a child may allocate
+MOST_CRASHES = 100  # of a search for other sizes
 FAILED = 1
 
 # In the order of PyTorch's numbers, by which profiles name them.
@@ -53,8 +54,8 @@ def row_major(sizes):
 class Call:
     """An instruction of the program, and its tensors: one for each occurrence of a slot."""
 
-    def __init__(self, program, instruction):
-        self._program = program
+    def __init__(self, program, instruction, layout=None):
+        self._program, self._layout, self.is_other = program, layout, layout is not None
         self.schema = program.schemas[instruction["schema"]]
         self.inputs = []  # None: undefined
         self.is_on_cpu = True
@@ -71,18 +72,26 @@ class Call:
             return None
         kind, text = argument[:1], argument[1:]
         if kind == "%":
-            return self._tensor(self._program.slots[int(text)])
+            return self._tensor(int(text))
         if kind == "#":
             return None
         return text if kind == "'" else Device(text) if kind == "@" else float(argument)
 
-    def _tensor(self, slot):
+    def _tensor(self, number):
+        slot = self._program.slots[number]
+        if self._layout is not None:
+            slot = slot | self._layout(number)._asdict()
         device = self._program.storages[slot["storage"]].get("device", "")
         self.is_on_cpu &= device in ("", "cpu", "meta")
         dtype, sizes = getattr(torch, slot["dtype"], None), slot.get("sizes", [])
         if dtype is None:
             raise Unknown(f"this PyTorch has no {slot['dtype']}")
-        if slot.get("sparse"):
+        if slot.get("sparse") and self._layout is not None and slot["strides"]:
+            dims, elements = slot["strides"]
+            tensor = torch.ops.aten._sparse_coo_tensor_unsafe(
+                torch.empty(dims, elements, dtype=torch.int64, device="meta"),
+                torch.empty(elements, *sizes[dims:], dtype=dtype, device="meta"), sizes)
+        elif slot.get("sparse"):
             tensor = torch.empty(sizes, dtype=dtype, layout=torch.sparse_coo, device="meta")
         else:
             tensor = torch.empty_strided(sizes, slot.get("strides", row_major(sizes)), dtype=dtype, device="meta")
@@ -123,7 +132,7 @@ class Call:
 
     def _bind(self, schema):
         """Binds the recorded arguments to those of this PyTorch's schema: by position if the names agree, else by names."""
-        recorded = argument_names(self.schema)
+        recorded = [name for _, name in parameters(self.schema)]
         today = [argument.name for argument in schema.arguments]
         texts = [argument.name for argument in schema.arguments if "str" in str(argument.type)]
         if not schema.returns or any(name not in recorded for name in texts):
@@ -197,8 +206,8 @@ def first_line(why):
     return (str(why).strip().splitlines() or [type(why).__name__])[0]
 
 
-def argument_names(schema):
-    """Names of the arguments of a schema's text."""
+def parameters(schema):
+    """(type, name) of the parameters in a schema's text."""
     depth, texts = 0, [""]
     for letter in schema[schema.index("(") + 1:]:
         depth += letter in "([" or -(letter in ")]")
@@ -208,7 +217,7 @@ def argument_names(schema):
             texts.append("")
         else:
             texts[-1] += letter
-    return [text.partition("=")[0].split()[-1] for text in texts if text.strip() not in ("", "*")]
+    return [tuple(text.partition("=")[0].strip().rsplit(maxsplit=1)) for text in texts if text.strip() not in ("", "*")]
 
 
 def find_operator(name):
@@ -278,6 +287,8 @@ def described(call, operator, result):
         told = {"dtype": str(tensor.dtype).removeprefix("torch."), "sizes": list(tensor.shape), "strides": []}
         answer["tensors"].append(told)
         if tensor.layout != torch.strided:
+            if tensor.layout == torch.sparse_coo and call.is_other:
+                told["elements"] = [tensor.sparse_dim(), tensor._nnz()]
             return
         told |= {"strides": list(tensor.stride()), "offset_from": tensor.storage_offset()}
         memory = tensor.untyped_storage()._cdata
@@ -301,22 +312,33 @@ def described(call, operator, result):
 
 
 class Program:
-    """The calls, and what the program that asks says of schemas: the operator map's function, or why not to call it."""
+    """The calls, and what the program that asks says of schemas: the operator map's function, or why not to call it. If it asks for other
+    sizes, a whole program with the instructions that were recorded below others."""
 
     def __init__(self, text):
-        self.schemas, self.storages, self.slots, self.instructions, self.rows = [], [], [], [], {}
-        lines = {"text": self.schemas, "dtype": self.slots, "i": self.instructions, "device": self.storages}
+        self.schemas, self.storages, self.slots, self.instructions, self.rows, self.other_size = [], [], [], [], {}, None
+        lines = {"slot": self.slots, "storage": self.storages, "i": self.instructions, "body": self.instructions}
         for line in text.splitlines()[1:]:
             record = json.loads(line)
             if "of" in record:
                 self.rows[record["of"]] = record
+            elif "from" in record:
+                self.other_size = record
             elif "text" in record:
                 self.schemas.append(record["text"])
             else:
-                next(lines[key] for key in lines if key in record or key == "device").append(record)
+                next(lines[key] for key in lines if key in record).append(record)
 
-    def answer(self, number):
-        """Returns the answer to one call, or to a function without a call: what it calls."""
+    def is_known(self, instruction):
+        """True if this LibTorch has the instruction's operator."""
+        try:
+            return "schema" in instruction and find_operator(self.schemas[instruction["schema"]].partition("(")[0]) is not None
+        except Unknown:
+            return False
+
+    def answer(self, number, arguments=None, layout=None):
+        """Returns the answer to one call, or to a function without a call: what it calls. Arguments and layouts of slots may be others than
+        recorded."""
         instruction = self.instructions[number]
         try:
             row = self.rows.get(instruction["schema"])
@@ -324,12 +346,38 @@ class Program:
                 raise Unknown(row["why_not"])
             if row is not None and "takes" not in row:
                 return {"calls": called_by(row["function"])}
-            call = Call(self, instruction)
+            call = Call(self, instruction if arguments is None else instruction | {"args": arguments}, layout)
             return described(call, *call.run(row))
         except Unknown as why:
             return {"why_not": str(why), "fails": why.fails}
         except (RuntimeError, SyntaxError) as why:  # a layout that no tensor has, a function that does not compile
             return {"why_not": first_line(why), "fails": False}
+
+    def other_sizes(self, progress, crashed):
+        """Returns the lines that answer `other_size`. Equal calls run once. `crashed`: those whose kernels ended a child before."""
+        answers = {}
+
+        def named(value, layout):
+            if isinstance(value, list):
+                return tuple(named(item, layout) for item in value)
+            if not isinstance(value, str) or value[:1] != "%":
+                return type(value), value
+            slot = self.slots[int(value[1:])]
+            return slot["dtype"], self.storages[slot["storage"]].get("device"), layout(int(value[1:]))
+
+        def call(number, arguments, layout):
+            key = self.instructions[number].get("schema"), named(arguments, layout)
+            if key not in answers:
+                if len(answers) in crashed:
+                    answers[key] = {"why_not": "its kernel crashed", "fails": True}
+                elif key[0] is None:
+                    answers[key] = {"why_not": "it was recorded without a schema", "fails": True}
+                else:
+                    progress.answered, progress.is_calling = len(answers), True
+                    answers[key] = self.answer(number, arguments, layout)
+                    progress.is_calling = False
+            return answers[key]
+        return other_sizes.Resized(self, self.other_size, call, parameters).lines()
 
 
 def confine():
@@ -349,13 +397,18 @@ def confine():
         libc.prctl(22, 2, program)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER: a kernel may lack it
 
 
-def answer_in_child(progress):
-    """Answers the calls that are left."""
+def answer_in_child(progress, crashed):
+    """Answers the calls that are left, or for which other sizes they can have."""
     os.close(0)
     os.close(1)
     confine()
     program = Program(os.pread(CALLS, os.fstat(CALLS).st_size, 0).decode())
     with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
+        if program.other_size is not None:
+            progress.is_one = True
+            lines = program.other_sizes(progress, crashed)
+            os.write(ANSWERS, "".join(json.dumps(line) + "\n" for line in lines).encode())
+            return
         while progress.answered < len(program.instructions):
             progress.is_calling = True
             line = program.answer(progress.answered)
@@ -366,7 +419,7 @@ def answer_in_child(progress):
 class Progress(ctypes.Structure):
     """What parent and children share."""
 
-    _fields_ = [("answered", ctypes.c_int64), ("is_calling", ctypes.c_bool)]
+    _fields_ = [("answered", ctypes.c_int64), ("is_calling", ctypes.c_bool), ("is_one", ctypes.c_bool)]
 
     def answer(self, line):
         os.write(ANSWERS, (json.dumps(line) + "\n").encode())
@@ -376,32 +429,37 @@ class Progress(ctypes.Structure):
 def answer():
     """Answers all calls. Returns the status of the last child."""
     progress = Progress.from_buffer(mmap.mmap(-1, ctypes.sizeof(Progress)))
+    crashed = []
     while True:
         child = os.fork()
         if child == 0:
             status = FAILED
             try:
                 ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-                answer_in_child(progress)
+                answer_in_child(progress, crashed)
                 status = 0
             finally:
                 if status:
                     sys.excepthook(*sys.exc_info())
                 os._exit(status)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status >= 0 or not progress.is_calling:
+        if status >= 0 or not progress.is_calling or len(crashed) > MOST_CRASHES:
             return abs(status)
         progress.is_calling = False
-        progress.answer({"why_not": f"its kernel crashed (signal {-status})"})
+        if progress.is_one:  # one answer about all calls: the next child begins anew
+            crashed.append(progress.answered)
+        else:
+            progress.answer({"why_not": f"its kernel crashed (signal {-status})"})
 
 
 def main():
     """Without PyTorch nothing is answered, and the reader of the status finds its end."""
-    global torch, meta_rules
+    global torch, meta_rules, other_sizes
     sys.path.append(site.getusersitepackages())
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import torch
     import meta_rules
+    import other_sizes
     # Functions of the meta device are hidden from torch.compile, which takes a second to load only to be told so.
     torch._dynamo = sys.modules["torch._dynamo"] = types.ModuleType("torch._dynamo")
     torch._dynamo.disable = lambda function, *_, **__: function

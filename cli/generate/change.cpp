@@ -28,10 +28,18 @@ Json batched_json(const generator::BatchSize& batch, const generator::BatchedBen
                       {"after", change.after}});
     }
   }
+  Json notes = Json::array();
+  for (const auto& of_rank : batched.notes) {
+    Json& rank = notes.emplace_back(Json::array());
+    for (const generator::BatchNote& note : of_rank) {
+      rank.push_back({{"name", note.name}, {"count", note.count}, {"note", note.note}});
+    }
+  }
   return {{"from", batch.from},
           {"to", batch.to},
           {"dropped_bodies", batched.dropped_bodies},
-          {"ranks", std::move(ranks)}};
+          {"ranks", std::move(ranks)},
+          {"notes", std::move(notes)}};
 }
 
 Json hidden_json(const Hidden& hidden) {
@@ -54,9 +62,11 @@ Section batch_section(const Json& document, const generator::BatchSize& size) {
                             size.anywhere ? "Size" : "Batch", size.from, size.to),
                 {texts("operator", "name"), summed(counts("calls", "count")),
                  texts("the first was", "before"), texts("and is", "after")}),
+       table_at(
+           document, "/batch/notes/*", "Sizes to look at",
+           {texts("operator", "name"), summed(counts("calls", "count")), texts("why", "note")}),
        facts_at(document, "/batch",
-                {counts("operators below which what was recorded is left out: no rule tells its "
-                        "sizes",
+                {counts("operators below which what was recorded is left out: it has the old sizes",
                         "dropped_bodies")})}};
 }
 

@@ -134,7 +134,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
   if (arguments.batch) {
     progress.show("changing the batch size");
     generator::BatchedBench batched =
-        generator::bench_with_batch_size(std::move(bench), *arguments.batch);
+        generator::bench_with_batch_size(std::move(bench), *arguments.batch, ask_sizes());
     bench = std::move(batched.bench);
     changes.batched = {*arguments.batch, std::move(batched)};
   }

@@ -137,10 +137,12 @@ struct BatchedJob {
 
 BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
   BatchedJob batched;
+  const generator::AskSizes ask = ask_sizes();
   for (std::size_t i = 0; i < job.programs.size(); ++i) {
     const auto rank = std::find(job.program_of.begin(), job.program_of.end(), i);
     const auto number = static_cast<int>(rank - job.program_of.begin());
-    generator::ScaledBatch scaled = generator::with_batch_size(*job.programs[i], batch, number);
+    generator::ScaledBatch scaled =
+        generator::with_batch_size(*job.programs[i], batch, number, ask);
     std::uint64_t calls = 0;
     for (const generator::BatchChange& change : scaled.changes) {
       calls += change.count;
@@ -153,6 +155,10 @@ BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
     for (const generator::BatchChange& change : scaled.changes) {
       batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
                                             change.name, change.before, change.after));
+    }
+    for (const generator::BatchNote& note : scaled.notes) {
+      batched.summary.push_back(
+          fmt::format("rank {}, {} x {}: {}", number, note.count, note.name, note.note));
     }
     batched.programs.push_back(std::move(scaled.program));
     job.programs[i] = &batched.programs.back();
@@ -308,6 +314,15 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     predictor::SimulateOptions options = arguments.options;
     options.spans = false;  // the time alone is asked for
     prediction.free_host_ms = predictor::simulate(job, free_host, options).iteration_ns * kMsPerNs;
+    constexpr double kBoundByHost = 0.9;
+    if (arguments.batch && arguments.batch->to > arguments.batch->from &&
+        *prediction.free_host_ms < kBoundByHost * simulation.iteration_ns * kMsPerNs) {
+      prediction.assumptions.push_back(fmt::format(
+          "the host bounds the step, so the larger {} changes nothing: the device alone would take "
+          "{} ms",
+          arguments.batch->anywhere ? "size" : "batch",
+          et_schema::figure_text(*prediction.free_host_ms)));
+    }
   }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],

@@ -109,44 +109,6 @@ class ArgumentFacts {
   std::size_t count_ = 0;
 };
 
-/// How the dimension that grows with the batch propagates from an operator's arguments to its
-/// results.
-enum class BatchRule : std::uint8_t {
-  kNoRule,
-  kBroadcast,         ///< arguments are broadcast, aligned at the last dimension
-  kLoss,              ///< the result is one number; or as kBroadcast
-  kByIndices,         ///< index(): by its index tensors
-  kLikeFirst,         ///< the result has the first tensor's shape
-  kLikeFirstTwice,    ///< both results have the first tensor's shape
-  kLikeSecond,        ///< the first result has the second tensor's shape
-  kLikeNextThree,     ///< results have the shapes of the second to fourth tensors
-  kSelectedRows,      ///< one row per index
-  kPartBackward,      ///< gradient of a slice, with the sizes of the sliced tensor
-  kComplexOfPairs,    ///< the last dimension is removed
-  kPairsOfComplex,    ///< a last dimension is added
-  kReshape,           ///< the same elements in other dimensions
-  kTranspose,         ///< two dimensions are swapped
-  kPermute,           ///< dimensions are reordered
-  kExpand,            ///< dimensions of one element are repeated
-  kFactory,           ///< numbers among the arguments are the sizes
-  kProduct,           ///< product of matrices, or of batches of them
-  kProductAndAddend,  ///< the same; the first argument is an addend
-  kLinear,            ///< product of rows and weights
-  kReduce,            ///< summed dimensions are removed
-  kLeading,           ///< the leading dimension of all arguments and results
-  kConstant,          ///< results do not grow: gradients of weights
-  kLookup,            ///< one row per index
-  kSparseIndices,     ///< one column per element of a sparse tensor
-  kSparseValues,      ///< one row per element of a sparse tensor
-  kBags,              ///< sums over bags of looked-up rows
-  kConcatenate,       ///< tensors are concatenated
-  kStack,             ///< tensors are stacked in a new dimension
-  kPartAlongFirst,    ///< a slice along the dimension that the first number names
-  kPartAlongSecond    ///< a slice along the dimension that the second number names
-};
-inline constexpr std::size_t kBatchRuleCount =
-    static_cast<std::size_t>(BatchRule::kPartAlongSecond) + 1;
-
 /// Order of the values that an operator moves into its first result, or fbgemm's permutations into
 /// their second.
 enum class MovedOrder : std::uint8_t { kSame, kOther, kSorted };
@@ -168,7 +130,6 @@ enum class SparsePart : std::uint8_t { kNone, kIndices, kValues, kCoalesced };
 struct OperatorFacts {
   std::string_view name = {};  ///< without overload; a row applies to the in-place form, too
   ArgumentFacts arguments = {};
-  BatchRule batch = BatchRule::kNoRule;
   std::string_view moves = {};  ///< the argument whose values the result holds unchanged
   MovedOrder order = MovedOrder::kSame;
   HostWait host_wait = HostWait::kNone;

@@ -104,19 +104,6 @@ TEST(PlatformProperty, TheCorpusIsRead) {
   }
 }
 
-TEST(WhatIfProperty, ProgramsOfRandomCallsAreRefusedOrScaled) {
-  constexpr int kPrograms = 20000;
-  constexpr std::size_t kLongest = 120;
-  Random random(11);
-  for (int i = 0; i < kPrograms; ++i) {
-    std::string input = "p";
-    for (std::size_t length = random.below(kLongest); length > 0; --length) {
-      input += static_cast<char>(random.next());
-    }
-    ASSERT_NO_THROW(check_what_if(input)) << "program " << i;
-  }
-}
-
 TEST(WhatIfProperty, TextsAreRefusedOrRead) {
   constexpr int kTexts = 5000;
   const std::string letters = "matul x0.5:[]()|*+19-e network streams";

@@ -110,7 +110,8 @@ std::vector<std::string> pythons() {
 /// destroyed. It can write no file, and gives up more before it reads what it is asked.
 class Answerer {
  public:
-  Answerer() {
+  /// `purpose` and `instead`: what the user is told if no Python has PyTorch.
+  Answerer(const char* purpose, const char* instead) {
     std::vector<std::string> tried;
     for (const std::string& python : pythons()) {
       start(python);
@@ -125,19 +126,18 @@ class Answerer {
       stop();
     }
     throw et_schema::usage_error(
-        "a profile alone needs PyTorch, which tells what its operators result in",
+        purpose,
         {.expected = "a Python with torch",
          .got = tried.empty() ? "no Python" : fmt::format("{}", fmt::join(tried, "; ")),
-         .hint = "name one in UNDERSTUDY_PYTHON (pip install torch), or give an execution trace"});
+         .hint = fmt::format("name one in UNDERSTUDY_PYTHON (pip install torch), or {}", instead)});
   }
   ~Answerer() { stop(); }
   Answerer(const Answerer&) = delete;
   Answerer& operator=(const Answerer&) = delete;
 
-  /// Returns what each call results in. `needed` are lines about schemas, see operator_results.py.
-  [[nodiscard]] std::vector<CallResults> answers_to(const et_schema::Program& calls,
-                                                    const std::string& needed) const {
-    calls_.write(et_schema::program_to_text(calls) + needed);
+  /// Returns the lines that answer a program's text and what it needs, see operator_results.py.
+  [[nodiscard]] std::string ask(const std::string& text) const {
+    calls_.write(text);
     answers_.write(et_schema::call_results_header());
     // This process holds the read end, too: no SIGPIPE is raised if the program has ended.
     static_cast<void>(::write(questions_[1], "?", 1) < 0);
@@ -147,8 +147,14 @@ class Answerer {
                         .got = fmt::format("status {}: {}", ended, errors_.content()),
                         .hint = "UNDERSTUDY_PYTHON names another Python with PyTorch"});
     }
+    return answers_.content();
+  }
+
+  /// Returns what each call results in. `needed` are lines about schemas.
+  [[nodiscard]] std::vector<CallResults> answers_to(const et_schema::Program& calls,
+                                                    const std::string& needed) const {
     std::vector<CallResults> answers =
-        et_schema::call_results_from_text(answers_.content(), python_);
+        et_schema::call_results_from_text(ask(et_schema::program_to_text(calls) + needed), python_);
     if (answers.size() != calls.instructions.size()) {
       throw run_failed("the results of operators cannot be found",
                        {.file = python_,
@@ -157,6 +163,7 @@ class Answerer {
     }
     return answers;
   }
+  [[nodiscard]] const std::string& python() const { return python_; }
 
  private:
   void start(const std::string& python) {
@@ -400,7 +407,8 @@ struct TriedCalls {
 
 generator::AskResults ask_results() {
   struct Known {
-    Answerer answerer = {};
+    Answerer answerer{"a profile alone needs PyTorch, which tells what its operators result in",
+                      "give an execution trace"};
     Needs needs{answerer};
     generator::CallBook calls = {};
     std::vector<CallResults> answers = {};  ///< by number of the call
@@ -425,6 +433,26 @@ generator::AskResults ask_results() {
   };
 }
 
+generator::AskSizes ask_sizes() {
+  const auto answerer = std::make_shared<Answerer>(
+      "another size needs PyTorch, which tells what its operators result in",
+      "capture the program with that size");
+  const auto needs = std::make_shared<Needs>(*answerer);
+  const auto known = std::make_shared<std::map<std::string, std::vector<et_schema::OtherSize>>>();
+  return [=](const et_schema::Program& program, const generator::BatchSize& size) {
+    const nlohmann::json wanted = {
+        {"from", size.from}, {"to", size.to}, {"anywhere", size.anywhere}};
+    std::string text =
+        et_schema::program_to_text(program) + needs->lines(program) + wanted.dump() + '\n';
+    const auto [answer, is_new] = known->try_emplace(std::move(text));
+    if (is_new) {
+      answer->second =
+          et_schema::other_sizes_from_text(answerer->ask(answer->first), answerer->python());
+    }
+    return answer->second;
+  };
+}
+
 std::function<std::string(const et_schema::Program&, const et_schema::Instruction&)> try_calls(
     const et_schema::Bench& bench) {
   auto tried = std::make_shared<TriedCalls>();
@@ -433,7 +461,7 @@ std::function<std::string(const et_schema::Program&, const et_schema::Instructio
   }
   std::optional<Answerer> answerer;
   try {
-    answerer.emplace();
+    answerer.emplace("", "");
   } catch (const et_schema::Error& error) {
     if (error.kind() != et_schema::ErrorKind::kUsage) {
       throw;

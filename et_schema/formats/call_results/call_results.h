@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "et_schema/model/dtype.h"
+#include "et_schema/model/program.h"
 
 namespace understudy::et_schema {
 
@@ -46,5 +49,27 @@ struct CallResults {
 /// values are omitted. Throws Error (bad input); `file` names the text in errors.
 [[nodiscard]] std::vector<CallResults> call_results_from_text(std::string_view text,
                                                               const std::string& file);
+
+/// Something of a program with another batch or length: a tensor's new layout, a new number among
+/// an instruction's arguments, or a word about an instruction. Instructions are numbered as in the
+/// program's text, with those of bodies.
+struct OtherSize {
+  std::optional<SlotId> slot = {};
+  std::vector<std::int64_t> sizes = {};
+  std::vector<std::int64_t> strides = {};
+  std::int64_t offset = 0;
+  std::optional<std::size_t> instruction = {};
+  std::optional<std::size_t> argument = {};
+  std::optional<std::size_t> item = {};  ///< of a list
+  std::int64_t number = 0;
+  std::string refused = {};  ///< why the instruction cannot run with the size
+  std::string kept = {};     ///< why results keep their recorded sizes
+  bool assumed = false;      ///< it makes a tensor of the size, though nothing else demands it
+  std::optional<std::vector<std::int64_t>> known = {};  ///< no data has the size: those that it has
+};
+
+/// Parses the header and one OtherSize a line. Throws Error (bad input).
+[[nodiscard]] std::vector<OtherSize> other_sizes_from_text(std::string_view text,
+                                                           const std::string& file);
 
 }  // namespace understudy::et_schema

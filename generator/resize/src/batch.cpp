@@ -6,211 +6,157 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <optional>
-#include <set>
 #include <utility>
+#include <variant>
 
-#include "batch_rules.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/map_values.h"
-#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/bodies.h"
 #include "generator/flow/model_names.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {
 
-/// Returns the storages that the step's operators write. Other storages, such as those of data and
-/// constants, are only read.
-std::set<et_schema::StorageId> written_storages(const Program& program) {
-  std::set<et_schema::StorageId> storages;
-  for (const Instruction& instruction : program.instructions) {
-    for (std::size_t i = 0; instruction.schema && i < instruction.args.size(); ++i) {
-      if (et_schema::argument_is_written(program.schemas[*instruction.schema], i)) {
-        et_schema::for_each_slot({instruction.args[i]}, [&](SlotId slot) {
-          storages.insert(program.slots[slot].storage);
-        });
-      }
-    }
-  }
-  return storages;
+using et_schema::OtherSize;
+
+std::string what_of(const BatchSize& batch) {
+  return batch.anywhere ? "the size cannot be changed" : "the batch size cannot be changed";
 }
 
-class Walker {
+/// Calls that other sizes are told of, numbered as in a program's text.
+class Answers {
  public:
-  Walker(const Program& program, const BatchSize& batch, int rank)
-      : program_(program),
-        batch_(batch),
-        rank_(rank),
-        dims_(program.slots.size()),
-        holds_more_(program.slots.size()) {}
+  Answers(Program& program, const BatchSize& batch, int rank)
+      : program_(program), batch_(batch), rank_(rank) {
+    et_schema::for_each_instruction(program_.instructions,
+                                    [this](Instruction& call) { calls_.push_back(&call); });
+  }
 
-  void walk() {
-    mark_data();
-    for (const Instruction& instruction : program_.instructions) {
-      pass(instruction);
+  /// Throws Error (bad input) if something is told of what the program does not have.
+  void check(const std::vector<OtherSize>& told) const {
+    for (const OtherSize& one : told) {
+      if (!fits(one)) {
+        throw et_schema::bad_input("other sizes of another program", {.rank = rank_});
+      }
     }
   }
-  [[nodiscard]] const std::vector<std::optional<Dims>>& dims() const { return dims_; }
+
+  /// Throws Error (bad input) if the program cannot have the size.
+  void refuse(const std::vector<OtherSize>& told) const {
+    constexpr std::size_t kMost = 12;
+    const Instruction* first = nullptr;
+    std::vector<std::string> why;
+    for (const OtherSize& one : told) {
+      if (one.known) {
+        refuse_size(*one.known);
+      }
+      if (!one.refused.empty()) {
+        const Instruction& call = call_of(one);
+        why.push_back(first == nullptr
+                          ? one.refused
+                          : fmt::format("{} (node {}): {}", call.name, call.node_id, one.refused));
+        first = first == nullptr ? &call : first;
+      }
+    }
+    if (first == nullptr) {
+      return;
+    }
+    if (why.size() > kMost) {
+      const std::size_t more = why.size() - kMost;
+      why.resize(kMost);
+      why.push_back(fmt::format("{} more", more));
+    }
+    throw et_schema::bad_input(
+        what_of(batch_), {.rank = rank_,
+                          .node = first->node_id,
+                          .field = first->name,
+                          .expected = fmt::format("operators that run with {} in place of {}",
+                                                  batch_.to, batch_.from),
+                          .got = fmt::format("{}", fmt::join(why, "; ")),
+                          .hint = batch_.anywhere ? "capture the program with that size"
+                                                  : "capture the program with that batch size"});
+  }
+
+  /// Sets the sizes of tensors and the numbers among arguments.
+  void apply(const std::vector<OtherSize>& told) const {
+    for (const OtherSize& one : told) {
+      if (one.slot) {
+        Slot& slot = program_.slots[*one.slot];
+        slot.sizes = one.sizes;
+        slot.strides = one.strides;
+        slot.offset = one.offset;
+      } else if (one.argument) {
+        Argument& argument = call_of(one).args[*one.argument];
+        Argument& number =
+            one.item ? std::get<Argument::List>(argument.value)[*one.item] : argument;
+        number.value = one.number;
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<BatchNote> notes(const std::vector<OtherSize>& told) const {
+    std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
+    for (const OtherSize& one : told) {
+      if (!one.kept.empty()) {
+        ++counts[{call_of(one).name, "results keep the recorded size: " + one.kept}];
+      } else if (one.assumed) {
+        ++counts[{call_of(one).name,
+                  "taken to be of the batch, since nothing else reads its size"}];
+      }
+    }
+    std::vector<BatchNote> notes;
+    for (const auto& [note, count] : counts) {
+      notes.push_back({note.first, count, note.second});
+    }
+    return notes;
+  }
 
  private:
-  void mark_data() {
-    const auto written = written_storages(program_);
-    std::set<std::int64_t> known;
-    bool is_found = false;
-    for (std::size_t i = 0; i < program_.slots.size(); ++i) {
-      const Slot& slot = program_.slots[i];
-      if (!slot.external || slot.sizes.empty() || written.contains(slot.storage)) {
-        continue;
-      }
-      Dims dims(slot.sizes.size(), false);
-      for (std::size_t d = 0; d < (batch_.anywhere ? dims.size() : 1); ++d) {
-        known.insert(slot.sizes[d]);
-        dims[d] = slot.sizes[d] == batch_.from;
-      }
-      if (grows(dims)) {
-        dims_[i] = dims;
-        is_found = true;
-      }
+  [[nodiscard]] bool fits(const OtherSize& one) const {
+    if (one.slot) {
+      return *one.slot < program_.slots.size() &&
+             one.sizes.size() == program_.slots[*one.slot].sizes.size() &&
+             one.strides.size() == one.sizes.size();
     }
-    if (!is_found) {
-      throw et_schema::bad_input(
-          batch_.anywhere ? "the size cannot be changed" : kNoOtherBatch,
-          {.rank = rank_,
-           .field = std::string(flag_of(batch_)),
-           .expected = fmt::format("a {}size of its data: {}", batch_.anywhere ? "" : "leading ",
-                                   fmt::join(known, ", ")),
-           .got = fmt::format("{}", batch_.from),
-           .hint = batch_.anywhere ? "FROM is a size of the data that the step reads"
-                                   : "FROM is the first size of the data that the step reads"});
+    if (one.known) {
+      return true;
     }
-    mark_bags(written);
+    if (!one.instruction || *one.instruction >= calls_.size() || !one.argument) {
+      return one.instruction && *one.instruction < calls_.size() && !one.item;
+    }
+    const std::vector<Argument>& args = calls_[*one.instruction]->args;
+    if (*one.argument >= args.size()) {
+      return false;
+    }
+    const Argument* argument = &args[*one.argument];
+    if (one.item) {
+      const auto* list = std::get_if<Argument::List>(&argument->value);
+      argument = list != nullptr && *one.item < list->size() ? &(*list)[*one.item] : nullptr;
+    }
+    return argument != nullptr && std::holds_alternative<std::int64_t>(argument->value);
   }
 
-  /// Marks the indices of bags as growing: their number is the sum of the bags' sizes.
-  void mark_bags(const std::set<et_schema::StorageId>& written) {
-    for (const Instruction& instruction : program_.instructions) {
-      const std::vector<SlotId> inputs = et_schema::slots_in(instruction.args);
-      constexpr std::size_t kOffsets = 2;
-      if (!is_bag(instruction.name) || inputs.size() <= kOffsets || !dims_[inputs[kOffsets]]) {
-        continue;
-      }
-      const Slot& indices = program_.slots[inputs[1]];
-      if (indices.external && !written.contains(indices.storage) && indices.sizes.size() == 1 &&
-          indices.sizes[0] % batch_.from == 0 && grows(*dims_[inputs[kOffsets]])) {
-        dims_[inputs[1]] = Dims{true};
-      }
-    }
+  [[nodiscard]] Instruction& call_of(const OtherSize& one) const {
+    return *calls_[*one.instruction];
   }
 
-  [[nodiscard]] BatchTensor tensor(SlotId id) const {
-    const Slot& slot = program_.slots[id];
-    return {id,
-            true,
-            slot.sizes,
-            slot.strides,
-            dims_[id].value_or(Dims(slot.sizes.size(), false)),
-            holds_more_[id]};
-  }
-
-  void add_results(const std::vector<Argument>& results, std::vector<BatchTensor>& out) const {
-    for (const Argument& result : results) {
-      if (const auto* slot = std::get_if<Argument::SlotRef>(&result.value)) {
-        out.push_back(tensor(slot->id));
-        out.back().dims.assign(out.back().sizes.size(), false);
-      } else if (const auto* list = std::get_if<Argument::List>(&result.value)) {
-        add_results(*list, out);
-      } else {
-        out.emplace_back();
-      }
-    }
-  }
-
-  void pass(const Instruction& instruction) {
-    if (instruction.kind == InstructionKind::kMarker ||
-        instruction.kind == InstructionKind::kWait) {
-      return;
-    }
-    BatchCall call{instruction, {}, {}, batch_};
-    et_schema::for_each_slot(instruction.args,
-                             [&](SlotId slot) { call.inputs.push_back(tensor(slot)); });
-    add_results(instruction.results, call.outputs);
-    const bool meets_batch =
-        std::ranges::any_of(call.inputs, [](const BatchTensor& in) { return grows(in.dims); });
-    if (meets_batch && !has_rule(instruction) && !instruction.body.empty()) {
-      pass_body(instruction);
-      return;
-    }
-    try {
-      const std::vector<Dims> results = batch_of_results(call);
-      for (std::size_t i = 0; i < results.size() && i < call.outputs.size(); ++i) {
-        if (call.outputs[i].is_there) {
-          set(call.outputs[i], results[i]);
-        }
-      }
-      pass_elements(call);
-    } catch (const NoRule& error) {
-      refuse_call(instruction, error);
-    }
-  }
-
-  /// Propagates the batch through another library's operator, by the operators recorded below it.
-  void pass_body(const Instruction& instruction) {
-    for (const Instruction& below : instruction.body) {
-      pass(below);
-    }
-    et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
-      const bool is_made = dims_[slot].has_value() || program_.slots[slot].sizes.empty();
-      dims_[slot] = dims_[slot].value_or(Dims(program_.slots[slot].sizes.size(), false));
-      if (!is_made) {
-        refuse_call(instruction, {"an operator whose rule is known", instruction.name});
-      }
-    });
-  }
-
-  [[noreturn]] void refuse_call(const Instruction& instruction, const NoRule& error) const {
+  [[noreturn]] void refuse_size(const std::vector<std::int64_t>& known) const {
     throw et_schema::bad_input(
-        batch_.anywhere ? "the size cannot be changed" : kNoOtherBatch,
+        what_of(batch_),
         {.rank = rank_,
-         .node = instruction.node_id,
-         .field = instruction.name,
-         .expected = error.what(),
-         .got = error.got,
-         .hint = batch_.anywhere ? "capture the program with that size"
-                                 : "capture the program with that batch size"});
+         .field = std::string(flag_of(batch_)),
+         .expected = fmt::format("a {}size of its data: {}", batch_.anywhere ? "" : "leading ",
+                                 fmt::join(known, ", ")),
+         .got = fmt::format("{}", batch_.from),
+         .hint = batch_.anywhere ? "FROM is a size of the data that the step reads"
+                                 : "FROM is the first size of the data that the step reads"});
   }
 
-  /// Marks sparse results that have more elements in a larger batch: one for each growing index, or
-  /// one for each element of a sparse argument that has more.
-  void pass_elements(const BatchCall& call) {
-    const bool is_more = std::ranges::any_of(call.inputs, [this](const BatchTensor& in) {
-      return in.holds_more ||
-             (grows(in.dims) && et_schema::is_integral(program_.slots[in.slot].dtype));
-    });
-    for (const BatchTensor& out : call.outputs) {
-      if (out.is_there && program_.slots[out.slot].sparse) {
-        holds_more_[out.slot] = holds_more_[out.slot] || is_more;
-      }
-    }
-  }
-
-  void set(const BatchTensor& result, const Dims& dims) {
-    if (dims.size() != result.sizes.size()) {
-      throw NoRule(fmt::format("a result of {} dimensions", dims.size()),
-                   fmt::format("[{}]", fmt::join(result.sizes, ",")));
-    }
-    std::optional<Dims>& known = dims_[result.slot];
-    if (known && *known != dims) {
-      throw NoRule("a tensor that grows as it did before",
-                   fmt::format("[{}], which does not", fmt::join(result.sizes, ",")));
-    }
-    known = dims;
-  }
-
-  const Program& program_;
+  Program& program_;
   BatchSize batch_;
   int rank_;
-  std::vector<std::optional<Dims>> dims_;
-  std::vector<bool> holds_more_;  ///< by slot
+  std::vector<Instruction*> calls_;
 };
 
 std::string shapes_of(const Program& program, const std::vector<Argument>& arguments) {
@@ -273,18 +219,17 @@ BatchSize parse_batch_size(std::string_view text, bool anywhere) {
   return batch;
 }
 
-ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int rank) {
-  Walker walker(program, batch, rank);
-  walker.walk();
-  ScaledBatch result{program, {}};
-  for (std::size_t i = 0; i < program.slots.size(); ++i) {
-    const std::optional<Dims>& dims = walker.dims()[i];
-    if (dims && grows(*dims)) {
-      scale(result.program.slots[i], *dims, batch, rank);
-    }
-  }
+ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int rank,
+                            const AskSizes& ask) {
+  const std::vector<OtherSize> told = ask(program, batch);
+  ScaledBatch result{program, {}, {}};
+  const Answers answers(result.program, batch, rank);
+  answers.check(told);
+  answers.refuse(told);
+  answers.apply(told);
   fit_storages(program, result.program, rank, flag_of(batch));
   result.changes = changes_of(program, result.program);
+  result.notes = answers.notes(told);
   return result;
 }
 

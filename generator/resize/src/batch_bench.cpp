@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <utility>
 
-#include "batch_rules.h"
+#include "et_schema/base/error.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
+#include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 #include "generator/resize/batch.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {
@@ -80,35 +84,65 @@ class UnusedSlots {
   int rank_;
 };
 
-std::uint64_t change_instructions(const Program& recorded, const Program& program,
-                                  std::vector<Instruction>& instructions) {
-  std::uint64_t dropped_bodies = 0;
+/// Drops what was recorded below operators of LibTorch: they were run as a whole.
+std::uint64_t drop_bodies(const Program& recorded, const Program& program,
+                          std::vector<Instruction>& instructions) {
+  std::uint64_t dropped = 0;
   for (Instruction& instruction : instructions) {
     if (!is_changed(recorded, program, instruction)) {
       continue;
     }
-    scale_arguments(recorded, program, instruction);
-    if (has_rule(instruction)) {
-      dropped_bodies += instruction.body.empty() ? 0U : 1U;
+    if (et_schema::is_in_libtorch(et_schema::without_overload(instruction.name))) {
+      dropped += instruction.body.empty() ? 0U : 1U;
       instruction.body.clear();
     } else {
-      dropped_bodies += change_instructions(recorded, program, instruction.body);
+      dropped += drop_bodies(recorded, program, instruction.body);
     }
   }
-  return dropped_bodies;
+  return dropped;
+}
+
+/// Scales the counts of elements in an external's value rule.
+void scale_rule(const Slot& recorded, Slot& scaled, const BatchSize& batch, int rank) {
+  if (!scaled.value || recorded.sizes == scaled.sizes) {
+    return;
+  }
+  const auto follow_batch = [&](std::int64_t& count) {
+    count = scaled_number(count, batch, rank, "elements that a rule of values counts");
+  };
+  if (auto* offsets = scaled.value->as<et_schema::ValueRule::Offsets>()) {
+    follow_batch(offsets->end);
+  } else if (const auto* mask = scaled.value->as<et_schema::ValueRule::Mask>()) {
+    // What it selects keeps its size, since that depends on data.
+    const std::int64_t elements = et_schema::element_count(scaled);
+    if (mask->count > elements) {
+      throw et_schema::bad_input(
+          "the batch size cannot be changed",
+          {.rank = rank,
+           .field = std::string(flag_of(batch)),
+           .expected = fmt::format("masks of {} elements or more", mask->count),
+           .got = fmt::format("{}", elements)});
+    }
+  } else if (auto* lengths = scaled.value->as<et_schema::ValueRule::Lengths>()) {
+    for (et_schema::ValueRule::Segment& segment : lengths->segments) {
+      follow_batch(segment.count);
+      follow_batch(segment.sum);
+    }
+  }
 }
 
 }  // namespace
 
-BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch) {
+BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch,
+                                   const AskSizes& ask) {
   BatchedBench batched;
   et_schema::Programs programs;
   for (std::size_t at = 0; at < bench.programs.size(); ++at) {
     const Program& recorded = bench.programs[at];
     const auto rank = static_cast<int>(at);
-    ScaledBatch scaled = with_batch_size(recorded, batch, rank);
+    ScaledBatch scaled = with_batch_size(recorded, batch, rank, ask);
     Program& program = scaled.program;
-    batched.dropped_bodies += change_instructions(recorded, program, program.instructions);
+    batched.dropped_bodies += drop_bodies(recorded, program, program.instructions);
     UnusedSlots(recorded, program, batch, rank).fit();
     for (std::size_t slot = 0; slot < program.slots.size(); ++slot) {
       scale_rule(recorded.slots[slot], program.slots[slot], batch, rank);
@@ -118,6 +152,7 @@ BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batc
     program.selection.filters.push_back(
         fmt::format("{} {}:{}", flag_of(batch), batch.from, batch.to));
     batched.changes.push_back(std::move(scaled.changes));
+    batched.notes.push_back(std::move(scaled.notes));
     programs.push_back(std::move(program));
   }
   bench.programs = std::move(programs);

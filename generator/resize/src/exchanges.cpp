@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "batch_rules.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/op_class.h"
 #include "generator/flow/model_names.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {

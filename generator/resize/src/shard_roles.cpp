@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "batch_rules.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
@@ -18,6 +17,7 @@
 #include "group_kinds.h"
 #include "mesh.h"
 #include "shards.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {
@@ -81,14 +81,12 @@ bool are_numbers(const Program& program, const std::vector<SlotId>& slots) {
 }
 
 PartUse use_in_operator(const Program& program, const Instruction& instruction) {
-  using enum et_schema::BatchRule;
   static const std::set<std::string_view> kPieces = {
       "split_with_sizes", "split", "unsafe_split", "chunk", "narrow", "slice", "as_strided"};
   static const std::set<std::string_view> kTables = {"split_with_sizes_copy", "chunk_cat",
                                                      "_chunk_cat"};
   static const std::set<std::string_view> kElements = {"elementwise", "copy", "optimizer"};
   const std::string_view op = et_schema::base_name(instruction.name);
-  const et_schema::BatchRule rule = et_schema::operator_facts(instruction.name).batch;
   const std::string_view known =
       instruction.name.starts_with("aten::") ? et_schema::op_class(instruction.name) : "";
   if (instruction.name == kCopiesShardsIn) {
@@ -107,12 +105,10 @@ PartUse use_in_operator(const Program& program, const Instruction& instruction) 
   if (et_schema::allocates_memory(instruction.name) && op.ends_with("_like")) {
     return PartUse::kMakesLike;
   }
-  if (rule == kReshape || rule == kFactory || known == "view" ||
-      et_schema::allocates_memory(instruction.name)) {
+  if (known == "view" || et_schema::allocates_memory(instruction.name)) {
     return PartUse::kView;
   }
-  if (rule == kBroadcast || rule == kLikeFirst || rule == kLikeFirstTwice ||
-      kElements.contains(known)) {
+  if (kElements.contains(known)) {
     return PartUse::kByElement;
   }
   const bool sums =

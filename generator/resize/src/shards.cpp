@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
-#include "batch_rules.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
 #include "mesh.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {

@@ -8,13 +8,13 @@
 #include <tuple>
 #include <utility>
 
-#include "batch_rules.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
 #include "exchanges.h"
 #include "generator/flow/model_names.h"
 #include "shards.h"
+#include "sizes.h"
 #include "world_plan.h"
 
 namespace understudy::generator {

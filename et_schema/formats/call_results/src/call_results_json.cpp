@@ -27,6 +27,21 @@ void members(auto& json, SameAs<CallResults> auto& results) {
   json.if_any("calls", results.calls, kFreeText);
 }
 
+void members(auto& json, SameAs<OtherSize> auto& other) {
+  json.if_any("slot", other.slot);
+  json.if_any("sizes", other.sizes, AtLeast{0});
+  json.if_any("strides", other.strides, AtLeast{0});
+  json.unless(0, "offset", other.offset, AtLeast{0});
+  json.if_any("instruction", other.instruction);
+  json.if_any("argument", other.argument);
+  json.if_any("item", other.item);
+  json.unless(0, "number", other.number);
+  json.if_any("refused", other.refused, kFreeText);
+  json.if_any("kept", other.kept, kFreeText);
+  json.unless(false, "assumed", other.assumed);
+  json.if_any("known", other.known);
+}
+
 std::string call_results_header() {
   return json_lines_header(kFormat.name, kFormat.version);
 }
@@ -35,6 +50,11 @@ std::vector<CallResults> call_results_from_text(std::string_view text, const std
   return read_json_lines<CallResults>(
       text, {file, "the results of operators cannot be read", "run the same command again"},
       kFormat);
+}
+
+std::vector<OtherSize> other_sizes_from_text(std::string_view text, const std::string& file) {
+  return read_json_lines<OtherSize>(
+      text, {file, "the other sizes cannot be read", "run the same command again"}, kFormat);
 }
 
 }  // namespace understudy::et_schema

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "batch_rules.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
+#include "sizes.h"
 
 namespace understudy::generator {
 namespace {
@@ -93,22 +93,10 @@ class Call {
   }
 
   void scale_number(std::string_view name, std::int64_t& number) {
-    if (op_ == "arange" && name == "end") {
-      scale_end_of_range(number);
-    } else if (op_ == "randperm" && name == "n") {
-      follow_size(results_, 0, number);
-    } else if (op_.starts_with("native_group_norm") && name == "N") {
-      follow_size(inputs_, 0, number);
-    } else if ((op_ == "split" || op_ == "unsafe_split") && name == "split_size") {
+    if ((op_ == "split" || op_ == "unsafe_split") && name == "split_size") {
       follow_size(results_, dimension_of(results_), number);
     } else if (op_ == "narrow" && name == "length") {
       follow_size(inputs_, dimension_of(inputs_), number);
-    } else if (op_ == "slice" && name == "end") {
-      const std::size_t dim = dimension_of(inputs_);
-      const bool is_known = !inputs_.empty() && dim < recorded_[inputs_.front()].sizes.size();
-      if (is_known && number >= recorded_[inputs_.front()].sizes[dim]) {
-        number = std::max(number, scaled_[inputs_.front()].sizes[dim]);  // up to the end
-      }
     }
   }
 
@@ -170,21 +158,6 @@ class Call {
     }
   }
 
-  /// Sets the end to start + step × number of elements.
-  void scale_end_of_range(std::int64_t& end) {
-    if (results_.empty() || recorded_[results_.front()].sizes.size() != 1) {
-      return;
-    }
-    const std::int64_t was = recorded_[results_.front()].sizes[0];
-    const std::int64_t is = scaled_[results_.front()].sizes[0];
-    std::int64_t more = 0;
-    std::int64_t moved = 0;
-    if (!__builtin_mul_overflow(is - was, number_named("step", 1), &more) &&
-        !__builtin_add_overflow(end, more, &moved)) {
-      end = moved;
-    }
-  }
-
   [[nodiscard]] std::int64_t number_named(std::string_view name, std::int64_t standard) const {
     const auto at = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
     const auto* number = at < instruction_.args.size()
@@ -220,25 +193,6 @@ void scale_arguments(const Program& recorded, const Program& scaled, Instruction
                      const std::optional<RankPart>& part) {
   if (instruction.schema) {
     Call(recorded, scaled, part, instruction).scale();
-  }
-}
-
-void scale_rule(const Slot& recorded, Slot& scaled, const BatchSize& batch, int rank) {
-  if (!scaled.value || recorded.sizes == scaled.sizes) {
-    return;
-  }
-  const auto follow_batch = [&](std::int64_t& count) {
-    count = scaled_number(count, batch, rank, "elements that a rule of values counts");
-  };
-  if (auto* offsets = scaled.value->as<et_schema::ValueRule::Offsets>()) {
-    follow_batch(offsets->end);
-  } else if (auto* mask = scaled.value->as<et_schema::ValueRule::Mask>()) {
-    follow_batch(mask->count);
-  } else if (auto* lengths = scaled.value->as<et_schema::ValueRule::Lengths>()) {
-    for (et_schema::ValueRule::Segment& segment : lengths->segments) {
-      follow_batch(segment.count);
-      follow_batch(segment.sum);
-    }
   }
 }
 

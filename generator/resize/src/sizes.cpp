@@ -1,3 +1,5 @@
+#include "sizes.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -5,7 +7,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "batch_rules.h"
 #include "et_schema/base/error.h"
 #include "generator/flow/model_names.h"
 
@@ -71,28 +72,13 @@ std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank
   const std::optional<std::int64_t> scaled = times_exactly(number, batch.to, batch.from);
   if (!scaled) {
     throw et_schema::bad_input(
-        kNoOtherBatch, {.rank = rank,
-                        .field = std::string(flag_of(batch)),
-                        .expected = fmt::format("sizes that are multiples of {}", batch.from),
-                        .got = fmt::format("{} of {}", number, of)});
+        "the batch size cannot be changed",
+        {.rank = rank,
+         .field = std::string(flag_of(batch)),
+         .expected = fmt::format("sizes that are multiples of {}", batch.from),
+         .got = fmt::format("{} of {}", number, of)});
   }
   return *scaled;
-}
-
-void scale(Slot& slot, const Dims& dims, const BatchSize& batch, int rank) {
-  const Slot recorded = slot;
-  const std::string of = fmt::format("a tensor [{}]", fmt::join(recorded.sizes, ","));
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (!dims[d]) {
-      continue;
-    }
-    slot.sizes[d] = scaled_number(recorded.sizes[d], batch, rank, of);
-    for (std::size_t outer = 0; outer < slot.strides.size(); ++outer) {
-      if (recorded.strides[outer] > recorded.strides[d] && recorded.strides[d] > 0) {
-        slot.strides[outer] = scaled_number(slot.strides[outer], batch, rank, of);
-      }
-    }
-  }
 }
 
 void fit_storages(const Program& recorded, Program& scaled, int rank, std::string_view flag) {
