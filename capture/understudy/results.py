@@ -50,6 +50,9 @@ class Result(Record):
         super().__init__(**vars(json.loads(text, object_hook=lambda members: Record(**members))))
         self._text, self.page, self.path = text, page, path
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._text, self.page, self.path)
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the result as Python's json reads it."""
         document: dict[str, Any] = json.loads(self._text)
