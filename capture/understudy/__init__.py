@@ -18,31 +18,52 @@ Without any of that, profiles of torch's own profiler, whose folder `generate` t
     with torch.profiler.profile(…, record_shapes=True, profile_memory=True,
                                 on_trace_ready=understudy.profile_handler("traces/")): …
 
-run("inspect", "traces/") returns what a program prints, as a dict.
+What was recorded is compiled, run, compared and predicted by the verbs:
 
-Importing this package does not import torch: the names below are loaded on first use.
+    import understudy as us
+    bench = us.generate("captures/mine")
+    report = us.replay(bench, until="1%")   # shows its page in a notebook
+    report.iteration_ms.median, report.to_pandas("operators"), us.predict(bench, card="H100")
+
+Importing this package does not import torch.
 """
 
 import importlib
+from typing import TYPE_CHECKING, Any, Optional
 
+from .programs import Error, version
+from .results import Benchmark, Comparison, Inspection, Prediction, Record, Report, Result, Suite
+from .verbs import compare, generate, inspect, predict, replay, suite
+
+if TYPE_CHECKING:
+    from .comms import use_nccl_form
+    from .native import count_allocations, load_speed_probe
+    from .output import BadOutput, CaptureFailed
+    from .profiling import profile_handler
+    from .recorder import Capture, CaptureDone, IncompleteCapture, capture, capture_step
+
+    __version__: str
+# Loaded on first use: most of them import torch.
 _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder",
           "CaptureFailed": "output", "IncompleteCapture": "recorder", "capture": "recorder",
           "capture_step": "recorder", "count_allocations": "native",
-          "load_speed_probe": "native", "profile_handler": "profiling", "ProgramFailed": "programs",
-          "run": "programs", "use_nccl_form": "comms"}
-__all__ = [*_HOMES, "set_command_capture", "step"]
+          "load_speed_probe": "native", "profile_handler": "profiling", "use_nccl_form": "comms"}
+__all__ = ["BadOutput", "Benchmark", "Capture", "CaptureDone", "CaptureFailed", "Comparison", "Error", "IncompleteCapture", "Inspection",
+           "Prediction", "Record", "Report", "Result", "Suite", "__version__", "capture", "capture_step", "compare", "count_allocations",
+           "generate", "inspect", "load_speed_probe", "predict", "profile_handler", "replay", "set_command_capture", "step", "suite",
+           "use_nccl_form"]
 
 STEADY_S = 60  # default for the longest wait for steady steps
-_of_command = None  # set by the command for the script that it runs
+_of_command: Optional[Any] = None  # set by the command for the script that it runs
 
 
-def set_command_capture(capture_or_none):
+def set_command_capture(capture_or_none: Any) -> None:
     """Sets the capture that step() drives; the command calls it."""
     global _of_command
     _of_command = capture_or_none
 
 
-def step(*unexpected):
+def step(*unexpected: Any) -> bool:
     """Ends a step of a script that understudy-capture runs. Returns True while it needs more steps.
 
     Takes no arguments. If the script runs by itself, does nothing and returns False.
@@ -51,15 +72,17 @@ def step(*unexpected):
         raise TypeError(f"understudy.step() takes nothing, got {_kind(unexpected[0])}: it is "
                         "called behind each step of a loop; capture_step(step_fn, out_dir) is what "
                         "calls a function once a step")
-    return _of_command is not None and _of_command.step()
+    return _of_command is not None and bool(_of_command.step())
 
 
-def _kind(value):
+def _kind(value: Any) -> str:
     name = type(value).__name__
     return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -20,7 +20,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from . import STEADY_S, set_command_capture
+from . import STEADY_S, set_command_capture, version
 from .fake import command as fake_command, kinds
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 
@@ -101,6 +101,7 @@ def parse_arguments():
                         help="with --as: capture one rank of each kind, such as each stage of a pipeline")
     parser.add_argument("--stop", action="store_true",
                         help="end the script once the capture is complete")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version()}")
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()

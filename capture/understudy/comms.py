@@ -16,7 +16,7 @@ REDUCTIONS = ("allreduce", "allreduce_coalesced", "reduce", "reduce_scatter",
               "_reduce_scatter_base", "reduce_scatter_tensor_coalesced")
 
 
-def use_nccl_form():
+def use_nccl_form() -> None:
     """From now on, groups with the Gloo backend record their collectives in NCCL's form.
 
     Builds capture_backend.cpp on first use (a C++ compiler and ninja are needed) and registers it as backend `nccl_form`.

@@ -1,6 +1,10 @@
 """Measures with the replay's own libraries, if they are built against this process's torch."""
 
+from __future__ import annotations
+
 import ctypes
+import os
+from typing import Any, Callable
 
 from .endings import USAGE, Refused
 
@@ -13,7 +17,7 @@ def load(library):
                       "that it is given", USAGE) from problem
 
 
-def count_allocations(library):
+def count_allocations(library: str | os.PathLike[str]) -> Any:
     """Counts the bytes of live tensors from now on, with the replay's own allocator.
 
     library: libunderstudy_allocations.so, built against the torch that runs here. Must be called before the first tensor is created; older
@@ -25,7 +29,7 @@ def count_allocations(library):
     return native
 
 
-def load_speed_probe(library):
+def load_speed_probe(library: str | os.PathLike[str]) -> Callable[[], float]:
     """Returns a function without arguments that times a fixed piece of work in ms, as the replay does.
 
     library: libunderstudy_speed_probe.so, built against the torch that runs here.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
+from typing import Any, Callable
 
 import torch
 from torch.profiler import record_function
@@ -123,19 +125,19 @@ class Capture:
         self._open = contextlib.ExitStack()  # observers of the current step
 
     @property
-    def steps_seen(self):
+    def steps_seen(self) -> int:
         return self._index or 0
 
     @property
-    def done(self):
+    def done(self) -> bool:
         return self._over or (self._index is not None and self._index >= len(self._phases))
 
     @property
-    def whole(self):
+    def whole(self) -> bool:
         """Returns whether everything is written under its final name."""
         return self._whole
 
-    def __enter__(self):
+    def __enter__(self) -> Capture:
         self._begin_capture()
         return self
 
@@ -145,7 +147,7 @@ class Capture:
         else:
             self.abandon()
 
-    def step(self):
+    def step(self) -> bool:
         """Ends the current step and begins the next. Returns True while more steps are needed."""
         if self.done:
             return False
@@ -414,12 +416,12 @@ class Capture:
             self._records.keep_document("compiled", kernels)
 
 
-def capture(out_dir, **options):
+def capture(out_dir: str | os.PathLike[str], **options: Any) -> Capture:
     """Returns a Capture to use as a context manager; the options are those of Capture."""
     return Capture(out_dir, **options)
 
 
-def capture_step(step_fn, out_dir, *, steady_s=STEADY_S, **options):
+def capture_step(step_fn: Callable[[], Any], out_dir: str | os.PathLike[str], *, steady_s: float = STEADY_S, **options: Any) -> Capture:
     """Calls step_fn() for each step that the capture needs; returns the Capture."""
     if not callable(step_fn):
         raise TypeError("capture_step() calls its first argument once a step: expected a function of "

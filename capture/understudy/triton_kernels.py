@@ -188,7 +188,7 @@ class Launches:
 
 
 LAUNCHES = Launches()
-_HELD = {}  # a function or tuner by its id, which is another's once it is freed
+_HELD: dict = {}  # a function or tuner by its id, which is another's once it is freed
 
 
 def identity_of(launched, *rest):
@@ -358,7 +358,7 @@ def specialised(function, args, kwargs):
             attributes, given)
 
 
-_MUTATED = {}
+_MUTATED: dict = {}
 
 
 def mutated(function, signature, constants, attributes, identity):

@@ -24,7 +24,7 @@ struct ProgressState {
 
 /// Reports progress on standard error: on a terminal one line, overwritten by the next and erased
 /// at the end; elsewhere, as in a pipe, a line every ten seconds. The environment variable
-/// UNDERSTUDY_PROGRESS overrides this: "off", or the seconds between lines.
+/// UNDERSTUDY_PROGRESS overrides this: "off", "redraw" (one line anywhere), or seconds.
 class Progress {
  public:
   /// Destination and clock.

@@ -10,7 +10,8 @@ from pathlib import Path
 
 ENV, WORK = Path("/env"), Path("/tmp/work")
 PYTHON = ENV / "bin" / "python"
-OTHERS = ("fbgemm", "numpy", "__pycache__")  # of /site, which torch does not need
+VERSION = next(Path("/share").glob("understudy-*.whl")).name.split("-")[1]
+OTHERS = ("fbgemm", "numpy", "pandas", "mypy", "__pycache__")  # of /site, which torch does not need
 TRAIN = """
 import os
 import torch
@@ -29,7 +30,6 @@ PROFILE = """
 import torch
 import understudy
 from torch.profiler import ProfilerActivity, profile
-from understudy import ProgramFailed, run
 model = torch.nn.Linear(64, 64)
 with profile(activities=[ProfilerActivity.CPU], record_shapes=True, profile_memory=True,
              on_trace_ready=understudy.profile_handler("profiles")):
@@ -39,10 +39,11 @@ try:
         model(torch.ones(32, 64))
 except ValueError as problem:
     print(problem)
-print(run("inspect", "profiles")["ranks"][0]["rank"])
+print(understudy.__version__, understudy.inspect("profiles").ranks[0].rank)
+print(understudy.replay(understudy.generate("profiles", output="profile.et"), threads=1, iterations=2).coverage.count)
 try:
-    run("inspect", "nothing")
-except ProgramFailed as problem:
+    understudy.inspect("nothing")
+except understudy.Error as problem:
     print(problem)
 """
 
@@ -110,11 +111,9 @@ class BareRootTest(unittest.TestCase):
     def test_profiles_and_results_in_python(self):
         self.assertEqual(run(PYTHON, "profile_step.py").stdout, (
             "a benchmark needs a profile with more: give torch.profiler.profile profile_memory=True\n"
-            "0\n"
-            "inspect ended with status 65: a file that cannot be read; file: nothing; expected: a file or folder that can be "
-            "read; got: no such file or folder\n"))
-        run("generate", "profiles", "-o", "profile.et")
-        run("replay", "profile.et", "--iterations", 2, "--threads", 1)
+            f"{VERSION} 0\n1.0\n"
+            "inspect: a file that cannot be read\n  file:     nothing\n  expected: a file or folder that can be read\n"
+            "  got:      no such file or folder\n"))
 
     def test_fidelity_of_a_program_in_a_folder_with_spaces(self):
         folder = WORK / "my traces"
@@ -130,6 +129,8 @@ class BareRootTest(unittest.TestCase):
         self.assertIn("usage: capture", run("understudy", "help", "capture").stdout)
         self.assertIn("usage: fidelity", run(PYTHON, "-m", "understudy", "fidelity", "--help").stdout)
         self.assertEqual(run("understudy", "replay", "--version").stdout, run("replay", "--version").stdout)
+        for verb in ("capture", "fidelity"):
+            self.assertEqual(run("understudy", verb, "--version").stdout, f"{verb} {VERSION}\n")
         for script in sorted((ENV / "bin").iterdir()):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")

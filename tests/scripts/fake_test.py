@@ -109,7 +109,7 @@ class FakeTest(unittest.TestCase):
     def test_without_a_build_or_cuda_it_says_what_to_do(self):
         with unittest.mock.patch.dict(os.environ, UNDERSTUDY_BIN="/nowhere"):
             self.assertEqual(self.capture(SCRIPT, "--as", "H100")[1].splitlines()[-1], (
-                "capture: --as H100: predict ended with status 2: /nowhere/understudy cannot be started (No such file or directory); install "
+                "capture: --as H100: predict: /nowhere/understudy cannot be started (No such file or directory); install "
                 "the package again, or build the clone with scripts/build"))
         with unittest.mock.patch.object(torch.backends.cuda, "is_built", lambda: False):
             self.assertRegex(self.capture(SCRIPT, "--as", "H100")[1], r"\(it is built for CPUs alone\); use the CUDA build of torch .*--as cpu")

@@ -1,8 +1,5 @@
 """Tests what users see of the package in Python; tests/package/wheel_test installs it."""
 
-import contextlib
-import io
-import json
 import re
 import subprocess
 import sys
@@ -10,7 +7,6 @@ import tempfile
 import types
 import unittest
 from pathlib import Path
-from unittest import mock
 
 CAPTURE = Path(__file__).resolve().parents[2] / "capture"
 sys.path.insert(0, str(CAPTURE))
@@ -55,26 +51,6 @@ class PackageTest(unittest.TestCase):
         sources = (path.read_text() for path in (CAPTURE.parent / "cli").glob("*/CMakeLists.txt"))
         verbs = {name for text in sources for name in re.findall(r"^understudy_verb\(understudy (\w+)", text, re.MULTILINE)}
         self.assertEqual(scripts - {"understudy", "understudy-capture", "understudy-mpirun", "replay"}, verbs)
-
-    def run_fake(self, printed, said="", status=0):
-        """Returns run() of a program that prints this."""
-        program = self.scratch / "inspect"
-        program.write_text(f"#!/bin/sh\necho '{printed}'\necho '{said}' >&2\nexit {status}\n")
-        program.chmod(0o755)
-        with mock.patch.dict("os.environ", {"UNDERSTUDY_BIN": str(self.scratch)}), contextlib.redirect_stderr(io.StringIO()):
-            return understudy.run("inspect", Path("a"))
-
-    def test_run_returns_what_a_program_prints(self):
-        self.assertEqual(self.run_fake('{"ranks": 2}'), {"ranks": 2})
-        self.assertEqual(self.run_fake('{"verdict": "slower"}', status=1), {"verdict": "slower"})
-        error = {"summary": "cannot read", "file": "a", "rank": None, "expected": "", "got": "no such file", "hint": ""}
-        with self.assertRaises(understudy.ProgramFailed) as caught:
-            self.run_fake("", 'progress\n' + json.dumps({"error": error}), status=65)
-        self.assertEqual(str(caught.exception), "inspect ended with status 65: cannot read; file: a; got: no such file")
-        self.assertEqual((caught.exception.status, caught.exception.error), (65, error))
-        with self.assertRaises(understudy.ProgramFailed) as caught:
-            self.run_fake("", "killed", status=137)
-        self.assertEqual(str(caught.exception), "inspect ended with status 137: killed")
 
     def test_the_handler_of_a_profiler_wants_what_a_benchmark_needs(self):
         class Profiler:

@@ -6,6 +6,8 @@ import re
 from types import SimpleNamespace
 
 from ..endings import USAGE, Refused
+from ..programs import Error
+from ..verbs import predict
 
 # Compute capability by the word of a card's name that says its chip: not in a data sheet's figures.
 CAPABILITY = {"P4": (6, 1), "P100": (6, 0), "V100": (7, 0), "T4": (7, 5), "A100": (8, 0), "A30": (8, 0), "A10": (8, 6), "A40": (8, 6),
@@ -17,10 +19,9 @@ KIBI = 1024
 
 def find(name):
     """Returns the properties of a card, as torch.cuda.get_device_properties() does, from the data sheet that `predict --card` has."""
-    from ..programs import ProgramFailed, run
     try:
-        sheet = run("predict", "--card", name)
-    except ProgramFailed as problem:
+        sheet = predict(card=name).to_dict()
+    except Error as problem:
         raise Refused(f"--as {name}: {problem}", USAGE) from None
     words = re.split(r"[^A-Z0-9]+", sheet["Device"].upper())
     capability = next((CAPABILITY[word] for word in words if word in CAPABILITY), None)

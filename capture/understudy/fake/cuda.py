@@ -91,7 +91,7 @@ class Generator(torch.Generator):
         return self
 
 
-_streams = []  # entered ones; the last is current
+_streams: list = []  # entered ones; the last is current
 
 
 def _index(device):

@@ -13,7 +13,7 @@ NATIVE, SUBCLASS = "understudy:native", "understudy:subclass"
 ASIDE = "understudy:aside"  # below it nothing is the step's
 AS_RECORDED = "PythonSubclass"  # what the mode's node is called in a real trace, in the second case
 OF_GROUPS = ("global_rank_start", "global_rank_stride", "pg_name", "pg_desc")
-EMPTY = {"values": [], "shapes": [], "types": [], "strides": []}
+EMPTY: dict[str, list] = {"values": [], "shapes": [], "types": [], "strides": []}
 
 
 def _has_meta(values):

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from ..endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
-from ..programs import command
+from ..programs import command, version
 from ..whole_file import write_whole
 
 from . import layout, limits, rounds, tables
@@ -61,6 +61,7 @@ def parse_arguments(words):
                         "several ranks); two thirds of it for the average of all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep each round's files in DIR")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version()}")
     arguments = parser.parse_args(words)
     if min(arguments.rounds, arguments.threads, arguments.steps, arguments.profiled) < 1:
         parser.error("--rounds, --threads, --steps and --profiled must be at least 1")

@@ -88,6 +88,7 @@ std::string progress_text(const ProgressState& state, double elapsed_s) {
 Progress::Progress(bool is_silent) : Progress(standard_error()) {
   const char* wish = std::getenv(kWish);
   is_silent_ = is_silent || (wish != nullptr && std::string_view(wish) == "off");
+  output_.is_terminal |= wish != nullptr && std::string_view(wish) == "redraw";
   if (const double line_s = wish == nullptr ? 0 : std::atof(wish); line_s > 0) {
     output_.line_s = line_s;
   }

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "et_schema/base/assert.h"
@@ -19,10 +21,13 @@ namespace {
 using et_schema::Error;
 using et_schema::ErrorKind;
 
-/// Searches the raw arguments, so that errors in the flags themselves are also reported as JSON.
+/// Searches the raw arguments, so that errors in the flags themselves are also reported as JSON. A
+/// program that wants a result in another format, such as the Python package, sets the variable.
 bool wants_json(int argc, char** argv) {
+  const char* wish = std::getenv("UNDERSTUDY_ERRORS");
   const std::string words = fmt::format("{} ", fmt::join(argv, argv + argc, " "));
-  return words.find(" --format=json ") != std::string::npos ||
+  return (wish != nullptr && std::string_view(wish) == "json") ||
+         words.find(" --format=json ") != std::string::npos ||
          words.find(" --format json ") != std::string::npos;
 }
 

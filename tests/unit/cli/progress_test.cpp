@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,17 @@ TEST_F(ProgressTest, ElsewhereALineEveryTenSeconds) {
   EXPECT_EQ(take(), "timing passes: 2, 1.6/s\n");
   progress.clear();
   EXPECT_EQ(take(), "");
+}
+
+TEST_F(ProgressTest, AnywhereALineThatIsOverwrittenIfItIsWished) {
+  setenv("UNDERSTUDY_PROGRESS", "redraw", /*overwrite=*/1);
+  testing::internal::CaptureStderr();
+  {
+    Progress progress;
+    progress.show("reading");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "\r\x1b[Kreading\r\x1b[K");
+  unsetenv("UNDERSTUDY_PROGRESS");
 }
 
 TEST_F(ProgressTest, OnATerminalALineThatIsOverwrittenAndWiped) {

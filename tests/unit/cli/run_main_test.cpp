@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -69,6 +70,9 @@ TEST(RunMain, ErrorsAreJsonWhereTheResultWouldBe) {
   EXPECT_EQ(run(&throw_bad_input, {"--format", "json"}).error, json);
   EXPECT_EQ(run(&throw_bad_input, {"a", "--format=json"}).error, json);
   EXPECT_NE(run(&throw_bad_input, {"--format", "csv", "json"}).error, json);
+  setenv("UNDERSTUDY_ERRORS", "json", /*overwrite=*/1);
+  EXPECT_EQ(run(&throw_bad_input, {"--format", "html"}).error, json);
+  unsetenv("UNDERSTUDY_ERRORS");
 }
 
 TEST(RunMain, OutOfMemoryIsAFailedRun) {
