@@ -102,6 +102,7 @@ std::uint64_t change_instructions(const Program& recorded, const Program& progra
 
 BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch) {
   BatchedBench batched;
+  bench.programs.separate();
   et_schema::Programs programs;
   for (std::size_t at = 0; at < bench.programs.size(); ++at) {
     const Program& recorded = bench.programs[at];
