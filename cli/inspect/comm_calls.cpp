@@ -163,7 +163,7 @@ Json call_json(const Node& node, const CommCall& call, std::size_t& batches) {
 }
 
 Json calls_json(const et_schema::Bench& bench, std::size_t rank) {
-  return CallsOfProgram(bench.programs[rank], bench.groups).list();
+  return CallsOfProgram(bench.programs.of(rank), bench.groups).list();
 }
 
 pages::Section calls_section(const Json& document, CallDetail detail) {

@@ -124,7 +124,7 @@ pages::Page matching_page(const et_schema::Bench& bench, const std::string& file
   JobComms comms(bench.groups, bench.programs.size());
   std::size_t calls = 0;
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    comms.add(rank, bench.programs[rank]);
+    comms.add(rank, bench.programs[rank], bench.programs.groups(rank));
     calls += comms.ranks()[rank].calls.size();
   }
   const Matching found = matching::match(comms);

@@ -124,6 +124,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
   line.parse(argc, argv);
+  arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
   constexpr const char* kHint = "predict --help shows examples";
   if (!arguments.profile.empty()) {
     return arguments;

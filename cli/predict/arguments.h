@@ -36,6 +36,7 @@ struct PredictArguments {
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
+  bool assumes_nodes = false;  ///< the user did not say how many ranks share one
   predictor::SimulateOptions options;
   std::string report;
   std::string trace;

@@ -63,12 +63,19 @@ ChosenPlatform choose_platform(const PredictArguments& arguments) {
   if (arguments.card.empty()) {
     return {predictor::read_platform(arguments.platform), arguments.platform, arguments.device};
   }
-  predictor::Card card = predictor::card_named(arguments.card, "--card");
-  ChosenPlatform chosen = arguments.platform.empty()
-                              ? shipped_platform(card)
-                              : ChosenPlatform{predictor::read_platform(arguments.platform),
-                                               arguments.platform, card.name};
-  chosen.platform.operators.add_card(std::move(card));
+  if (arguments.platform.empty()) {
+    predictor::Card card = predictor::card_named(arguments.card, "--card");
+    ChosenPlatform chosen = shipped_platform(card);
+    chosen.platform.operators.add_card(std::move(card));
+    return chosen;
+  }
+  ChosenPlatform chosen{predictor::read_platform(arguments.platform), arguments.platform,
+                        arguments.card};
+  if (chosen.platform.operators.find_card(arguments.card) == nullptr) {
+    predictor::Card card = predictor::card_named(arguments.card, "--card");
+    chosen.device = card.name;
+    chosen.platform.operators.add_card(std::move(card));
+  }
   return chosen;
 }
 

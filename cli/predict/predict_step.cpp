@@ -88,6 +88,7 @@ predictor::Job job_of(const generator::ScaledWorld& world, const predictor::Job&
   job.recorded_ranks = world.recorded_ranks;
   job.ranks_per_node = recorded.ranks_per_node;
   job.program_of = world.program_of;
+  job.own_groups = world.own_groups;
   for (const et_schema::Program& program : world.programs) {
     job.programs.push_back(&program);
   }
@@ -323,6 +324,16 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
           arguments.batch->anywhere ? "size" : "batch",
           et_schema::figure_text(*prediction.free_host_ms)));
     }
+  }
+  if (arguments.assumes_nodes && !arguments.recorded && job.world_size() > job.ranks_per_node &&
+      !job.is_partial) {
+    const bool is_within =
+        std::ranges::any_of(prediction.operators, [](const et_schema::PredictedOperator& row) {
+          return row.model.find("one node: ") != std::string::npos;
+        });
+    prediction.assumptions.push_back(fmt::format(
+        "{}{} ranks a node, and between nodes {}", predictor::kAssumedNodes, job.ranks_per_node,
+        is_within ? "at best the network within one" : "the platform's measured network"));
   }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],

@@ -57,9 +57,10 @@ class JobComms {
 
   /// Adds the next call of a rank.
   void add(std::size_t rank, const CommRecord& call, std::uint64_t node);
-  /// Adds all calls of a rank's program. Throws Error (bad input) if a group does not exist, or
-  /// splits do not add up to their tensor.
-  void add(std::size_t rank, const et_schema::Program& program);
+  /// Adds all calls of a rank's program; `groups` are the rank's own. Throws Error (bad input) if a
+  /// group does not exist, or splits do not add up to their tensor.
+  void add(std::size_t rank, const et_schema::Program& program,
+           const et_schema::OwnGroups& groups = {});
 
   [[nodiscard]] const std::vector<RankComms>& ranks() const { return ranks_; }
   [[nodiscard]] std::span<const et_schema::ProcessGroup> groups() const { return groups_; }

@@ -47,9 +47,10 @@ struct WorldSize {
 
 /// A job on another number of ranks.
 struct ScaledWorld {
-  std::vector<et_schema::Program> programs;  ///< distinct, with the recorded times of calls
-  std::vector<std::uint32_t> program_of;     ///< by rank
-  std::vector<std::size_t> source_of;        ///< by rank: the program of the benchmark
+  std::vector<et_schema::Program> programs;      ///< distinct, with the recorded times of calls
+  std::vector<std::uint32_t> program_of;         ///< by rank
+  std::vector<et_schema::OwnGroups> own_groups;  ///< by rank: for those that its program names
+  std::vector<std::size_t> source_of;            ///< by rank: the program of the benchmark
   std::vector<et_schema::ProcessGroup> groups;
   std::vector<int> recorded_ranks;   ///< by group: its recorded size
   et_schema::ScaledJob scaled;       ///< the rules that were applied

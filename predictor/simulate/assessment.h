@@ -2,11 +2,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "et_schema/base/assessment.h"
 #include "et_schema/formats/prediction/prediction.h"
 
 namespace understudy::predictor {
+
+/// Begins the assumption of a job's nodes, which the verdict repeats.
+inline constexpr std::string_view kAssumedNodes = "no --ranks-per-node: ";
 
 /// Returns the name of the device that the prediction is for.
 [[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);

@@ -13,6 +13,8 @@ struct Job {
   std::vector<et_schema::ProcessGroup> groups;
   std::vector<const Program*> programs;   ///< distinct programs; they must outlive the job
   std::vector<std::uint32_t> program_of;  ///< by rank
+  /// By rank: its groups in place of those that its program names; empty: all as named.
+  std::vector<et_schema::OwnGroups> own_groups = {};
   /// By rank: start of its first iteration; empty: all start together.
   std::vector<std::int64_t> start_ns = {};
   /// By rank and communication: true for a send that the program joins before its receive can have
@@ -30,6 +32,9 @@ struct Job {
   }
   [[nodiscard]] const Program& program(int rank) const {
     return *programs[program_of[static_cast<std::size_t>(rank)]];
+  }
+  [[nodiscard]] et_schema::OwnGroups groups_of(int rank) const {
+    return own_groups.empty() ? et_schema::OwnGroups() : own_groups[static_cast<std::size_t>(rank)];
   }
   /// Returns the world ranks of a group in group order. A group without a list is the whole world.
   /// In a partial job the ranks are as recorded, including missing ranks.

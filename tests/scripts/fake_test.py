@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,7 @@ class FakeTest(unittest.TestCase):
         described = json.loads((self.folder / "out/capture.json").read_text())
         self.assertEqual(described["not_run"], {"as": "NVIDIA H100 80GB HBM3"})
         rank = described["ranks"][0]
-        self.assertEqual((rank["step_ns"], rank["assumed_values"]), ([], {"train.py:7": 6}))
+        self.assertEqual((rank["step_ns"], rank["assumed_values"]), ([], {"train.py:7": 4}))
         # Weights, gradients, two moments and the optimizer's denominators; a batch; steps and sums in blocks of 512.
         self.assertAlmostEqual(rank["peak_device_bytes"], 5 * 4 * 65 * 64 + 4 * 16 * 64, delta=8 * 512)
         devices = {value[5] for node in self.nodes() for value in node["outputs"]["values"] if isinstance(value, list) and len(value) == 6}
@@ -137,6 +138,16 @@ class FakeTest(unittest.TestCase):
             with self.subTest(name):
                 real, fake = compare.capture(name, self.folder / name)
                 self.assertEqual(compare.job(real), compare.job(fake, "--world-size", "4"))
+
+    def test_the_example_is_a_job_of_few_programs(self):
+        captured = str(self.folder / "llama")
+        compare.run([*compare.CAPTURE, "--as", "B200", "--world-size", "16", "--all-kinds", "-o", captured,
+                     str(ROOT / "capture/understudy/examples/llama3_405b.py"), "2", "2"])
+        groups, calls = compare.job(captured, "--world-size", "16")
+        self.assertEqual((len(groups), len(calls)), (1 + 8 + 4 + 8, 16))
+        with zipfile.ZipFile(f"{captured}.et") as members:
+            self.assertEqual([name for name in members.namelist() if name.endswith(".jsonl")], ["programs/0.jsonl", "programs/1.jsonl"])
+        self.assertIn("no --ranks-per-node: 8 ranks a node", compare.run([f"{compare.BIN}/predict", f"{captured}.et", "--card", "B200"]))
 
     def test_the_steps_are_those_of_real_ranks(self):
         for name in ("alone", "data"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 
@@ -23,6 +24,7 @@ def load(arguments):
     os.chdir("/")  # as for a real capture: command.py, make_capture()
     import torch._dynamo  # noqa: F401: a mode would load it
     os.chdir(here)
+    gc.freeze()  # it stays until the process ends
 
 
 def make_capture(arguments):

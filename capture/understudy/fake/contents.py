@@ -46,7 +46,7 @@ class Contents:
         is_whole = name in OVERWRITES and args[0].numel() * args[0].element_size() == args[0].untyped_storage().nbytes()
         if is_whole:
             self.forget(args[0])
-        if is_whole or name in OF_ITS_SIZE:
+        if (is_whole or name in OF_ITS_SIZE) and args[0].numel() <= MOST_NUMBERS:
             args = (torch.empty(args[0].shape, dtype=args[0].dtype), *args[1:])
         try:
             made = self._compute(func, args, kwargs, result)

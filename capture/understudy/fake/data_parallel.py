@@ -19,7 +19,8 @@ from .values import refuse
 aten = torch.ops.aten
 
 
-def install(mode):
+def install(mode, note):
+    """Calls note() for each reducer that is made."""
     ddp._verify_param_shape_across_processes = lambda *_, **__: None
     made, rebuild = dist.Reducer.__init__, dist.Reducer._rebuild_buckets
 
@@ -27,6 +28,7 @@ def install(mode):
         if params[0].is_cuda and kwargs.get("find_unused_parameters", args[5] if len(args) > 5 else False):
             refuse("DistributedDataParallel(find_unused_parameters=True) reads on the host which parameters were used",
                    "leave the option out for this capture, if every parameter is used")
+        note()
         with _without_timer(mode, params):
             made(reducer, params, *args, **kwargs)
 

@@ -118,6 +118,7 @@ class Groups:
     def __init__(self, mode, rank, world_size, backend):
         self._mode, self.rank, self.world_size, self._backend = mode, rank, world_size, backend
         self.calls = {}
+        self.has_reducer = False  # DDP's
         self.partners = set()  # global ranks that it sends to or receives from, and others of their group: a pipeline's stages
         self._groups = {}  # name → Group
         self._others = []  # groups of other ranks alone, as c10d lists its own: all ranks call new_group() for every group
@@ -170,7 +171,7 @@ class Groups:
         self._answer_objects()
         self._make_meshes()
         self._infer_shards_aside()
-        data_parallel.install(self._mode)
+        data_parallel.install(self._mode, lambda: setattr(self, "has_reducer", True))
 
     def _of(self, group):
         if group.group_name not in self._groups:

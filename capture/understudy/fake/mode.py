@@ -10,9 +10,11 @@ from torch.utils import _pytree as pytree
 from . import backward
 from .contents import Contents
 from .memory import Memory
-from .trace import ASIDE, NATIVE, SUBCLASS
+from .trace import NATIVE, SUBCLASS
 
 COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
+DEVICE = torch.ops.prim.device
+record = torch.autograd._enable_record_function  # for this thread
 
 
 def mark(label, below=None):
@@ -35,6 +37,16 @@ class FakeMode(fake_tensor.FakeTensorMode):
 
     # What the script is told of devices is not for the mode: it would make real tensors there.
     avoid_device_init = True
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # nothing is compiled here, so that no call needs to be wrapped for it
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        # The most frequent question by far: an observer asks it for each tensor of each operator.
+        if func is DEVICE.default and DEVICE not in self.handlers:
+            return args[0].fake_device
+        return self.dispatch(func, types, args, kwargs)
 
     def __init__(self):
         super().__init__(allow_non_fake_inputs=True, allow_fallback_kernels=False)
@@ -62,13 +74,18 @@ class FakeMode(fake_tensor.FakeTensorMode):
         return result
 
     def dispatch_as_torch(self, func, types, args, kwargs):
-        result = super().dispatch(func, types, args, kwargs)
-        # Not what the mode makes while it finds out an operator's results.
-        if self._depth == 1 and result is not NotImplemented:
-            for tensor in pytree.tree_leaves((args, result)):
-                if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
-                    self.memory.place(tensor, tensor.fake_device)
-            self.contents.follow(func, args, kwargs, result)
+        if self._depth > 1:  # what the mode makes while it finds out an operator's results
+            return super().dispatch(func, types, args, kwargs)
+        record(False)
+        try:
+            result = super().dispatch(func, types, args, kwargs)
+            if result is not NotImplemented:
+                for tensor in pytree.tree_leaves((args, result)):
+                    if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
+                        self.memory.place(tensor, tensor.fake_device)
+                self.contents.follow(func, args, kwargs, result)
+        finally:
+            record(True)
         return result
 
     def run_native(self, func, types, args, kwargs, native=None):
@@ -84,12 +101,13 @@ class FakeMode(fake_tensor.FakeTensorMode):
     @contextlib.contextmanager
     def aside(self):
         """What runs within is no part of the step: it is neither recorded nor counted."""
-        with torch._C._profiler._RecordFunctionFast(ASIDE):
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
+        self._depth += 1
+        record(False)
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            record(self._depth < 2)
 
 
 def enter(on_cuda):

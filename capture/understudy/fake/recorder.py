@@ -21,7 +21,6 @@ from . import trace
 from .kinds import next_command
 from .values import Unsupported
 
-WARM_UP = 1  # steps before the recorded one, after the first: DDP rebuilds its buckets in the second, FSDP knows the order of its layers
 
 
 class FakeCapture:
@@ -45,12 +44,14 @@ class FakeCapture:
         if self._steps is None:
             self._steps = 0
             self._output.begin()
-            return True
-        self._steps += 1
+        else:
+            self._steps += 1
         self.steps_seen = self._steps
-        if self._steps == WARM_UP:
+        # The first step has made optimizers' states; DDP rebuilds its buckets in the second.
+        warm_up = 1 if self._groups.has_reducer else 0
+        if self._steps == warm_up:
             self._begin_trace()
-        elif self._steps > WARM_UP:
+        elif self._steps > warm_up:
             self._finish()
             raise CaptureDone
         return True
@@ -58,7 +59,7 @@ class FakeCapture:
     def close(self):
         if not self.whole:
             self.abandon()
-            raise IncompleteCapture(f"the loop ended after {self.steps_seen} of the {WARM_UP + 1} steps that a capture needs")
+            raise IncompleteCapture(f"the loop ended after {self.steps_seen} of the {2 if self._groups.has_reducer else 1} steps that a capture needs")
 
     def abandon(self):
         self._recording.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 
 from .accumulate import IN_PLACE
@@ -10,18 +11,14 @@ from .accumulate import IN_PLACE
 MODE = "PythonDispatchMode"
 # Labels below the mode's node where the operators are the step's: torch's own function runs, or a class of tensors (DTensor) does the work.
 NATIVE, SUBCLASS = "understudy:native", "understudy:subclass"
-ASIDE = "understudy:aside"  # below it nothing is the step's
 AS_RECORDED = "PythonSubclass"  # what the mode's node is called in a real trace, in the second case
 OF_GROUPS = ("global_rank_start", "global_rank_stride", "pg_name", "pg_desc")
 EMPTY: dict[str, list] = {"values": [], "shapes": [], "types": [], "strides": []}
 
 
-def _has_meta(values):
-    return any(_has_meta(value) if isinstance(value, list) else value == "meta" for value in values)
-
-
 def clean(path, calls):
     """Rewrites the trace at `path` and returns it. `calls`: label → the call that it stands for."""
+    gc.disable()  # it would go through a growing document again and again
     document = json.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
     nodes = sorted(document["nodes"], key=lambda node: node["id"])
     by_id = {node["id"]: node for node in nodes}
@@ -34,8 +31,7 @@ def clean(path, calls):
         number, parent, name = node["id"], node["ctrl_deps"], node["name"]
         if left.get(number) == SUBCLASS:
             node["name"] = AS_RECORDED
-        elif (name in (MODE, ASIDE) or name in left.values() or _has_meta(node["inputs"]["values"])
-              or _has_meta(node["outputs"]["values"]) or (parent in inner and name not in calls)):
+        elif name == MODE or name in left.values() or (parent in inner and name not in calls):
             hidden[number] = hidden.get(parent, parent)
             if number not in left:
                 inner.add(number)
@@ -51,6 +47,7 @@ def clean(path, calls):
         kept.append(node)
     document["nodes"] = kept
     path.write_text(json.dumps(document), encoding="utf-8", errors="surrogateescape")
+    gc.enable()
     return document
 
 

@@ -11,8 +11,10 @@ namespace understudy::et_schema {
 enum class TextDetail : std::uint8_t {
   kFull,
   /// Omits the details in which ranks of the same behaviour may differ (program_differences.h).
-  /// Devices are numbered in order of appearance. Programs with equal texts share a file.
-  kBehaviour
+  /// Devices and groups are numbered in order of appearance. Programs with equal texts share a
+  /// file.
+  kBehaviour,
+  kGroupsInOrder  ///< everything, but groups are numbered in order of appearance
 };
 
 /// Returns the content of programs/K.jsonl: a header line, then one schema, storage, slot or

@@ -83,7 +83,7 @@ class RankWriter {
  public:
   RankWriter(const Bench& bench, std::size_t rank, ChakraFile& file)
       : bench_(bench),
-        program_(bench.programs[rank]),
+        program_(bench.programs.of(rank)),
         rank_(bench.recorded_rank(rank)),
         file_(file),
         arena_(*file.arena),
@@ -381,7 +381,7 @@ class RankWriter {
   }
 
   const Bench& bench_;
-  const Program& program_;
+  const Program program_;  ///< with the rank's own groups
   int rank_;
   ChakraFile& file_;
   et_schema::Arena arena_;

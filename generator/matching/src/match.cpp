@@ -266,7 +266,7 @@ std::vector<et_schema::CommOrder> match_programs(const et_schema::Programs& prog
                                                  std::span<const et_schema::ProcessGroup> groups) {
   JobComms comms(groups, programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank]);
+    comms.add(rank, programs[rank], programs.groups(rank));
   }
   Matching found = match(comms);
   if (!found.mismatches.empty()) {

@@ -20,8 +20,9 @@ namespace {
 
 class Recorder {
  public:
-  Recorder(const Program& program, std::size_t rank, JobComms& job)
-      : program_(program), rank_(rank), job_(job), open_(program) {}
+  Recorder(const Program& program, const et_schema::OwnGroups& groups, std::size_t rank,
+           JobComms& job)
+      : program_(program), groups_(groups), rank_(rank), job_(job), open_(program) {}
 
   void record() {
     for (const Instruction& instruction : program_.instructions) {
@@ -46,7 +47,7 @@ class Recorder {
     const std::vector<SlotId> inputs = slots_of(instruction, 0);
     const std::vector<SlotId> outputs = slots_of(instruction, 1);
     record_.kind = info.kind;
-    record_.group = info.group;
+    record_.group = own_group(groups_, info.group);
     record_.root_or_peer = info.root_or_peer;
     record_.in_batch = et_schema::is_message(info.kind) && info.in_batch.value_or(false);
     record_.reduce_op = info.reduce_op;
@@ -111,7 +112,7 @@ class Recorder {
   }
 
   [[nodiscard]] std::size_t group_size(const Instruction& instruction) const {
-    const et_schema::GroupId group = instruction.comm->group;
+    const et_schema::GroupId group = own_group(groups_, instruction.comm->group);
     if (group >= job_.groups().size()) {
       fail(instruction, "group", fmt::format("one of {} process groups", job_.groups().size()),
            fmt::format("{}", group));
@@ -135,6 +136,7 @@ class Recorder {
   }
 
   const Program& program_;
+  const et_schema::OwnGroups& groups_;
   std::size_t rank_;
   JobComms& job_;
   et_schema::OpenComms open_;
@@ -144,8 +146,8 @@ class Recorder {
 
 }  // namespace
 
-void JobComms::add(std::size_t rank, const Program& program) {
-  Recorder(program, rank, *this).record();
+void JobComms::add(std::size_t rank, const Program& program, const et_schema::OwnGroups& groups) {
+  Recorder(program, groups, rank, *this).record();
 }
 
 }  // namespace understudy::matching

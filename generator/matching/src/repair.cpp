@@ -85,7 +85,7 @@ void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> g
   JobComms comms(groups, programs.size());
   std::set<GroupId> with_messages;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank]);
+    comms.add(rank, programs[rank], programs.groups(rank));
     for (const CommRecord* call : comms.ranks()[rank].calls) {
       if (et_schema::is_message(call->kind) && call->group < groups.size()) {
         with_messages.insert(call->group);

@@ -136,6 +136,7 @@ void scale_rule(const Slot& recorded, Slot& scaled, const BatchSize& batch, int 
 BatchedBench bench_with_batch_size(et_schema::Bench bench, const BatchSize& batch,
                                    const AskSizes& ask) {
   BatchedBench batched;
+  bench.programs.separate();
   et_schema::Programs programs;
   for (std::size_t at = 0; at < bench.programs.size(); ++at) {
     const Program& recorded = bench.programs[at];

@@ -213,14 +213,31 @@ class Scaling {
     const NewGroups groups = groups_for(rank);
     world_.source_of.push_back(source.program);
     world_.scaled.ranks.push_back(bench_.recorded_rank(source.program));
-    const auto key = std::tuple(source.program, source.rank, groups,
+    // Only a job of another size takes parts of tensors by the recorded rank.
+    const std::int64_t recorded_rank = plan_.keeps_size() ? 0 : source.rank;
+    const auto key = std::tuple(source.program, recorded_rank, roots_for(rank),
                                 has_own_program(source.program) ? rank : -1);
-    const auto [known, is_new] =
-        programs_.try_emplace(key, static_cast<std::uint32_t>(world_.programs.size()));
-    world_.program_of.push_back(known->second);
+    const auto [known, is_new] = programs_.try_emplace(
+        key, Made{static_cast<std::uint32_t>(world_.programs.size()), groups});
+    const Made& made = known->second;
+    world_.program_of.push_back(made.program);
     if (is_new) {
       world_.programs.push_back(program_for(rank, groups));
     }
+    et_schema::OwnGroups& own = world_.own_groups.emplace_back();
+    for (const auto& [recorded, named] : made.groups) {
+      if (groups.at(recorded) != named) {
+        own.push_back({named, groups.at(recorded)});
+      }
+    }
+  }
+
+  /// Returns roots and peers of the calls of a new rank.
+  [[nodiscard]] std::vector<std::int64_t> roots_for(std::int64_t rank) const {
+    std::vector<std::int64_t> roots;
+    each_communication(bench_.programs[plan_.source(rank).program].instructions,
+                       [&](const Instruction& call) { roots.push_back(moved_root(rank, call)); });
+    return roots;
   }
 
   /// Returns true if exchanges or parts differ by rank.
@@ -250,7 +267,7 @@ class Scaling {
                                                        exchanges[before]++, call, program);
         }
       }
-      move_root(rank, call);
+      call.comm->root_or_peer = moved_root(rank, call);
       call.comm->group = groups.at(before);
     });
     rules_.note(recorded, program);
@@ -271,18 +288,18 @@ class Scaling {
     }
   }
 
-  /// Converts roots and peers, which are ranks of the group.
-  void move_root(std::int64_t rank, Instruction& call) const {
-    et_schema::CommInfo& comm = *call.comm;
+  /// Returns the root or peer, a rank of the group, of a new rank's call.
+  [[nodiscard]] std::int64_t moved_root(std::int64_t rank, const Instruction& call) const {
+    const et_schema::CommInfo& comm = *call.comm;
     const Mesh& was = plan_.before();
     const std::size_t axis = plan_.axis();
     const bool is_message = et_schema::is_message(comm.kind);
     if (!plan_.kinds()[comm.group] || (!is_message && !et_schema::traits(comm.kind).has_root)) {
-      return;
+      return comm.root_or_peer;
     }
     const std::vector<std::int64_t> ranks = was.ranks_of(comm.group);
     if (comm.root_or_peer < 0 || comm.root_or_peer >= static_cast<std::int64_t>(ranks.size())) {
-      return;
+      return comm.root_or_peer;
     }
     Mesh::Coordinates place = was.place_of(ranks[static_cast<std::size_t>(comm.root_or_peer)]);
     const Mesh::Coordinates own = plan_.after().place_of(rank);
@@ -299,7 +316,7 @@ class Scaling {
     for (std::size_t i = 0; i < place.size(); ++i) {
       place[i] = along[i] ? place[i] : own[i];
     }
-    comm.root_or_peer = plan_.position_after(comm.group, plan_.after().rank_at(place));
+    return plan_.position_after(comm.group, plan_.after().rank_at(place));
   }
 
   /// Divides sharded parameters anew.
@@ -338,7 +355,12 @@ class Scaling {
   std::set<std::string> names_;
   std::map<std::pair<std::string, std::int64_t>, std::size_t> numbers_;
   std::map<std::pair<std::vector<std::int64_t>, std::size_t>, GroupId> made_;
-  std::map<std::tuple<std::size_t, std::int64_t, NewGroups, std::int64_t>, std::uint32_t> programs_;
+  struct Made {
+    std::uint32_t program = 0;
+    NewGroups groups;  ///< that it names
+  };
+  std::map<std::tuple<std::size_t, std::int64_t, std::vector<std::int64_t>, std::int64_t>, Made>
+      programs_;
   std::map<std::size_t, Shards> shards_;  ///< by recorded program
 };
 
@@ -385,7 +407,9 @@ std::string those_that_work(const Bench& bench, WorldSize size, const std::vecto
 
 }  // namespace
 
-ScaledWorld with_world_size(const Bench& bench, const WorldSize& size) {
+ScaledWorld with_world_size(const Bench& traced, const WorldSize& size) {
+  Bench bench = traced;  // the programs are shared
+  bench.programs.separate();
   const WorldPlan plan(bench, size);
   try {
     return Scaling(plan).scaled();
@@ -407,7 +431,7 @@ Bench bench_of(const Bench& recorded, ScaledWorld world, const WorldSize& size) 
     const std::size_t program = world.program_of[rank];
     const std::size_t source = world.source_of[rank];
     if (first_of[program]) {
-      bench.programs.push_same_as(*first_of[program]);
+      bench.programs.push_same_as(*first_of[program], world.own_groups[rank]);
     } else {
       first_of[program] = rank;
       finish_program(world, size, world.programs[program]);

@@ -95,6 +95,9 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
                         et_schema::kPercent * (time.value / *without - 1));
   }
   text += doubts_text(prediction);
+  for (const std::string& assumption : prediction.assumptions) {
+    text += assumption.starts_with(kAssumedNodes) ? "; " + assumption : "";
+  }
   const bool is_sure = prediction.doubtful.empty() && prediction.assumptions.empty();
   return {is_sure ? Tone::kNeutral : Tone::kAttention, text + "; nobody ran this."};
 }

@@ -59,7 +59,7 @@ std::int64_t argument_bytes(const Program& program, const Instruction& instructi
   return bytes;
 }
 
-GroupComm comm_call(const Job& job, const std::vector<int>& ranks,
+GroupComm comm_call(const Job& job, et_schema::GroupId group, const std::vector<int>& ranks,
                     const std::vector<const Program*>& programs,
                     std::vector<const Instruction*> sides) {
   GroupComm call;
@@ -71,7 +71,6 @@ GroupComm comm_call(const Job& job, const std::vector<int>& ranks,
   }
   call.nodes = static_cast<int>(nodes.size());
   describe_tensors(*programs.front(), *sides.front(), call);
-  const et_schema::GroupId group = sides.front()->comm->group;
   call.recorded_ranks = job.recorded_ranks.empty() ? call.ranks : job.recorded_ranks[group];
   const Instruction* last = nullptr;
   for (std::size_t i = 0; i < sides.size(); ++i) {

@@ -67,7 +67,7 @@ class ChannelFinder {
     const auto [place, is_new] =
         numbers_.try_emplace(key_of(c, source), static_cast<std::uint32_t>(numbers_.size()));
     if (is_new) {
-      found_.channels.push_back({source.comm->group, {}, {}});
+      found_.channels.push_back({group_of(c, source), {}, {}});
       sides_.emplace_back();
     }
     std::vector<Side>& sides = sides_[place->second];
@@ -89,28 +89,32 @@ class ChannelFinder {
   }
 
   [[nodiscard]] Key key_of(std::uint32_t c, const Instruction& source) const {
-    const et_schema::CommInfo& comm = *source.comm;
+    const GroupId group = group_of(c, source);
     if (job_.is_partial) {
-      return {comm.group, -1, -1, c};
+      return {group, -1, -1, c};
     }
-    if (!et_schema::is_message(comm.kind)) {
-      return {comm.group, -1, -1, 0};
+    if (!et_schema::is_message(source.comm->kind)) {
+      return {group, -1, -1, 0};
     }
     const int own = classes_[c].ranks.front();
-    const int peer = peer_of(own, source);
-    return comm.kind == CommKind::kSend ? Key{comm.group, own, peer, 0}
-                                        : Key{comm.group, peer, own, 0};
+    const int peer = peer_of(own, group, source);
+    return source.comm->kind == CommKind::kSend ? Key{group, own, peer, 0}
+                                                : Key{group, peer, own, 0};
   }
 
-  [[nodiscard]] int peer_of(int own, const Instruction& source) const {
-    const std::vector<int> members = job_.members_of(source.comm->group);
+  [[nodiscard]] GroupId group_of(std::uint32_t c, const Instruction& source) const {
+    return own_group(job_.groups_of(classes_[c].ranks.front()), source.comm->group);
+  }
+
+  [[nodiscard]] int peer_of(int own, GroupId group, const Instruction& source) const {
+    const std::vector<int> members = job_.members_of(group);
     const std::int64_t peer = source.comm->root_or_peer;
     if (peer < 0 || static_cast<std::size_t>(peer) >= members.size()) {
       throw et_schema::bad_input(
           "a send or receive names no rank",
           {.rank = own,
            .node = source.node_id,
-           .field = fmt::format("peer in group '{}'", job_.groups[source.comm->group].name),
+           .field = fmt::format("peer in group '{}'", job_.groups[group].name),
            .expected = fmt::format("0 to {}", members.size() - 1),
            .got = fmt::format("{}", peer)});
     }
@@ -125,7 +129,8 @@ class ChannelFinder {
     std::vector<int> ranks = job_.members_of(channel.group);
     if (is_message && !job_.is_partial) {
       const int own = classes_[sides[0].rank_class].ranks.front();
-      ranks = {own, peer_of(own, instruction(sides[0].rank_class, sides[0].instructions[0]))};
+      ranks = {own, peer_of(own, channel.group,
+                            instruction(sides[0].rank_class, sides[0].instructions[0]))};
     }
     if (!job_.is_partial) {
       check(channel, sides, ranks);
@@ -142,8 +147,8 @@ class ChannelFinder {
       for (const Side* side : side_of_rank) {
         calls.push_back(&instruction(side->rank_class, side->instructions[k]));
       }
-      const Estimate estimate =
-          costs_.of_communication(comm_call(job_, ranks, programs, std::move(calls)));
+      const Estimate estimate = costs_.of_communication(
+          comm_call(job_, channel.group, ranks, programs, std::move(calls)));
       limit.add(estimate.ns, instruction(sides[0].rank_class, sides[0].instructions[k]).name);
       channel.durations_ns.push_back(std::max<std::int64_t>(std::llround(estimate.ns), 0));
       for (const Side& side : sides) {

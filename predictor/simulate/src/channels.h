@@ -34,7 +34,8 @@ struct Channels {
                                      std::vector<std::vector<PlayedCost>>& played);
 
 /// Returns the query to `costs` for a call of several ranks; `sides` must be in group order.
-[[nodiscard]] GroupComm comm_call(const Job& job, const std::vector<int>& ranks,
+[[nodiscard]] GroupComm comm_call(const Job& job, et_schema::GroupId group,
+                                  const std::vector<int>& ranks,
                                   const std::vector<const Program*>& programs,
                                   std::vector<const Instruction*> sides);
 

@@ -10,11 +10,15 @@ namespace understudy::predictor {
 namespace {
 
 void share_equal_programs(const et_schema::Bench& bench, Job& job) {
-  for (const Program& program : bench.programs) {
-    const auto found = std::ranges::find_if(job.programs, [&](const Program* known) {
-      return known == &program ||
-             (known->instructions.size() == program.instructions.size() && *known == program);
-    });
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const Program& program = bench.programs[rank];
+    job.own_groups.push_back(bench.programs.groups(rank));
+    auto found = std::ranges::find(job.programs, &program);
+    if (found == job.programs.end()) {
+      found = std::ranges::find_if(job.programs, [&](const Program* known) {
+        return known->instructions.size() == program.instructions.size() && *known == program;
+      });
+    }
     job.program_of.push_back(static_cast<std::uint32_t>(found - job.programs.begin()));
     if (found == job.programs.end()) {
       job.programs.push_back(&program);

@@ -130,7 +130,7 @@ void add_settings(RankRun& run, const std::string& kind, const Settings& setting
 
 RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
                     const ReplayOptions& options) {
-  const et_schema::Program& recorded = bench.programs[static_cast<std::size_t>(rank)];
+  const et_schema::Program recorded = bench.programs.of(static_cast<std::size_t>(rank));
   RankRun run;
   const Settings own = own_variables();
   add_settings(run, "variable.", own);

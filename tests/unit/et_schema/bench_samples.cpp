@@ -203,6 +203,7 @@ class RandomBench {
       mirror_arguments(instruction.results);
       if (instruction.comm) {
         CommInfo other = comm();
+        other.group = static_cast<GroupId>(groups_ - 1 - instruction.comm->group);
         other.kind = instruction.comm->kind;
         other.reduce_op = instruction.comm->reduce_op;
         other.reduce_op_why = instruction.comm->reduce_op_why;

@@ -92,6 +92,16 @@ class Packer {
       known->second = pack_program(rank);
     }
     Manifest::Rank packed = known->second;
+    OwnGroups& groups = packed.differences.groups;  // in place of those of the shared file
+    for (OwnGroup& group : groups) {
+      group.own = own_group(bench_.programs.groups(rank), group.own);
+    }
+    for (const OwnGroup& group : bench_.programs.groups(rank)) {
+      if (std::ranges::count(known->second.differences.groups, group.named, &OwnGroup::own) == 0) {
+        groups.push_back(group);
+      }
+    }
+    std::erase_if(groups, [](const OwnGroup& group) { return group.named == group.own; });
     if (rank < bench_.origins.size()) {
       packed.origins = bench_.origins[rank];
     }
@@ -153,13 +163,14 @@ class Unpacker {
         bench.origins.resize(manifest.ranks.size());
         bench.origins[number] = std::exchange(rank.origins, {});
       }
+      OwnGroups groups = own_groups(rank, static_cast<int>(number), bench.groups.size());
       if (const std::optional<std::size_t> same = same_as(manifest.ranks, number)) {
-        bench.programs.push_same_as(*same);
+        bench.programs.push_same_as(*same, std::move(groups));
         continue;
       }
       Program program = program_of(rank, static_cast<int>(number), bench.groups.size());
       attach_kernels(kernels, program);
-      bench.programs.push_back(std::move(program));
+      bench.programs.push_back(std::move(program), std::move(groups));
     }
     for (auto map = members_.find(op_map_name(0)); map != members_.end();
          map = members_.find(op_map_name(bench.op_maps.size()))) {
@@ -170,7 +181,23 @@ class Unpacker {
   }
 
  private:
-  /// Returns the first rank that shares this rank's program: equal except for the origins.
+  /// Takes the rank's groups out of its differences.
+  OwnGroups own_groups(Manifest::Rank& rank, int number, std::size_t groups) const {
+    for (const OwnGroup& group : rank.differences.groups) {
+      if (group.own >= groups) {
+        throw bad_input("the benchmark's manifest does not fit its programs",
+                        {.file = file_ + "/" + kManifestName,
+                         .rank = number,
+                         .field = "differences.groups",
+                         .expected = fmt::format("a number below {}, that of groups", groups),
+                         .got = std::to_string(group.own),
+                         .hint = "make the benchmark again with `generate`"});
+      }
+    }
+    return std::exchange(rank.differences.groups, {});
+  }
+
+  /// Returns the first rank that shares this rank's program: equal except for origins and groups.
   std::optional<std::size_t> same_as(const std::vector<Manifest::Rank>& ranks, std::size_t number) {
     std::vector<std::size_t>& alike = ranks_of_[{ranks[number].program, ranks[number].timings}];
     const auto found = std::ranges::find_if(
@@ -344,14 +371,33 @@ std::string benchmark_hash(const Bench& bench) {
     }
     hashes += '\n';
   }
-  // Makes one rank's text at a time: all texts can be larger than the benchmark in memory.
-  std::map<const Program*, std::string> known;
-  for (const Program& program : bench.programs) {
-    std::string& hash = known[&program];
-    if (hash.empty()) {
-      hash = digest_of(program_to_text(program)) + "\n";
+  // Makes one program's text at a time: all texts can be larger than the benchmark in memory. A
+  // program's groups are numbered in order, and the rank's follow where these are others.
+  struct Known {
+    std::string hash;
+    std::vector<GroupId> groups;  ///< in order of appearance
+  };
+  std::map<const Program*, Known> all;
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    const auto [known, is_new] = all.try_emplace(&bench.programs[rank]);
+    auto& [hash, groups] = known->second;
+    if (is_new) {
+      hash = digest_of(program_to_text(bench.programs[rank], TextDetail::kGroupsInOrder));
+      for_each_instruction(bench.programs[rank].instructions, [&](const Instruction& instruction) {
+        if (instruction.comm && std::ranges::count(groups, instruction.comm->group) == 0) {
+          groups.push_back(instruction.comm->group);
+        }
+      });
     }
     hashes += hash;
+    std::string own;
+    bool is_in_order = true;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const GroupId group = own_group(bench.programs.groups(rank), groups[i]);
+      is_in_order = is_in_order && group == i;
+      own += fmt::format(" {}", group);
+    }
+    hashes += (is_in_order ? "" : own) + "\n";
   }
   for (const std::string& map : bench.op_maps) {
     hashes += digest_of(map) + "\n";

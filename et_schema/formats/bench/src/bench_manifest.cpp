@@ -69,9 +69,22 @@ static void read_value(const JsonField& field, ProgramDifferences::NodeShift& no
   node = {static_cast<std::uint64_t>(numbers[0]), numbers[1]};
 }
 
+static ordered_json json_value(const OwnGroup& group) {
+  return {group.named, group.own};
+}
+
+static void read_value(const JsonField& field, OwnGroup& group) {
+  const std::vector<std::int64_t> numbers = field.as_ints();
+  if (numbers.size() != 2 || std::ranges::any_of(numbers, [](std::int64_t number) {
+        return !std::in_range<GroupId>(number);
+      })) {
+    field.fail("[group, group]");
+  }
+  group = {static_cast<GroupId>(numbers[0]), static_cast<GroupId>(numbers[1])};
+}
+
 void members(auto& json, SameAs<ProgramDifferences::Comm> auto& comm) {
   json("instruction", comm.instruction);
-  json("group", comm.group);
   json("root_or_peer", comm.root_or_peer);
   json("seq", comm.seq);
   json("in_splits", comm.in_splits);
@@ -82,6 +95,7 @@ void members(auto& json, SameAs<ProgramDifferences> auto& differences) {
   json("devices", differences.devices);
   json("nodes", differences.nodes);
   json("comms", differences.comms);
+  json("groups", differences.groups);
 }
 
 void members(auto& json, SameAs<Source> auto& source) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -26,6 +27,7 @@ struct LineText {
   std::string out;
   TextDetail detail = TextDetail::kFull;
   std::vector<Device> devices = {};  ///< kBehaviour only: devices seen so far, in order
+  std::vector<GroupId> groups = {};  ///< unless kFull: groups seen so far, in order
 };
 
 class LineWriter;
@@ -82,7 +84,19 @@ class LineWriter {
     (*this)(key, to_string(value));
   }
   /// Returns true if details are written that may differ between ranks of the same behaviour.
-  [[nodiscard]] bool is_full() const { return text_.detail == TextDetail::kFull; }
+  [[nodiscard]] bool is_full() const { return text_.detail != TextDetail::kBehaviour; }
+  /// Returns a group's number in the text.
+  [[nodiscard]] std::size_t number_of(GroupId group) const {
+    if (text_.detail == TextDetail::kFull) {
+      return group;
+    }
+    const auto found = std::ranges::find(text_.groups, group);
+    const auto number = static_cast<std::size_t>(found - text_.groups.begin());
+    if (found == text_.groups.end()) {
+      text_.groups.push_back(group);
+    }
+    return number;
+  }
 
   /// Writes strides unless they are those of a dense tensor.
   void strides(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides) {
@@ -185,6 +199,7 @@ class LineReader {
     value = std::move(*known);
   }
   [[nodiscard]] static bool is_full() { return true; }
+  [[nodiscard]] static GroupId& number_of(GroupId& group) { return group; }
 
   void strides(const std::vector<std::int64_t>& sizes, std::vector<std::int64_t>& strides);
   void kind_and_name(InstructionKind& kind, std::string& name);

@@ -55,7 +55,7 @@ std::vector<Device> distinct_devices(const Program& program,
 
 /// Members of a CommInfo or of a difference that may differ between ranks of the same behaviour.
 auto own_parts(auto& comm) {
-  return std::tie(comm.group, comm.root_or_peer, comm.seq, comm.in_splits, comm.out_splits);
+  return std::tie(comm.root_or_peer, comm.seq, comm.in_splits, comm.out_splits);
 }
 
 [[noreturn]] void fail(const std::string& file, int rank, const std::string& field,
@@ -109,6 +109,9 @@ ProgramDifferences differences(const Program& shared, const Program& program) {
     if (here != shift) {
       result.nodes.push_back({i, here});
       shift = here;
+    }
+    if (to[i]->comm && own_group(result.groups, from[i]->comm->group) != to[i]->comm->group) {
+      result.groups.push_back({from[i]->comm->group, to[i]->comm->group});
     }
     if (to[i]->comm && own_parts(*from[i]->comm) != own_parts(*to[i]->comm)) {
       ProgramDifferences::Comm& own = result.comms.emplace_back();

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/program.h"
+#include "et_schema/model/programs.h"
 
 namespace understudy::et_schema {
 
@@ -21,7 +21,6 @@ struct ProgramDifferences {
   };
   struct Comm {
     std::uint64_t instruction = 0;
-    GroupId group = 0;
     std::int64_t root_or_peer = 0;
     std::optional<std::int64_t> seq;
     std::vector<std::int64_t> in_splits;
@@ -31,16 +30,19 @@ struct ProgramDifferences {
   std::vector<std::pair<Device, Device>> devices;  ///< in the shared file → of this rank
   std::vector<NodeShift> nodes;
   std::vector<Comm> comms;
+  OwnGroups groups;  ///< in place of those of the shared file
 
   bool operator==(const ProgramDifferences&) const = default;
-  [[nodiscard]] bool empty() const { return devices.empty() && nodes.empty() && comms.empty(); }
+  [[nodiscard]] bool empty() const {
+    return devices.empty() && nodes.empty() && comms.empty() && groups.empty();
+  }
 };
 
 /// Returns the differences of two programs with equal behaviour texts.
 [[nodiscard]] ProgramDifferences differences(const Program& shared, const Program& program);
 
-/// Turns a copy of the shared program into a rank's program. Throws Error (bad input) if a
-/// difference names an instruction that does not exist or does not communicate.
+/// Turns a copy of the shared program into a rank's program, but for its groups. Throws Error (bad
+/// input) if a difference names an instruction that does not exist or does not communicate.
 void apply(const ProgramDifferences& differences, Program& program, const std::string& file,
            int rank);
 

@@ -63,8 +63,8 @@ void line_members(auto& line, SameAs<CommInfo> auto& comm) {
   line.if_any("is_p2p", comm.is_p2p);
   line.if_any("in_batch", comm.in_batch);
   line.if_any("joins_batch", comm.joins_batch);
+  line("group", line.number_of(comm.group));
   if (line.is_full()) {
-    line("group", comm.group);
     line("root_or_peer", comm.root_or_peer);
     line.if_any("in_splits", comm.in_splits);
     line.if_any("out_splits", comm.out_splits);

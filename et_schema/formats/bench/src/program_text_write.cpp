@@ -18,7 +18,7 @@ static void append_marked(LineText& text, char mark, std::string_view rest) {
 }
 
 static void append_value(LineText& text, const Device& device) {
-  if (text.detail == TextDetail::kFull) {
+  if (text.detail != TextDetail::kBehaviour) {
     append_json_string(text.out, to_string(device));
     return;
   }
@@ -60,7 +60,7 @@ struct ArgumentWriter {
   }
   void operator()(const std::string& value) const { append_marked(text, '\'', value); }
   void operator()(Argument::DeviceRef device) const {
-    if (text.detail == TextDetail::kFull) {
+    if (text.detail != TextDetail::kBehaviour) {
       append_marked(text, '@', to_string(device.device));
     } else {
       append_value(text, device.device);

@@ -51,6 +51,7 @@ class Sources {
     auto [found, added] = read_.try_emplace({piece.source, piece.annotation});
     if (added) {
       found->second = std::make_unique<Bench>(load_(source, piece.annotation));
+      found->second->programs.separate();
     }
     const Bench& bench = *found->second;
     if (source.rank && *source.rank >= bench.world_size()) {

@@ -58,7 +58,7 @@ class Emitter {
 
  private:
   void add_rank(std::size_t rank) {
-    const Program program = with_bodies(bench_.programs[rank], why_failing_);
+    const Program program = with_bodies(bench_.programs.of(rank), why_failing_);
     std::vector<std::string> failing;
     for (const Instruction& instruction : program.instructions) {
       failing.push_back(why_failing_ ? why_failing_(program, instruction) : "");

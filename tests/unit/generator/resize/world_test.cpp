@@ -260,6 +260,24 @@ TEST_F(World, TensorParallelRanksKeepTheirNumber) {
   EXPECT_EQ(with_world_size(bench_, {.ranks = 2}).scaled.ranks, (std::vector<std::int64_t>{1, 1}));
 }
 
+TEST_F(World, RanksOfAKindShareAProgramAndHaveTheirOwnGroups) {
+  const SlotId sum = made_.data({8});
+  call(CommKind::kAllReduce, sum, sum);
+  made_.program.instructions.back().comm->group = 1;
+  bench_.programs = std::vector(1, made_.program);
+  bench_.partial = et_schema::PartialJob{.world_size = 4, .ranks = {0}};
+  add_world(4);
+  bench_.groups.push_back({"3", "", "", {0, 1}, 2});
+  bench_.groups.push_back({"4", "", "", {2, 3}, 2});
+  const WorldSize size{.ranks = 4, .kinds = {{"3", GroupKind::kTensor}}};
+  const et_schema::Bench bench = bench_of(bench_, with_world_size(bench_, size), size);
+  EXPECT_EQ(&bench.programs[0], &bench.programs[3]);
+  EXPECT_TRUE(bench.programs.groups(1).empty());
+  EXPECT_EQ(bench.programs.groups(3), (et_schema::OwnGroups{{1, 2}}));
+  EXPECT_EQ(bench.programs.of(3).instructions.back().comm->group, 2U);
+  EXPECT_EQ(bench.groups[1].name + bench.groups[2].name, "34");
+}
+
 TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
   made_.op("aten::mm", {ref(made_.data({8, 4}))}, {8, 4});
   bench_.programs = {made_.program, made_.program};

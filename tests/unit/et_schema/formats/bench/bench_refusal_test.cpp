@@ -184,22 +184,28 @@ TEST(BenchRefusal, AGroupWithARankTwice) {
 }
 
 TEST(BenchRefusal, DifferencesThatDoNotFit) {
-  const auto with = [](const std::string& differences) {
-    return refused_manifest("\"losses\":{}", "\"losses\":{},\"differences\":" + differences);
+  const auto with = [](const std::string& devices, const std::string& nodes,
+                       const std::string& comms, const std::string& groups) {
+    return refused_manifest("\"losses\":{}", "\"losses\":{},\"differences\":{\"devices\":[" +
+                                                 devices + "],\"nodes\":[" + nodes +
+                                                 "],\"comms\":[" + comms + "],\"groups\":[" +
+                                                 groups + "]}");
   };
-  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[3,1]],\"comms\":[]}"),
-            misfit("nodes", "rising instruction numbers below 3", "3"));
-  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[1,1],[1,2]],\"comms\":[]}"),
+  EXPECT_EQ(with("", "[3,1]", "", ""), misfit("nodes", "rising instruction numbers below 3", "3"));
+  EXPECT_EQ(with("", "[1,1],[1,2]", "", ""),
             misfit("nodes", "rising instruction numbers below 3", "1"));
-  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[[1]],\"comms\":[]}"),
+  EXPECT_EQ(with("", "[1]", "", ""),
             unreadable("ranks[0].differences.nodes[0]", "[instruction, shift]", "[1]"));
-  EXPECT_EQ(with("{\"devices\":[[\"cpu\"]],\"nodes\":[],\"comms\":[]}"),
+  EXPECT_EQ(with("[\"cpu\"]", "", "", ""),
             unreadable("ranks[0].differences.devices[0]", "[device, device]", "[\"cpu\"]"));
-  const std::string rest = "\"root_or_peer\":0,\"seq\":null,\"in_splits\":[],\"out_splits\":[]}]}";
-  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[],\"comms\":[{\"instruction\":0,\"group\":0," + rest),
+  EXPECT_EQ(with("", "",
+                 "{\"instruction\":0,\"root_or_peer\":0,\"seq\":null,\"in_splits\":[],"
+                 "\"out_splits\":[]}",
+                 ""),
             misfit("comms", "the number of an instruction that communicates", "0"));
-  EXPECT_EQ(with("{\"devices\":[],\"nodes\":[],\"comms\":[{\"instruction\":2,\"group\":9," + rest),
-            unsound("comm.group", "a number below 1, the number of process groups", "9", "20"));
+  EXPECT_EQ(with("", "", "", "[0,-1]"),
+            unreadable("ranks[0].differences.groups[0]", "[group, group]", "[0,-1]"));
+  EXPECT_EQ(with("", "", "", "[0,9]"), misfit("groups", "a number below 1, that of groups", "9"));
 }
 
 // ---- writing what could not be read

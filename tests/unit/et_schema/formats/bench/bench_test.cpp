@@ -79,6 +79,26 @@ TEST(Bench, RanksThatShareAProgramAreWrittenAndReadOnce) {
   EXPECT_EQ(&read.programs[0], &read.programs[3]);
 }
 
+TEST(Bench, RanksThatDifferInTheirGroupsAloneShareAProgram) {
+  Bench shared = tiny_bench();
+  shared.groups.push_back({"other", "", "", {0}, 1});
+  shared.programs.push_same_as(0, {{0, 1}});
+  shared.sources.push_back(shared.sources.front());
+  Bench apart = shared;
+  apart.programs.separate();
+  EXPECT_NE(&apart.programs[0], &apart.programs[1]);
+  EXPECT_EQ(apart, shared);
+  EXPECT_EQ(packed(apart), packed(shared));
+  EXPECT_EQ(benchmark_hash(apart), benchmark_hash(shared));
+  const Bench read = read_bench_bytes(packed(apart), "bench.et");
+  EXPECT_EQ(read, shared);
+  EXPECT_EQ(&read.programs[0], &read.programs[1]);
+  EXPECT_EQ(read.programs.groups(1), (OwnGroups{{0, 1}}));
+  Bench alike = shared;
+  alike.programs.edit(1) = shared.programs[0];
+  EXPECT_NE(benchmark_hash(alike), benchmark_hash(shared));
+}
+
 TEST(Programs, AreChangedForOneRankOrForAllThatShareThem) {
   Programs programs = {Program(), Program()};
   programs.push_same_as(0);
