@@ -162,7 +162,7 @@ void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup>
 void repair_messages(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
   JobComms comms(groups, programs.size());
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank]);
+    comms.add(rank, programs[rank], programs.groups(rank));
   }
   if (match(comms).mismatches.empty()) {
     return;
