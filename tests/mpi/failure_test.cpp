@@ -344,7 +344,8 @@ TEST(Interrupt, EndsACallUnderWay) {
 TEST(Interrupt, NeverComesBetweenTheCheckAndTheCall) {
   const Ended ended = run(1, "aborts_race_with_calls", kPlayedGpu);
   expect_end(ended, 0);
-  EXPECT_EQ(ended.output, "200 ended\n");
+  // PyTorch's watchdog may have said before that it saw an abort.
+  EXPECT_TRUE(ended.output.ends_with("200 ended\n")) << ended.output;
 }
 #endif
 
