@@ -15,7 +15,8 @@ namespace understudy::backends {
 namespace {
 
 constexpr auto kLookInterval = std::chrono::milliseconds(50);
-/// Calls take longer than this, on a busy host too, only if NCCL or the driver waits for the device.
+/// Calls take longer than this, even on a busy host, only if NCCL or the driver waits for the
+/// device.
 constexpr auto kLongestCall = std::chrono::seconds(3);
 
 }  // namespace
