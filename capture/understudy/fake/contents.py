@@ -33,7 +33,7 @@ class Contents:
         if not self.holds(tensor):
             return None
         with unset_fake_temporarily():
-            return torch.empty(0, dtype=tensor.dtype).set_(self._memory.contents[self._address(tensor)], tensor.storage_offset(),
+            return torch.empty(0, dtype=tensor.dtype, device="cpu").set_(self._memory.contents[self._address(tensor)], tensor.storage_offset(),
                                                            tensor.shape, tensor.stride())
 
     def forget(self, tensors):
@@ -47,7 +47,7 @@ class Contents:
         if is_whole:
             self.forget(args[0])
         if (is_whole or name in OF_ITS_SIZE) and args[0].numel() <= MOST_NUMBERS:
-            args = (torch.empty(args[0].shape, dtype=args[0].dtype), *args[1:])
+            args = (torch.empty(args[0].shape, dtype=args[0].dtype, device="cpu"), *args[1:])
         try:
             made = self._compute(func, args, kwargs, result)
         except Exception:  # not all are known, or the host has no such operator
@@ -76,5 +76,5 @@ class Contents:
         """A result in a storage of its own is copied to one that is laid out as the fake one's."""
         address = self._address(fake)
         if address and address not in self._memory.contents:
-            self._memory.contents[address] = torch.empty(fake.untyped_storage().nbytes(), dtype=torch.uint8).untyped_storage()
+            self._memory.contents[address] = torch.empty(fake.untyped_storage().nbytes(), dtype=torch.uint8, device="cpu").untyped_storage()
             self.of(fake).copy_(real)

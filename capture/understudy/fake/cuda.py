@@ -82,7 +82,7 @@ class Generator(torch.Generator):
         return super().__new__(cls, "cpu")
 
     def get_state(self):
-        return torch.zeros(16, dtype=torch.uint8)
+        return torch.zeros(16, dtype=torch.uint8, device="cpu")
 
     def set_state(self, state):
         return self
