@@ -1,6 +1,6 @@
 """Steps whose batch is changed: programs.py NAME BATCH FOLDER captures the step of a batch.
 
-`generate --batch` on the capture of one batch is held against the capture of another (tests/batch/held.py).
+`generate --batch` on the capture of one batch is held against the capture of another (tests/batch/held).
 """
 
 import sys
