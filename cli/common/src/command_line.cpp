@@ -214,7 +214,8 @@ std::string CommandLine::help(bool shows_all) const {
       ++hidden;
     }
   }
-  const std::string more = fmt::format("Print {} more flags, too", hidden);
+  const std::string more =
+      fmt::format("Print {} more {}, too", hidden, hidden == 1 ? "flag" : "flags");
   rows.insert(rows.end(), {{kHelp, "-h,--help", "Print the usual flags, examples, exit statuses"},
                            {kHelp, "--help-all", hidden == 0 ? "Print all flags" : more},
                            {kHelp, "--version", "Print the version"}});

@@ -81,7 +81,7 @@ TEST(CommandLine, HelpShowsTheUsualFlagsByGroup) {
       "Output\n  --format FORMAT             How to print the result: text, json, csv or html (a "
       "page in one file)\n                              (default: text)\n\n"
       "Help\n  -h,--help                   Print the usual flags, examples, exit statuses\n"
-      "  --help-all                  Print 2 more flags, too\n"
+      "  --help-all                  Print 1 more flag, too\n"
       "  --version                   Print the version\n\nEXAMPLES\n  tool x\n"));
   EXPECT_NE(output_of("--help-all").find("\nWhat runs\n  --verbose                   More\n"),
             std::string::npos);
