@@ -237,7 +237,7 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
 
 /// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
-                     const predictor::Job& job, const std::optional<generator::ScaledWorld>& world,
+                     const std::optional<generator::ScaledWorld>& world,
                      std::vector<std::string>& texts) {
   const auto& profile = recorded.program(0).profile;
   if (arguments.recorded && profile && profile->profiled_step_ns) {
@@ -245,10 +245,6 @@ void add_assumptions(const PredictArguments& arguments, const predictor::Job& re
         "recorded times are taken from the profiled step, {}, to the unprofiled one, {}",
         step_text(et_schema::profiled_step_ms(*profile), profile->profiled_minor_faults),
         step_text(static_cast<double>(profile->step_ns) * kMsPerNs, profile->minor_faults)));
-  }
-  if (job.is_partial) {
-    texts.emplace_back(
-        "not all ranks of the job are here: each runs alone, the others arrive when it does");
   }
   if (world) {
     texts.push_back(world_text(arguments, *world));
@@ -299,13 +295,14 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   et_schema::Prediction& prediction = step.prediction;
   prediction = predictor::prediction_of(job, simulation);
   prediction.tool_version = et_schema::kToolVersion;
-  prediction.benchmark = std::filesystem::path(arguments.paths.front()).filename().string();
+  const std::filesystem::path first = arguments.paths.front();  // a folder may end with a slash
+  prediction.benchmark = (first.has_filename() ? first : first.parent_path()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
   prediction.disturbance =
       arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();
   prediction.assumptions = chosen.assumptions();
-  add_assumptions(arguments, recorded, job, world, prediction.assumptions);
+  add_assumptions(arguments, recorded, world, prediction.assumptions);
   add_account(recorded, prediction);
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
   if (!arguments.recorded && simulation.flows[slowest].on_device) {
@@ -325,15 +322,23 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
           et_schema::figure_text(*prediction.free_host_ms)));
     }
   }
-  if (arguments.assumes_nodes && !arguments.recorded && job.world_size() > job.ranks_per_node &&
-      !job.is_partial) {
-    const bool is_within =
-        std::ranges::any_of(prediction.operators, [](const et_schema::PredictedOperator& row) {
-          return row.model.find("one node: ") != std::string::npos;
-        });
+  const bool is_within =
+      std::ranges::any_of(prediction.operators, [](const et_schema::PredictedOperator& row) {
+        return row.model.find("one node: ") != std::string::npos;
+      });
+  if ((arguments.assumes_nodes || is_within) && !arguments.recorded && !job.is_partial &&
+      job.world_size() > job.ranks_per_node) {
     prediction.assumptions.push_back(fmt::format(
-        "{}{} ranks a node, and between nodes {}", predictor::kAssumedNodes, job.ranks_per_node,
+        "{}{} a node{}, and between nodes {}", predictor::kAssumedNodes,
+        et_schema::counted(job.ranks_per_node, "rank"),
+        arguments.assumes_nodes ? " (no --ranks-per-node)" : "",
         is_within ? "at best the network within one" : "the platform's measured network"));
+  }
+  if (job.is_partial) {
+    prediction.assumptions.push_back(
+        fmt::format("{}{}: each runs alone, the others arrive when it does; --world-size N has "
+                    "others do as these",
+                    predictor::kPartOfJob, bench.recorded_world_size()));
   }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],

@@ -9,8 +9,10 @@
 
 namespace understudy::predictor {
 
-/// Begins the assumption of a job's nodes, which the verdict repeats.
-inline constexpr std::string_view kAssumedNodes = "no --ranks-per-node: ";
+/// Begin what is assumed of a job's nodes and of ranks that are not here, which the verdict
+/// repeats.
+inline constexpr std::string_view kAssumedNodes = "network: ";
+inline constexpr std::string_view kPartOfJob = "not all ranks of a job of ";
 
 /// Returns the name of the device that the prediction is for.
 [[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);

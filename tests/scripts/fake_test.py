@@ -147,7 +147,7 @@ class FakeTest(unittest.TestCase):
         self.assertEqual((len(groups), len(calls)), (1 + 8 + 4 + 8, 16))
         with zipfile.ZipFile(f"{captured}.et") as members:
             self.assertEqual([name for name in members.namelist() if name.endswith(".jsonl")], ["programs/0.jsonl", "programs/1.jsonl"])
-        self.assertIn("no --ranks-per-node: 8 ranks a node", compare.run([f"{compare.BIN}/predict", f"{captured}.et", "--card", "B200"]))
+        self.assertIn("network: 8 ranks a node (no --ranks-per-node)", compare.run([f"{compare.BIN}/predict", f"{captured}.et", "--card", "B200"]))
 
     def test_the_steps_are_those_of_real_ranks(self):
         for name in ("alone", "data"):

@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
+from .mode import record
 from .values import refuse
 
 TORCH = str(Path(torch.__file__).parent)
@@ -75,12 +76,14 @@ def _copy_and_move():
 
 
 def _load_here(mode):
-    """Loaders work on the host with real contents, in this process: samplers need numbers, datasets files."""
+    """Loaders work on the host with real contents, in this process: samplers need numbers, datasets files. What workers would do is not
+    recorded, as it is not of this process."""
     from torch.utils.data import DataLoader, dataloader
     originals = DataLoader.__init__, DataLoader.__iter__, dataloader._BaseDataLoaderIter.__next__
 
     def init(loader, *args, **kwargs):
         bound = inspect.signature(originals[0]).bind(loader, *args, **kwargs)
+        loader.had_workers = bool(bound.arguments.get("num_workers"))
         bound.arguments.update(num_workers=0, pin_memory=False, prefetch_factor=None, persistent_workers=False, timeout=0,
                                multiprocessing_context=None)
         with unset_fake_temporarily():
@@ -88,11 +91,17 @@ def _load_here(mode):
 
     def iterate(loader):
         with unset_fake_temporarily():
-            return originals[1](loader)
+            iterator = originals[1](loader)
+        iterator.had_workers = loader.had_workers
+        return iterator
 
     def following(iterator):
-        with unset_fake_temporarily():
-            batch = originals[2](iterator)
+        record(not iterator.had_workers)
+        try:
+            with unset_fake_temporarily():
+                batch = originals[2](iterator)
+        finally:
+            record(True)
         return pytree.tree_map_only(torch.Tensor, lambda each: each if isinstance(each, FakeTensor) else mode.from_tensor(each), batch)
 
     DataLoader.__init__, DataLoader.__iter__, dataloader._BaseDataLoaderIter.__next__ = init, iterate, following
@@ -111,9 +120,11 @@ def _scale_as_without_overflow():
 
 
 def _choose_foreach():
-    """Optimizers choose their fused forms by the tensors' class."""
+    """Optimizers, and the clipping of gradients, choose their fused forms by the tensors' class."""
     from torch.optim import optimizer
+    from torch.utils import _foreach_utils
     optimizer._foreach_supported_types.append(FakeTensor)
+    _foreach_utils._foreach_supported_types.append(FakeTensor)
 
 
 def _label_without_dispatch():

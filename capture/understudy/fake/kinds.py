@@ -38,6 +38,7 @@ def capture_all(arguments, words, say, capture):
     """`words`: the command's own, as typed, which `capture` runs. Returns the exit status: that of the first rank that fails."""
     output = OutputFolder(arguments.output)
     command.load(arguments)
+    import torch.distributed.pipelining  # noqa: F401: once, not in each stage
     with tempfile.TemporaryDirectory() as folder:
         waiting, running, parts = [arguments.rank], {}, {}
         # The last of two equal options counts: these stand before the script.

@@ -96,7 +96,9 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   }
   text += doubts_text(prediction);
   for (const std::string& assumption : prediction.assumptions) {
-    text += assumption.starts_with(kAssumedNodes) ? "; " + assumption : "";
+    text += assumption.starts_with(kAssumedNodes) || assumption.starts_with(kPartOfJob)
+                ? "; " + assumption
+                : "";
   }
   const bool is_sure = prediction.doubtful.empty() && prediction.assumptions.empty();
   return {is_sure ? Tone::kNeutral : Tone::kAttention, text + "; nobody ran this."};
