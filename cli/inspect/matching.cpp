@@ -121,11 +121,10 @@ pages::Page matching_page(const et_schema::Bench& bench, const std::string& file
          .got = fmt::format("{}", bench.partial->ranks.size()),
          .hint = "generate makes a benchmark of the traces of all ranks"});
   }
-  JobComms comms(bench.groups, bench.programs.size());
+  const JobComms comms(bench.groups, bench.programs);
   std::size_t calls = 0;
-  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    comms.add(rank, bench.programs[rank], bench.programs.groups(rank));
-    calls += comms.ranks()[rank].calls.size();
+  for (const matching::RankComms& rank : comms.ranks()) {
+    calls += rank.calls.size();
   }
   const Matching found = matching::match(comms);
   const bool do_match = found.mismatches.empty();

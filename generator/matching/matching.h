@@ -55,6 +55,9 @@ class JobComms {
   /// `groups` are the benchmark's process groups.
   JobComms(std::span<const et_schema::ProcessGroup> groups, std::size_t world_size);
 
+  /// All communications of the ranks' programs. Throws as add() of a program does.
+  JobComms(std::span<const et_schema::ProcessGroup> groups, const et_schema::Programs& programs);
+
   /// Adds the next call of a rank.
   void add(std::size_t rank, const CommRecord& call, std::uint64_t node);
   /// Adds all calls of a rank's program; `groups` are the rank's own. Throws Error (bad input) if a
@@ -119,7 +122,7 @@ struct Matching {
 /// group match, the group is unchanged. Then, if only one end of a message is in a batch, the other
 /// end becomes a batch of its own: the original's group had one communicator for both, like a group
 /// that is opened with its device. Each change is a loss of its program (Loss::kRepairedMessages).
-/// Throws Error as JobComms::add() does.
+/// Does nothing without sends and receives. Throws Error as JobComms::add() does.
 void repair_messages(et_schema::Programs& programs,
                      std::span<const et_schema::ProcessGroup> groups);
 

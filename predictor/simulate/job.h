@@ -41,9 +41,6 @@ struct Job {
   [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
 };
 
-/// Returns true if the program sends or receives.
-[[nodiscard]] bool has_messages(const Program& program);
-
 /// Returns the job of a benchmark, which must outlive it. Throws Error (bad input) unless the
 /// programs of all ranks match (matching.h).
 [[nodiscard]] Job job_of(const et_schema::Bench& bench);

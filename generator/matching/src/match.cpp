@@ -264,11 +264,7 @@ Matching match(const JobComms& comms) {
 
 std::vector<et_schema::CommOrder> match_programs(const et_schema::Programs& programs,
                                                  std::span<const et_schema::ProcessGroup> groups) {
-  JobComms comms(groups, programs.size());
-  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank], programs.groups(rank));
-  }
-  Matching found = match(comms);
+  Matching found = match(JobComms(groups, programs));
   if (!found.mismatches.empty()) {
     throw found.mismatches.front();
   }

@@ -150,4 +150,12 @@ void JobComms::add(std::size_t rank, const Program& program, const et_schema::Ow
   Recorder(program, groups, rank, *this).record();
 }
 
+JobComms::JobComms(std::span<const et_schema::ProcessGroup> groups,
+                   const et_schema::Programs& programs)
+    : JobComms(groups, programs.size()) {
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    add(rank, programs[rank], programs.groups(rank));
+  }
+}
+
 }  // namespace understudy::matching

@@ -81,13 +81,11 @@ struct Message {
   et_schema::Instruction* instruction = nullptr;
 };
 
-void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
-  JobComms comms(groups, programs.size());
+void repair_peers(Programs& programs, const JobComms& comms) {
   std::set<GroupId> with_messages;
-  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank], programs.groups(rank));
-    for (const CommRecord* call : comms.ranks()[rank].calls) {
-      if (et_schema::is_message(call->kind) && call->group < groups.size()) {
+  for (const RankComms& rank : comms.ranks()) {
+    for (const CommRecord* call : rank.calls) {
+      if (et_schema::is_message(call->kind)) {
         with_messages.insert(call->group);
       }
     }
@@ -113,17 +111,15 @@ void repair_peers(Programs& programs, std::span<const et_schema::ProcessGroup> g
   }
 }
 
-void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
-  const JobComms job(groups, programs.size());
+void repair_batches(Programs& programs, const JobComms& comms) {
   // By group, sending rank and receiving rank: sends and receives.
   std::map<std::tuple<GroupId, int, int>, std::array<std::vector<Message>, 2>> channels;
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     for (et_schema::Instruction& issued : programs.edit(rank).instructions) {
-      if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind) ||
-          issued.comm->group >= groups.size()) {
+      if (!is_communication(issued) || !et_schema::is_message(issued.comm->kind)) {
         continue;
       }
-      const std::vector<int>& members = job.members(issued.comm->group).ranks;
+      const std::vector<int>& members = comms.members(issued.comm->group).ranks;
       const std::int64_t place = issued.comm->root_or_peer;
       if (place < 0 || place >= static_cast<std::int64_t>(members.size())) {
         continue;
@@ -157,18 +153,22 @@ void repair_batches(Programs& programs, std::span<const et_schema::ProcessGroup>
   }
 }
 
+bool has_messages(const et_schema::Program& program) {
+  return std::ranges::find(program.instructions, et_schema::InstructionKind::kP2p,
+                           &et_schema::Instruction::kind) != program.instructions.end();
+}
+
 }  // namespace
 
 void repair_messages(Programs& programs, std::span<const et_schema::ProcessGroup> groups) {
-  JobComms comms(groups, programs.size());
-  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
-    comms.add(rank, programs[rank], programs.groups(rank));
-  }
-  if (match(comms).mismatches.empty()) {
+  if (std::ranges::none_of(programs, has_messages)) {
     return;
   }
-  repair_peers(programs, groups);
-  repair_batches(programs, groups);
+  const JobComms comms(groups, programs);
+  if (!match(comms).mismatches.empty()) {
+    repair_peers(programs, comms);
+    repair_batches(programs, comms);
+  }
 }
 
 }  // namespace understudy::matching

@@ -39,11 +39,6 @@ std::vector<int> Job::members_of(et_schema::GroupId group) const {
   return members;
 }
 
-bool has_messages(const Program& program) {
-  return std::ranges::find(program.instructions, InstructionKind::kP2p, &Instruction::kind) !=
-         program.instructions.end();
-}
-
 Job job_of(const et_schema::Bench& bench) {
   Job job;
   job.groups = bench.groups;

@@ -91,8 +91,10 @@ std::vector<OwnTimes> own_times(const Job& job, const Simulation& simulation) {
 }
 
 bool has_messages(const Job& job) {
-  return std::ranges::any_of(job.programs,
-                             [](const Program* program) { return has_messages(*program); });
+  return std::ranges::any_of(job.programs, [](const Program* program) {
+    return std::ranges::find(program->instructions, InstructionKind::kP2p, &Instruction::kind) !=
+           program->instructions.end();
+  });
 }
 
 double usual_ns(std::vector<double> times_ns) {
