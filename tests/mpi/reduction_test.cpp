@@ -305,6 +305,54 @@ TEST(ReduceScatter, BaseInPlaceAndCoalesced) {
   expect(second, 1);
 }
 
+/// Of these the largest goes in three pieces, the last in one with others.
+TEST(Reduce, OfManyBytesBesideFewToTheLastRankAndToAll) {
+  const int ranks = backend().world_size();
+  const int rank = backend().rank();
+  constexpr std::array<std::int64_t, 4> kCounts = {5, 2200003, 9001, 70001};
+  for (const CommKind kind : {CommKind::kReduce, CommKind::kAllReduce}) {
+    Call call = make_call(kind, ReduceOp::kAvg);
+    call.root_or_peer = ranks - 1;
+    std::vector<Data> data;
+    for (const std::int64_t count : kCounts) {
+      data.emplace_back(DType::kFloat64,
+                        numbers_of(DType::kFloat64, ReduceOp::kAvg, rank, count, ranks));
+    }
+    for (Data& each : data) {
+      call.inputs.push_back(each.buffer());
+    }
+    call.outputs = call.inputs;
+    backend().run(call);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      EXPECT_TRUE(data[i].holds(
+          kind == CommKind::kAllReduce || rank == ranks - 1
+              ? reduced(DType::kFloat64, ReduceOp::kAvg, kCounts[i], ranks)
+              : numbers_of(DType::kFloat64, ReduceOp::kAvg, rank, kCounts[i], ranks)));
+    }
+  }
+}
+
+/// The last rank's output lies across its inputs for two ranks, those of others do not.
+TEST(ReduceScatter, OfManyBytesIntoAnInput) {
+  const int ranks = backend().world_size();
+  const int rank = backend().rank();
+  if (ranks == 1 || backend().name() == "nccl") {
+    GTEST_SKIP() << "NCCL takes no such output";
+  }
+  const std::int64_t count = 2200003 / ranks;
+  Data input(DType::kFloat64,
+             numbers_of(DType::kFloat64, ReduceOp::kSum, rank, count * ranks, ranks));
+  Data output(DType::kFloat64, std::vector<double>(static_cast<std::size_t>(count), 0));
+  Call call = make_call(CommKind::kReduceScatterBase, ReduceOp::kSum);
+  call.inputs = {input.buffer()};
+  call.outputs = {rank == ranks - 1 ? input.part(count / 2, count) : output.buffer()};
+  backend().run(call);
+  const auto* result = static_cast<const std::byte*>(call.outputs[0].data);
+  EXPECT_EQ(std::vector<std::byte>(result, result + count * 8),
+            encode(DType::kFloat64,
+                   reduced(DType::kFloat64, ReduceOp::kSum, count, ranks, rank * count)));
+}
+
 TEST(ReduceScatter, UnevenLists) {
   const int ranks = backend().world_size();
   const int rank = backend().rank();

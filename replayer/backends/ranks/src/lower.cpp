@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@ using et_schema::CommKind;
 
 constexpr std::int64_t kDirectBytes = std::int64_t{1} << 15U;
 constexpr int kDirectRanks = 16;
+constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23U;
 
 class Lowering {
  public:
@@ -72,16 +75,107 @@ class Lowering {
   // part, reduces it, and sends the result to the others. This is the least possible traffic, and
   // all ranks share the work; Open MPI's non-blocking reductions in place take up to twice as long.
   // Other reductions use the wire's own collectives, if it has any.
+  //
+  // Direct ones go in pieces, because fresh memory for all that arrives costs more than the
+  // reduction (a page fault for each page).
+
+  /// A piece of a buffer that is reduced directly.
+  struct Piece {
+    std::vector<Buffer> parts;  ///< by rank
+    Buffer own;                 ///< where this rank's part is reduced
+    std::byte* arrived = nullptr;
+  };
+  /// Pieces that are reduced together: kPieceBytes at most, or a single one.
+  struct Batch {
+    std::vector<Piece> pieces = {};
+    std::int64_t bytes = 0;
+    std::int64_t own_bytes = 0;
+  };
+  using Batches = std::vector<Batch>;
+  enum class ResultTo : std::uint8_t { kOwner, kRoot, kAll };
+
+  /// Adds a buffer of these parts, whose own one is reduced into `own`.
+  static void add(const std::vector<Buffer>& parts, const Buffer& own, Batches& batches) {
+    std::int64_t bytes = 0;
+    std::int64_t most = 0;
+    for (const Buffer& part : parts) {
+      bytes += size_bytes(part);
+      most = std::max(most, part.count);
+    }
+    const std::int64_t pieces = bytes / kPieceBytes + 1;
+    const std::int64_t count = (most + pieces - 1) / pieces;
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const auto cut = [&](const Buffer& whole) {
+        const std::int64_t first = std::min(piece * count, whole.count);
+        return slice(whole, first, std::min(count, whole.count - first));
+      };
+      if (batches.empty() || batches.back().bytes + bytes / pieces > kPieceBytes) {
+        batches.emplace_back();
+      }
+      Batch& batch = batches.back();
+      Piece& added = batch.pieces.emplace_back(Piece{.parts = {}, .own = cut(own)});
+      std::ranges::transform(parts, std::back_inserter(added.parts), cut);
+      batch.bytes += bytes / pieces;
+      batch.own_bytes += size_bytes(added.own);
+    }
+  }
+
+  /// Adds the steps of direct reductions. Each step ends a batch and begins the next.
+  void reduce_directly(Batches batches, ResultTo to) const {
+    std::int64_t own_bytes = 0;
+    for (const Batch& batch : batches) {
+      own_bytes = std::max(own_bytes, batch.own_bytes);
+    }
+    // A rank without a result reduces in scratch memory: twice, since one batch leaves while the
+    // next one is reduced.
+    const bool gets_result = to != ResultTo::kRoot || is_root();
+    const std::int64_t room = own_bytes * (group_.size() - 1);
+    std::byte* const memory = schedule_.scratch(room + (gets_result ? 0 : 2 * own_bytes));
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      std::byte* arrived = memory;
+      std::byte* result = memory + room + (i % 2 == 0 ? 0 : own_bytes);
+      for (Piece& piece : batches[i].pieces) {
+        piece.arrived =
+            std::exchange(arrived, arrived + size_bytes(piece.own) * (group_.size() - 1));
+        if (!gets_result) {
+          piece.own.data = std::exchange(result, result + size_bytes(piece.own));
+        }
+      }
+    }
+    const auto shared = std::make_shared<const Batches>(std::move(batches));
+    for (std::size_t i = 0; i <= shared->size(); ++i) {
+      schedule_.add([this_ = *this, shared, i, to](Transfers& transfers) {
+        if (i > 0) {
+          this_.end((*shared)[i - 1], to, transfers);
+        }
+        if (i < shared->size()) {
+          for (const Piece& piece : (*shared)[i].pieces) {
+            this_.post_parts_to_owners(piece, transfers);
+          }
+        }
+      });
+    }
+  }
+
+  void end(const Batch& batch, ResultTo to, Transfers& transfers) const {
+    for (const Piece& piece : batch.pieces) {
+      copy(piece.parts[self_], piece.own);
+      for (std::size_t step = 1; step < size_; ++step) {
+        reduce_local(piece.own,
+                     piece.arrived + static_cast<std::int64_t>(step - 1) * size_bytes(piece.own),
+                     call_.op);
+      }
+      finish(piece.own);
+      if (to != ResultTo::kOwner) {
+        post_result(piece, to, transfers);
+      }
+    }
+  }
 
   /// Adds the steps of all_reduce (`to_all`) or of reduce, whose result only the root gets.
   void reduce(bool to_all) const {
-    struct Direct {
-      std::vector<Buffer> parts;
-      Buffer own;  // a rank without a result reduces its part in scratch memory
-      std::byte* arrived = nullptr;
-    };
     const bool gets_result = to_all || is_root();
-    std::vector<Direct> direct;
+    Batches batches;
     std::vector<Buffer> by_wire;
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       if (gets_result) {
@@ -90,66 +184,45 @@ class Lowering {
       const Buffer& buffer = gets_result ? call_.outputs[i] : call_.inputs[i];
       if (size_ == 1) {
         finish(buffer);
-        continue;
-      }
-      if (!is_direct(buffer)) {
+      } else if (is_direct(buffer)) {
+        const std::vector<Buffer> parts = even_parts(buffer, group_.size());
+        add(parts, parts[self_], batches);
+      } else {
         by_wire.push_back(buffer);
-        continue;
       }
-      Direct entry;
-      entry.parts = even_parts(buffer, group_.size());
-      entry.own = entry.parts[self_];
-      if (!gets_result) {
-        entry.own.data = schedule_.scratch(size_bytes(entry.own));
-      }
-      entry.arrived = room_for_arrivals(entry.own);
-      direct.push_back(std::move(entry));
     }
-    schedule_.add([this_ = *this, direct, by_wire, to_all](Transfers& transfers) {
-      const Call& call = this_.call_;
-      for (const Buffer& buffer : by_wire) {
-        to_all ? transfers.all_reduce(buffer, call.op, this_.group_.collectives)
-               : transfers.reduce(buffer, call.op, call.root_or_peer, this_.group_.collectives);
-      }
-      for (const Direct& entry : direct) {
-        this_.post_parts_to_owners(entry.parts, entry.arrived, transfers);
-      }
-    });
-    schedule_.add([this_ = *this, direct, by_wire, to_all, gets_result](Transfers& transfers) {
-      if (gets_result) {
+    if (!by_wire.empty()) {
+      schedule_.add([this_ = *this, by_wire, to_all](Transfers& transfers) {
+        const Call& call = this_.call_;
         for (const Buffer& buffer : by_wire) {
-          this_.finish(buffer);
+          to_all ? transfers.all_reduce(buffer, call.op, this_.group_.collectives)
+                 : transfers.reduce(buffer, call.op, call.root_or_peer, this_.group_.collectives);
         }
-      }
-      for (const Direct& entry : direct) {
-        copy(entry.parts[this_.self_], entry.own);
-        this_.reduce_arrived(entry.own, entry.arrived);
-        to_all ? this_.post_own_to_all(entry.parts, transfers)
-               : this_.post_parts_to_root(entry.parts, entry.own, transfers);
-      }
-    });
+      });
+      schedule_.add([this_ = *this, by_wire, gets_result](Transfers&) {
+        if (gets_result) {
+          std::ranges::for_each(by_wire, [&](const Buffer& buffer) { this_.finish(buffer); });
+        }
+      });
+    }
+    if (!batches.empty()) {
+      reduce_directly(std::move(batches), to_all ? ResultTo::kAll : ResultTo::kRoot);
+    }
   }
 
   /// `inputs` holds one input per rank for each output.
   void reduce_scatter(const std::vector<Buffer>& inputs) const {
-    std::vector<std::vector<Buffer>> parts;
-    std::vector<std::byte*> arrived;
+    Batches batches;
     for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
       const auto begin = inputs.begin() + static_cast<std::ptrdiff_t>(i * size_);
-      parts.emplace_back(begin, begin + group_.size());
-      arrived.push_back(room_for_arrivals(call_.outputs[i]));
+      const Buffer& output = call_.outputs[i];
+      std::vector<Buffer> parts(begin, begin + group_.size());
+      for (Buffer& part : parts) {
+        part = part.data == output.data ? part : unaliased(part, output);
+      }
+      add(parts, output, batches);
     }
-    schedule_.add([this_ = *this, parts, arrived](Transfers& transfers) {
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        this_.post_parts_to_owners(parts[i], arrived[i], transfers);
-      }
-    });
-    schedule_.add([this_ = *this, parts, arrived](Transfers&) {
-      for (std::size_t i = 0; i < parts.size(); ++i) {
-        copy(parts[i][this_.self_], this_.call_.outputs[i]);
-        this_.reduce_arrived(this_.call_.outputs[i], arrived[i]);
-      }
-    });
+    reduce_directly(std::move(batches), ResultTo::kOwner);
   }
 
   // Must return the same on all ranks.
@@ -160,47 +233,28 @@ class Lowering {
 
   /// Sends each rank its part, and receives this rank's part from all others into consecutive
   /// memory.
-  void post_parts_to_owners(const std::vector<Buffer>& parts, std::byte* arrived,
-                            Transfers& transfers) const {
-    const Buffer& own = parts[self_];
+  void post_parts_to_owners(const Piece& piece, Transfers& transfers) const {
     for (std::size_t step = 1; step < size_; ++step) {
-      std::byte* room = arrived + static_cast<std::int64_t>(step - 1) * size_bytes(own);
-      receive({room, own.count, own.dtype}, from(step), tag_, transfers);
+      std::byte* room = piece.arrived + static_cast<std::int64_t>(step - 1) * size_bytes(piece.own);
+      receive({room, piece.own.count, piece.own.dtype}, from(step), tag_, transfers);
     }
     for (std::size_t step = 1; step < size_; ++step) {
-      send(parts[static_cast<std::size_t>(to(step))], to(step), tag_, transfers);
+      send(piece.parts[static_cast<std::size_t>(to(step))], to(step), tag_, transfers);
     }
   }
 
-  void post_own_to_all(const std::vector<Buffer>& parts, Transfers& transfers) const {
-    for (std::size_t step = 1; step < size_; ++step) {
-      receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
+  void post_result(const Piece& piece, ResultTo to_whom, Transfers& transfers) const {
+    const bool to_all = to_whom == ResultTo::kAll;
+    if (to_all || is_root()) {
+      for (std::size_t step = 1; step < size_; ++step) {
+        receive(piece.parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
+      }
+    } else {
+      send(piece.own, call_.root_or_peer, tag_ + 1, transfers);
     }
-    for (std::size_t step = 1; step < size_; ++step) {
-      send(parts[self_], to(step), tag_ + 1, transfers);
+    for (std::size_t step = 1; to_all && step < size_; ++step) {
+      send(piece.own, to(step), tag_ + 1, transfers);
     }
-  }
-
-  void post_parts_to_root(const std::vector<Buffer>& parts, const Buffer& own,
-                          Transfers& transfers) const {
-    if (!is_root()) {
-      send(own, call_.root_or_peer, tag_ + 1, transfers);
-      return;
-    }
-    for (std::size_t step = 1; step < size_; ++step) {
-      receive(parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
-    }
-  }
-
-  [[nodiscard]] std::byte* room_for_arrivals(const Buffer& own) const {
-    return schedule_.scratch(size_bytes(own) * (group_.size() - 1));
-  }
-
-  void reduce_arrived(const Buffer& own, const std::byte* arrived) const {
-    for (std::size_t step = 1; step < size_; ++step) {
-      reduce_local(own, arrived + static_cast<std::int64_t>(step - 1) * size_bytes(own), call_.op);
-    }
-    finish(own);
   }
 
   void finish(const Buffer& buffer) const {
