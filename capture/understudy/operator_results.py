@@ -377,7 +377,7 @@ class Program:
                     answers[key] = self.answer(number, arguments, layout)
                     progress.is_calling = False
             return answers[key]
-        return other_sizes.Resized(self, self.other_size, call, parameters).lines()
+        return other_sizes.Search(self, self.other_size, call, parameters).lines()
 
 
 def confine():
