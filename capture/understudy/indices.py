@@ -9,6 +9,7 @@ et_schema/model/reuse.h says how it is used.
 from __future__ import annotations
 
 import torch
+from torch._ops import HigherOrderOperator
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -50,6 +51,8 @@ def _unrecordable(tensor):
 class IndexRecorder(TorchDispatchMode):
     """While entered, records the index arguments of the operators that run."""
 
+    supports_higher_order_operators = True  # while_loop, flex_attention: else torch raises
+
     @classmethod
     def ignore_compile_internals(cls):
         """Lets compiled code run as usual; this mode still sees the operators that it calls.
@@ -76,6 +79,9 @@ class IndexRecorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(issubclass(t, FakeTensor) for t in types):
             return func(*args, **kwargs)  # shapes without numbers; FakeTensor's own mode is entered above this one
+        if isinstance(func, HigherOrderOperator):
+            self.left_out += 1  # the operators of a loop's body pass by this mode
+            return func(*args, **kwargs)
         if any(t not in PLAIN for t in types):
             self.saw_integer_wrapper |= any(
                 isinstance(leaf, torch.Tensor) and type(leaf) not in PLAIN

@@ -5,6 +5,7 @@ import unittest
 from pathlib import Path
 
 import torch
+from torch._higher_order_ops.while_loop import while_loop_op
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
@@ -36,6 +37,13 @@ class IndexRecorderTest(unittest.TestCase):
         self.assertEqual(use["reuse"][0][0], 1)
         self.assertEqual(use["reuse"][-1][1], 10)
         self.assertNotIn("sorted", use)
+
+    def test_a_loop_runs_and_is_counted(self):
+        def step():
+            count, = while_loop_op(lambda i: i < 3, lambda i: (i + 1,), (torch.tensor(0),), ())
+            self.assertEqual(count.item(), 3)
+
+        self.assertEqual(record(step)["left_out"], 1)
 
     def test_an_index_that_is_expanded_has_a_run(self):
         index = torch.tensor([[0], [2], [5]]).expand(3, 8)
