@@ -14,6 +14,9 @@ enum class Weight : std::uint8_t {
   kIncident,  ///< number of iterations, host name: should not matter
 };
 
+/// The field of operators that were stubbed or dropped.
+inline constexpr const char* kNotReplayed = "not_replayed";
+
 struct EnvironmentDifference {
   std::string field;  ///< "threads", "versions.torch", "settings.seed"
   std::string a;      ///< all values of the runs, separated by ", "; "–" if missing

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,8 +48,10 @@ struct Run {
   bool is_prediction = false;
   std::vector<Series> rows;
   int world_size = 1;
-  std::string pace = "asap";           ///< "recorded", …: how operators were issued
-  std::vector<std::string> filters;    ///< reports only: what narrowed the replay
+  std::string pace = "asap";         ///< "recorded", …: how operators were issued
+  std::vector<std::string> filters;  ///< reports only: what narrowed the replay
+  /// Reports only: operators that were stubbed or dropped, and how many: "2 dropped".
+  std::map<std::string, std::string> not_replayed = {};
   std::string interrupted_by;          ///< reports only: the signal that interrupted it; else empty
   et_schema::Environment environment;  ///< reports: complete; others: a few fields
   bool is_cut_off = false;             ///< profiles only: the file is truncated

@@ -161,6 +161,12 @@ std::vector<std::string> findings_of(const Comparison& comparison, const std::ve
       }
     }
   }
+  const auto other =
+      std::ranges::find(comparison.differences, kNotReplayed, &EnvironmentDifference::field);
+  if (other != comparison.differences.end()) {
+    findings.push_back(fmt::format("The runs did other work. Not replayed: {} in A, {} in B.",
+                                   other->a, other->b));
+  }
   if (comparison.by_kernels) {
     findings.push_back(fmt::format(
         "{} of A's device time and {} of B's lie in no operator: classes are of all kernels, by "

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/measurement.h"
+#include "et_schema/model/op_class.h"
 #include "noise.h"
 #include "reference.h"
 #include "verdicts.h"
@@ -284,6 +286,25 @@ void veto_changes(std::vector<Row>& rows, const char* why, bool all = false) {
   }
 }
 
+/// Sets to UNSURE what other work explains: operators that a run stubbed or dropped, their classes
+/// and, as they have no name, the step and its gaps.
+void veto_other_work(std::vector<Row>& rows, const std::vector<Run>& a, const std::vector<Run>& b) {
+  std::set<std::string_view> names = {""};
+  for (const std::vector<Run>* runs : {&a, &b}) {
+    for (const Run& run : *runs) {
+      for (const auto& [name, fate] : run.not_replayed) {
+        names.insert({name, et_schema::without_overload(name), et_schema::op_class(name)});
+      }
+    }
+  }
+  for (Row& row : rows) {
+    if (names.contains(row.name) && row.verdict != Verdict::kUnsure) {
+      row.verdict = Verdict::kUnsure;
+      row.why = "other work";
+    }
+  }
+}
+
 /// Sets changes to UNSURE that kernels without operator or class may explain: those of operators
 /// that are called more or less often, and those of classes while unnamed kernels change the other
 /// way.
@@ -342,6 +363,10 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   comparison.rows = comparer.compare(options);
   comparison.counters =
       et_schema::compare_counters(counted_runs(a), counted_runs(b), options.margin);
+  if (std::ranges::find(comparison.differences, kNotReplayed, &EnvironmentDifference::field) !=
+      comparison.differences.end()) {
+    veto_other_work(comparison.rows, a, b);
+  }
   comparison.was_busy = switches_per_s > et_schema::kIdleSwitchesPerS;
   if (comparison.was_busy) {
     veto_changes(comparison.rows, "busy");  // other programs may have caused the changes

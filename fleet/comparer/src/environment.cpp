@@ -19,9 +19,9 @@ using Fields = std::map<std::string, std::string>;
 constexpr const char* kNone = "–";
 
 /// Fields that must be equal so that the rest of a run can show the machine's state.
-constexpr std::array<std::string_view, 11> kOther = {
-    "source",    "benchmark_hash", "world_size", "filters", "device",       "cpu_model",
-    "cpu_count", "threads",        "pace",       "backend", "settings.rank"};
+constexpr std::array<std::string_view, 12> kOther = {
+    "source",    "benchmark_hash", "world_size", "filters", "device",        "cpu_model",
+    "cpu_count", "threads",        "pace",       "backend", "settings.rank", kNotReplayed};
 constexpr std::array<std::string_view, 9> kIncidents = {"benchmark",
                                                         "hosts",
                                                         "settings.iterations",
@@ -46,6 +46,11 @@ Fields fields_of(const Run& run) {
                      : run.is_prediction ? "a prediction"
                                          : "a replay";
   fields["world_size"] = std::to_string(run.world_size);
+  std::vector<std::string> not_replayed;
+  for (const auto& [name, fate] : run.not_replayed) {
+    not_replayed.push_back(fmt::format("{} ({})", name, fate));
+  }
+  fields[kNotReplayed] = fmt::format("{}", fmt::join(not_replayed, ", "));
   if (run.is_profile) {
     if (!run.environment.device.empty()) {
       fields["device"] = run.environment.device;
@@ -155,6 +160,9 @@ bool is_told_of_all(const std::string& name, const std::vector<Run>& a, const st
     for (const Run& run : *runs) {
       (run.is_profile ? has_profile : run.is_prediction ? has_prediction : has_replay) = true;
     }
+  }
+  if (name == kNotReplayed) {
+    return true;
   }
   if (has_profile) {
     const bool are_alike = !has_prediction && !has_replay;

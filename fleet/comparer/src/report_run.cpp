@@ -88,6 +88,12 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   const et_schema::RunFigures& total = report.total;
   run.switches_per_s = et_schema::interruptions_per_s(report);
   run.counted = et_schema::counted_run(report);
+  for (const et_schema::NamedCount& row : total.coverage.stubbed) {
+    run.not_replayed[row.name] = fmt::format("{} stubbed", row.count);
+  }
+  for (const et_schema::NamedCount& row : total.coverage.dropped) {
+    run.not_replayed[row.name] = fmt::format("{} dropped", row.count);
+  }
   run.interrupted_by = total.complete ? "" : total.measurement.ended_by;
   run.rows.push_back({RowKind::kIteration, "", "", 0, kept(total.iteration_ms.samples),
                       kept(total.iteration_speed_probe_samples_ms)});

@@ -315,6 +315,19 @@ TEST(Compare, WhereTheEnvironmentsDifferNothingNeedBeAlike) {
   }
 }
 
+TEST(Compare, WhatOneSideDroppedDidNotBecomeFaster) {
+  auto a = run(1, kQuiet);
+  auto b = run(2, kQuiet, "matmul", 0.5);
+  b.not_replayed["aten::mm"] = "2 dropped";
+  const Comparison comparison = compare({a}, {b});
+  EXPECT_EQ(row_of(comparison, RowKind::kClass, "matmul").why, "other work");
+  EXPECT_EQ(row_of(comparison, RowKind::kIteration, "").verdict, Verdict::kUnsure);
+  EXPECT_EQ(comparison.differences.front().field, "not_replayed");
+  EXPECT_EQ(comparison.differences.front().b, "aten::mm (2 dropped)");
+  a.not_replayed = b.not_replayed;
+  EXPECT_EQ(row_of(compare({a}, {b}), RowKind::kClass, "matmul").verdict, Verdict::kFaster);
+}
+
 TEST(Compare, RowsOfOneSideAreListed) {
   comparer::Run more = run(2, kQuiet);
   more.rows.push_back({RowKind::kOperator, "aten::new", "elementwise", 2, {1.0, 3.0}});
