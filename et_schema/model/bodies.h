@@ -35,6 +35,9 @@ void for_each_instruction(Instructions& instructions, const Visitor& visit) {
   }
 }
 
+/// Returns true if all tensors that the instruction returns lie in memory of its arguments.
+[[nodiscard]] bool returns_given_memory(const Program& program, const Instruction& instruction);
+
 /// Returns true if the body makes all results of its operator and writes all that the operator
 /// writes. Returns false if the operator computes in a kernel of its own (fbgemm's lookup, a
 /// recurrent layer, oneDNN's convolution, randperm into a given tensor): its body then has only

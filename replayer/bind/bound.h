@@ -66,6 +66,8 @@ struct Step {
   IndexRange dropped;  ///< slots released after this step
   /// The instruction that this step replays; null for a join.
   const et_schema::Instruction* source = nullptr;
+  /// The program's instruction of which `source` is, or in whose body it is; set where it is.
+  const et_schema::Instruction* whole = nullptr;
   /// The step's tensors are checked at every call (replayer/dispatch/extent.h). Set by the trial.
   bool is_watched = false;
   /// Run before every call of a kernel that does not check its arguments; empty for all others. Set

@@ -1,6 +1,8 @@
 #include "et_schema/model/bodies.h"
 
+#include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "et_schema/facts/schema_text.h"
@@ -10,9 +12,27 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Returns true if the instruction writes no elements, even if its schema says that it writes.
-bool only_shapes(const Instruction& instruction) {
-  return op_class(instruction.name) == "view" || instruction.name.starts_with("aten::resize_");
+/// Returns true if the instruction writes no elements: a view, even if its schema says that it
+/// writes, or an operator that only returned what it got, as aten::to does of the right type.
+bool only_shapes(const Program& program, const Instruction& instruction) {
+  if (op_class(instruction.name) == "view" || instruction.name.starts_with("aten::resize_")) {
+    return true;
+  }
+  const bool writes =
+      !instruction.schema || program.schemas[*instruction.schema].find('!') != std::string::npos;
+  return !writes && !slots_in(instruction.results).empty() &&
+         returns_given_memory(program, instruction);
+}
+
+/// Returns the arguments that the operator writes by its schema.
+std::vector<Argument> written_arguments(const Program& program, const Instruction& instruction) {
+  std::vector<Argument> written;
+  for (std::size_t i = 0; i < instruction.args.size() && instruction.schema; ++i) {
+    if (argument_is_written(program.schemas[*instruction.schema], i)) {
+      written.push_back(instruction.args[i]);
+    }
+  }
+  return written;
 }
 
 /// The slots that operators write, bodies included. New memory and views of it count as unwritten
@@ -29,8 +49,9 @@ class Written {
         continue;
       }
       if (!shows_fresh_memory(instruction)) {
-        const bool has_results = !instruction.results.empty();
-        for_each_slot(has_results ? instruction.results : instruction.args,
+        for_each_slot(!instruction.results.empty() ? instruction.results
+                      : instruction.schema         ? written_arguments(program_, instruction)
+                                                   : instruction.args,
                       [&](SlotId slot) { add(slot); });
       }
       collect(instruction.body);
@@ -53,7 +74,7 @@ class Written {
   [[nodiscard]] bool shows_fresh_memory(const Instruction& instruction) const {
     bool is_fresh = false;
     for_each_slot(instruction.args, [&](SlotId slot) { is_fresh |= is_awaited(slot); });
-    return is_fresh && only_shapes(instruction);
+    return is_fresh && only_shapes(program_, instruction);
   }
 
   const Program& program_;
@@ -63,6 +84,14 @@ class Written {
 
 }  // namespace
 
+bool returns_given_memory(const Program& program, const Instruction& instruction) {
+  std::set<StorageId> given;
+  for_each_slot(instruction.args, [&](SlotId slot) { given.insert(program.slots[slot].storage); });
+  return std::ranges::all_of(slots_in(instruction.results), [&](SlotId slot) {
+    return given.contains(program.slots[slot].storage);
+  });
+}
+
 bool body_makes_results(const Program& program, const Instruction& instruction) {
   if (instruction.body.empty()) {
     return false;
@@ -70,17 +99,18 @@ bool body_makes_results(const Program& program, const Instruction& instruction) 
   if (allocates_memory(instruction.name)) {
     return true;
   }
+  const bool writes_none = only_shapes(program, instruction);
   Written made(program);
-  std::vector<Argument> written;
-  for (std::size_t i = 0; i < instruction.args.size() && !only_shapes(instruction); ++i) {
-    if (instruction.schema && argument_is_written(program.schemas[*instruction.schema], i)) {
-      written.push_back(instruction.args[i]);
-    }
-  }
+  const std::vector<Argument> written =
+      writes_none ? std::vector<Argument>() : written_arguments(program, instruction);
+  // An operator without results, or whose results are numbers, works if one below it does.
+  bool all = writes_none || !written.empty() || !slots_in(instruction.results).empty() ||
+             std::ranges::any_of(instruction.body, [&](const Instruction& inner) {
+               return !only_shapes(program, inner) && !allocates_memory(inner.name);
+             });
   for_each_slot(written, [&](SlotId slot) { made.await(slot); });
   made.collect(instruction.body);
   for_each_slot(instruction.args, [&](SlotId slot) { made.add_given(slot); });
-  bool all = true;
   for_each_slot(written, [&](SlotId slot) { all = all && !made.is_awaited(slot); });
   for_each_slot(instruction.results, [&](SlotId slot) {
     all = all && (made.has(slot) || program.slots[slot].external);

@@ -51,6 +51,7 @@ class Binder {
       if (is_whole) {
         begins_.push_back(bound_.steps.size());
       }
+      whole_ = &instruction;
       add(instruction);
     }
     steps_.add_joins(open_.take_all(), JoinedBy::kEnd);
@@ -118,6 +119,7 @@ class Binder {
           direct ? planner_.plan_call(instruction) : planner_.plan_substitute(instruction);
       Step step;
       step.source = &instruction;
+      step.whole = whole_;
       step.kind = direct ? StepKind::kCall : StepKind::kSubstitute;
       step.handle = plan.handle;
       if (substitute != nullptr) {
@@ -286,6 +288,7 @@ class Binder {
     step.kind = StepKind::kStart;
     step.index = static_cast<std::uint32_t>(bound_.comms.size());
     step.source = &instruction;
+    step.whole = whole_;
     bound_.comms.push_back(std::move(comm));
     steps_.add(std::move(step), std::move(use));
     if (bound_.comms.back().kept_apart) {
@@ -337,6 +340,7 @@ class Binder {
   std::vector<std::size_t> begins_;  ///< by instruction of the whole program: index of its first
                                      ///< step
   std::set<SlotId> written_;
+  const Instruction* whole_ = nullptr;  ///< that is being added
 };
 
 }  // namespace

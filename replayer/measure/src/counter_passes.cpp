@@ -94,7 +94,7 @@ void add_to_operators(const BoundProgram& bound, const std::vector<Counters>& ca
   std::map<std::string, std::vector<Counters>> by_name;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (bound.steps[i].does_work()) {
-      by_name[bound.steps[i].source->name].push_back(calls[i]);
+      by_name[bound.steps[i].whole->name].push_back(calls[i]);
     }
   }
   for (et_schema::OperatorTime& row : operators) {

@@ -4,12 +4,12 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "collective_time.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/device/device.h"
 
@@ -124,15 +124,7 @@ bool works_on_device(const et_schema::Program& program, const Step& step) {
   if (et_schema::op_class(step.source->name) != "view") {
     return !et_schema::allocates_memory(step.source->name);
   }
-  std::set<et_schema::StorageId> given;
-  et_schema::for_each_slot(step.source->args, [&](et_schema::SlotId slot) {
-    given.insert(program.slots[slot].storage);
-  });
-  bool is_copy = false;
-  et_schema::for_each_slot(step.source->results, [&](et_schema::SlotId slot) {
-    is_copy = is_copy || !given.contains(program.slots[slot].storage);
-  });
-  return is_copy;
+  return !et_schema::returns_given_memory(program, *step.source);
 }
 
 }  // namespace
@@ -165,10 +157,10 @@ void DeviceTimeHook::report(std::vector<et_schema::OperatorTime>& operators) {
     const Step& step = bound_.steps[i];
     const std::vector<double>& times_ms =
         step.kind == StepKind::kStart ? comms_ms[step.index] : passes_ms_[i];
-    if (times_ms.empty() || step.source == nullptr) {
+    if (times_ms.empty() || step.whole == nullptr) {
       continue;
     }
-    Sum& sum = by_name[step.source->name];
+    Sum& sum = by_name[step.whole->name];
     sum.ms += et_schema::median(times_ms).value_or(0);
     sum.samples_ms.resize(times_ms.size());
     std::ranges::transform(times_ms, sum.samples_ms, sum.samples_ms.begin(), std::plus<>());

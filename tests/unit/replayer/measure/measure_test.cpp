@@ -134,6 +134,22 @@ TEST_F(MeasureTest, ASignalInTheTimingPassesKeepsWholePasses) {
   EXPECT_EQ(report.operators[0].samples_ms.size(), 4U);
 }
 
+TEST_F(MeasureTest, AnOperatorThatItsBodyReplaysKeepsItsRecordedTime) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
+  Instruction outer = builder_.op("nobody::knows(Tensor self) -> Tensor", {ref(x)}, {ref(y)});
+  outer.body = {builder_.op(kRelu, {ref(x)}, {ref(y)}), builder_.op(kRelu, {ref(y)}, {ref(y)})};
+  outer.timing.emplace().host_ns = 5'000'000;
+  builder_.add(outer);
+  builder_.add(std::move(outer));
+  try_out();
+  const et_schema::RankReport report = measure();
+  ASSERT_EQ(report.operators.size(), 1U);
+  EXPECT_EQ(report.operators[0].name, "nobody::knows");
+  EXPECT_EQ(report.operators[0].count, 2U);
+  EXPECT_EQ(report.operators[0].recorded_ms, 10);
+}
+
 TEST_F(MeasureTest, ASignalDuringWarmUpWaitsForTheIterations) {
   multiply(1);
   stop_at(Phase::kWarmUp, 0);

@@ -92,6 +92,21 @@ TEST_F(TrialTest, ABodyOfViewsOfFreshMemoryStandsForNothing) {
   EXPECT_EQ(slot(out)[0][0].item<float>(), 1.0F);
 }
 
+// What numpy does in an operator written in Python is in no trace.
+TEST_F(TrialTest, ABodyThatOnlyReturnsWhatItGotStandsForNothing) {
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const Instruction to =
+      builder_.op(kToDtype, {ref(x), number(6), flag(false), flag(false), none()}, {ref(x)});
+  Instruction counts = builder_.op("nobody::counts(Tensor x) -> int", {ref(x)}, {});
+  counts.body = {to};
+  builder_.add(std::move(counts));
+  Instruction fills = builder_.op("nobody::fills(Tensor(a!) x) -> ()", {ref(x)}, {});
+  fills.body = {to, builder_.op("aten::item(Tensor self) -> Scalar", {ref(x)}, {})};
+  builder_.add(std::move(fills));
+  try_out();
+  EXPECT_EQ(decisions_->coverage().dropped.size(), 2U);
+}
+
 // Below randperm into a given tensor stand a scalar_tensor and resize_.
 TEST_F(TrialTest, ABodyThatOnlyShapesWhatTheOperatorWritesStandsForNothing) {
   const char* const add_out =
