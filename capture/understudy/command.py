@@ -215,7 +215,7 @@ def capture_script(arguments, capture, ending, refusal):
     except recorder.CaptureFailed as problem:
         say(problem)
         if capture.steps_seen == 0:
-            say("does the script call understudy.step() after each step?")
+            say("add `import understudy` to the script, and `understudy.step()` at the end of each training step")
         return FAILED
     if capture.summary is not None:
         say(capture.summary)

@@ -83,12 +83,11 @@ def _warnings(described, ranks):
 
 def _files(ranks):
     sizes = sorted((name, size) for rank in ranks for name, size in rank["bytes"].items())
-    rows = [f"{name:30} {_size(size):>9}" for name, size in sizes]
-    rows.append(f"{'together':30} {_size(sum(size for _, size in sizes)):>9}")
+    rows = [f"{name:30} {size_text(size):>9}" for name, size in sizes]
+    rows.append(f"{'together':30} {size_text(sum(size for _, size in sizes)):>9}")
     return [(row is rows[0], row) for row in rows]
 
 
-def _size(size_bytes):
-    if size_bytes < 1e3:
-        return f"{size_bytes} B"
-    return f"{size_bytes / 1e3:.1f} kB" if size_bytes < 1e6 else f"{size_bytes / 1e6:.1f} MB"
+def size_text(size_bytes):
+    power = max(size_bytes.bit_length() - 1, 0) // 10
+    return f"{size_bytes / 1024**power:.1f} {'KMGTP'[power - 1]}iB" if power else f"{size_bytes} B"

@@ -237,8 +237,7 @@ class CommandTest(unittest.TestCase):
     def test_a_script_without_steps(self):
         status, _, err = self.capture(steps=0)
         self.assertEqual(status, 1)
-        self.assertIn("capture: does the script call understudy.step() after each step?\n",
-                      err)
+        self.assertIn("capture: add `import understudy` to the script, and `understudy.step()` at the end of each training step\n", err)
         self.assertNothingLeft()
 
     def test_ctrl_c(self):

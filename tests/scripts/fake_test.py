@@ -31,7 +31,7 @@ GUARD = "; move it out of the captured steps, or leave it out for this capture"
 # A line of the script → what is said of it.
 REFUSED = {
     "if loss.item() < 1: pass": "a tensor's value, read at train.py:7, decides what the program does, and it was never computed" + GUARD,
-    "if torch.isnan(loss): pass": "a tensor decides what the program does (if, while, assert), and its value was never computed" + GUARD,
+    "if loss > 1: pass": "a tensor decides what the program does (if, while, assert), and its value was never computed" + GUARD,
     "torch.empty(int(x.sum()))": "a tensor's value is read as an integer (a size, an index), and it was never computed" + GUARD,
     "torch.empty((x > 0).sum().item())": "a tensor's value, read at train.py:7, decides what the program does, and it was never computed" + GUARD,
     "x[0].tolist()": "tolist() reads a tensor's values, and they were never computed" + GUARD,
@@ -40,7 +40,6 @@ REFUSED = {
                 "(torch.where, a mask that multiplies), or" + GUARD[1:],
     "x.data_ptr()": "a tensor's address is read, as an extension in C++ or CUDA does, and it has none; take torch's own operators for this "
                     "capture",
-    "torch.save(network.state_dict(), 'last.pt')": "torch.save would write tensors without contents over a checkpoint" + GUARD,
     "torch.compile(network)": "torch.compile needs the device to compile for; capture the eager step: leave it out for this capture",
     "torch.nn.LSTM(64, 8).cuda()(x)": "torch asks CUDA's driver there, as recurrent layers of cuDNN do, and there is none; leave this part "
                                       "out, or capture it on a card",
@@ -101,6 +100,19 @@ class FakeTest(unittest.TestCase):
         self.assertEqual((printed.splitlines()[-1:], status), (["[0, 1, 2, 3] 6 2.0 False True"], 0), told)
         _, told, _ = self.capture(SCRIPT.format(line="mask = torch.ones(16, device='cuda'); mask += x[:, 0]; bool(mask.all())"), "--as", "H100")
         self.assertIn("train.py:7: a tensor decides", told)
+
+    def test_numbers_are_finite_and_checkpoints_left_out(self):
+        checks = ("assert torch.isfinite(loss) and not loss.isnan() and not torch.isinf(x).any() and not torch.tensor(1 / 3).isnan(); "
+                  "torch.save(network, 'last.pt')")
+        _, told, status = self.capture(SCRIPT.format(line=checks), "--as", "H100")
+        self.assertEqual((status, (self.folder / "last.pt").exists()), (0, False), told)
+        self.assertIn("taken for 1, finite ones: train.py:7 (6)\n  not done      torch.save at train.py:7 (2)\n", told)
+
+    def test_a_script_without_step_is_told_to_add_it(self):
+        _, told, status = self.capture(SCRIPT.format(line="").replace("understudy.step()", "").replace("range(9)", "range(99)"), "--as", "H100")
+        self.assertEqual((told.splitlines()[-1], status), (
+            "capture: train.py:8: optimizers made 20 steps, and none ended with understudy.step(); add `import understudy`, and "
+            "`understudy.step()` at the end of each training step; nothing was written", 1))
 
     def test_unknown_cards_and_ranks_are_refused(self):
         self.assertIn("no such card", self.capture(SCRIPT, "--as", "H1000")[1])

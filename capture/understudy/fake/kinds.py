@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from ..output import DESCRIPTION, OutputFolder
+from ..summary import size_text
 from . import command
 
 
@@ -73,7 +74,7 @@ def capture_all(arguments, words, say, capture):
     listed = ", ".join(map(str, sorted(parts)))
     most = max(whole["ranks"], key=lambda rank: rank["peak_tensor_bytes"])
     say(f"wrote {output.folder}\n  ranks         {listed}, of {whole['world_size']}\n"
-        f"  memory        {most['peak_tensor_bytes'] / 1e9:.3f} GB at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "
+        f"  memory        {size_text(most['peak_tensor_bytes'])} at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "
         f"{next_command(output.folder, whole['world_size'], len(parts))}")
     return 0
 

@@ -8,6 +8,7 @@ import secrets
 
 import torch
 from torch.autograd.profiler import profile
+from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.profiler import ExecutionTraceObserver
 
 from .. import job, machine
@@ -17,10 +18,13 @@ from ..kernels import AutocastSeen, kernel_settings
 from ..output import CAPTURE_FORMAT, DESCRIPTION, OutputFolder
 from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
 from ..records import Records, beside
+from ..summary import size_text
 from . import trace
 from .kinds import next_command
-from .values import Unsupported
+from .values import Unsupported, refuse, skipped
 
+MOST_UNCOUNTED = 20  # steps of optimizers before the first step()
+STEP = "add `import understudy`, and `understudy.step()` at the end of each training step"
 
 
 class FakeCapture:
@@ -32,11 +36,18 @@ class FakeCapture:
         self._device = torch.device("cpu") if card is None else torch.device("cuda", torch.cuda.current_device())
         self._autocast = AutocastSeen()
         self._steps = None  # ended ones; None: the first has not begun
+        self._uncounted = 0
+        register_optimizer_step_post_hook(self._count_uncounted)
         self._records = Records(self._output)
         self._recording = contextlib.ExitStack()
         self.whole = False
         self.steps_seen = 0
         self.summary = None
+
+    def _count_uncounted(self, *_):
+        self._uncounted += self._steps is None
+        if self._uncounted > MOST_UNCOUNTED:
+            refuse(f"optimizers made {MOST_UNCOUNTED} steps, and none ended with understudy.step()", STEP)
 
     def step(self):
         if self.whole:
@@ -124,9 +135,12 @@ class FakeCapture:
         rows = [f"wrote {self._output.folder}",
                 f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents"]
         peak = self._mode.memory.peak.get(self._device, 0)
-        rows.append(f"  memory        {peak / 1e9:.3f} GB of {self._device} at most, by tensors' lifetimes")
+        rows.append(f"  memory        {size_text(peak)} of {self._device} at most, by tensors' lifetimes")
         if read:
             lines = ", ".join(f"{line} ({count})" for line, count in read.most_common(4))
-            rows.append(f"  not known     values that the script read, taken for 1: {lines}")
+            rows.append(f"  not known     values that the script read, taken for 1, finite ones: {lines}")
+        if skipped:
+            rows.append(f"  not done      {', '.join(f'{line} ({count})' for line, count in skipped.most_common(4))}")
+        rows.append("  holds         one step: what comes every N steps (evaluation, checkpoints) is in it if it fell there")
         rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
         return "\n".join(rows)

@@ -24,6 +24,7 @@ DECIDES |= dict.fromkeys(("__int__", "__index__"), "a tensor's value is read as 
 LEAVES = {"tolist": "tolist() reads a tensor's values"} | dict.fromkeys(("numpy", "__array__"), "a tensor's values are read into numpy")
 
 
+skipped = Counter()  # what was not done, by line
 _refused = ""  # the last refusal: torch's C++ turns one raised inside of it into a TypeError
 
 
@@ -43,6 +44,10 @@ def refuse(what, hint=GUARD):
     global _refused
     _refused = f"{script_line()}: {what}; {hint}"
     raise Unsupported(_refused)
+
+
+def skip(what):
+    skipped[f"{what} at {script_line()}"] += 1
 
 
 def _decides(self, *_):
@@ -106,6 +111,9 @@ class Values:
             read = getattr(torch.Tensor, name)
             self._answer(name, lambda tensor, *_, name=name, **__: refuse(f"{LEAVES[name]}, and they were never computed"),
                          lambda tensor, *arguments, read=read, **options: self._leave(mode, read, tensor, arguments, options))
+        for name, usual in (("isfinite", True), ("isnan", False), ("isinf", False)):
+            for owner in (torch, torch.Tensor):
+                setattr(owner, name, self._as_usual(mode, getattr(owner, name), usual))
         original = torch.Tensor.__format__
         torch.Tensor.__format__ = lambda tensor, spec: (
             format(tensor.item() if tensor.dim() == 0 else repr(tensor), spec) if isinstance(tensor, FakeTensor) else original(tensor, spec))
@@ -122,6 +130,18 @@ class Values:
             return (known if self._contents.holds(tensor) else read)(tensor, *arguments, **options)
 
         setattr(torch.Tensor, name, answer)
+
+    def _as_usual(self, mode, ask, usual):
+        """A number that is not known is finite."""
+        def answer(tensor, *arguments, **options):
+            result = ask(tensor, *arguments, **options)
+            if isinstance(result, FakeTensor) and not self._contents.holds(result):
+                self.read[script_line()] += 1
+                with mode.aside(), unset_fake_temporarily():
+                    self._contents.assume(result, usual)
+            return result
+
+        return answer
 
     def _leave(self, mode, read, tensor, arguments, options):
         with mode.aside(), unset_fake_temporarily():
