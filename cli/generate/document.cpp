@@ -167,14 +167,13 @@ std::string whole_step_note(const Bench& bench) {
 }
 
 Section ranks_section(const Json& document, const Generated& made) {
-  Section section{
-      "ranks",
-      "Ranks",
-      {table_at(
-          document, "/ranks", "Ranks",
-          {ids("rank"), counts("operators"), counts("labels"), counts("instructions"),
-           counts("tensors"), counts("bytes made before the step", "external_bytes"),
-           texts("schema"), texts("step", "step", "none: the whole trace"), texts("source")})}};
+  Section section{"ranks",
+                  "Ranks",
+                  {table_at(document, "/ranks", "Ranks",
+                            {ids("rank"), counts("operators"), counts("labels"),
+                             counts("instructions"), counts("tensors"),
+                             byte_counts("made before the step", "external_bytes"), texts("schema"),
+                             texts("step", "step", "none: the whole trace"), texts("source")})}};
   if (is_narrowed(made.bench)) {
     section.blocks.emplace_back(facts_at(document, "/ranks/0", {texts("Narrowed by", "filters")}));
   }

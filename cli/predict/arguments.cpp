@@ -55,8 +55,9 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "Several are applied one after the other")
       .repeats();
   line.add("--batch SIZES", batch,
-           "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM; --explain "
-           "prints which shapes change. Not with --recorded: its times are FROM's")
+           "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM (of one "
+           "micro-batch, where a step accumulates gradients of several); --explain prints which "
+           "shapes change. Not with --recorded: its times are FROM's")
       .excludes({"--recorded"});
   line.add("--size SIZES", size,
            "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
@@ -75,25 +76,25 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
 
 /// Adds options for a table of operators, or for a profile, instead of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
-  const std::vector<std::string> of_steps = {
-      "BENCH",        "--recorded",          "--what-if", "--batch", "--size",
-      "--world-size", "--ranks-per-program", "--group",   "--trace", "--explain"};
+  const std::vector<std::string> of_jobs = {
+      "BENCH",   "--recorded", "--what-if", "--world-size", "--ranks-per-program",
+      "--group", "--trace",    "--explain"};
   line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
            "an operator-times file, or a Kineto profile")
-      .excludes(of_steps)
-      .excludes({"--report"});
+      .excludes(of_jobs)
+      .excludes({"--batch", "--size", "--report"});
   line.add("--collectives FILE", arguments.collectives,
            "Predict a file of communication in place of a step: collective rows as in "
            "docs/formats.md, with times or without, or nccl-tests' output")
-      .excludes(of_steps)
-      .excludes({"--operators", "--threads", "--report"});
+      .excludes(of_jobs)
+      .excludes({"--batch", "--size", "--operators", "--threads", "--report"});
   line.add("--from-profile FILE", arguments.profile,
            "Predict the device time of a Kineto profile's step on another card, from the kernels' "
            "recorded times. Needs --card")
       .needs("--card")
-      .excludes(of_steps)
+      .excludes(of_jobs)
       .excludes({"--platform", "--device", "--threads"});
   line.add("--from-card CARD", arguments.from_card,
            "With --from-profile: the card that the profile is of (default: as it says)")
@@ -118,7 +119,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
        .examples = kExamples,
        .failure = "the result could not be written",
        .common = {"--recorded", "--platform", "--card", "--operators", "--what-if", "--batch",
-                  "--world-size", "--report", "--explain", "--format"}});
+                  "--world-size", "--ranks-per-node", "--report", "--explain", "--format"}});
   add_options(line, arguments, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);
@@ -127,6 +128,10 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
   constexpr const char* kHint = "predict --help shows examples";
   if (!arguments.profile.empty()) {
+    refuse_if(!(batch + size).empty(), "a profile's kernels keep their sizes", "--batch, --size",
+              "a benchmark of it", "--from-profile",
+              "generate PROFILE -o bench.et (of a profile with record_shapes=True), then predict "
+              "bench.et --card CARD --batch FROM:TO");
     return arguments;
   }
   refuse_if(!arguments.recorded && arguments.platform.empty() && arguments.card.empty(),

@@ -11,6 +11,7 @@
 #include "et_schema/base/figures.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/transfer.h"
+#include "predictor/simulate/assessment.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
@@ -112,26 +113,19 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
     of_faults = add_page_faults(job, parts);
   }
   modelled_.emplace(platform_, asked, std::move(parts));
-  if (!modelled_->knows_communication()) {
-    assumptions_.emplace_back(
-        "the platform file has no collectives: communication by latencies of NCCL and 10 GB/s");
-  }
-  assumptions_.emplace_back(
-      recorded_ ? "gaps between operators are the recorded ones"
-                : "no time of the host was recorded: it issues each operator as fast as on the "
-                  "platform");
   const bool has_issue_times = std::ranges::all_of(
       job.programs,
       [](const et_schema::Program* program) { return predictor::has_issue_times(*program); });
-  if (!modelled_->knows_host() && recorded_ && has_issue_times) {
-    assumptions_.emplace_back("what a host takes to issue an operator is what it took");
-  } else if (!modelled_->knows_host() && device.timed == predictor::TimedAs::kDevice) {
-    assumptions_.emplace_back(
-        "the platform's times are the device's alone: a host issues an operator in 2 us");
-  } else if (!modelled_->knows_host() && device.timed == predictor::TimedAs::kTimedCall) {
-    assumptions_.emplace_back(
-        "a host issues an operator in the least time that a timed call of the device took");
-  }
+  const char* const issues =
+      is_host                        ? ""
+      : modelled_->knows_host()      ? "it issues operators as those of the platform's profiles, "
+                                       "not as yours; "
+      : recorded_ && has_issue_times ? "it issues operators as when they were recorded; "
+      : device.timed == predictor::TimedAs::kDevice
+          ? "it issues an operator in 2 us, since the platform's times are the device's alone; "
+          : "it issues an operator in the least time that a timed call of the device took; ";
+  assumptions_.push_back(fmt::format("{}{}gaps between operators are {}", predictor::kHost, issues,
+                                     recorded_ ? "the recorded ones" : "the platform's"));
   assumptions_.insert(assumptions_.end(), of_faults.begin(), of_faults.end());
   costs_ = &*modelled_;
   platform_text_ = {
@@ -139,6 +133,12 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       {"file", fs::path(chosen.file).filename().string()},
       {"device",
        device.timed == predictor::TimedAs::kDevice ? device.device : predictor::to_string(device)}};
+}
+
+const predictor::Card* ChosenCosts::card() const {
+  return modelled_ && modelled_->device().timed != predictor::TimedAs::kHost
+             ? platform_.operators.find_card(modelled_->device().device)
+             : nullptr;
 }
 
 /// Adds the time of the recorded page faults, and returns what it assumes. The interval's upper

@@ -32,6 +32,8 @@ class ChosenCosts {
   ChosenCosts(const PredictArguments& arguments, predictor::Job& job);
 
   [[nodiscard]] const predictor::Costs& costs() const { return *costs_; }
+  /// Returns the card that is predicted for; null for a host, and with recorded costs.
+  [[nodiscard]] const predictor::Card* card() const;
   /// Returns the entries of the prediction's `platform`.
   [[nodiscard]] const std::map<std::string, std::string>& platform() const {
     return platform_text_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,7 +17,9 @@
 #include "et_schema/base/version.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/device_time.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
+#include "predictor/collectives/traffic.h"
 #include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
 
@@ -235,6 +238,61 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
   }
 }
 
+et_schema::PredictedMemory memory_of(const predictor::Job& job, const predictor::Card* card) {
+  std::vector<std::uint64_t> peaks;
+  for (const et_schema::Program* program : job.programs) {
+    peaks.push_back(et_schema::plan_memory(*program).peak_bytes);
+  }
+  const auto most = std::ranges::max_element(
+      job.program_of, {}, [&peaks](std::uint32_t program) { return peaks[program]; });
+  return {static_cast<int>(most - job.program_of.begin()), peaks[*most],
+          card == nullptr ? 0 : static_cast<std::uint64_t>(card->memory_bytes)};
+}
+
+/// Says which network is assumed if nobody measured the job's, by an all-reduce of all ranks. The
+/// interval then reaches to the step on the slowest network that it may be, since the critical path
+/// does not show what communication hides behind other work.
+void add_network(const PredictArguments& arguments, const predictor::Job& job, bool on_device,
+                 const predictor::Costs& costs,
+                 const std::function<double(const std::string&)>& iteration_ms_with,
+                 et_schema::Prediction& prediction) {
+  const auto is_of_network = [](const et_schema::PredictedSum& row) {
+    return row.name == "communication";
+  };
+  const int ranks = job.world_size();
+  if (ranks < 2 || job.is_partial || arguments.recorded ||
+      std::ranges::none_of(prediction.classes, is_of_network)) {
+    return;
+  }
+  const predictor::GroupComm call{{.bytes = 1 << 28,
+                                   .ranks = ranks,
+                                   .nodes = (ranks - 1) / job.ranks_per_node + 1,
+                                   .on_device = on_device}};
+  const predictor::Estimate time = costs.of_communication(call);
+  const bool assumes_nodes = arguments.assumes_nodes && call.nodes > 1;
+  if (time.modelled && !assumes_nodes) {
+    return;
+  }
+  const double link_bytes =
+      predictor::link_bytes(call.kind, static_cast<double>(call.bytes), call.ranks);
+  const std::string known =
+      time.modelled ? "measured" : time.model.substr(0, time.model.rfind(": "));
+  std::string text = fmt::format(
+      "{}{} a node{}; {} all-reduce 256 MiB at {} GB/s ({}{})", predictor::kNetwork,
+      et_schema::counted(static_cast<std::uint64_t>(job.ranks_per_node), "rank"),
+      assumes_nodes ? " (no --ranks-per-node)" : "", ranks,
+      et_schema::figure_text(link_bytes / time.ns), time.modelled ? "" : "assumed: ", known);
+  if (!time.modelled) {
+    const double slow_ms = iteration_ms_with(fmt::format("network x{:g}", time.high_ns / time.ns));
+    prediction.iteration_ms.high = std::max(prediction.iteration_ms.high, slow_ms);
+    text += fmt::format("{}; {} ms a step with {} GB/s, which the interval holds",
+                        known.ends_with("one node") ? ", between nodes at best" : "",
+                        et_schema::figure_text(slow_ms),
+                        et_schema::figure_text(link_bytes / time.high_ns));
+  }
+  prediction.assumptions.push_back(text);
+}
+
 /// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const std::optional<generator::ScaledWorld>& world,
@@ -304,36 +362,21 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.assumptions = chosen.assumptions();
   add_assumptions(arguments, recorded, world, prediction.assumptions);
   add_account(recorded, prediction);
+  prediction.memory = memory_of(job, chosen.card());
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
-  if (!arguments.recorded && simulation.flows[slowest].on_device) {
+  const auto iteration_ms_with = [&](const std::string& question) {
     std::vector<predictor::WhatIf> questions = asked;
-    questions.push_back(predictor::parse_what_if("host x0"));
-    const predictor::WhatIfCosts free_host(costs, std::move(questions));
+    questions.push_back(predictor::parse_what_if(question));
     predictor::SimulateOptions options = arguments.options;
     options.spans = false;  // the time alone is asked for
-    prediction.free_host_ms = predictor::simulate(job, free_host, options).iteration_ns * kMsPerNs;
-    constexpr double kBoundByHost = 0.9;
-    if (arguments.batch && arguments.batch->to > arguments.batch->from &&
-        *prediction.free_host_ms < kBoundByHost * simulation.iteration_ns * kMsPerNs) {
-      prediction.assumptions.push_back(fmt::format(
-          "the host bounds the step, so the larger {} changes nothing: the device alone would take "
-          "{} ms",
-          arguments.batch->anywhere ? "size" : "batch",
-          et_schema::figure_text(*prediction.free_host_ms)));
-    }
+    const predictor::WhatIfCosts changed(costs, std::move(questions));
+    return predictor::simulate(job, changed, options).iteration_ns * kMsPerNs;
+  };
+  if (!arguments.recorded && simulation.flows[slowest].on_device) {
+    prediction.free_host_ms = iteration_ms_with("host x0");
   }
-  const bool is_within =
-      std::ranges::any_of(prediction.operators, [](const et_schema::PredictedOperator& row) {
-        return row.model.find("one node: ") != std::string::npos;
-      });
-  if ((arguments.assumes_nodes || is_within) && !arguments.recorded && !job.is_partial &&
-      job.world_size() > job.ranks_per_node) {
-    prediction.assumptions.push_back(fmt::format(
-        "{}{} a node{}, and between nodes {}", predictor::kAssumedNodes,
-        et_schema::counted(job.ranks_per_node, "rank"),
-        arguments.assumes_nodes ? " (no --ranks-per-node)" : "",
-        is_within ? "at best the network within one" : "the platform's measured network"));
-  }
+  add_network(arguments, job, simulation.flows[slowest].on_device, costs, iteration_ms_with,
+              prediction);
   if (job.is_partial) {
     prediction.assumptions.push_back(
         fmt::format("{}{}: each runs alone, the others arrive when it does; --world-size N has "

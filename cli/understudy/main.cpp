@@ -13,8 +13,6 @@ constexpr const char* kBefore =
 
 constexpr const char* kAfter =
     "  help        Prints this help, or that of a verb\n"
-    "capture and fidelity are verbs of the Python package; in a clone run scripts/capture and\n"
-    "scripts/fidelity\n"
     "\n"
     "Options:\n"
     "  -h,--help   Print this help message and exit\n"

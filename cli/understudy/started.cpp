@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "cli/common/own_program.h"
 #include "cli/common/verb.h"
@@ -22,8 +24,13 @@ int start(const std::string& program, int argc, char** argv) {
                                .hint = "install the package again, with the replayer"});
 }
 
-/// Refuses a verb that the Python package runs before it starts this program.
-int refuse_script(const std::string& name) {
+/// A clone's script of that name; the Python package runs such a verb before it starts this
+/// program.
+int start_script(const std::string& name, int argc, char** argv) {
+  const std::string script = shipped_folder("scripts") + "/" + name;
+  if (std::error_code error; std::filesystem::exists(script, error)) {
+    return start(script, argc, argv);
+  }
   throw et_schema::usage_error(
       "this verb runs in Python",
       {.expected = fmt::format("the package's console script, or scripts/{} of a clone", name),
@@ -32,10 +39,10 @@ int refuse_script(const std::string& name) {
 }
 
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
-                    [](int, char**) { return refuse_script("capture"); });
+                    [](int argc, char** argv) { return start_script("capture", argc, argv); });
 const Verb kFidelity("fidelity",
                      "Runs the original program and its replay in turn, and checks limits",
-                     [](int, char**) { return refuse_script("fidelity"); });
+                     [](int argc, char** argv) { return start_script("fidelity", argc, argv); });
 const Verb kReplay("replay", "Runs a benchmark, under mpirun on several ranks",
                    [](int argc, char** argv) { return start(sibling("replay"), argc, argv); });
 

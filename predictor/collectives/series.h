@@ -74,7 +74,8 @@ struct Series {
 /// Fits rows of one key. There must be at least one row, and all must have two ranks or more.
 [[nodiscard]] Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows);
 
-/// Returns the time of a call of that kind. `ranks` must be at least 2.
-[[nodiscard]] Estimate estimate(const Series& series, double bytes, int ranks);
+/// Returns the time of a call of that kind. `ranks` must be at least 2. `on_node`: ranks that share
+/// the links of a node, which slow down with their number; 0: all.
+[[nodiscard]] Estimate estimate(const Series& series, double bytes, int ranks, int on_node = 0);
 
 }  // namespace understudy::predictor

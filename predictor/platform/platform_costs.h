@@ -72,7 +72,6 @@ class PlatformCosts final : public Costs {
   [[nodiscard]] Estimate of_outside(const Program& program,
                                     const et_schema::DeviceWork& work) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }
-  [[nodiscard]] bool knows_communication() const { return !collectives_.series.empty(); }
   /// Returns true if the platform tells what a host takes to issue operators.
   [[nodiscard]] bool knows_host() const { return overheads_ && !overheads_->operators.empty(); }
 

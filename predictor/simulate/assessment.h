@@ -9,10 +9,11 @@
 
 namespace understudy::predictor {
 
-/// Begin what is assumed of a job's nodes and of ranks that are not here, which the verdict
-/// repeats.
-inline constexpr std::string_view kAssumedNodes = "network: ";
+/// Begin the assumptions that matter most, which are findings.
+inline constexpr std::string_view kNetwork = "network: ";
+inline constexpr std::string_view kHost = "host: ";
 inline constexpr std::string_view kPartOfJob = "not all ranks of a job of ";
+[[nodiscard]] bool is_finding(std::string_view assumption);
 
 /// Returns the name of the device that the prediction is for.
 [[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);
@@ -20,8 +21,8 @@ inline constexpr std::string_view kPartOfJob = "not all ranks of a job of ";
 /// Returns the original's step on the slowest rank: unprofiled if known, else profiled.
 [[nodiscard]] std::optional<double> original_ms(const et_schema::Prediction& prediction);
 
-/// Returns the predicted iteration in a sentence, compared with the original and the step without
-/// what-ifs.
+/// Returns the predicted iteration and what bounds it in a sentence. Findings: the original, the
+/// step without what-ifs, what is hardly known, a free host, the first assumptions, memory.
 [[nodiscard]] et_schema::Assessment verdict_of(const et_schema::Prediction& prediction);
 
 }  // namespace understudy::predictor

@@ -25,9 +25,6 @@ void check_estimate(const Estimate& estimate) {
 }
 
 void check_answers(const CollectiveModels& models) {
-  if (models.series.empty()) {
-    return;
-  }
   for (std::size_t kind = 0; kind < et_schema::kCommKinds; ++kind) {
     for (const int nodes : {1, 3}) {
       check_estimate(

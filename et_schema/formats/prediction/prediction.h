@@ -82,6 +82,14 @@ struct PredictedChange {
   bool operator==(const PredictedChange&) const = default;
 };
 
+/// Memory of the rank that needs most: tensors by their lifetimes.
+struct PredictedMemory {
+  int rank = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t card_bytes = 0;  ///< by its data sheet; 0: unknown, or a host
+  bool operator==(const PredictedMemory&) const = default;
+};
+
 struct Prediction {
   std::string tool_version;
   std::string benchmark;       ///< base name of the input
@@ -97,10 +105,11 @@ struct Prediction {
   std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
-  std::vector<PredictedSum> doubtful;       ///< times that are hardly known; `where`: why
-  std::vector<AccountRow> account;          ///< of the recorded ranks' steps; empty without times
-  std::string disturbance;                  ///< disturbance_text() of the recorded step
-  std::optional<double> free_host_ms = {};  ///< iteration with a host that is never late
+  std::vector<PredictedSum> doubtful;  ///< times that are hardly known; `where`: why
+  std::vector<AccountRow> account;     ///< of the recorded ranks' steps; empty without times
+  std::string disturbance;             ///< disturbance_text() of the recorded step
+  std::optional<PredictedMemory> memory = {};
+  std::optional<double> free_host_ms = {};        ///< iteration with a host that is never late
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes
   std::vector<PredictedChange> what_if;
   std::vector<std::string> assumptions;         ///< of the figures, other than the costs

@@ -149,8 +149,11 @@ class Answers {
          .expected = fmt::format("a {}size of its data: {}", batch_.anywhere ? "" : "leading ",
                                  fmt::join(known, ", ")),
          .got = fmt::format("{}", batch_.from),
-         .hint = batch_.anywhere ? "FROM is a size of the data that the step reads"
-                                 : "FROM is the first size of the data that the step reads"});
+         .hint =
+             batch_.anywhere
+                 ? "FROM is a size of the data that the step reads"
+                 : "FROM is the first size of the data that the step reads: of one micro-batch, "
+                   "where it accumulates gradients of several"});
   }
 
   Program& program_;

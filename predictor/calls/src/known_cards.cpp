@@ -133,20 +133,6 @@ bool holds_all(const std::vector<std::string>& words, const std::vector<std::str
   });
 }
 
-/// Returns the cards whose names contain `part`: MI300X for "MI300", all for "".
-std::vector<std::string> names_that_hold(std::string_view part) {
-  const auto letters_of = [](std::string_view name) {
-    return fmt::format("{}", fmt::join(words_of(name), ""));
-  };
-  std::vector<std::string> names;
-  for (const Card& card : known_cards()) {
-    if (letters_of(card.name).find(letters_of(part)) != std::string::npos) {
-      names.push_back(card.name);
-    }
-  }
-  return names;
-}
-
 /// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
 /// "a100-sxm4-80GB".
 std::vector<std::string> words_like_models(std::string_view text) {
@@ -229,9 +215,8 @@ Card card_named(const std::string& name_or_file, const std::string& flag) {
   std::vector<std::string> names;
   const std::vector<const Card*> alike = cards_like(name_or_file);
   std::ranges::transform(alike, std::back_inserter(names), &Card::name);
-  // Unknown: those that begin as the name does.
-  for (std::string part = name_or_file; names.empty(); part.pop_back()) {
-    names = names_that_hold(part);
+  if (alike.empty()) {
+    std::ranges::transform(known_cards(), std::back_inserter(names), &Card::name);
   }
   throw et_schema::usage_error(
       alike.empty() ? "no such card" : "several such cards",

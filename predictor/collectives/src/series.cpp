@@ -188,10 +188,11 @@ struct CurveAnswer {
   bool is_beyond = false;
 };
 
-CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes, int ranks) {
+CurveAnswer answer(const Series& series, const SizeCurve& curve, double bytes, int ranks,
+                   int on_node) {
   const double longer = latency_ns(series.key, series.growth, ranks) /
                         latency_ns(series.key, series.growth, curve.ranks);
-  const double more = static_cast<double>(ranks) / curve.ranks;
+  const double more = static_cast<double>(on_node > 0 ? on_node : ranks) / curve.ranks;
   Base base = curve.base;
   base.latency_ns *= longer;
   base.ns_per_byte *= std::pow(more, power_of_bytes(series));
@@ -303,11 +304,12 @@ Series fit_series(const SeriesKey& key, const std::vector<CollectiveRow>& rows) 
   return series;
 }
 
-Estimate estimate(const Series& series, double bytes, int ranks) {
+Estimate estimate(const Series& series, double bytes, int ranks, int on_node) {
   const Place place = place_of(series.curves, ranks);
   const auto curve = series.curves.begin() + static_cast<std::ptrdiff_t>(place.below);
-  const CurveAnswer below = answer(series, *curve, bytes, ranks);
-  const CurveAnswer above = place.share > 0 ? answer(series, *(curve + 1), bytes, ranks) : below;
+  const CurveAnswer below = answer(series, *curve, bytes, ranks, on_node);
+  const CurveAnswer above =
+      place.share > 0 ? answer(series, *(curve + 1), bytes, ranks, on_node) : below;
   const double ns = std::exp(std::lerp(below.ln_ns, above.ln_ns, place.share));
   const double width = et_schema::root_sum_square(std::lerp(below.width, above.width, place.share),
                                                   width_at(series.ranks, place));

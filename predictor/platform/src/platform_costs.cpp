@@ -284,8 +284,7 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
 
 Estimate PlatformCosts::of_communication(const GroupComm& call) const {
   const std::string device = key_.timed == TimedAs::kHost ? "" : key_.device;
-  return knows_communication() ? estimate(collectives_, call, {device, ""})
-                               : assumed_communication(call);
+  return estimate(collectives_, call, {device, ""});
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -33,10 +35,10 @@ std::optional<double> original_ms(const Prediction& prediction) {
 namespace {
 
 /// Names the waits for something that the profile does not show, by their operators.
-std::string waits_text(const Prediction& prediction) {
+void add_waits(const Prediction& prediction, std::vector<std::string>& findings) {
   constexpr double kNoticed = 0.01;
   if (prediction.bound_ms.idle <= kNoticed * prediction.iteration_ms.value) {
-    return "";
+    return;
   }
   std::vector<std::string> waits;
   for (const et_schema::PredictedSum& row : prediction.critical_path) {
@@ -44,15 +46,13 @@ std::string waits_text(const Prediction& prediction) {
       waits.push_back(fmt::format("{} ms in {}", figure_text(row.ms), row.name));
     }
   }
-  const char* const what = prediction.bound_by.starts_with("waits")
-                               ? ""
-                               : ", beside waits for something outside of the profile";
-  return fmt::format("{} ({})", what, fmt::join(waits, ", "));
+  findings.push_back(
+      fmt::format("waits for something outside of the profile: {}", fmt::join(waits, ", ")));
 }
 
 /// Names what is hardly known, if it is a part of the iteration that matters. What is far above its
 /// bound is always named.
-std::string doubts_text(const Prediction& prediction) {
+void add_doubts(const Prediction& prediction, std::vector<std::string>& findings) {
   constexpr double kMatters = 0.02;
   constexpr std::size_t kMostNames = 3;
   std::map<std::string, std::pair<double, std::vector<std::string>>> reasons;
@@ -61,47 +61,69 @@ std::string doubts_text(const Prediction& prediction) {
     ms += row.ms;
     names.push_back(names.size() < kMostNames ? row.name : "…");
   }
-  std::string text;
   for (auto& [reason, sum] : reasons) {
     auto& [ms, names] = sum;
     if (ms > kMatters * prediction.iteration_ms.value || reason.starts_with("above")) {
       names.resize(std::min(names.size(), kMostNames + 1));
-      text += fmt::format("; {}: {} ms in {}", reason, figure_text(ms), fmt::join(names, ", "));
+      findings.push_back(
+          fmt::format("{}: {} ms in {}", reason, figure_text(ms), fmt::join(names, ", ")));
     }
+  }
+}
+
+std::string memory_text(const et_schema::PredictedMemory& memory) {
+  constexpr std::uint64_t kContextBytes = std::uint64_t{1} << 30U;
+  std::string text = fmt::format("memory: {} of tensors at the peak, on rank {}",
+                                 et_schema::with_bytes(memory.peak_bytes), memory.rank);
+  if (memory.card_bytes > 0) {
+    text +=
+        fmt::format("; with {} assumed for context and communicators it {} the card's {}",
+                    et_schema::with_bytes(kContextBytes),
+                    memory.peak_bytes + kContextBytes > memory.card_bytes ? "does NOT fit" : "fits",
+                    et_schema::with_bytes(memory.card_bytes));
   }
   return text;
 }
 
 }  // namespace
 
+bool is_finding(std::string_view assumption) {
+  return assumption.starts_with(kNetwork) || assumption.starts_with(kHost) ||
+         assumption.starts_with(kPartOfJob);
+}
+
 et_schema::Assessment verdict_of(const Prediction& prediction) {
   const et_schema::Interval& time = prediction.iteration_ms;
-  std::string text = fmt::format(
-      "An iteration on {} of {} would take {} ms, 90 % within {} to {}; bound by {}",
-      et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
-      figure_text(time.value), figure_text(time.low), figure_text(time.high), prediction.bound_by);
-  text += waits_text(prediction);
-  constexpr double kTold = 0.9;
-  if (const auto& free = prediction.free_host_ms; free && *free < kTold * time.value) {
-    text += fmt::format("; {} ms with a host that is never late", figure_text(*free));
-  }
+  const bool is_sure = prediction.doubtful.empty() && prediction.assumptions.empty();
+  et_schema::Assessment verdict{
+      is_sure ? Tone::kNeutral : Tone::kAttention,
+      fmt::format("An iteration on {} of {} would take {} ms, 90 % within {} to {}; bound by {}.",
+                  et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
+                  figure_text(time.value), figure_text(time.low), figure_text(time.high),
+                  prediction.bound_by)};
+  std::vector<std::string>& findings = verdict.findings;
   if (const auto original = original_ms(prediction); original && *original > 0) {
-    text += fmt::format("; {:.3f} times the original's {} ms", time.value / *original,
-                        figure_text(original));
-    text += prediction.disturbance.empty() ? "" : "; " + prediction.disturbance;
+    findings.push_back(fmt::format(
+        "{:.3f} times the original's {} ms{}{}", time.value / *original, figure_text(original),
+        prediction.disturbance.empty() ? "" : "; ", prediction.disturbance));
   }
   if (const std::optional<double>& without = prediction.without_what_if_ms) {
-    text += fmt::format("; without the what-ifs {} ms: {:+.2f} %", figure_text(without),
-                        et_schema::kPercent * (time.value / *without - 1));
+    findings.push_back(fmt::format("without the what-ifs {} ms: {:+.2f} %", figure_text(without),
+                                   et_schema::kPercent * (time.value / *without - 1)));
   }
-  text += doubts_text(prediction);
-  for (const std::string& assumption : prediction.assumptions) {
-    text += assumption.starts_with(kAssumedNodes) || assumption.starts_with(kPartOfJob)
-                ? "; " + assumption
-                : "";
+  add_waits(prediction, findings);
+  add_doubts(prediction, findings);
+  constexpr double kTold = 0.98;
+  if (const auto& free = prediction.free_host_ms;
+      free && (*free < kTold * time.value || prediction.bound_by == "host")) {
+    findings.push_back(
+        fmt::format("with a host that is never late it would take {} ms", figure_text(*free)));
   }
-  const bool is_sure = prediction.doubtful.empty() && prediction.assumptions.empty();
-  return {is_sure ? Tone::kNeutral : Tone::kAttention, text + "; nobody ran this."};
+  std::ranges::copy_if(prediction.assumptions, std::back_inserter(findings), is_finding);
+  if (prediction.memory) {
+    findings.push_back(memory_text(*prediction.memory));
+  }
+  return verdict;
 }
 
 }  // namespace understudy::predictor

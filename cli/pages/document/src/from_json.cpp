@@ -106,13 +106,15 @@ void add(Cell& sum, const Cell& more) {
   }
 }
 
-/// Merges rows that several lists have in common.
+/// Merges rows that several lists, or ranks, have in common.
 class Joined {
  public:
   explicit Joined(const std::vector<Column>& columns)
       : columns_(columns),
         rank_(static_cast<std::size_t>(std::ranges::find(columns, "rank", &Column::key) -
                                        columns.begin())) {}
+
+  [[nodiscard]] bool is_of_ranks() const { return rank_ < columns_.size(); }
 
   void add(std::vector<Cell> row) {
     std::uint64_t rank = 0;
@@ -142,12 +144,17 @@ class Joined {
     ranks_[found->second].push_back(rank);
   }
 
-  /// `lists`: number of lists.
+  /// `lists`: number of lists; 0: each row is a rank.
   void finish(Table& table, std::size_t lists) {
+    const auto is_one = [](const auto& ranks) { return ranks.size() == 1; };
     if (rank_ < columns_.size() && lists == 1) {
       table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(rank_));
       for (std::vector<Cell>& row : rows_) {
         row.erase(row.begin() + static_cast<std::ptrdiff_t>(rank_));
+      }
+    } else if (lists == 0 && std::ranges::all_of(ranks_, is_one)) {
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        rows_[i][rank_] = ranks_[i].front();
       }
     } else if (rank_ < columns_.size()) {
       table.columns[rank_].kind = CellKind::kText;
@@ -231,18 +238,19 @@ Table table_at(const Json& data, std::string at, std::string caption, std::vecto
               .shown_in_text = shown_in_text};
   const Rows found(data, table.at);
   Joined joined(table.columns);
+  const bool merges = found.lists() > 0 || joined.is_of_ranks();
   for (const Row& row : found.rows()) {
     std::vector<Cell> cells;
     for (const Column& column : table.columns) {
       cells.push_back(cell_at(row, column));
     }
-    if (found.lists() > 0) {
+    if (merges) {
       joined.add(std::move(cells));
     } else {
       table.rows.push_back(std::move(cells));
     }
   }
-  if (found.lists() > 0) {
+  if (merges) {
     joined.finish(table, found.lists());
   }
   return table;

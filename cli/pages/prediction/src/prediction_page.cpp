@@ -65,7 +65,8 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
   Table table{.id = "what-if-table",
               .caption = "What-ifs, sums over all ranks",
               .columns = {texts("what if"), texts("changes"), counts("instructions"),
-                          figures("before ms"), figures("after ms")}};
+                          figures("before ms"), figures("after ms")},
+              .shown_in_text = options.top};
   for (const et_schema::PredictedChange& change : prediction.what_if) {
     et_schema::PredictedChange::Row sum{"all of these", 0, 0, 0};
     for (const et_schema::PredictedChange::Row& row : change.rows) {
@@ -75,18 +76,11 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
     }
     std::vector<et_schema::PredictedChange::Row> rows = {sum};
     if (options.explain) {
-      const std::size_t shown = std::min(change.rows.size(), options.top);
-      rows.insert(rows.end(), change.rows.begin(),
-                  change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
+      rows.insert(rows.end(), change.rows.begin(), change.rows.end());
     }
     for (const et_schema::PredictedChange::Row& row : rows) {
       table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
                             number_cell(row.after_ms)});
-    }
-    if (options.explain && change.rows.size() > options.top) {
-      table.rows.push_back({change.what_if,
-                            fmt::format("… {} more", change.rows.size() - options.top), Cell(),
-                            Cell(), Cell()});
     }
   }
   return table;
@@ -127,7 +121,9 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
                                    figures("unprofiled step", "recorded_step/unprofiled_ms"),
                                    {"predicted ÷ unprofiled", CellKind::kRatio}});
   }
-  Table table = table_at(document, "/ranks", "Ranks, ms an iteration: what each does at a moment",
+  Table table = table_at(document, "/ranks",
+                         "Ranks, ms an iteration: what each does at a moment; its host alone "
+                         "is told where no device works, however much waits for it",
                          std::move(columns), top);
   if (has_steps) {
     for (std::vector<Cell>& row : table.rows) {
@@ -215,6 +211,8 @@ Facts platform_facts(const Prediction& prediction) {
 Page prediction_page(const Prediction& prediction, const Timeline& lanes,
                      const PredictionPageOptions& options) {
   const Json document = et_schema::json_of(prediction);
+  Notes assumed{prediction.assumptions};
+  std::erase_if(assumed.texts, predictor::is_finding);
   Page page;
   page.title = fmt::format("{} on {}, predicted", prediction.benchmark,
                            predictor::device_name_of(prediction));
@@ -244,7 +242,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
                               {"share", CellKind::kShare}}),
                     prediction.iteration_ms.value)}},
       {"platform", "Where the costs come from", {platform_facts(prediction)}},
-      {"assumed", "Assumed", {Notes{prediction.assumptions}}},
+      {"assumed", "Assumed", {std::move(assumed)}},
   };
   page.data = et_schema::to_json(prediction);
   page.data_name = "prediction.json";

@@ -70,6 +70,12 @@ void members(auto& json, SameAs<PredictedChange> auto& change) {
   json("changes", change.rows);
 }
 
+void members(auto& json, SameAs<PredictedMemory> auto& memory) {
+  json("rank", memory.rank);
+  json("peak_bytes", memory.peak_bytes);
+  json("card_bytes", memory.card_bytes);
+}
+
 void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("tool_version", prediction.tool_version);
   json("benchmark", prediction.benchmark);
@@ -87,6 +93,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("doubtful", prediction.doubtful);
   json("account", prediction.account);
   json.if_any("disturbance", prediction.disturbance);
+  json.unless(std::nullopt, "memory", prediction.memory);
   json.unless(std::nullopt, "free_host_ms", prediction.free_host_ms);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);
   json("what_if", prediction.what_if);

@@ -53,6 +53,26 @@ TEST(TableAt, OfOneRankHasNoColumnOfRanks) {
             "     2  pair\n");
 }
 
+TEST(TableAt, EqualRanksAreOneRow) {
+  Json ranks = Json::array();
+  for (const int rank : {0, 1, 2, 5}) {
+    ranks.push_back({{"rank", rank}, {"ms", rank == 1 ? 7.5 : 2.5}});
+  }
+  const std::vector<Column> columns = {ids("rank"), figures("ms")};
+  EXPECT_EQ(text_of(table_at({{"ranks", ranks}}, "/ranks", "Ranks", columns)),
+            "\nRanks\n"
+            "     ms  rank\n"
+            "  2.500  0, 2, 5\n"
+            "  7.500  1\n");
+  ranks.erase(2);
+  ranks.erase(2);
+  EXPECT_EQ(text_of(table_at({{"ranks", ranks}}, "/ranks", "Ranks", columns)),
+            "\nRanks\n"
+            "  rank     ms\n"
+            "     0  2.500\n"
+            "     1  7.500\n");
+}
+
 TEST(TableAt, SumsAndScales) {
   const Table table = table_at(ranks_document(), "/ranks/*/ops", "Operators",
                                {shortened(texts("operator", "name"), 5),

@@ -9,18 +9,32 @@ namespace {
 
 TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
   et_schema::Prediction prediction = sample_prediction({});
-  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.sentence,
+  et_schema::Assessment verdict = prediction_page(prediction, {}, {}).verdict;
+  EXPECT_EQ(verdict.sentence,
             "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
-            "bound by compute; 0.500 times the original's 62.50 ms; without the what-ifs 40.00 ms: "
-            "-21.88 %; no model: 1.400 ms in my::op; nobody ran this.");
+            "bound by compute.");
+  EXPECT_EQ(verdict.findings, (std::vector<std::string>{"0.500 times the original's 62.50 ms",
+                                                        "without the what-ifs 40.00 ms: -21.88 %",
+                                                        "no model: 1.400 ms in my::op"}));
   prediction.ranks.clear();
   prediction.without_what_if_ms.reset();
+  prediction.doubtful.clear();
   prediction.free_host_ms = 20;
-  EXPECT_EQ(
-      prediction_page(prediction, {}, {}).verdict.sentence,
-      "An iteration on 2 ranks of h100 would take 31.25 ms, 90 % within 30.00 to 33.00; "
-      "bound by compute; 20.00 ms with a host that is never late; no model: 1.400 ms in my::op; "
-      "nobody ran this.");
+  prediction.memory = {1, std::uint64_t{79} << 30U, std::uint64_t{80} << 30U};
+  prediction.assumptions.emplace_back("host: as recorded");
+  verdict = prediction_page(prediction, {}, {}).verdict;
+  std::vector<std::string> expected = {
+      "with a host that is never late it would take 20.00 ms", "host: as recorded",
+      "memory: 79.0 GiB of tensors at the peak, on rank 1; with 1.0 GiB assumed for context and "
+      "communicators it fits the card's 80.0 GiB"};
+  EXPECT_EQ(verdict.findings, expected);
+  ++prediction.memory->peak_bytes;
+  EXPECT_NE(prediction_page(prediction, {}, {}).verdict.findings.back().find("does NOT fit"),
+            std::string::npos);
+  prediction.free_host_ms = 31;
+  expected.erase(expected.begin());
+  EXPECT_EQ(prediction_page(prediction, {}, {}).verdict.findings.size(), expected.size())
+      << "such a host would change nothing";
 }
 
 TEST(PredictionPage, ExplainsWhatAQuestionChanges) {

@@ -99,7 +99,6 @@ TEST(Sections, AProfileTellsItsHost) {
   platform.sections = sections.json;
   platform.operators.add_card(synthetic::card("A"));
   const PlatformCosts costs(platform, {"A", 1});
-  EXPECT_FALSE(costs.knows_communication());
   EXPECT_TRUE(costs.knows_host());
   et_schema::Program program;
   et_schema::Instruction instruction;
