@@ -65,8 +65,7 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
   Table table{.id = "what-if-table",
               .caption = "What-ifs, sums over all ranks",
               .columns = {texts("what if"), texts("changes"), counts("instructions"),
-                          figures("before ms"), figures("after ms")},
-              .shown_in_text = options.top};
+                          figures("before ms"), figures("after ms")}};
   for (const et_schema::PredictedChange& change : prediction.what_if) {
     et_schema::PredictedChange::Row sum{"all of these", 0, 0, 0};
     for (const et_schema::PredictedChange::Row& row : change.rows) {
@@ -76,11 +75,18 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
     }
     std::vector<et_schema::PredictedChange::Row> rows = {sum};
     if (options.explain) {
-      rows.insert(rows.end(), change.rows.begin(), change.rows.end());
+      const std::size_t shown = std::min(change.rows.size(), options.top);
+      rows.insert(rows.end(), change.rows.begin(),
+                  change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
     }
     for (const et_schema::PredictedChange::Row& row : rows) {
       table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
                             number_cell(row.after_ms)});
+    }
+    if (options.explain && change.rows.size() > options.top) {
+      table.rows.push_back({change.what_if,
+                            fmt::format("… {} more", change.rows.size() - options.top), Cell(),
+                            Cell(), Cell()});
     }
   }
   return table;
