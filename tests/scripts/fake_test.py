@@ -88,7 +88,7 @@ class FakeTest(unittest.TestCase):
         described = json.loads((self.folder / "out/capture.json").read_text())
         self.assertEqual(described["not_run"], {"as": "NVIDIA H100 80GB HBM3"})
         rank = described["ranks"][0]
-        self.assertEqual((rank["step_ns"], rank["assumed_values"]), ([], {"train.py:7": 4}))
+        self.assertEqual((rank["step_ns"], rank["assumed_values"], rank["kernel_settings"]["sdp.priority"]), ([], {"train.py:7": 4}, "cudnn flash mem_efficient math overrideable"))
         # Weights, gradients, two moments and the optimizer's denominators; a batch; steps and sums in blocks of 512.
         self.assertAlmostEqual(rank["peak_device_bytes"], 5 * 4 * 65 * 64 + 4 * 16 * 64, delta=8 * 512)
         devices = {value[5] for node in self.nodes() for value in node["outputs"]["values"] if isinstance(value, list) and len(value) == 6}

@@ -10,13 +10,15 @@ import math
 import torch
 import torch.nn.functional as F
 
+from ..kernels import ATTENTIONS
+
 HALF = (torch.float16, torch.bfloat16)
 PADDED_TO = 8  # flash's heads, and the rows of a mask
 PREFERS_CUDNN = ((9, 0), (10, 0))
 
 
 def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
-    """Returns `cudnn`, `flash`, `efficient` or `math`."""
+    """Returns `cudnn`, `flash`, `mem_efficient` or `math`: the first that fits in the order of priority, which scripts may set."""
     of_arguments = (query, key, value)
     if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype
             or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments) or not (query.size(0) == key.size(0) == value.size(0))):
@@ -29,7 +31,7 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
 
     def cudnn():
         most = 256 if capability == (9, 0) else 128
-        return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and max(head, value_head) <= most
+        return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and not card.name.startswith("AMD") and max(head, value_head) <= most
                 and head % 8 == value_head % 8 == 0 and key.size(2) > 1 and not (query.size(2) == 1 and dropout)
                 and (not torch.are_deterministic_algorithms_enabled() or torch.is_deterministic_algorithms_warn_only_enabled()))
 
@@ -46,9 +48,9 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
         fits = dtype in (torch.float16, torch.float32) or (card.major >= 8 and dtype == torch.bfloat16)
         return torch.backends.cuda.mem_efficient_sdp_enabled() and fits and same_heads and head % unit == value_head % unit == 0
 
-    order = {"cudnn": cudnn} if capability in PREFERS_CUDNN and not card.name.startswith("AMD") else {}
-    order |= {"flash": flash, "efficient": efficient}
-    return next((name for name, fits in order.items() if fits()), "math")
+    fits = {"cudnn": cudnn, "flash": flash, "mem_efficient": efficient, "math": torch.backends.cuda.math_sdp_enabled}
+    order = [ATTENTIONS[number] for number in torch._C._get_sdp_priority_order()]
+    return next((name for name in order if name in fits and fits[name]()), "math")
 
 
 def _additive(mask, dtype):
@@ -83,7 +85,7 @@ def _cudnn(query, key, value, mask, dropout, is_causal, scale):
                                                               scale=scale)[0]
 
 
-CALLS = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient}
+CALLS = {"cudnn": _cudnn, "flash": _flash, "mem_efficient": _efficient}
 _registered = torch.library.Library("aten", "IMPL")  # as long as it lives
 
 
@@ -96,5 +98,7 @@ def install(card, mode):
                                                                      enable_gqa=enable_gqa)[0]
         return CALLS[chosen](query, key, value, mask, dropout_p, is_causal, scale)
 
+    if (card.major, card.minor) in PREFERS_CUDNN and not card.name.startswith("AMD"):  # torch does so at the first attention
+        torch._C._set_sdp_priority_order([ATTENTIONS.index(name) for name in ("cudnn", "flash", "mem_efficient", "math")])
     _registered.impl("scaled_dot_product_attention", attention, "AutogradCUDA")
     mode.handlers[torch.ops.aten.scaled_dot_product_attention] = functools.partial(mode.run_native, native=attention)
