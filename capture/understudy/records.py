@@ -19,6 +19,7 @@ from .machine import uses_gpu
 from .threads import settings
 from .triton_kernels import LAUNCHES
 
+COMPRESSION = 6  # gzip's own default; Python's, 9, takes three times as long for a fourteenth fewer bytes
 LEAST_OBSERVED = 0.5  # least share of the profile's events in the trace of the same step; Gloo's may differ
 HEADER_BYTES = 4096  # read from a trace's start, before its nodes
 OPERATOR = re.compile(r'"cat": "cpu_op", "name": "(\w+::\w+)"')
@@ -56,7 +57,7 @@ class Records:
                                "is another execution trace observer active in this process?")
         # The gzip header has no name or time: equal content gives equal bytes.
         with open(raw, "rb") as source, open(target, "wb") as sink, \
-                gzip.GzipFile(filename="", mode="wb", fileobj=sink, mtime=0) as zipped:
+                gzip.GzipFile(filename="", mode="wb", compresslevel=COMPRESSION, fileobj=sink, mtime=0) as zipped:
             if take is None:
                 shutil.copyfileobj(source, zipped)
             else:

@@ -4,6 +4,8 @@ The script may read them: a library asks whether a mask masks anything. They are
 are forgotten once something that is not known is written there.
 """
 
+import functools
+
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
@@ -13,6 +15,12 @@ MOST_NUMBERS = 1 << 20  # of one tensor: larger ones are not computed
 OVERWRITES = ("fill_", "zero_", "copy_")
 OF_ITS_SIZE = ("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full")
 UNKNOWN_TAGS = (torch.Tag.nondeterministic_seeded, torch.Tag.inplace_view)
+
+
+@functools.cache
+def _written(func):
+    """Returns (place, name) of the arguments that an operator writes."""
+    return [(place, each.name) for place, each in enumerate(func._schema.arguments) if each.alias_info and each.alias_info.is_write]
 
 
 class Contents:
@@ -51,8 +59,7 @@ class Contents:
         try:
             made = self._compute(func, args, kwargs, result)
         except Exception:  # not all are known, or the host has no such operator
-            given = {argument.name: value for argument, value in zip(func._schema.arguments, args)} | kwargs
-            self.forget([given.get(each.name) for each in func._schema.arguments if each.alias_info and each.alias_info.is_write])
+            self.forget([args[place] if place < len(args) else kwargs.get(name) for place, name in _written(func)])
         else:
             for fake, real in zip(pytree.tree_leaves(result), pytree.tree_leaves(made)):
                 self._keep(fake, real)

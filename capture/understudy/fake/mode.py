@@ -5,7 +5,6 @@ import functools
 
 import torch
 from torch._subclasses import fake_tensor
-from torch.utils import _pytree as pytree
 
 from . import backward
 from .contents import Contents
@@ -15,6 +14,7 @@ from .trace import NATIVE, SUBCLASS
 COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
 DEVICE = torch.ops.prim.device
 record = torch.autograd._enable_record_function  # for this thread
+PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
 def mark(label, below=None):
@@ -23,6 +23,14 @@ def mark(label, below=None):
         if below is not None:
             with torch._C._profiler._RecordFunctionFast(*below):
                 pass
+
+
+def _fake_tensors(values):
+    for each in values:
+        if isinstance(each, fake_tensor.FakeTensor):
+            yield each
+        elif isinstance(each, (list, tuple)):
+            yield from _fake_tensors(each)
 
 
 class _Converter(fake_tensor.FakeTensorConverter):
@@ -56,6 +64,24 @@ class FakeMode(fake_tensor.FakeTensorMode):
         self.handlers = {}
         self._depth = 0
 
+    def _prep_args_for_hash(self, result, args, state, id_hashed_objects):
+        """Adds what an operator's answer depends on to the key of torch's cache, as torch does, of fewer attributes. Only a view's answer
+        depends on its place in memory: equal layers, whose weights are views of one buffer, share the others."""
+        result += (type(args), len(args))
+        for each in args.items() if isinstance(args, dict) else args:
+            kind = type(each)
+            if kind is fake_tensor.FakeTensor and each.fake_mode is self and each.constant is None and each.layout is torch.strided:
+                result += (each.dtype, each.shape, each.stride(), each.fake_device, each.requires_grad, each.is_conj(), each.is_neg(),
+                           each.is_inference())
+                if result[0].is_view:
+                    result += (each.storage_offset(), each.untyped_storage().nbytes())
+            elif kind in PLAIN:
+                result += (kind, each)
+            elif kind in (list, tuple):
+                self._prep_args_for_hash(result, each, state, id_hashed_objects)
+            else:
+                super()._prep_args_for_hash(result, (each,), state, id_hashed_objects)
+
     def may_turn_const(self, t):
         return False  # contents.py knows more of them, on any device
 
@@ -80,8 +106,8 @@ class FakeMode(fake_tensor.FakeTensorMode):
         try:
             result = super().dispatch(func, types, args, kwargs)
             if result is not NotImplemented:
-                for tensor in pytree.tree_leaves((args, result)):
-                    if isinstance(tensor, fake_tensor.FakeTensor) and tensor.layout == torch.strided:
+                for tensor in _fake_tensors((args, result)):
+                    if tensor.layout == torch.strided:
                         self.memory.place(tensor, tensor.fake_device)
                 self.contents.follow(func, args, kwargs, result)
         finally:
