@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -16,11 +17,22 @@ from ..summary import size_text
 from . import command
 
 
+_told = None  # where this process tells its partners, if a command waits for them
+
+
+def tell(partners):
+    if _told is not None:
+        os.write(_told, json.dumps(sorted(partners)).encode() + b"\n")
+
+
 def start(words, capture, said=None):
-    """Captures as a command of these words in a process of its own, which need not load torch. Returns its id."""
+    """Captures as a command of these words in a process of its own, which need not load torch. Returns its id, and a file with lines of what
+    it tells, which ends with it."""
+    global _told
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        status = 1
+        status, _told = 1, writing
         try:
             for number in (1, 2) if said else ():
                 os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
@@ -32,7 +44,8 @@ def start(words, capture, said=None):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
-    return child
+    os.close(writing)
+    return child, reading
 
 
 def capture_all(arguments, words, say, capture):
@@ -41,37 +54,44 @@ def capture_all(arguments, words, say, capture):
     command.load(arguments)
     import torch.distributed.pipelining  # noqa: F401: once, not in each stage
     with tempfile.TemporaryDirectory() as folder:
-        waiting, running, parts = [arguments.rank], {}, {}
+        waiting, running, seen = [arguments.rank], {}, {arguments.rank}
         # The last of two equal options counts: these stand before the script.
         place = words.index(arguments.script)
         options = [word for word in words[:place] if word != "--all-kinds"]
         while waiting or running:
-            while waiting and len(running) < (os.cpu_count() if parts else 1):
+            while waiting and len(running) < os.cpu_count():
                 rank = waiting.pop(0)
                 part = [*options, "-o", f"{folder}/{rank}", "--rank", str(rank), *words[place:]]
-                running[start(part, capture, f"{folder}/{rank}.said" if parts else None)] = rank
-            ended, status = os.wait()
-            rank = running.pop(ended)
-            if status != 0:
-                for child in running:
-                    os.kill(child, signal.SIGTERM)
-                    os.waitpid(child, 0)
-                say(f"rank {rank} failed; nothing was written")
-                said = Path(folder, f"{rank}.said")
-                sys.stderr.write(said.read_text(errors="replace") if said.exists() else "")
-                return os.waitstatus_to_exitcode(status)
-            parts[rank] = json.loads(Path(folder, str(rank), DESCRIPTION).read_text())
-            seen = (*parts, *waiting, *running.values())
-            waiting += [each for each in parts[rank]["ranks"][0]["partners"] if each not in seen]
+                child, told = start(part, capture, None if rank == arguments.rank else f"{folder}/{rank}.said")
+                running[told] = rank, child
+            for told in select.select(running, [], [])[0]:
+                lines = os.read(told, 1 << 20).splitlines()
+                partners = {each for line in lines for each in json.loads(line)} - seen
+                seen |= partners
+                waiting += sorted(partners)
+                if lines:
+                    continue
+                os.close(told)
+                rank, child = running.pop(told)
+                status = os.waitpid(child, 0)[1]
+                if status != 0:
+                    for _, other in running.values():
+                        os.kill(other, signal.SIGTERM)
+                        os.waitpid(other, 0)
+                    say(f"rank {rank} failed; nothing was written")
+                    said = Path(folder, f"{rank}.said")
+                    sys.stderr.write(said.read_text(errors="replace") if said.exists() else "")
+                    return os.waitstatus_to_exitcode(status)
+        parts = {rank: json.loads(Path(folder, str(rank), DESCRIPTION).read_text()) for rank in sorted(seen)}
         output.begin()
         for rank in parts:
             for path in (Path(folder) / str(rank)).glob("rank-*"):
                 shutil.move(path, output.file(path.name))
         whole = parts[arguments.rank]
-        whole["ranks"] = [parts[rank]["ranks"][0] for rank in sorted(parts)]
+        whole["ranks"] = [each["ranks"][0] for each in parts.values()]
         output.file(DESCRIPTION).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         output.publish()
-    listed = ", ".join(map(str, sorted(parts)))
+    listed = ", ".join(map(str, parts))
     most = max(whole["ranks"], key=lambda rank: rank["peak_tensor_bytes"])
     say(f"wrote {output.folder}\n  ranks         {listed}, of {whole['world_size']}\n"
         f"  memory        {size_text(most['peak_tensor_bytes'])} at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "

@@ -19,8 +19,7 @@ from ..output import CAPTURE_FORMAT, DESCRIPTION, OutputFolder
 from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
 from ..records import Records, beside
 from ..summary import size_text
-from . import trace
-from .kinds import next_command
+from . import kinds, trace
 from .values import Unsupported, refuse, skipped
 
 MOST_UNCOUNTED = 20  # steps of optimizers before the first step()
@@ -85,6 +84,7 @@ class FakeCapture:
         self._recording.enter_context(self._autocast)
         self._target = self._records.path("et")
         self._groups.calls.clear()
+        kinds.tell(self._groups.partners)
         observer = ExecutionTraceObserver()
         observer.register_callback(str(beside(self._target, ".raw")))
         self._recording.callback(observer.unregister_callback)
@@ -109,6 +109,7 @@ class FakeCapture:
         self._records.keep(raw, self._target)
         self._output.file(DESCRIPTION).write_text(json.dumps(self._describe(), indent=1) + "\n", encoding="utf-8")
         self._output.publish()
+        kinds.tell(self._groups.partners)
         self.whole = True
         self.summary = self._summarize()
 
@@ -124,7 +125,7 @@ class FakeCapture:
             "peak_device_bytes": peak if self._card else None, "peak_tensor_bytes": peak,
             "step_device_allocations": [memory.allocations - self._allocations] if self._card else None,
             "process_groups": job.process_groups(), "kernel_settings": kernel_settings(), "autocast": sorted(self._autocast.regions),
-            "partners": sorted(self._groups.partners), "assumed_values": dict(sorted(self._values.read.items())),
+            "assumed_values": dict(sorted(self._values.read.items())),
             "environment": environment}
         return {"format": CAPTURE_FORMAT, "version": CAPTURE_VERSION, "id": secrets.token_hex(8), "world_size": self._groups.world_size,
                 "clock": "monotonic", "tensor_range": False, "step_marker": True,
@@ -142,5 +143,5 @@ class FakeCapture:
         if skipped:
             rows.append(f"  not done      {', '.join(f'{line} ({count})' for line, count in skipped.most_common(4))}")
         rows.append("  holds         one step: what comes every N steps (evaluation, checkpoints) is in it if it fell there")
-        rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
+        rows.append(f"  next          {kinds.next_command(self._output.folder, self._groups.world_size, 1)}")
         return "\n".join(rows)
