@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/compile/bench_document.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
@@ -16,8 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::Origin;
-using pages::counts, pages::facts_at, pages::figures, pages::ids, pages::shares, pages::table_at,
-    pages::texts;
+using pages::counts, pages::figures, pages::table_at, pages::texts;
 
 constexpr double kNsPerMs = 1e6;
 
@@ -47,15 +47,6 @@ std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
 
 Json document_of(const Bench& bench, const std::string& path, std::uint64_t bytes,
                  const et_schema::Account& sources) {
-  Json ranks = Json::array();
-  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    const et_schema::Program& program = bench.programs[rank];
-    ranks.push_back({{"rank", rank},
-                     {"operators", program.selection.operators},
-                     {"instructions", program.instructions.size()},
-                     {"tensors", program.slots.size()},
-                     {"step_ns", program.profile ? Json(program.profile->step_ns) : Json()}});
-  }
   Json pieces = Json::array();
   for (const auto& [name, sum] : sum_by_piece(bench)) {
     pieces.push_back({{"piece", name},
@@ -63,12 +54,11 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
                       {"instructions", sum.instructions},
                       {"recorded_ms", sum.ms}});
   }
-  return {{"bench", path},
-          {"bytes", bytes},
-          {"world_size", bench.world_size()},
-          {"ranks", std::move(ranks)},
-          {"pieces", std::move(pieces)},
-          {"account", pages::account_json(sources)}};
+  Json document = {{"bench", path}, {"bytes", bytes}};
+  document.update(bench_json(bench));
+  document["account"] = pages::account_json(sources);
+  document["pieces"] = std::move(pieces);
+  return document;
 }
 
 }  // namespace
@@ -81,16 +71,13 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
       fmt::format("{}: a benchmark of {}, {}", path, et_schema::counted(bench.world_size(), "rank"),
                   et_schema::with_bytes(bytes));
   page.verdict = pages::verdict_on(sources, "The mix");
-  page.sections = {
-      {"bench",
-       "What it holds",
-       {table_at(document, "/ranks", "Ranks",
-                 {ids("rank"), counts("operators"), counts("instructions"), counts("tensors"),
-                  figures("recorded step, ms", "step_ns", 1 / kNsPerMs)}),
-        table_at(document, "/pieces", "Pieces",
-                 {texts("piece"), counts("occurrences"), counts("instructions"),
-                  figures("recorded in operators, ms", "recorded_ms")}),
-        pages::account_table(document, "/account", "the mix")}}};
+  page.sections = bench_sections(document, bench);
+  page.sections.insert(page.sections.begin() + 1,
+                       {"pieces",
+                        "Pieces",
+                        {table_at(document, "/pieces", "Pieces",
+                                  {texts("piece"), counts("occurrences"), counts("instructions"),
+                                   figures("recorded in operators, ms", "recorded_ms")})}});
   return made_by("compose", std::move(page), document, "composed.json");
 }
 

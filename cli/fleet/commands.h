@@ -81,9 +81,6 @@ void run_on_slurm(const std::vector<std::vector<std::string>>& commands);
 
 // Functions for a night's summary ("understudy-night").
 
-/// "1 BROKEN, 2 drifted".
-[[nodiscard]] std::string counts_of_night(const nlohmann::ordered_json& night);
-
 /// Returns true if something broke or got slower that no earlier night reported.
 [[nodiscard]] bool has_alarm(const nlohmann::ordered_json& night);
 

@@ -2,17 +2,12 @@
 
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
-#include "cli/pages/document/from_json.h"
 #include "commands.h"
 #include "fleet/database/schema.h"
-#include "fleet/records/nights.h"
 #include "site_data.h"
 
 namespace understudy::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using pages::counts, pages::ids, pages::table_at, pages::texts;
 
 struct HistoryArguments {
   std::string url;
@@ -41,43 +36,17 @@ HistoryArguments read_history_arguments(int argc, char** argv) {
   return arguments;
 }
 
-pages::Page nights_page(const std::vector<fleet::Night>& nights) {
-  Json list = Json::array();
-  for (const fleet::Night& night : nights) {
-    const Json summary = night.summary.empty() ? Json() : Json::parse(night.summary);
-    list.push_back({{"night", night.id},
-                    {"opened_utc", night.opened_utc},
-                    {"closed_utc", night.closed_utc.empty() ? Json() : Json(night.closed_utc)},
-                    {"jobs", night.jobs},
-                    {"text", summary.is_null() ? "open" : counts_of_night(summary)},
-                    {"summary", summary}});
-  }
-  const Json document = {
-      {"format", "understudy-fleet-nights"}, {"version", 1}, {"nights", std::move(list)}};
-  pages::Page page;
-  page.title = nights.empty() ? "No night yet" : "The fleet's nights";
-  page.sections = {
-      {"nights",
-       "Nights",
-       {table_at(document, "/nights", "Nights, the newest first",
-                 {ids("night"), counts("jobs"), counts("made", "summary/made"),
-                  counts("replayed", "summary/replayed"), texts("opened", "opened_utc"),
-                  texts("closed", "closed_utc"), texts("what", "text")})}}};
-  return made_by("fleet", std::move(page), document, "nights.json", 1);
-}
-
 int fleet_history(int argc, char** argv) {
   const HistoryArguments arguments = read_history_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
-  pages::Page page;
-  if (arguments.job.empty()) {
-    page = nights_page(fleet::last_nights(*connection, arguments.last));
-  } else {
-    const SiteData data =
-        read_site_data(*connection, {.results = arguments.last, .platform = arguments.platform});
-    page = pages::benchmark_page(
-        benchmark_document(*connection, data, job_named(*connection, arguments.job)), {});
-  }
+  const SiteData data = read_site_data(
+      *connection,
+      {.nights = arguments.last, .results = arguments.last, .platform = arguments.platform});
+  const pages::Page page =
+      arguments.job.empty()
+          ? pages::nights_page(nights_document(data))
+          : pages::benchmark_page(
+                benchmark_document(*connection, data, job_named(*connection, arguments.job)), {});
   print_output(pages::written(page, arguments.format));
   return kStatusOk;
 }

@@ -73,8 +73,7 @@ pages::Table told(const Json& night, const NightList& list) {
   return table_at(rows, std::string("/") + list.key, list.title, std::move(columns));
 }
 
-}  // namespace
-
+/// Returns "1 BROKEN, 2 drifted".
 std::string counts_of_night(const Json& night) {
   std::string text;
   for (const NightList& list : kLists) {
@@ -84,6 +83,8 @@ std::string counts_of_night(const Json& night) {
   }
   return text.empty() ? "no alarms" : text;
 }
+
+}  // namespace
 
 bool has_alarm(const Json& night) {
   // A change point lies in an earlier night. It counts only if that night did not report it.

@@ -66,6 +66,8 @@ struct SiteData {
 /// slower ones first; the nights; the platforms; the subset of jobs that represents all.
 [[nodiscard]] nlohmann::ordered_json fleet_document(fleet::Connection& connection,
                                                     const SiteData& data);
+/// Returns the nights alone, each with its whole summary; null if it has not ended.
+[[nodiscard]] nlohmann::ordered_json nights_document(const SiteData& data);
 /// Returns a job, its benchmark, and a series of results on each platform, oldest first; also those
 /// of the benchmarks that the job had before.
 [[nodiscard]] nlohmann::ordered_json benchmark_document(fleet::Connection& connection,

@@ -302,6 +302,15 @@ std::string name_of_former(fleet::Connection& connection, const SiteData& data,
 
 }  // namespace
 
+Json nights_document(const SiteData& data) {
+  Json nights = Json::array();
+  for (const fleet::Night& night : data.nights) {
+    nights.push_back(night_json(data, night));
+    nights.back()["summary"] = night.summary.empty() ? Json() : Json::parse(night.summary);
+  }
+  return {{"format", "understudy-fleet-nights"}, {"version", 1}, {"nights", std::move(nights)}};
+}
+
 Json fleet_document(fleet::Connection& connection, const SiteData& data) {
   Json nights = Json::array();
   for (const fleet::Night& night : data.nights) {

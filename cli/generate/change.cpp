@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "cli/compile/world_options.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
@@ -122,9 +121,8 @@ void add_changes(Json& document, const Changes& changes) {
   if (changes.batched) {
     document["batch"] = batched_json(changes.batched->size, changes.batched->bench);
   }
-  if (changes.scaled) {
-    document["scaled"] = scaled_json(*changes.scaled);
-    document["scaled"]["dropped_bodies"] = changes.scaled_dropped_bodies;
+  if (changes.scaled_dropped_bodies) {
+    document["scaled"]["dropped_bodies"] = *changes.scaled_dropped_bodies;
   }
   if (changes.removed_kernels > 0) {
     document["removed_kernels"] = changes.removed_kernels;
@@ -141,14 +139,14 @@ void add_change_sections(pages::Page& page, const Json& document, const Changes&
   if (changes.batched) {
     page.sections.push_back(batch_section(document, changes.batched->size));
   }
-  if (changes.scaled) {
-    Section section = scaled_section(document, *changes.scaled);
-    section.blocks.emplace_back(
-        facts_at(document, "/scaled",
-                 {counts("operators below which what was recorded is left out: no rule tells its "
-                         "sizes",
-                         "dropped_bodies")}));
-    page.sections.push_back(std::move(section));
+  if (changes.scaled_dropped_bodies) {
+    page.sections.push_back(
+        {"dropped-bodies",
+         "What the other number of ranks left out",
+         {facts_at(document, "/scaled",
+                   {counts("operators below which what was recorded is left out: no rule tells its "
+                           "sizes",
+                           "dropped_bodies")})}});
   }
   if (changes.removed_kernels > 0) {
     page.sections.push_back(

@@ -47,8 +47,8 @@ struct Changes {
     generator::BatchedBench bench;  ///< without its benchmark, which was moved out
   };
   std::optional<Batched> batched = {};
-  std::optional<et_schema::ScaledJob> scaled = {};
-  std::uint64_t scaled_dropped_bodies = 0;  ///< operators whose recorded bodies were dropped
+  /// Operators whose recorded bodies the number of ranks dropped; unset if that did not change.
+  std::optional<std::uint64_t> scaled_dropped_bodies = {};
   std::size_t removed_kernels = 0;  ///< removed: their machine code does not fit the changed sizes
   std::optional<Hidden> hidden = {};
 };

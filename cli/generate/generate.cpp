@@ -129,7 +129,6 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     has_other_shapes = has_other_shapes || world.has_other_shapes;
     changes.scaled_dropped_bodies = world.dropped_bodies;
     bench = generator::bench_of(bench, std::move(world), arguments.world);
-    changes.scaled = bench.scaled;
   }
   if (arguments.batch) {
     progress.show("changing the batch size");

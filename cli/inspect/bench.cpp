@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/compile/world_options.h"
+#include "cli/compile/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "comm_calls.h"
@@ -13,8 +13,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/file_name.h"
-#include "et_schema/facts/operator_map.h"
-#include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/original_step.h"
 
@@ -24,10 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::Program;
-using pages::counts, pages::figures, pages::ids, pages::losses_at, pages::summed, pages::table_at,
-    pages::texts;
 using pages::Notes;
 using pages::Section;
 using pages::Table;
@@ -117,52 +112,26 @@ std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
   return ops;
 }
 
-/// Shows the operators, on HTML pages only. Text and data have them with `inspect --ops`.
-Section operators_section(const Bench& bench) {
-  Section section{"operators", "Operators", {}};
-  for (const auto& [by, id] :
-       {std::pair(GroupBy::kClass, "class-table"), {GroupBy::kName, "operator-table"}}) {
-    const RankOps sum = sum_of(ops_by(bench, by));
-    Table table{.id = id,
-                .caption = "Recorded times, all ranks; a call with all below it",
-                .columns = {{by == GroupBy::kName ? "operator" : "class"},
-                            counts("calls"),
-                            counts("with a time"),
-                            figures("host ms"),
-                            figures("device ms")},
-                .shown_in_text = 0};
-    for (const OpRow& row : sum.rows) {
-      const auto ms = [&row](std::int64_t ns) {
-        return row.timed == 0 ? pages::Cell() : pages::Cell(static_cast<double>(ns) / kNsPerMs);
-      };
-      table.rows.push_back({row.name, row.count, row.timed, ms(row.self_ns), ms(row.device_ns)});
-    }
-    if (by == GroupBy::kClass) {
-      table.plots = {{.caption = "Recorded host time by class of operator, all ranks.",
-                      .columns = {3},
-                      .unit = "ms"}};
-    }
-    section.blocks.emplace_back(std::move(table));
+/// Adds the operators by class to the document, and in the asked groups. A text shows the latter,
+/// if they are asked for.
+Section operators_section(const Bench& bench, const InspectOptions& options, Json& document) {
+  const RankOps classes = sum_of(ops_by(bench, GroupBy::kClass));
+  add_ops(document["by_class"], classes);
+  const std::vector<RankOps> ops = ops_by(bench, options.by);
+  add_all_ops(document, ops);
+  Table by_class = ops_table(document, "/by_class/ops", classes);
+  by_class.shown_in_text = 0;
+  by_class.plots = {
+      {.caption =
+           "Recorded host time by class of operator, all ranks, ms; without a profile calls.",
+       .columns = {classes.step_ns ? 2U : 1U}}};
+  Section section = ops_section(document, ops);
+  if (!options.ops) {
+    std::get<Table>(section.blocks.front()).shown_in_text = 0;
+    section.blocks.pop_back();
   }
+  section.blocks.insert(section.blocks.begin(), std::move(by_class));
   return section;
-}
-
-Section holdings_section(const Json& document) {
-  return {"ranks",
-          "What it holds",
-          {table_at(document, "/ranks", "Ranks",
-                    {ids("rank"), texts("schema"), texts("step"), counts("operators"),
-                     counts("instructions"), counts("slots"), counts("storages"),
-                     counts("bytes made before the step", "external_bytes"),
-                     figures("recorded step ms", "step_ns", 1 / kNsPerMs), texts("profile")}),
-           table_at(document, "/ranks/*/kinds", "Instructions",
-                    {texts("instruction", "name"), summed(counts("count", "value"))}),
-           table_at(document, "/ranks/*/opened",
-                    "Operators that were opened: their children are replayed in their place",
-                    {texts("operator", "name"), summed(counts("count")), texts("reason")}),
-           table_at(document, "/ranks/*/mapped", "Custom operators that the operator map knows",
-                    {texts("operator", "name"), summed(counts("count")), texts("row"),
-                     texts("replayed by", "by")})}};
 }
 
 std::string bench_verdict(const Bench& bench) {
@@ -190,83 +159,6 @@ std::string bench_verdict(const Bench& bench) {
                      et_schema::counted(bench.world_size(), "rank"), recorded, lost);
 }
 
-std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
-  std::map<std::string, std::uint64_t> kinds;
-  for (const Instruction& instruction : program.instructions) {
-    ++kinds[std::string(to_string(instruction.kind))];
-  }
-  return kinds;
-}
-
-/// Custom operators of a program, with the rows of the operator map that name them.
-struct MappedOperator {
-  std::string name;
-  std::uint64_t count = 0;
-  std::string row;  ///< "row 3 of the built-in operator map", or why none matches
-  std::string by;   ///< MapRow::by(); empty: no match
-};
-
-std::vector<MappedOperator> mapped_operators(const Program& program) {
-  std::map<std::string, MappedOperator> found;  // by schema
-  for (const Instruction& instruction : program.instructions) {
-    if (instruction.kind != InstructionKind::kOp || !instruction.schema ||
-        instruction.name.starts_with("aten::")) {
-      continue;
-    }
-    const std::string& schema = program.schemas[*instruction.schema];
-    const auto [known, is_new] = found.try_emplace(schema);
-    ++known->second.count;
-    if (is_new) {
-      const et_schema::MapMatch match = et_schema::operator_map().find(schema);
-      known->second.name = instruction.name;
-      known->second.row = match.call ? match.call->row->place() : match.why_not;
-      known->second.by = match.call ? match.call->row->by() : "";
-    }
-  }
-  std::vector<MappedOperator> rows;
-  for (auto& [schema, row] : found) {
-    if (!row.row.empty()) {
-      rows.push_back(std::move(row));
-    }
-  }
-  return rows;
-}
-
-Json bench_document(const Bench& bench) {
-  Json list = Json::array();
-  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    const Program& program = bench.programs[rank];
-    const auto& profile = program.profile;
-    Json opened = Json::array();
-    for (const et_schema::Opened& entry : program.selection.opened) {
-      opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
-    }
-    list.push_back(
-        {{"rank", bench.recorded_rank(rank)},
-         {"schema", rank < bench.sources.size() ? bench.sources[rank].schema : std::string()},
-         {"step", program.selection.step},
-         {"operators", program.selection.operators},
-         {"instructions", program.instructions.size()},
-         {"kinds", instruction_kinds(program)},
-         {"slots", program.slots.size()},
-         {"storages", program.storages.size()},
-         {"external_bytes", et_schema::plan_memory(program).external_bytes},
-         {"step_ns", profile ? Json(et_schema::recorded_step_ns(program)) : Json()},
-         {"profile", profile ? Json(profile->file) : Json()},
-         {"opened", std::move(opened)},
-         {"losses", program.losses.nonzero()}});
-    for (const MappedOperator& entry : mapped_operators(program)) {
-      list.back()["mapped"].push_back(
-          {{"name", entry.name}, {"count", entry.count}, {"row", entry.row}, {"by", entry.by}});
-    }
-  }
-  return {{"benchmark",
-           {{"tool_version", bench.tool_version},
-            {"world_size", bench.world_size()},
-            {"recorded_world_size", bench.recorded_world_size()}}},
-          {"ranks", std::move(list)}};
-}
-
 }  // namespace
 
 pages::Page bench_page(const Bench& bench, const std::string& path, const InspectOptions& options) {
@@ -277,7 +169,7 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
                                   .got = std::string(to_string(options.by)),
                                   .hint = "inspect the traces that it was made from"});
   }
-  Json document = bench_document(bench);
+  Json document = bench_json(bench);
   pages::Page page;
   page.title = fmt::format("Benchmark {}", et_schema::file_name(path));
   page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
@@ -287,28 +179,14 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
                     fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
-  const Table losses = losses_at(document, "/ranks/*/losses");
-  page.sections = {timeline_section(bench),
-                   operators_section(bench),
-                   holdings_section(document),
-                   {"losses",
-                    "Losses",
-                    {losses.rows.empty() ? pages::Block(Notes{{"Nothing was lost or repaired."}})
-                                         : pages::Block(losses)}}};
-  if (bench.scaled) {
-    document["scaled"] = scaled_json(*bench.scaled);
-    page.sections.push_back(scaled_section(document, *bench.scaled));
-  }
+  page.sections = bench_sections(document, bench);
+  page.sections.insert(page.sections.begin(),
+                       {timeline_section(bench), operators_section(bench, options, document)});
   if (options.collectives) {
     for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
       document["ranks"][rank]["calls"] = calls_json(bench, rank);
     }
     page.sections.push_back(calls_section(document, CallDetail::kDecided));
-  }
-  if (options.ops) {
-    const std::vector<RankOps> ops = ops_by(bench, options.by);
-    add_all_ops(document, ops);
-    page.sections.push_back(ops_section(document, ops));
   }
   if (options.certificate) {
     document["certificate"] = certificate_json(bench, path);

@@ -11,10 +11,8 @@
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/map_values.h"
-#include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/counted_kernels/counted_kernels.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
@@ -172,36 +170,6 @@ pages::Section profile_section(const Json& document, std::size_t place) {
                     20)}};
 }
 
-pages::Section benchmark_section(const Json& document, std::size_t place) {
-  const std::string at = fmt::format("/benchmarks/{}", place);
-  pages::Section section{
-      fmt::format("benchmark-{}", place),
-      document["benchmarks"][place]["file"].get<std::string>(),
-      {facts_at(document, at, {figures("on the device", "device_ms", 1, "ms")}),
-       pages::device_time_table(document, at + "/device_time", "what it is here")}};
-  return section;
-}
-
-/// Returns a benchmark's recorded device time, which comes from its linked profile.
-Json benchmark_document(const std::string& path) {
-  Json rows = device_time_json(et_schema::read_bench(path));
-  if (rows.empty()) {
-    throw et_schema::usage_error(
-        "a benchmark without device times",
-        {.file = path,
-         .field = "--device-time",
-         .expected = "one whose profile shows device events",
-         .got = "none",
-         .hint = "make it anew with `generate --profile`, from a Kineto profile of a GPU"});
-  }
-  double ms = 0;
-  for (const Json& row : rows) {
-    ms += row["ms"].get<double>();
-  }
-  return {
-      {"file", et_schema::file_name(path)}, {"device_ms", ms}, {"device_time", std::move(rows)}};
-}
-
 void add_findings(const et_schema::Profile& profile, const Json& document,
                   std::vector<std::string>& findings) {
   const auto count = [&document](const char* key) {
@@ -252,11 +220,15 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   pages::Page page;
   page.title = "Where the device's time went";
   Json profiles = Json::array();
-  Json benchmarks = Json::array();
   for (const std::string& path : paths) {
     if (is_one_benchmark({path})) {
-      benchmarks.push_back(benchmark_document(path));
-      continue;
+      throw et_schema::usage_error(
+          "a benchmark's device time is shown without a flag",
+          {.file = path,
+           .field = "--device-time",
+           .expected = "profiles",
+           .got = "a benchmark",
+           .hint = "inspect BENCH shows it by class of kernel and by what it is in the benchmark"});
     }
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
@@ -275,25 +247,18 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           }
         });
   }
-  if (profiles.empty() && benchmarks.empty()) {
+  if (profiles.empty()) {
     throw et_schema::usage_error(
         "no profile among the inputs",
         {.file = paths.front(),
          .field = "--device-time",
-         .expected = "Kineto (chrome) traces, counters of ncu or rocprofv3, or benchmarks",
+         .expected = "Kineto (chrome) traces, or counters of ncu or rocprofv3",
          .got = "none",
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }
-  Json document = {{"device_time", std::move(profiles)}};
-  if (!benchmarks.empty()) {
-    document["benchmarks"] = std::move(benchmarks);
-  }
+  const Json document = {{"device_time", std::move(profiles)}};
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
-  }
-  for (std::size_t i = 0; document.contains("benchmarks") && i < document["benchmarks"].size();
-       ++i) {
-    page.sections.push_back(benchmark_section(document, i));
   }
   return made_by("inspect", std::move(page), document, "device_time.json");
 }

@@ -98,8 +98,7 @@ void add_views(CommandLine& line, Arguments& arguments) {
        "Of profiles of all ranks, or a benchmark with recorded times: which rank is slow and in "
        "what, the step without it, and each collective's time apart from waits"},
       {"--device-time", &arguments.device_time,
-       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel; of "
-       "benchmarks that one was linked with: by class of kernel, and what it is there"},
+       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel"},
       {"--kernels", &arguments.kernels,
        "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
        "time"},

@@ -341,21 +341,26 @@ void add_all_ops(Json& document, const std::vector<RankOps>& ranks) {
   }
 }
 
-pages::Section ops_section(const Json& document, const std::vector<RankOps>& ranks) {
-  const RankOps all = sum_of(ranks);
-  const bool is_timed = all.step_ns.has_value();
+pages::Table ops_table(const Json& document, const std::string& at, const RankOps& all) {
   constexpr std::size_t kLongestName = 120;
   const std::string by(to_string(all.by));
   std::vector<pages::Column> columns = {
       shortened(texts(all.by == GroupBy::kName ? "operator" : by, "name"), kLongestName),
       counts("calls", "count")};
-  pages::Notes totals;
-  if (is_timed) {
+  if (all.step_ns) {
     columns.push_back(figures("self ms", "self_ns", kMsPerNs));
     if (all.total.device_ns > 0) {
       columns.push_back(figures("device ms", "device_ns", kMsPerNs));
     }
     columns.push_back(shares("share"));
+  }
+  return table_at(document, at, "Operators by " + by, std::move(columns));
+}
+
+pages::Section ops_section(const Json& document, const std::vector<RankOps>& ranks) {
+  const RankOps all = sum_of(ranks);
+  pages::Notes totals;
+  if (all.step_ns) {
     const std::int64_t rest = std::max<std::int64_t>(*all.step_ns - all.total.self_ns, 0);
     totals.texts.push_back(fmt::format("{} ms in operators, {} ms of the step{} in none of them",
                                        ms_text(all.total.self_ns), ms_text(rest),
@@ -366,11 +371,10 @@ pages::Section ops_section(const Json& document, const std::vector<RankOps>& ran
                                          et_schema::with_commas(all.total.count)));
     }
   }
-  return {"ops",
-          "Operators",
-          {table_at(document, ranks.size() == 1 ? "/ranks/0/ops" : "/all_ranks/ops",
-                    "Operators by " + by, std::move(columns)),
-           totals}};
+  return {
+      "ops",
+      "Operators",
+      {ops_table(document, ranks.size() == 1 ? "/ranks/0/ops" : "/all_ranks/ops", all), totals}};
 }
 
 }  // namespace understudy::cli

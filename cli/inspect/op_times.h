@@ -54,10 +54,15 @@ struct RankOps {
 /// Returns the sums over all ranks. There must be at least one.
 [[nodiscard]] RankOps sum_of(const std::vector<RankOps>& ranks);
 
+/// Adds one sum to an object of a document.
+void add_ops(nlohmann::ordered_json& object, const RankOps& ops);
 /// Adds each rank's operators to the document's `ranks` and, if there are several ranks, the sums
 /// to `all_ranks`.
 void add_all_ops(nlohmann::ordered_json& document, const std::vector<RankOps>& ranks);
 
+/// Shows such rows, which are at `at`.
+[[nodiscard]] pages::Table ops_table(const nlohmann::ordered_json& document, const std::string& at,
+                                     const RankOps& all);
 /// Shows the sums, and the time of the steps outside of operators.
 [[nodiscard]] pages::Section ops_section(const nlohmann::ordered_json& document,
                                          const std::vector<RankOps>& ranks);

@@ -1,16 +1,12 @@
-#include <fmt/ranges.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "arguments.h"
-#include "cli/common/output.h"
 #include "cli/common/run_main.h"
 #include "cli/pages/document/from_json.h"
 #include "costs.h"
 #include "et_schema/base/input_files.h"
-#include "et_schema/base/quote.h"
 #include "judged.h"
 #include "predictor/collectives/models.h"
 #include "predictor/platform/platform_costs.h"
@@ -37,24 +33,6 @@ Document row_of(const CollectiveRow& row, const Estimate& time) {
           {"unmodelled", !time.modelled},
           {"measured_ms", has_time ? Document(row.median_ns / kNsPerMs) : Document()},
           {"error", has_time && time.ns > 0 ? Document(time.ns / row.median_ns - 1) : Document()}};
-}
-
-/// A line for each row. Marks are 0 or 1, missing times empty.
-std::string csv_of(const Document& rows) {
-  std::string out =
-      "kind,dtype,bytes,ranks,nodes,ms,low,high,model,extrapolated,unmodelled,measured_ms,error\n";
-  for (const Document& row : rows) {
-    std::vector<std::string> cells;
-    for (const Document& value : row) {
-      cells.push_back(value.is_null()           ? ""
-                      : value.is_boolean()      ? (value.get<bool>() ? "1" : "0")
-                      : value.is_number_float() ? fmt::format("{:.6g}", value.get<double>())
-                      : value.is_string()       ? et_schema::csv_cell(value.get<std::string>())
-                                                : value.dump());
-    }
-    out += fmt::format("{}\n", fmt::join(cells, ","));
-  }
-  return out;
 }
 
 pages::Page page_of(const Document& document, const Judged& judged) {
@@ -92,10 +70,6 @@ int predict_collectives(const PredictArguments& arguments) {
           judged.add(std::string(to_string(row.kind)), row.median_ns, time);
         }
       });
-  if (arguments.format == Format::kCsv) {
-    print_output(csv_of(predicted));
-    return kStatusOk;
-  }
   pages::show(page_of({{"format", "understudy-collective-predictions"},
                        {"version", 1},
                        {"card", card},

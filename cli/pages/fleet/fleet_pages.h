@@ -39,6 +39,8 @@ struct SiteFrame {
 /// Returns index.html: the whole fleet. `verdict`: the newest night's.
 [[nodiscard]] Page fleet_page(const nlohmann::ordered_json& document, const SiteFrame& frame,
                               et_schema::Assessment verdict);
+/// Returns the page of the nights, which is none of a site.
+[[nodiscard]] Page nights_page(const nlohmann::ordered_json& document);
 /// Returns the page of a benchmark: its job, its work, its history.
 [[nodiscard]] Page benchmark_page(const nlohmann::ordered_json& document, const SiteFrame& frame);
 /// Returns the page as one of a site: with the link up, and links to the pages of jobs.

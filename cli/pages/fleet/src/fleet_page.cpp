@@ -72,6 +72,13 @@ Section platforms_section(const Json& document) {
 
 }  // namespace
 
+Page nights_page(const Json& document) {
+  Page page;
+  page.title = document.at("nights").empty() ? "No night yet" : "The fleet's nights";
+  page.sections = {nights_section(document, {})};
+  return made_by("fleet", std::move(page), document, "nights.json", 1);
+}
+
 Page fleet_page(const Json& document, const SiteFrame& frame, et_schema::Assessment verdict) {
   const Json& jobs = document.at("jobs");
   const auto with_result = std::ranges::count_if(

@@ -1,0 +1,314 @@
+#include "cli/compile/bench_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "cli/compile/profiled_device.h"
+#include "cli/compile/world_options.h"
+#include "cli/pages/document/account.h"
+#include "cli/pages/document/from_json.h"
+#include "et_schema/facts/operator_map.h"
+#include "et_schema/model/memory_plan.h"
+#include "et_schema/model/original_step.h"
+
+namespace understudy::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using et_schema::Bench;
+using et_schema::LostDeviceEvents;
+using et_schema::Program;
+using et_schema::RecordedProfile;
+using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids,
+    pages::losses_at, pages::shortened, pages::summed, pages::table_at, pages::texts;
+using pages::Notes;
+using pages::Section;
+
+constexpr double kMsPerNs = 1e-6;
+constexpr std::size_t kLongNameInText = 90;
+constexpr std::size_t kRowsInText = 40;
+
+/// Empty if the benchmark names no sources.
+et_schema::Source source_of(const Bench& bench, std::size_t rank) {
+  return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
+}
+
+Json profile_json(const Program& program) {
+  if (!program.profile) {
+    return nullptr;
+  }
+  const RecordedProfile& profile = *program.profile;
+  Json lost = Json::array();
+  for (const LostDeviceEvents& row : profile.lost) {
+    lost.push_back({{"name", row.name},
+                    {"reason", row.reason},
+                    {"count", row.count},
+                    {"device_ns", row.device_ns}});
+  }
+  Json outside = Json::array();
+  for (const et_schema::OutsideTime& row : profile.outside) {
+    outside.push_back({{"why", to_string(row.why)},
+                       {"name", row.name},
+                       {"host_ns", row.host_ns},
+                       {"device_ns", row.device_ns}});
+  }
+  Json json = {{"file", profile.file},
+               {"join", to_string(profile.join)},
+               {"steps", profile.steps},
+               {"step_ns", et_schema::recorded_step_ns(program)},
+               {"unprofiled_step_ns", nullptr},
+               {"observer_ns_per_event", profile.observer_ns_per_event},
+               {"observer_source", profile.observer_source},
+               {"events", profile.events},
+               {"nodes", profile.nodes},
+               {"nodes_with_rf_id", profile.nodes_with_rf_id},
+               {"nodes_joined", profile.nodes_joined},
+               {"device_events", profile.device_events},
+               {"device_events_linked", profile.device_events_linked},
+               {"operators_ns", profile.operators_ns},
+               {"operators_device_ns", profile.operators_device_ns},
+               {"outside", std::move(outside)},
+               {"lost", std::move(lost)}};
+  if (profile.unprofiled_step_ns) {
+    json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;
+  }
+  if (!profile.graph_run.empty()) {
+    json["graph_run"] = profile.graph_run;
+  }
+  for (const et_schema::DeviceWait& wait : et_schema::waits_between(profile)) {
+    json["device_waits"].push_back({{"start_ns", wait.start_ns},
+                                    {"host_ns", wait.host_ns},
+                                    {"for", to_string(wait.waits_for)}});
+  }
+  return json;
+}
+
+/// Returns the labels that launched work without an operator of their own.
+std::map<std::string, std::uint64_t> working_labels(const Program& program) {
+  std::map<std::string, std::uint64_t> labels;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    if (instruction.kind == et_schema::InstructionKind::kNative) {
+      ++labels[instruction.name];
+    }
+  }
+  return labels;
+}
+
+std::map<std::string, std::uint64_t> instruction_kinds(const Program& program) {
+  std::map<std::string, std::uint64_t> kinds;
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    ++kinds[std::string(to_string(instruction.kind))];
+  }
+  return kinds;
+}
+
+/// Returns the custom operators of a program, with the rows of the operator map that name them, or
+/// why none matches.
+Json mapped_operators(const Program& program) {
+  std::map<std::string, Json> found;  // by schema
+  for (const et_schema::Instruction& instruction : program.instructions) {
+    if (instruction.kind != et_schema::InstructionKind::kOp || !instruction.schema ||
+        instruction.name.starts_with("aten::")) {
+      continue;
+    }
+    const std::string& schema = program.schemas[*instruction.schema];
+    const auto [known, is_new] = found.try_emplace(schema);
+    if (is_new) {
+      const et_schema::MapMatch match = et_schema::operator_map().find(schema);
+      known->second = {{"name", instruction.name},
+                       {"count", 0},
+                       {"row", match.call ? match.call->row->place() : match.why_not},
+                       {"by", match.call ? match.call->row->by() : ""}};
+    }
+    Json& count = known->second["count"];
+    count = count.get<std::uint64_t>() + 1;
+  }
+  Json rows = Json::array();
+  for (auto& [schema, row] : found) {
+    if (row["row"] != "") {
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+Json rank_json(const Bench& bench, std::size_t rank) {
+  const Program& program = bench.programs[rank];
+  const et_schema::Source source = source_of(bench, rank);
+  Json opened = Json::array();
+  for (const et_schema::Opened& entry : program.selection.opened) {
+    opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
+    if (program.profile) {
+      opened.back()["own_ns"] = entry.own_ns;
+    }
+  }
+  return {{"rank", bench.recorded_rank(rank)},
+          {"source", source.file},
+          {"schema", source.schema},
+          {"step", program.selection.step},
+          {"filters", program.selection.filters},
+          {"operators", program.selection.operators},
+          {"labels", program.selection.labels},
+          {"instructions", program.instructions.size()},
+          {"kinds", instruction_kinds(program)},
+          {"tensors", program.slots.size()},
+          {"storages", program.storages.size()},
+          {"external_bytes", et_schema::plan_memory(program).external_bytes},
+          {"opened", std::move(opened)},
+          {"working_labels", working_labels(program)},
+          {"mapped", mapped_operators(program)},
+          {"profile", profile_json(program)},
+          {"losses", program.losses.nonzero()}};
+}
+
+bool is_narrowed(const Bench& bench) {
+  return !bench.programs.empty() && !bench.programs.front().selection.filters.empty();
+}
+
+/// Returns a note for figures of the whole step, if the benchmark was narrowed by filters.
+std::string whole_step_note(const Bench& bench) {
+  return is_narrowed(bench) ? " (in the whole step, before filters)" : "";
+}
+
+Section ranks_section(const Json& document, const Bench& bench) {
+  Section section{"ranks",
+                  "Ranks",
+                  {table_at(document, "/ranks", "Ranks",
+                            {ids("rank"), counts("operators"), counts("labels"),
+                             counts("instructions"), counts("tensors"), counts("storages"),
+                             byte_counts("made before the step", "external_bytes"), texts("schema"),
+                             texts("step", "step", "none: the whole trace"), texts("source")}),
+                   table_at(document, "/ranks/*/kinds", "Instructions",
+                            {texts("instruction", "name"), summed(counts("count", "value"))})}};
+  if (is_narrowed(bench)) {
+    section.blocks.emplace_back(facts_at(document, "/ranks/0", {texts("Narrowed by", "filters")}));
+  }
+  return section;
+}
+
+Section opened_section(const Json& document, const Bench& bench) {
+  std::vector<pages::Column> columns = {texts("operator", "name"), summed(counts("count")),
+                                        texts("reason")};
+  if (!bench.programs.empty() && bench.programs.front().profile) {
+    constexpr double kUsPerNs = 1e-3;
+    columns.push_back(summed(figures("own µs", "own_ns", kUsPerNs, "in it, not replayed")));
+  }
+  return {"opened",
+          "Opened",
+          {table_at(document, "/ranks/*/opened",
+                    fmt::format("Opened{}: the operators below them are replayed in their place",
+                                whole_step_note(bench)),
+                    std::move(columns)),
+           table_at(document, "/ranks/*/working_labels",
+                    "Labels that did work without an operator of their own",
+                    {texts("label", "name"), summed(counts("count", "value"))}),
+           table_at(document, "/ranks/*/mapped", "Custom operators that the operator map knows",
+                    {texts("operator", "name"), summed(counts("count")), texts("row"),
+                     texts("replayed by", "by")})}};
+}
+
+/// Shows the source of recorded times, what was matched, and what was lost.
+Section profiles_section(const Json& document, const Bench& bench) {
+  const bool is_linked = std::ranges::any_of(
+      bench.programs, [](const Program& program) { return program.profile.has_value(); });
+  if (!is_linked) {
+    return {"profiles", "Recorded times", {}};
+  }
+  Section section = {
+      "profiles",
+      "Recorded times",
+      {table_at(document, "/ranks",
+                "Recorded times, without the cost of recording" + whole_step_note(bench),
+                {ids("rank"), counts("nodes joined", "profile/nodes_joined"),
+                 counts("of", "profile/nodes_with_rf_id"),
+                 counts("device events", "profile/device_events_linked"),
+                 counts("of", "profile/device_events"), counts("steps", "profile/steps"),
+                 figures("step ms", "profile/step_ns", kMsPerNs),
+                 figures("unprofiled ms", "profile/unprofiled_step_ns", kMsPerNs),
+                 figures("operators ms", "profile/operators_ns", kMsPerNs),
+                 figures("device ms", "profile/operators_device_ns", kMsPerNs),
+                 figures("taken out, ns/event", "profile/observer_ns_per_event"),
+                 texts("joined by", "profile/join"), texts("profile", "profile/file")}),
+       table_at(document, "/ranks/*/profile/outside",
+                "Time of the step that stands in no instruction",
+                {texts("what", "why"), summed(figures("host ms", "host_ns", kMsPerNs)),
+                 summed(figures("device ms", "device_ns", kMsPerNs)),
+                 shortened(texts("name"), kLongNameInText)},
+                kRowsInText),
+       table_at(document, "/ranks/*/profile/lost",
+                "Device events that no operator can be told to have launched",
+                {shortened(texts("device event", "name"), kLongNameInText), summed(counts("count")),
+                 summed(figures("ms", "device_ns", kMsPerNs)), texts("reason")},
+                kRowsInText)}};
+  section.blocks.insert(section.blocks.begin() + 1,
+                        pages::account_table(document, "/account", "the benchmark"));
+  if (document.contains("device_time")) {
+    section.blocks.insert(section.blocks.begin() + 1,
+                          pages::device_time_table(document, "/device_time", "what it is here"));
+  }
+  return section;
+}
+
+Section losses_section(const Json& document, const Bench& bench) {
+  Section section{"losses", "Losses", {}};
+  et_schema::Losses losses;
+  for (const Program& program : bench.programs) {
+    losses += program.losses;
+  }
+  if (losses.nonzero().empty()) {
+    section.blocks.emplace_back(Notes{{"Nothing was lost or repaired."}});
+  } else {
+    section.blocks.emplace_back(losses_at(document, "/ranks/*/losses"));
+  }
+  if (losses[et_schema::Loss::kNoDeviceEvents] + losses[et_schema::Loss::kUnknownDeviceEvents] >
+      0) {
+    section.blocks.emplace_back(Notes{
+        {"device times are not all there: see no_device_events and unknown_device_events"}, true});
+  }
+  return section;
+}
+
+}  // namespace
+
+et_schema::Account account_of(const Bench& bench) {
+  et_schema::Account account;
+  for (const Program& program : bench.programs) {
+    et_schema::add_step(program, et_schema::in_no_instruction, account);
+  }
+  return account;
+}
+
+Json bench_json(const Bench& bench) {
+  Json ranks = Json::array();
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    ranks.push_back(rank_json(bench, rank));
+  }
+  Json document = {{"tool_version", bench.tool_version},
+                   {"world_size", bench.world_size()},
+                   {"recorded_world_size", bench.recorded_world_size()},
+                   {"ranks", std::move(ranks)},
+                   {"account", pages::account_json(account_of(bench))}};
+  if (Json device_time = device_time_json(bench); !device_time.empty()) {
+    document["device_time"] = std::move(device_time);
+  }
+  if (bench.scaled) {
+    document["scaled"] = scaled_json(*bench.scaled);
+  }
+  return document;
+}
+
+std::vector<Section> bench_sections(const Json& document, const Bench& bench) {
+  std::vector<Section> sections = {ranks_section(document, bench), opened_section(document, bench),
+                                   profiles_section(document, bench),
+                                   losses_section(document, bench)};
+  if (bench.scaled) {
+    sections.push_back(scaled_section(document, *bench.scaled));
+  }
+  return sections;
+}
+
+}  // namespace understudy::cli
