@@ -13,9 +13,13 @@
 
 namespace understudy::et_schema {
 
+/// The type of a built-in row's parameter that no argument binds to: the recorded results, each as
+/// its dtype (-1: undefined, or no tensor), sizes and strides.
+inline constexpr std::string_view kLayouts = "Layouts";
+
 /// A parameter of a row's function, and the names of the recorded argument that binds to it.
 struct MapParameter {
-  std::string type;  ///< as in a schema: "Tensor?", "int", "float", "Tensor[]"
+  std::string type;  ///< as in a schema: "Tensor?", "int", "float", "Tensor[]"; or kLayouts
   /// Names of the argument, any of which may be recorded; the first is the parameter's own.
   std::vector<std::string> names;
   [[nodiscard]] bool is_optional() const { return type.ends_with('?'); }
@@ -28,16 +32,22 @@ struct MapRow {
   std::size_t number = 0;              ///< index in its file, from 0
   std::vector<std::string> operators;  ///< names without overload; "*" stands for any characters
   std::vector<MapParameter> takes;
-  std::set<std::string, std::less<>> ignores;  ///< arguments that do not change the work
-  std::string functions;                       ///< all functions of its file, in TorchScript
-  std::string does;  ///< body of a function of the parameters, which may call `functions`
-  std::string like;  ///< the operator of ATen that does about the same work
+  /// Arguments that do not change the work; "*" stands for all that it does not take.
+  std::set<std::string, std::less<>> ignores;
+  std::string functions;  ///< all functions of its file, in TorchScript
+  std::string does;       ///< body of a function of the parameters, which may call `functions`
+  std::string like;       ///< the operator of ATen that does about the same work
   std::vector<std::string> like_tensors;  ///< parameters, in the order of that operator's arguments
   std::vector<std::string> schemas;       ///< complete schemas, for names without "*"
   std::vector<std::string> told;          ///< texts that `facts` refers to
   OperatorFacts facts;                    ///< requirements on the values of its arguments
   std::string approximate;       ///< why its time differs from the original's; empty: it does not
   bool is_of_benchmark = false;  ///< from a benchmark, not from this process's user
+
+  // What only built-in rows say.
+  std::string reported;        ///< what by() returns instead; empty: nothing
+  bool is_stub = false;        ///< does other work than the operator
+  bool uses_autograd = false;  ///< differentiates what its function computes
 
   /// Returns "the operator map: aten::rms_norm", for reports.
   [[nodiscard]] std::string by() const;

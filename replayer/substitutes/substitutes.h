@@ -38,14 +38,10 @@ struct Substitute {
 /// layout.
 using RecordedResults = std::span<const et_schema::Slot* const>;
 
-/// Returns the substitute of an operator on a device, if there is one. `op` is the name with its
-/// overload ("aten::cudnn_batch_norm", "aten::_fused_adam_.tensor_lr"). `arguments` are the
-/// argument names of the recorded schema, in order, so that older and newer schemas of one operator
-/// both fit. Substitutes also exist for operators that resolve on the device but throw when called
-/// (`aten::_thnn_fused_lstm_cell_backward`).
-[[nodiscard]] std::optional<Substitute> find_substitute(std::string_view op,
-                                                        std::span<const std::string> arguments,
-                                                        c10::DeviceType device,
+/// Returns the substitute of an operator on a device, if there is one. The schema is the recorded
+/// one; older and newer schemas of one operator both fit. Substitutes also exist for operators that
+/// resolve on the device but throw when called (`aten::_thnn_fused_lstm_cell_backward`).
+[[nodiscard]] std::optional<Substitute> find_substitute(std::string_view schema, c10::Device device,
                                                         RecordedResults results = {});
 
 /// Returns the substitute of a label that did work. `label` is its name

@@ -52,6 +52,9 @@ bool can_be_given(std::string_view recorded, std::string_view wanted) {
 
 /// "Tensor?" → "Optional[Tensor]", "int[]" → "List[int]".
 std::string script_type(std::string_view type) {
+  if (type == kLayouts) {
+    return "List[Tuple[int, List[int], List[int]]]";
+  }
   if (type.ends_with('?')) {
     type.remove_suffix(1);
     return fmt::format("Optional[{}]", script_type(type));
@@ -95,6 +98,10 @@ MapMatch match_row(const MapRow& row, std::string_view schema) {
   MappedCall call{&row, {}};
   std::vector<bool> is_taken(recorded.size(), false);
   for (const MapParameter& parameter : row.takes) {
+    if (parameter.type == kLayouts) {
+      call.arguments.emplace_back();
+      continue;
+    }
     const auto found = std::ranges::find_first_of(recorded, parameter.names, {},
                                                   [](const SchemaArgument& a) { return a.name; });
     if (found == recorded.end()) {
@@ -114,7 +121,7 @@ MapMatch match_row(const MapRow& row, std::string_view schema) {
     call.arguments.emplace_back(place);
   }
   for (std::size_t i = 0; i < recorded.size(); ++i) {
-    if (!is_taken[i] && !row.ignores.contains(recorded[i].name)) {
+    if (!is_taken[i] && !row.ignores.contains(recorded[i].name) && !row.ignores.contains("*")) {
       return refused(fmt::format("neither takes nor ignores its argument {}", recorded[i].name));
     }
   }
@@ -122,6 +129,9 @@ MapMatch match_row(const MapRow& row, std::string_view schema) {
 }
 
 std::string MapRow::by() const {
+  if (!reported.empty()) {
+    return reported;
+  }
   const std::string what = like.empty() ? "a function" : like;
   return approximate.empty()
              ? "the operator map: " + what

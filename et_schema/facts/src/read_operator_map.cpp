@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "et_schema/base/json_fields.h"
@@ -16,10 +16,12 @@ namespace {
 
 constexpr DocumentFormat kFormat{"operator map", "understudy operator map", 1};
 
+constexpr std::string_view kLayoutsParameter = "Layouts results";
+
 constexpr auto kTypes = std::to_array<std::string_view>(
     {"Tensor", "int", "float", "bool", "str", "Device", "Tensor[]", "int[]", "float[]", "bool[]"});
 
-void refuse_other_keys(const JsonField& object, std::initializer_list<std::string_view> known) {
+void refuse_other_keys(const JsonField& object, std::span<const std::string_view> known) {
   for (const auto& [key, value] : object.members()) {
     if (std::ranges::find(known, key) == known.end()) {
       value.fail(fmt::format("one of the keys {}", fmt::join(known, ", ")), key);
@@ -109,11 +111,19 @@ class RowReader {
   RowReader(JsonField field, MapRow& row) : field_(std::move(field)), row_(row) {}
 
   void read() {
-    refuse_other_keys(field_, {"operators", "takes", "ignores", "does", "like", "schemas", "values",
-                               "approximate", "source"});
+    // The last ones are the built-in rows'.
+    constexpr auto kKeys = std::to_array<std::string_view>(
+        {"operators", "takes", "ignores", "does", "like", "schemas", "values", "approximate",
+         "source", "by", "stub", "autograd"});
+    constexpr std::size_t kOfBuiltIn = 3;
+    const bool is_built_in = row_.file.empty();
+    refuse_other_keys(field_,
+                      std::span(kKeys).first(kKeys.size() - (is_built_in ? 0 : kOfBuiltIn)));
     read_operators(field_.at("operators"));
     for (const JsonField& parameter : field_.at("takes").items()) {
-      row_.takes.push_back(parameter_of(parameter));
+      row_.takes.push_back(is_built_in && parameter.as_text() == kLayoutsParameter
+                               ? MapParameter{std::string(kLayouts), {"results"}}
+                               : parameter_of(parameter));
     }
     for (std::string& name : texts_of(field_.find("ignores"))) {
       row_.ignores.insert(std::move(name));
@@ -131,6 +141,13 @@ class RowReader {
     if (const auto why = field_.find("approximate")) {
       row_.approximate = why->as_text();
     }
+    if (const auto by = field_.find("by")) {
+      row_.reported = by->as_text();
+    }
+    const auto stub = field_.find("stub");
+    row_.is_stub = stub && stub->as_bool();
+    const auto autograd = field_.find("autograd");
+    row_.uses_autograd = autograd && autograd->as_bool();
     if (const auto source = field_.find("source")) {
       static_cast<void>(source->as_text());
     }
@@ -174,7 +191,7 @@ class RowReader {
     };
     std::vector<Told> told;
     for (const JsonField& value : values.items()) {
-      refuse_other_keys(value, {"of", "argument", "is", "dim"});
+      refuse_other_keys(value, std::array<std::string_view, 4>{"of", "argument", "is", "dim"});
       const auto dim = value.find("dim");
       const Told one{keep(value.at("argument").as_text()),
                      keep(value.find("of") ? value.at("of").as_text() : ""),
@@ -227,7 +244,10 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file, MapPl
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
   check_format(root, kFormat);
-  refuse_other_keys(root, {"format", "version", "functions", "rows"});
+  constexpr auto kKeys =
+      std::to_array<std::string_view>({"format", "version", "functions", "rows", "ignores"});
+  refuse_other_keys(root, std::span(kKeys).first(kKeys.size() - (file.empty() ? 0 : 1)));
+  const std::vector<std::string> ignored = texts_of(root.find("ignores"));
   const auto shared = root.find("functions");
   const std::string functions = shared ? lines_of(function_lines(*shared), "") : "";
   std::list<MapRow> added;
@@ -237,6 +257,7 @@ void OperatorMap::add_rows(std::string_view json, const std::string& file, MapPl
     row.is_of_benchmark = place == MapPlace::kBeforeBuiltIn;
     row.number = added.size() - 1;
     row.functions = functions;
+    row.ignores = {ignored.begin(), ignored.end()};
     RowReader(field, row).read();
   }
   const bool is_users = place == MapPlace::kFirst && !file.empty();

@@ -36,13 +36,14 @@ std::size_t list_size(const Instruction& instruction, std::size_t index) {
 }
 
 std::optional<Substitute> find_by_table(const Program& program, const Instruction& instruction,
-                                        c10::DeviceType device) {
+                                        c10::Device device) {
+  if (instruction.kind != InstructionKind::kNative) {
+    return find_substitute(schema_text(program, instruction), device,
+                           recorded_results(program, instruction));
+  }
   const RecordedSchema schema = parse_recorded_schema(schema_text(program, instruction));
   const std::string name =
       schema.overload.empty() ? schema.name : schema.name + "." + schema.overload;
-  if (instruction.kind != InstructionKind::kNative) {
-    return find_substitute(name, schema.arguments, device, recorded_results(program, instruction));
-  }
   // A native instruction's arguments are lists: the gradients it received, the forward operator's
   // arguments, and the tensors that operators below the label allocated.
   return find_native_substitute(instruction.name, list_size(instruction, 0), name, schema.arguments,
@@ -78,7 +79,7 @@ std::optional<Substitute> find_substitute(const Program& program, const Instruct
     return make_stub(program, instruction, device,
                      std::string(instruction.results.empty() ? kReadingStub : kPlainStub));
   }
-  std::optional<Substitute> found = find_by_table(program, instruction, device.type());
+  std::optional<Substitute> found = find_by_table(program, instruction, device);
   if (found && found->rung == Rung::kStubbed) {
     return lasting_as_recorded(*std::move(found), instruction, device);
   }

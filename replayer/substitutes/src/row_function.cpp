@@ -25,7 +25,7 @@
 #include "et_schema/model/operator_trust.h"
 #include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/schema_map.h"
-#include "replayer/substitutes/substitutes.h"
+#include "stand_ins.h"
 
 namespace understudy::replayer {
 namespace {
@@ -135,8 +135,7 @@ torch::jit::Operation call_of(const Node& node, c10::Device device) {
   if (!handle || has_kernel(*handle, device.type())) {
     return node.getOperation();
   }
-  std::optional<Substitute> substitute =
-      find_substitute(c10::toString(schema.operator_name()), argument_names(schema), device.type());
+  std::optional<Substitute> substitute = find_stand_in(c10::toString(schema), device, {});
   TORCH_CHECK(substitute, schema.name(), " has no kernel for this device");
   return std::move(substitute->call);
 }
@@ -219,7 +218,9 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
            "more");
   }
   torch::jit::Inline(*graph);
-  refuse_beyond(row, *graph->block());
+  if (!row.file.empty()) {  // built-in rows put texts together, for what they refuse
+    refuse_beyond(row, *graph->block());
+  }
   return graph;
 }
 

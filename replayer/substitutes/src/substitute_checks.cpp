@@ -122,7 +122,7 @@ void check_compressed_as(const Tensor& begins, const Tensor& indices, const Tens
 struct Check {
   std::string_view op;  ///< as SubstituteRow::op
   std::string_view arguments;
-  void (*run)(Inputs&, const Fillers&);
+  void (*run)(Inputs&);
 };
 
 constexpr std::array kChecks = {
@@ -213,7 +213,7 @@ ArgumentCheck argument_check(std::string_view op, std::span<const std::string> a
       for (const auto& [check, places] : checks) {
         if (stack.size() >= count) {
           Inputs in(stack, stack.size() - count, places);
-          check->run(in, Fillers({}));
+          check->run(in);
         }
       }
     } catch (const c10::Error& error) {

@@ -1,9 +1,6 @@
 #include "substitute_inputs.h"
 
-#include <ATen/ops/empty_strided.h>
-
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "et_schema/base/words.h"
@@ -110,33 +107,6 @@ std::vector<std::int64_t> Inputs::integers() {
     result.push_back(item.toInt());
   }
   return result;
-}
-
-std::vector<bool> Inputs::flags() {
-  const c10::IValue* value = next();
-  std::vector<bool> result;
-  if (value != nullptr) {
-    std::ranges::transform(value->toListRef(), std::back_inserter(result), is_set);
-  }
-  return result;
-}
-
-std::optional<Tensor> maybe(const Tensor& tensor) {
-  return tensor.defined() ? std::optional(tensor) : std::nullopt;
-}
-
-Tensor Fillers::make(std::size_t index, at::Device device) const {
-  const et_schema::Slot* slot = layout(index);
-  if (slot == nullptr || slot->dtype == et_schema::DType::kUndefined) {
-    return {};
-  }
-  // et_schema::DType has the numbers of c10::ScalarType.
-  const auto dtype = static_cast<at::ScalarType>(slot->dtype);
-  return at::empty_strided(slot->sizes, slot->strides, at::dtype(dtype).device(device)).zero_();
-}
-
-const et_schema::Slot* Fillers::layout(std::size_t index) const {
-  return index < layouts_.size() && layouts_[index] ? &*layouts_[index] : nullptr;
 }
 
 }  // namespace understudy::replayer

@@ -13,8 +13,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "et_schema/model/program.h"
-
 namespace understudy::replayer {
 
 using at::Tensor;
@@ -53,7 +51,6 @@ class Inputs {
   [[nodiscard]] std::optional<double> maybe_number();
   [[nodiscard]] bool flag();
   [[nodiscard]] std::vector<std::int64_t> integers();
-  [[nodiscard]] std::vector<bool> flags();
 
   /// Reads a value by its type: one of the types above, or a type whose read() reads several of
   /// them.
@@ -75,8 +72,6 @@ class Inputs {
       return flag();
     } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
       return integers();
-    } else if constexpr (std::is_same_v<Value, std::vector<bool>>) {
-      return flags();
     } else {
       return Value::read(*this);
     }
@@ -90,27 +85,6 @@ class Inputs {
   std::size_t first_;
   const ArgumentPlaces& places_;
   std::size_t taken_ = 0;
-};
-
-/// Returns the tensor as an optional argument: empty if it is undefined.
-[[nodiscard]] std::optional<Tensor> maybe(const Tensor& tensor);
-
-/// Makes results without meaning on this device, in the recorded layout.
-class Fillers {
- public:
-  explicit Fillers(std::span<const et_schema::Slot* const> results) {
-    for (const et_schema::Slot* slot : results) {
-      layouts_.push_back(slot != nullptr ? std::optional(*slot) : std::nullopt);
-    }
-  }
-  /// Returns zeros in the layout of recorded result `index`; an undefined tensor if none was
-  /// recorded.
-  [[nodiscard]] Tensor make(std::size_t index, at::Device device) const;
-  /// Returns the recorded layout of result `index`; null if unknown.
-  [[nodiscard]] const et_schema::Slot* layout(std::size_t index) const;
-
- private:
-  std::vector<std::optional<et_schema::Slot>> layouts_;
 };
 
 }  // namespace understudy::replayer

@@ -1,10 +1,11 @@
 #include "replayer/substitutes/substitutes.h"
 
-#include <algorithm>
-#include <array>
+#include <string>
 #include <utility>
 
 #include "et_schema/facts/operator_facts.h"
+#include "replayer/dispatch/schema_map.h"
+#include "stand_ins.h"
 #include "substitute_native.h"
 #include "substitute_table.h"
 
@@ -13,51 +14,35 @@ namespace {
 
 using torch::jit::Stack;
 
-std::optional<Substitute> bind(const SubstituteRow& row, std::span<const std::string> arguments,
-                               RecordedResults results) {
+std::optional<Substitute> bound(const SubstituteRow& row, std::span<const std::string> arguments) {
   std::optional<ArgumentPlaces> places = ArgumentPlaces::find(row.arguments, arguments);
   if (!places) {
     return std::nullopt;
   }
-  auto run = [places = *std::move(places), fillers = Fillers(results), function = row.run](
-                 const Stack& stack, std::size_t first) {
+  auto run = [places = *std::move(places), function = row.run](const Stack& stack,
+                                                               std::size_t first) {
     Inputs inputs(stack, first, places);
-    return function(inputs, fillers);
+    return function(inputs);
   };
-  return Substitute{.by = std::string(row.by),
-                    .rung = row.rung,
-                    .call = on_stack(arguments.size(), std::move(run))};
+  return Substitute{.by = std::string(row.by), .call = on_stack(arguments.size(), std::move(run))};
 }
 
 }  // namespace
 
-std::optional<Substitute> find_substitute(std::string_view op,
-                                          std::span<const std::string> arguments,
-                                          c10::DeviceType device, RecordedResults results) {
-  const auto search = [&](std::span<const SubstituteRow> rows) -> std::optional<Substitute> {
+std::optional<Substitute> find_substitute(std::string_view schema, c10::Device device,
+                                          RecordedResults results) {
+  if (std::optional<Substitute> found = find_stand_in(schema, device, results)) {
+    return found;
+  }
+  const RecordedSchema recorded = parse_recorded_schema(std::string(schema));
+  for (const std::span<const SubstituteRow> rows : {lookup_rows(), lookup_update_rows()}) {
     for (const SubstituteRow& row : rows) {
-      if (!names_operator(row.op, op)) {
-        continue;
-      }
-      if (std::optional<Substitute> bound = bind(row, arguments, results)) {
-        return bound;
+      if (names_operator(row.op, recorded.name)) {
+        return bound(row, recorded.arguments);
       }
     }
-    return std::nullopt;
-  };
-  for (const std::span<const SubstituteRow> rows :
-       {convolution_rows(), normalization_rows(), recurrent_rows(), cudnn_rnn_rows(), other_rows(),
-        jagged_rows(), lookup_rows(), lookup_update_rows()}) {
-    if (std::optional<Substitute> found = search(rows)) {
-      return found;
-    }
   }
-  // These substitutes use the CPU's own attention.
-  if (device == c10::DeviceType::CPU) {
-    std::optional<Substitute> found = search(attention_rows());
-    return found ? found : search(attention_kernel_rows());
-  }
-  return search(moved_attention_rows());
+  return std::nullopt;
 }
 
 std::optional<std::string> not_applicable_reason(std::string_view op, c10::DeviceType device) {

@@ -22,12 +22,10 @@ std::string operator_name_of(const std::string& schema) {
 }
 
 torch::jit::Stack call_substitute(const std::string& schema, torch::jit::Stack arguments,
-                                  const std::vector<const et_schema::Slot*>& results,
-                                  c10::DeviceType device) {
+                                  const std::vector<const et_schema::Slot*>& results) {
   const std::vector<std::string> names = argument_names_of(schema);
   EXPECT_EQ(arguments.size(), names.size()) << schema;
-  const std::optional<Substitute> substitute =
-      find_substitute(operator_name_of(schema), names, device, results);
+  const std::optional<Substitute> substitute = find_substitute(schema, c10::kCPU, results);
   if (!substitute) {
     ADD_FAILURE() << "no substitute for " << schema;
     return {};

@@ -18,13 +18,11 @@ namespace understudy::replayer {
 /// The name with the overload of a schema's text.
 [[nodiscard]] std::string operator_name_of(const std::string& schema);
 
-/// Calls the CPU's substitute of a recorded operator, or that of `device` with the CPU's tensors,
-/// as the replayer does: below autograd, with the recorded arguments on the stack. Fails the test,
-/// with no results, where there is no substitute.
+/// Calls the substitute of a recorded operator, as the replayer does: below autograd, with the
+/// recorded arguments on the stack. Fails the test, with no results, where there is no substitute.
 [[nodiscard]] torch::jit::Stack call_substitute(
     const std::string& schema, torch::jit::Stack arguments,
-    const std::vector<const et_schema::Slot*>& results = {},
-    c10::DeviceType device = c10::DeviceType::CPU);
+    const std::vector<const et_schema::Slot*>& results = {});
 
 /// The gradients that autograd gives for `function` at `inputs`.
 [[nodiscard]] std::vector<at::Tensor> autograd_gradients(

@@ -217,13 +217,12 @@ TEST(SubstituteAttention, TheCpusRunsOnADevice) {
     const auto [output, logsumexp] = at::_scaled_dot_product_flash_attention_for_cpu(
         data.query, data.key, data.value, 0.0, causal, causal ? std::nullopt : std::optional(mask),
         0.5);
-    const Stack forward = call_substitute(
-        kMoved, {data.query, data.key, data.value, 0.0, causal, mask, 0.5}, {}, at::kCUDA);
+    const Stack forward =
+        call_substitute(kMoved, {data.query, data.key, data.value, 0.0, causal, mask, 0.5});
     expect_all_close(forward, {output, logsumexp});
-    const Stack backward = call_substitute(kMovedBackward,
-                                           {data.grad_output, data.query, data.key, data.value,
-                                            forward[0], forward[1], 0.0, causal, mask, 0.5},
-                                           {}, at::kCUDA);
+    const Stack backward =
+        call_substitute(kMovedBackward, {data.grad_output, data.query, data.key, data.value,
+                                         forward[0], forward[1], 0.0, causal, mask, 0.5});
     expect_all_close(backward, data.gradients(causal, mask, 0.5));
   }
 }
@@ -236,17 +235,16 @@ TEST(SubstituteAttention, TheCpusHasItsLayoutsAndSharedHeadsOnADevice) {
   swapped_layout.strides = {kHeads * kLength * kWidth, kWidth, kHeads * kWidth, 1};
   const Stack forward =
       call_substitute(kMoved, {data.query, key, value, 0.0, false, c10::IValue(), c10::IValue()},
-                      {&swapped_layout, nullptr}, at::kCUDA);
+                      {&swapped_layout, nullptr});
   EXPECT_EQ(forward.at(0).toTensor().strides(), at::IntArrayRef(swapped_layout.strides));
   const auto grouped = [](const std::vector<at::Tensor>& in) {
     return attention({in[0], in[1].repeat_interleave(2, 1), in[2].repeat_interleave(2, 1)}, false,
                      {}, 1 / std::sqrt(8.0));
   };
   expect_close(forward.at(0), grouped({data.query, key, value}), 1e-4);
-  const Stack backward = call_substitute(kMovedBackward,
-                                         {data.grad_output, data.query, key, value, forward[0],
-                                          forward[1], 0.0, false, c10::IValue(), c10::IValue()},
-                                         {}, at::kCUDA);
+  const Stack backward =
+      call_substitute(kMovedBackward, {data.grad_output, data.query, key, value, forward[0],
+                                       forward[1], 0.0, false, c10::IValue(), c10::IValue()});
   expect_all_close(backward,
                    autograd_gradients(grouped, {data.query, key, value}, data.grad_output));
 }
@@ -340,12 +338,6 @@ TEST(SubstituteAttention, EfficientKernelAndItsBackward) {
     const std::vector<at::Tensor> expected = data.gradients(mask != 0);
     expect_all_close(backward, {swapped(expected[0]), swapped(expected[1]), swapped(expected[2])});
   }
-}
-
-TEST(SubstituteAttention, NoneForAnotherDevice) {
-  const std::vector<std::string> names = argument_names_of(kFlashKernel);
-  EXPECT_FALSE(
-      find_substitute("aten::_flash_attention_forward", names, c10::DeviceType::CUDA).has_value());
 }
 
 }  // namespace
