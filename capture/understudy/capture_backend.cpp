@@ -8,6 +8,8 @@
 // only the calling thread records. Unlike NCCL's, the label also holds the operator of a reduction,
 // after the tensors. Two calls are completed before they return, since Gloo lacks them: AVG (a sum,
 // then a division) and all_to_all on lists (through one flat buffer).
+//
+// Under torch's fake group, where the other ranks are not there, every call is over at once.
 
 #include <torch/csrc/utils/pybind.h>
 
@@ -110,6 +112,36 @@ class RecordedWork : public Work {
   std::shared_ptr<const bool> open_group_;
 };
 
+// A call of the fake group: over at once. The group's own work has no results, which DDP reads.
+class FakeWork : public Work {
+ public:
+  explicit FakeWork(Tensors results) : results_(std::move(results)) { finish(); }
+
+  bool wait(std::chrono::milliseconds /*timeout*/) override { return true; }
+  Tensors result() override { return results_; }
+
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+    auto future = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
+    future->markCompleted(results_);
+    return future;
+  }
+
+ private:
+  Tensors results_;
+};
+
+Tensors tensors_of(const c10::IValue& value) {
+  if (value.isTensor()) {
+    return {value.toTensor()};
+  }
+  Tensors all;
+  for (const c10::IValue& item : value.toListRef()) {
+    const Tensors below = tensors_of(item);
+    all.insert(all.end(), below.begin(), below.end());
+  }
+  return all;
+}
+
 // Parts of a call that are written into the trace.
 struct Call {
   const char* name;
@@ -144,7 +176,9 @@ std::string name_of(const c10d::ReduceOp& op) {
 class NcclFormBackend : public Backend {
  public:
   NcclFormBackend(c10::intrusive_ptr<Backend> gloo, const std::vector<int64_t>& global_ranks)
-      : Backend(gloo->getRank(), gloo->getSize()), gloo_(std::move(gloo)) {
+      : Backend(gloo->getRank(), gloo->getSize()),
+        gloo_(std::move(gloo)),
+        is_fake_(gloo_->getBackendName() == "fake") {
     // As NCCL does: stride 0 for a group of one, -1 if the ranks are not evenly spaced.
     if (global_ranks.empty()) {
       return;
@@ -369,7 +403,50 @@ class NcclFormBackend : public Backend {
     if (!what.reduce_op.empty()) {
       values.emplace_back(what.reduce_op);
     }
-    return silently(what.label, values, launch, what.type, sequence);
+    return silently(
+        what.label, values, [&] { return is_fake_ ? received(what) : launch(); }, what.type,
+        sequence);
+  }
+
+  // Completes a call of the fake group, which leaves most results unwritten. They get what this
+  // rank sends, over and over; what it has nothing for is drawn. Operands of reductions stay.
+  WorkPtr received(const Call& what) {
+    const at::AutoDispatchBelowADInplaceOrView unseen_by_autograd;
+    const Tensors results = tensors_of(what.outputs);
+    const Tensors sent = what.type == OpType::RECV ? Tensors() : tensors_of(what.inputs);
+    const bool is_by_pairs = sent.size() == results.size();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (element_count(sent) == 0 || !results[i].is_contiguous()) {
+        draw(results[i]);
+      } else if (!is_by_pairs) {
+        repeat(sent, results[i]);
+      } else if (sent[i].data_ptr() != results[i].data_ptr() && sent[i].numel() > 0) {
+        repeat({sent[i]}, results[i]);
+      }
+    }
+    return c10::make_intrusive<FakeWork>(results);
+  }
+
+  static void repeat(const Tensors& sent, const at::Tensor& result) {
+    at::Tensor rest = result.view(-1);
+    while (rest.numel() > 0) {
+      for (const at::Tensor& part : sent) {
+        const int64_t count = std::min(rest.numel(), part.numel());
+        rest.narrow(0, 0, count).copy_(part.reshape(-1).narrow(0, 0, count));
+        rest = rest.narrow(0, count, rest.numel() - count);
+      }
+    }
+  }
+
+  // Not from the program's own generator, whose numbers stay as they were.
+  void draw(const at::Tensor& result) const {
+    if (!result.is_complex() && (!result.is_floating_point() || result.element_size() == 1)) {
+      result.zero_();
+      return;
+    }
+    at::Generator generator = at::globalContext().defaultGenerator(result.device()).clone();
+    generator.set_current_seed(getRank());
+    result.normal_(0, 1, generator);
   }
 
   // Runs the call under its label. Everything below it is unrecorded, also on Gloo's threads.
@@ -428,6 +505,7 @@ class NcclFormBackend : public Backend {
   }
 
   c10::intrusive_ptr<Backend> gloo_;
+  bool is_fake_;
   int start_ = 0;
   int stride_ = 1;
   uint64_t collectives_ = 0;

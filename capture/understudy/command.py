@@ -128,13 +128,11 @@ def make_capture(arguments):
     os.chdir("/")  # libcusparseLt of torch's CUDA wheel looks for the driver's library in the current folder
     import torch
     os.chdir(here)
-    from . import native, recorder
+    from . import comms, native, recorder
 
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
-    if arguments.comms == "nccl-form":
-        from .comms import use_nccl_form
-        use_nccl_form()
+    comms.use_nccl_form() if arguments.comms == "nccl-form" else comms.record_fake_groups()
     allocations = None
     if arguments.count_allocations:
         allocations = native.count_allocations(arguments.count_allocations)

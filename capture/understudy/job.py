@@ -9,6 +9,19 @@ def is_distributed():
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
+def is_fake():
+    """Returns whether the other ranks are not there: torch's backend `fake`."""
+    if not is_distributed():
+        return False
+    backends = torch.distributed.distributed_c10d._world.pg_backend_config[torch.distributed.group.WORLD]
+    return all(backend.endswith(":fake") for backend in backends.split(","))
+
+
+def leads():
+    """Returns whether this rank writes for all."""
+    return rank() == 0 or is_fake()
+
+
 def rank():
     return torch.distributed.get_rank() if is_distributed() else 0
 
@@ -18,8 +31,8 @@ def world_size():
 
 
 def gather(mine):
-    """Gathers each rank's value on every rank, over the default group. torch's all_gather_object() needs NumPy."""
-    if not is_distributed():
+    """Gathers each rank's value on every rank that is there, over the default group. torch's all_gather_object() needs NumPy."""
+    if not is_distributed() or is_fake():
         return [mine]
     device = torch.distributed.distributed_c10d._get_object_coll_device()
     data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8).to(device)

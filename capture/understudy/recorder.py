@@ -14,7 +14,7 @@ from torch.profiler import record_function
 from . import STEADY_S, _kind, job, machine
 from .live_tensors import LiveTensors
 from .compiled import KernelLabels, describe_kernels, graph_modules
-from .comms import ReduceOpLabels
+from .comms import ReduceOpLabels, check_recorded
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .measurements import Measurements, clock, clock_alone
@@ -219,6 +219,7 @@ class Capture:
         self._measured.begin_capture()
         self._index = 0
         with self._failing():
+            check_recorded()
             self._output.begin()
             self._begin_step()
 
@@ -335,21 +336,20 @@ class Capture:
         """Publishes the capture if it is complete on all ranks, otherwise on none."""
         with self._failing():
             ranks = job.gather(self._finish_rank())
-            failed = [f"rank {number}: {rank['failure']}" for number, rank in enumerate(ranks)
-                      if rank["failure"] is not None]
+            failed = [f"rank {rank['rank']}: {rank['failure']}" for rank in ranks if rank["failure"] is not None]
             if failed:
                 raise CaptureFailed("; ".join(failed))
-            failure = self._publish(ranks) if job.rank() == 0 else None
+            failure = self._publish(ranks) if job.leads() else None
             failure = job.gather(failure)[0]
             if failure is not None:
                 raise CaptureFailed(failure)
-            if job.rank() != 0:
+            if not job.leads():
                 self._output.publish_part()
         self._whole = True
 
     def _finish_rank(self):
         """Returns this rank's part for rank 0. A failure is reported, not raised, so that no rank waits for this one."""
-        report = {"failure": None, "folder": str(self._output.partial), "notices": self.notices}
+        report = {"rank": job.rank(), "failure": None, "folder": str(self._output.partial), "notices": self.notices}
         try:
             self._records.write_profiles()
             if "counters" in self._phases and not self._records.counted_kernels \
@@ -368,10 +368,10 @@ class Capture:
         return report
 
     def _publish(self, ranks):
-        """Runs on rank 0; returns why it failed, or None."""
+        """Runs on the rank that leads; returns why it failed, or None."""
         try:
             self._write_description([rank["description"] for rank in ranks])
-            self.summary = summarize(self._output.folder, ranks)
+            self.summary = summarize(self._output.folder, ranks, job.world_size())
             self._output.publish([rank["folder"] for rank in ranks[1:]])
         except Exception as problem:
             return str(problem) or type(problem).__name__

@@ -11,20 +11,27 @@ KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
          ("indices", "index values"), ("counters", "hardware counters of kernels"))
 
 
-def summarize(folder, ranks):
-    """Returns lines for people. `ranks` has each rank's `description` (capture.json), `bytes` and `notices`."""
+def summarize(folder, ranks, world_size):
+    """Returns lines for people. `ranks` has each rank's `description` (capture.json), `bytes` and `notices`, of those that were there."""
     described = [rank["description"] for rank in ranks]
     present = {name.split(".")[1] for rank in ranks for name in rank["bytes"]}
-    rows = [("steps", _steps(described)), ("ranks", str(len(ranks))),
+    there = str(world_size) if len(ranks) == world_size else (
+        f"rank {described[0]['rank']} of {world_size}, under torch's fake group: what communication takes is not known")
+    rows = [("steps", _steps(described)), ("ranks", there),
             ("recorded", _recorded(described, present, wanted=True)),
             ("not recorded", _recorded(described, present, wanted=False))]
     rows += [("warning", text) for text in _warnings(described, ranks)]
     rows += [("files" if first else "", text) for first, text in _files(ranks)]
     if "et" in present:
-        rows.append(("next", f"generate {shlex.quote(str(folder))} -o bench.et"))
+        rows.append(("next", next_command(folder, world_size, len(ranks))))
     else:
         rows.append(("next", "nothing: without an execution trace no benchmark can be made"))
     return "\n".join([f"wrote {folder}", *(f"  {title:13} {text}" for title, text in rows if text)])
+
+
+def next_command(folder, world_size, captured):
+    rest = f" --world-size {world_size}" if captured < world_size else ""
+    return f"generate {shlex.quote(str(folder))}{rest} -o bench.et"
 
 
 def slowest_ms(described, key):

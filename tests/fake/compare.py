@@ -2,10 +2,11 @@
 
     compare.py [NAME…]              --as cpu, with captures on real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
+    compare.py --fake-group [NAME…] one rank under torch's fake group, with 2 and 4 real Gloo ranks of programs.py
 
 A table: operators of each last rank that one of both called and the other did not (names, sizes, types; with recordings strides, too),
-below operators that both called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator); peak of
-tensors' bytes. A CPU's kernels have temporaries of their own, which no capture without running sees: _chunk_cat, which FSDP calls, makes
+below operators that both called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator, root or peer); groups that differ; peak of
+tensors' bytes, and how much of the real one Gloo's copies of what it reduces and scatters may be. A CPU's kernels have temporaries of their own, which no capture without running sees: _chunk_cat, which FSDP calls, makes
 the whole once more. Recordings need transformers 5.15.1 and torchvision in this Python, and a build. What differs in DLRM: torch computes
 the gradient of a binary cross entropy in place for real tensors alone. The compiled step is left out.
 """
@@ -30,33 +31,46 @@ RECORDED = sorted(path.name.removesuffix(f"_{CARD}.json.gz") for path in (ROOT /
 MOST_LISTED = 30  # torch/csrc/profiler/util.h: a longer list of tensors has no sizes in a profile
 PROGRAMS = Path(__file__).with_name("programs.py")
 CAPTURE = [sys.executable, "-m", "understudy", "capture"]
-REAL = ["--comms", "nccl-form", "--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
+REAL = ["--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
 BIN = ROOT / "build/release/bin"
 OF_CALLS = ("name", "group", "group_size", "batch", "dtype", "in_bytes", "out_bytes", "reduce_op", "asynchronous")
+BYTES = {"Float": 4, "BFloat16": 2}  # of what programs.py reduces
 OF_KINDS = ("data_stages", "tensor_stages")  # jobs of more ranks than kinds
 RANKS = next(ast.literal_eval(line.partition("= ")[2]) for line in PROGRAMS.read_text().splitlines() if line.startswith("RANKS"))
 
 
-def run(words):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "capture"), "OMP_NUM_THREADS": "1"}
+def run(words, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "capture"), "OMP_NUM_THREADS": "1", **variables}
     done = subprocess.run(words, env=environment, text=True, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{words}:\n{done.stderr[-4000:]}")
     return done.stdout
 
 
-def capture(name, folder):
-    """Captures a program both ways; returns the two folders."""
-    ranks = RANKS[name]
-    script = [str(PROGRAMS), name, "cpu"]
-    counting = ROOT / "build/release/lib/understudy/libunderstudy_allocations.so"
-    count = ["--count-allocations", str(counting)] if counting.exists() else []
+def counting():
+    library = ROOT / "build/release/lib/understudy/libunderstudy_allocations.so"
+    return ["--count-allocations", str(library)] if library.exists() else []
+
+
+def capture_real(name, ranks, folder):
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(ranks), "--master-port", str(random.randint(20000, 40000))]
-    run([sys.executable, *(launcher if ranks > 1 else []), "-m", "understudy", "capture", "-o", f"{folder}/real", *REAL, *count, *script])
+    run([sys.executable, *(launcher if ranks > 1 else []), "-m", "understudy", "capture", "-o", folder, "--comms", "nccl-form", *REAL, *counting(),
+         str(PROGRAMS), name, "cpu"])
+    return folder
+
+
+def capture_in_fake_group(name, rank, ranks, folder):
+    run([*CAPTURE, "-o", folder, *REAL, *counting(), str(PROGRAMS), name, "cpu", "fake"], RANK=str(rank), WORLD_SIZE=str(ranks))
+    return folder
+
+
+def capture(name, folder):
+    """Captures a program on real ranks and without running; returns the two folders."""
+    ranks = RANKS[name]
     which = ["--all-kinds"] if name in OF_KINDS else ["--rank", str(ranks - 1)]
-    run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), *which, "-o", f"{folder}/fake", *script])
-    return f"{folder}/real", f"{folder}/fake"
+    run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), *which, "-o", f"{folder}/fake", str(PROGRAMS), name, "cpu"])
+    return capture_real(name, ranks, f"{folder}/real"), f"{folder}/fake"
 
 
 def capture_recorded(name, folder):
@@ -120,25 +134,39 @@ def differences(real, fake):
     return both.total(), outside - counts[1], counts[1] - counts[0]
 
 
-def call(node):
+def call(node, below=()):
+    """What a call is: of `below`, the label of a reduction, its operator."""
     attributes = {each["name"]: each["value"] for each in node["attrs"]}
     return (*(str(attributes.get(name, "")) for name in ("collective_name", "dtype", "in_msg_nelems", "out_msg_nelems", "in_split_size", "out_split_size",
-                                                 "pg_name", "pg_size", "global_rank_start", "global_rank_stride")), str(node["inputs"]["values"][3:4]))
+                                                 "pg_name", "pg_size", "global_rank_start", "global_rank_stride")), str(node["inputs"]["values"][3:4]),
+            *(value for each in below for value in each["inputs"]["values"] if isinstance(value, str)))
+
+
+def calls_between_ranks(nodes):
+    below = {}
+    for node in nodes.values():
+        below.setdefault(node["ctrl_deps"], []).append(node)
+    return [call(node, below.get(number, ())) for number, node in sorted(nodes.items()) if node["name"] == "record_param_comms"]
 
 
 def read(folder, rank):
+    """Returns a rank's nodes, the peak of its tensors' bytes, and its own groups."""
     nodes = {node["id"]: node for node in json.load(gzip.open(f"{folder}/rank-{rank}.et.json.gz"))["nodes"]}
     described = json.loads(Path(folder, "capture.json").read_text())["ranks"]
-    return nodes, next(each for each in described if each["rank"] == rank)["peak_tensor_bytes"]
+    own = next(each for each in described if each["rank"] == rank)
+    groups = [[group[key] for key in ("pg_name", "pg_desc", "ranks", "group_size")] for group in own["process_groups"]
+              if not group["ranks"] or rank in group["ranks"]]
+    return nodes, own["peak_tensor_bytes"], groups
 
 
 def compare(folders, rank):
-    """Returns operators that only the real one has, those that only the fake one has, collectives that differ, and the ratio of peaks."""
-    (real, real_peak), (fake, fake_peak) = (read(folder, rank) for folder in folders)
+    """Returns operators that only the real one has, those that only the fake one has, collectives and groups that differ, and the ratio of
+    peaks."""
+    (real, real_peak, real_groups), (fake, fake_peak, fake_groups) = (read(folder, rank) for folder in folders)
     _, only_real, only_fake = differences(calls_of(real, key), calls_of(fake, key))
-    calls = [[call(node) for _, node in sorted(nodes.items()) if node["name"] == "record_param_comms"] for nodes in (real, fake)]
-    differ = sum(a != b for a, b in zip(*calls)) + abs(len(calls[0]) - len(calls[1]))
-    return only_real, only_fake, differ, fake_peak / real_peak if real_peak else None
+    differ = [sum(a != b for a, b in zip(*pair)) + abs(len(pair[0]) - len(pair[1])) for pair in (
+        [calls_between_ranks(nodes) for nodes in (real, fake)], (real_groups, fake_groups))]
+    return only_real, only_fake, *differ, fake_peak / real_peak if real_peak else None
 
 
 def job(folder, *options):
@@ -175,17 +203,24 @@ def main():
             print(f"{name:16} {both:7,}  {only[0].total():9}  {only[1].total():9}", flush=True)
             print_differences(*only)
         return
-    print(f"{'program':13} ranks  only real  only fake  collectives that differ  peak, fake ÷ real")
-    for name in names or RANKS:
+    in_group = names[:1] == ["--fake-group"]
+    names = names[1:] if in_group else names
+    print(f"{'program':13} ranks  only real  only fake  calls  that differ  groups that differ  peak, fake ÷ real  Gloo's copies")
+    for name, ranks in [(name, ranks) for name in names or RANKS for ranks in ((2, 4) if in_group else (RANKS[name],))
+                        if not in_group or ranks >= RANKS[name] > 1]:
         with tempfile.TemporaryDirectory() as folder:
-            captured = capture(name, folder)
+            captured = (capture_real(name, ranks, f"{folder}/real"), capture_in_fake_group(name, ranks - 1, ranks, f"{folder}/fake")) \
+                if in_group else capture(name, folder)
             rank = max(each["rank"] for each in json.loads(Path(captured[1], "capture.json").read_text())["ranks"])
-            *only, differ, ratio = compare(captured, rank)
-            if name in OF_KINDS:
-                jobs = job(captured[0]), job(captured[1], "--world-size", str(RANKS[name]))
+            *only, calls, groups, ratio = compare(captured, rank)
+            nodes, peak, _ = read(captured[0], rank)
+            made = calls_between_ranks(nodes)
+            copied = sum(int(each[2]) * BYTES[each[1]] for each in made if "reduce_scatter" in each[0]) / (peak or 1)
+            if name in OF_KINDS and not in_group:
+                jobs = job(captured[0]), job(captured[1], "--world-size", str(ranks))
                 print(f"{name}: the job of a rank of each kind {'has' if jobs[0] == jobs[1] else 'lacks'} the real ranks' groups and calls")
         shown = "–" if ratio is None else f"{ratio:.4f}"
-        print(f"{name:13} {RANKS[name]:5}  {only[0].total():9}  {only[1].total():9}  {differ:23}  {shown:>17}", flush=True)
+        print(f"{name:13} {ranks:5}  {only[0].total():9}  {only[1].total():9}  {len(made):5}  {calls:11}  {groups:18}  {shown:>17}  {copied:13.4f}", flush=True)
         print_differences(*only)
 
 

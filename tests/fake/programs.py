@@ -1,4 +1,4 @@
-"""Eight steps to run on real ranks and to capture without running: programs.py NAME DEVICE."""
+"""Steps to run on real ranks, on one rank under torch's fake group, and to capture without running: programs.py NAME DEVICE [fake]."""
 
 import os
 import sys
@@ -12,6 +12,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleInterleaved1F1B
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.testing._internal.distributed.fake_pg import FakeStore
 from torch.utils.checkpoint import checkpoint
 
 import understudy
@@ -173,7 +174,9 @@ def mix():
 
 
 device, rank, ranks = torch.device(sys.argv[2]), int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-if ranks > 1:
+if sys.argv[3:] == ["fake"]:
+    dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=ranks)
+elif ranks > 1:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     if device.type == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

@@ -49,6 +49,20 @@ KNOWN = ("n = torch.arange(4, device='cuda'); n[1:] += 0; m = torch.ones_like(x,
          "torch.tensor(1.0).add_(1).item(), bool((n.cumsum(0) > 6).any()), bool(m.logical_not_().logical_not().all()))")
 PRINTED = "print(f'{loss.item():.2f} {float(loss)}', torch.cuda.get_device_name(), torch.cuda.get_device_capability())"
 
+IN_FAKE_GROUP = """import torch, torch.distributed as dist, understudy
+from torch.testing._internal.distributed.fake_pg import FakeStore
+dist.init_process_group("fake", store=FakeStore(), rank=1, world_size=4)
+pairs = [dist.new_group([0, 2]), dist.new_group([1, 3])]
+for _ in range(12):
+    received, message, part = (torch.full((size,), float("nan")) for size in (6, 64, 2))
+    dist.all_to_all_single(received, torch.arange(4.0), [2, 2, 1, 1], [1, 1, 1, 1])
+    dist.recv(message, 0)
+    dist.reduce_scatter_tensor(part, torch.ones(8), op=dist.ReduceOp.AVG)
+    dist.broadcast(part, 3, group=pairs[1])
+    print(received.tolist(), part.tolist(), 0.5 < message.std().item() < 2)
+    understudy.step()
+"""
+
 
 class FakeTest(unittest.TestCase):
     def setUp(self):
@@ -163,10 +177,36 @@ class FakeTest(unittest.TestCase):
 
     def test_the_steps_are_those_of_real_ranks(self):
         for name in ("alone", "data"):
-            with self.subTest(name):
-                only_real, only_fake, differ, ratio = compare.compare(compare.capture(name, self.folder / name), compare.RANKS[name] - 1)
-                self.assertEqual((dict(only_real), dict(only_fake), differ), ({}, {}, 0))
-                self.assertTrue(ratio is None or abs(ratio - 1) < 0.03, ratio)
+            ranks = compare.RANKS[name]
+            real, *others = compare.capture(name, self.folder / name)
+            if ranks > 1:
+                others.append(compare.capture_in_fake_group(name, ranks - 1, ranks, str(self.folder / name / "group")))
+                self.assertEqual(compare.job(others[-1], "--world-size", str(ranks)), compare.job(real))
+                with zipfile.ZipFile(f"{others[-1]}.et") as members:
+                    calls = [line for line in members.read("programs/0.jsonl").splitlines() if b'"comm":' in line]
+                self.assertFalse([line for line in calls if b'"timing"' in line or not calls])
+            for other in others:
+                with self.subTest(other):
+                    only_real, only_fake, *differ, ratio = compare.compare((real, other), ranks - 1)
+                    self.assertEqual((dict(only_real), dict(only_fake), differ), ({}, {}, [0, 0]))
+                    self.assertTrue(ratio is None or abs(ratio - 1) < 0.03, ratio)
+
+    def test_a_rank_of_a_fake_group(self):
+        printed, told, status = self.capture(IN_FAKE_GROUP, *compare.REAL)
+        self.assertEqual(status, 0, told)
+        self.assertEqual(printed.splitlines()[-1], "[0.0, 1.0, 2.0, 3.0, 0.0, 1.0] [1.0, 1.0] True")
+        self.assertIn("rank 1 of 4, under torch's fake group: what communication takes is not known", told)
+        rank, = json.loads((self.folder / "out/capture.json").read_text())["ranks"]
+        self.assertEqual([(group["backend_config"][:8], group["ranks"]) for group in rank["process_groups"]],
+                         [("cpu:fake", []), ("cpu:fake", [1, 3]), ("cpu:fake", [0, 2])])
+        calls = [each for each in compare.calls_between_ranks(compare.read(self.folder / "out", 1)[0]) if each[0] != "wait"]
+        self.assertEqual([(each[0], each[7], *each[10:]) for each in calls], [
+            ("all_to_allv", "4", "[1]"), ("recv", "4", "[0]"), ("_reduce_scatter_base", "4", "[1]", "avg"), ("broadcast", "2", "[1]")])
+
+    def test_a_fake_group_that_was_made_too_early_is_refused(self):
+        text = IN_FAKE_GROUP.replace("for _", "c = understudy.capture('late'); c.step()\nfor _")
+        self.assertIn("call understudy.use_nccl_form() before init_process_group()", subprocess.run(
+            [sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": str(ROOT / "capture")}, capture_output=True, text=True, check=False).stderr)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from torch.distributed import distributed_c10d as c10d
 from torch.distributed.device_mesh import DeviceMesh
 from torch.utils import _pytree as pytree
 
+from ..comms import list_groups_of_others
 from . import data_parallel
 from .mode import mark
 from .values import refuse
@@ -121,7 +122,6 @@ class Groups:
         self.has_reducer = False  # DDP's
         self.partners = set()  # global ranks that it sends to or receives from, and others of their group: a pipeline's stages
         self._groups = {}  # name → Group
-        self._others = []  # groups of other ranks alone, as c10d lists its own: all ranks call new_group() for every group
         self._works = deque(maxlen=MOST_WORKS)  # kept while C++ may hold them: it alone would wait for ever
 
     def install(self):
@@ -137,10 +137,6 @@ class Groups:
             if isinstance(made[0], dist.ProcessGroup):
                 c10d._world.pg_map[made[0]] = (dist.Backend(self._backend), store)
                 c10d._world.pg_backend_config[made[0]] = device_backend
-            else:
-                self._others.append({"pg_name": group_name, "pg_desc": options.get("group_desc") or "undefined",
-                                     "backend_config": device_backend, "ranks": list(global_ranks),
-                                     "group_size": len(global_ranks), "group_count": c10d._world.group_count})
             return made
 
         @functools.wraps(init)
@@ -153,9 +149,8 @@ class Groups:
                 torch.cuda.set_device(device_id)
             init("fake", store=fake_pg.FakeStore(), world_size=self.world_size, rank=self.rank)
 
-        own = type(c10d._world).pg_config_info
-        type(c10d._world).pg_config_info = property(lambda world: own.fget(world) + self._others)
         c10d._new_process_group_helper = make
+        list_groups_of_others(lambda: True)
         c10d.init_process_group = dist.init_process_group = init_process_group
         torch._C._distributed_c10d.Backend.supports_coalescing = property(lambda backend: True)
         dist.ProcessGroup._start_coalescing = lambda group, device: setattr(self._of(group), "open", [])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shlex
 import shutil
 import signal
 import sys
@@ -13,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from ..output import DESCRIPTION, OutputFolder
-from ..summary import size_text
+from ..summary import next_command, size_text
 from . import command
 
 
@@ -97,8 +96,3 @@ def capture_all(arguments, words, say, capture):
         f"  memory        {size_text(most['peak_tensor_bytes'])} at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "
         f"{next_command(output.folder, whole['world_size'], len(parts))}")
     return 0
-
-
-def next_command(folder, world_size, captured):
-    rest = f" --world-size {world_size}" if captured < world_size else ""
-    return f"generate {shlex.quote(str(folder))}{rest} -o bench.et"

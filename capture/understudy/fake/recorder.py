@@ -18,7 +18,7 @@ from ..kernels import AutocastSeen, kernel_settings
 from ..output import CAPTURE_FORMAT, DESCRIPTION, OutputFolder
 from ..recorder import CAPTURE_VERSION, CaptureDone, IncompleteCapture
 from ..records import Records, beside
-from ..summary import size_text
+from ..summary import next_command, size_text
 from . import kinds, trace
 from .values import Unsupported, refuse, skipped
 

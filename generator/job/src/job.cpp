@@ -9,6 +9,7 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
+#include "generator/flow/fake_group.h"
 
 namespace understudy::generator {
 namespace {
@@ -77,7 +78,9 @@ bool is_known(const std::optional<CaptureOrigin>& origin) {
 
 /// Returns why a trace belongs to another job than `first`; empty if nothing indicates it.
 std::string foreign_text(const Trace& first, const Trace& trace) {
-  if (first.capture || trace.capture) {
+  // Under the fake group each rank is captured by itself.
+  const bool are_apart = is_of_fake_group(first) && is_of_fake_group(trace);
+  if ((first.capture || trace.capture) && !are_apart) {
     const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
                           first.capture->id == trace.capture->id;
     return is_alike ? "" : text_of(trace.capture);

@@ -11,8 +11,10 @@
 
 #include "et_schema/base/assert.h"
 #include "et_schema/model/device_time.h"
+#include "et_schema/model/open_comms.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
+#include "generator/flow/fake_group.h"
 #include "generator/flow/model_names.h"
 #include "generator/link/host.h"
 #include "generator/lowering/lowering.h"
@@ -58,6 +60,7 @@ class TimingSetter {
     add_outside(*program_.profile);
     count_unseen();
     add_up(*program_.profile);
+    forget_fake_communication();
     program_.losses += link_.losses;
   }
 
@@ -124,6 +127,15 @@ class TimingSetter {
       node = trace_.nodes[node].parent;
     }
     return node == above;
+  }
+
+  /// What communication takes is unknown where the other ranks were not there.
+  void forget_fake_communication() {
+    for (Instruction& instruction : program_.instructions) {
+      if (et_schema::communicates(instruction) && is_of_fake_group(trace_)) {
+        instruction.timing.reset();
+      }
+    }
   }
 
   void set_gaps() {

@@ -174,6 +174,16 @@ TEST(Job, ProcessGroupsOfWorldsOfAnotherSize) {
           kHint);
 }
 
+TEST(Job, RanksOfAFakeGroupAreCapturedApart) {
+  std::vector<Trace> traces = set(captured(0, "a"), captured(1, "b"));
+  for (Trace& trace : traces) {
+    trace.process_groups.push_back({"0", "default_pg", "cpu:fake,cuda:fake", {}, 2});
+  }
+  EXPECT_FALSE(find_job(traces, PartialRanks::kRefused).partial);
+  traces[1].process_groups.front().size = 4;
+  EXPECT_NE(refusal(traces).find("got:      process groups of 4 ranks"), std::string::npos);
+}
+
 TEST(Job, APartialBenchmarkCountsWhatItLacks) {
   const et_schema::Bench bench =
       generate(set(captured(1, "a", 4), captured(3, "b", 4)), {.partial = PartialRanks::kAllowed});
