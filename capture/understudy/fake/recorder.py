@@ -143,5 +143,5 @@ class FakeCapture:
         if skipped:
             rows.append(f"  not done      {', '.join(f'{line} ({count})' for line, count in skipped.most_common(4))}")
         rows.append("  holds         one step: what comes every N steps (evaluation, checkpoints) is in it if it fell there")
-        rows.append(f"  next          {kinds.next_command(self._output.folder, self._groups.world_size, 1)}")
+        rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
         return "\n".join(rows)

@@ -24,7 +24,7 @@ DECIDES |= dict.fromkeys(("__int__", "__index__"), "a tensor's value is read as 
 LEAVES = {"tolist": "tolist() reads a tensor's values"} | dict.fromkeys(("numpy", "__array__"), "a tensor's values are read into numpy")
 
 
-skipped = Counter()  # what was not done, by line
+skipped: Counter[str] = Counter()  # what was not done, by line
 _refused = ""  # the last refusal: torch's C++ turns one raised inside of it into a TypeError
 
 
