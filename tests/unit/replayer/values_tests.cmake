@@ -40,7 +40,7 @@ target_compile_definitions(replayer_op_library_test PRIVATE
   UNDERSTUDY_TEST_UNDEFINED_LIBRARY="$<TARGET_FILE:understudy_test_undefined>")
 
 # fbgemm_gpu lies beside torch where it is installed; without it the tests that need it are skipped.
-get_filename_component(_site_packages "${UNDERSTUDY_TORCH_LIBRARY_DIR}/../.." ABSOLUTE)
+get_filename_component(_site_packages "${UNDERSTUDY_TORCH_LIB}/../.." ABSOLUTE)
 foreach(test replayer_substitutes_test replayer_op_library_test)
   target_compile_definitions(${test} PRIVATE UNDERSTUDY_FBGEMM_DIR="${_site_packages}/fbgemm_gpu")
 endforeach()
