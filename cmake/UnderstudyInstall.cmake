@@ -1,6 +1,6 @@
 # What `cmake --install` lays down: the programs in bin, the modules they load in lib/understudy, and the libraries that need
 # no LibTorch, with their headers, for find_package(understudy). The prefix can be moved, and names no path of the build. The
-# wheel has the component "programs" in its package's folder.
+# wheel has the component "programs" in its package's folder, and "torch", what links LibTorch, once for each version.
 
 include(CMakePackageConfigHelpers)
 
@@ -41,20 +41,19 @@ install(FILES "${_completion}.bash" DESTINATION share/bash-completion/completion
 install(FILES "${_completion}.zsh" DESTINATION share/zsh/site-functions RENAME _understudy)
 install(FILES "${_completion}.fish" DESTINATION share/fish/vendor_completions.d RENAME understudy.fish)
 
-# LibTorch is no part of the package. bin/replay looks for it and starts libexec/understudy-replay, which finds its modules
-# beside its own folder, in lib/understudy.
+# LibTorch is no part of the package. bin/replay looks for it and starts understudy-replay of its version's folder, which finds
+# modules beside itself and in lib/understudy.
 if(TARGET understudy_cli_replay)
-  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION libexec RENAME understudy-replay
-    COMPONENT programs)
+  install(PROGRAMS "$<TARGET_FILE:understudy_cli_replay>" DESTINATION ${UNDERSTUDY_TORCH_DIR} RENAME understudy-replay
+    COMPONENT torch)
   # Copied as a file, it keeps the run path of the build and what is stripped, which is taken away here.
   install(CODE "
-    set(replay \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/libexec/understudy-replay\")
+    set(replay \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${UNDERSTUDY_TORCH_DIR}/understudy-replay\")
     file(RPATH_REMOVE FILE \"\${replay}\")
     if(CMAKE_INSTALL_DO_STRIP)
       execute_process(COMMAND \"${CMAKE_STRIP}\" \"\${replay}\")
-    endif()" COMPONENT programs)
-  configure_file("${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh.in" "${PROJECT_BINARY_DIR}/find_libtorch.sh" @ONLY)
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/find_libtorch.sh" DESTINATION bin RENAME replay COMPONENT programs)
+    endif()" COMPONENT torch)
+  install(PROGRAMS "${PROJECT_SOURCE_DIR}/cli/replay/find_libtorch.sh" DESTINATION bin RENAME replay COMPONENT programs)
 endif()
 
 # Steps with references, for `understudy suite`.

@@ -106,11 +106,11 @@ function(understudy_room room)
   set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_SOURCES "${PROJECT_SOURCE_DIR}/${path}/src")
 endfunction()
 
-# understudy_module(NAME SOURCES c… [PRIVATE target…])
-# What programs load when they need it (replayer/backends/interface/src/load.cpp): lib/understudy/understudy_NAME.so. The global
-# property UNDERSTUDY_MODULES lists them.
+# understudy_module(NAME [TORCH] SOURCES c… [PRIVATE target…])
+# What programs load when they need it (replayer/backends/interface/src/load.cpp): lib/understudy/understudy_NAME.so. TORCH: it
+# links LibTorch, and is installed beside the replay of that version. The global property UNDERSTUDY_MODULES lists them.
 function(understudy_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TORCH" "" "SOURCES;PRIVATE")
   set(target understudy_${name})
   add_library(${target} MODULE ${arg_SOURCES})
   target_link_libraries(${target} PRIVATE understudy_options ${arg_PRIVATE})
@@ -118,7 +118,9 @@ function(understudy_module name)
   if(NOT UNDERSTUDY_SANITIZE)
     target_link_options(${target} PRIVATE -Wl,-z,defs)
   endif()
-  if(UNDERSTUDY_INSTALL)
+  if(UNDERSTUDY_INSTALL AND arg_TORCH)
+    install(TARGETS ${target} LIBRARY DESTINATION ${UNDERSTUDY_TORCH_DIR} COMPONENT torch)
+  elseif(UNDERSTUDY_INSTALL)
     # Not CMAKE_INSTALL_LIBDIR: programs look for their modules beside their own folder.
     install(TARGETS ${target} LIBRARY DESTINATION lib/understudy COMPONENT programs)
   endif()

@@ -37,10 +37,11 @@ target_link_libraries(understudy_torch INTERFACE
 target_compile_definitions(understudy_torch INTERFACE FMT_HEADER_ONLY=1)
 # What is built finds it by CMake's own run path, which installing takes away.
 
-# "2.11.0+cpu" is of 2.11: the installed replay looks for that.
+# "2.11.0+cpu" is of 2.11. What links LibTorch is installed in a folder of that name, from which bin/replay chooses.
 if(EXISTS "${_torch_root}/version.py")
   file(STRINGS "${_torch_root}/version.py" _torch_version REGEX "^__version__")
 else()
   file(STRINGS "${_torch_root}/build-version" _torch_version)
 endif()
 string(REGEX MATCH "[0-9]+[.][0-9]+" UNDERSTUDY_TORCH_VERSION "${_torch_version}")
+set(UNDERSTUDY_TORCH_DIR "libexec/torch-${UNDERSTUDY_TORCH_VERSION}")

@@ -84,12 +84,10 @@ def parse_arguments():
     parser.add_argument("--counters", action="store_true",
                         help="count the work of each kernel (bytes, operations, occupancy) with the counters of an "
                         "NVIDIA GPU, in one more step")
-    parser.add_argument("--count-allocations", metavar="LIB",
-                        help="count the bytes of live tensors with this library, "
-                        "build/release/lib/understudy/libunderstudy_allocations.so")
-    parser.add_argument("--speed-probe", metavar="LIB",
-                        help="before each timed and profiled step, time a fixed piece of work with "
-                        "this library, build/release/lib/understudy/libunderstudy_speed_probe.so")
+    parser.add_argument("--count-allocations", action="store_true",
+                        help="count the bytes of live tensors, as a replay does")
+    parser.add_argument("--speed-probe", action="store_true",
+                        help="before each timed and profiled step, time the fixed piece of work that a replay times")
     parser.add_argument("--as", dest="card", metavar="CARD",
                         help="run the script on tensors without contents, as on this card (H100, or another that predict --card "
                         "knows) or on a cpu: without a GPU, a driver or memory, and without times")
@@ -133,9 +131,6 @@ def make_capture(arguments):
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
     comms.use_nccl_form() if arguments.comms == "nccl-form" else comms.record_fake_groups()
-    allocations = None
-    if arguments.count_allocations:
-        allocations = native.count_allocations(arguments.count_allocations)
     return recorder.Capture(
         arguments.output, warmup=arguments.warmup, timed=arguments.timed,
         profiled=arguments.profiled, trace=not arguments.no_trace,
@@ -143,9 +138,8 @@ def make_capture(arguments):
         tensor_range=not arguments.no_tensor_range, steady_s=arguments.steady, say=say, free=arguments.free,
         most_events=arguments.max_events,
         compiled_sources=not arguments.no_compiled_sources, shapes=arguments.shapes,
-        allocations=allocations, counters=arguments.counters,
-        speed_probe=(native.load_speed_probe(arguments.speed_probe)
-                   if arguments.speed_probe else None),
+        allocations=native.count_allocations() if arguments.count_allocations else None, counters=arguments.counters,
+        speed_probe=native.load_speed_probe() if arguments.speed_probe else None,
         stop_when_done=arguments.stop)
 
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include <utility>
 
 #include "change.h"
+#include "cli/common/own_program.h"
 #include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
@@ -91,19 +91,15 @@ std::vector<std::string> descriptions_beside(const std::vector<std::string>& tra
   return {found.begin(), found.end()};
 }
 
-/// Returns scripts/compile_kernels of the clone that this program was built in, or
-/// bin/understudy-compile_kernels of its prefix.
-fs::path find_compiler() {
+/// Returns bin/understudy-compile_kernels of this program's prefix, or scripts/compile_kernels of
+/// the clone that it was built in.
+std::string find_compiler() {
   std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  constexpr int kMostLevels = 4;
-  for (int level = 0; level < kMostLevels && !folder.empty(); ++level) {
-    for (const char* place : {"bin/understudy-compile_kernels", "scripts/compile_kernels"}) {
-      if (fs::is_regular_file(folder / place, error)) {
-        return folder / place;
-      }
+  for (const std::string& place :
+       {sibling("understudy-compile_kernels"), shipped_folder("scripts") + "/compile_kernels"}) {
+    if (fs::is_regular_file(place, error)) {
+      return place;
     }
-    folder = folder.parent_path();
   }
   throw et_schema::run_failed("the program that compiles kernels is missing",
                               {.expected = "understudy-compile_kernels beside the programs",
@@ -149,7 +145,7 @@ void run_compiler(const std::vector<std::string>& descriptions, const std::set<s
                   const std::vector<int>& architectures, const fs::path& folder) {
   const fs::path list = folder / "keys";
   std::ofstream(list) << fmt::format("{}\n", fmt::join(keys, "\n"));
-  fleet::ProgramCall call{{find_compiler().string(), "--output", folder.string(), "--architectures",
+  fleet::ProgramCall call{{find_compiler(), "--output", folder.string(), "--architectures",
                            fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys",
                            list.string()}};
   call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());

@@ -125,8 +125,8 @@ class InstallTest(unittest.TestCase):
         (fake / "lib" / "libtorch_cpu.so").touch()
         (fake / "version.py").write_text("__version__ = '1.2.3+cpu'\n")
         done = self.run_installed("replay", status=2, UNDERSTUDY_TORCH_ROOT=str(fake))
-        self.assertEqual(done.stderr, f"replay: UNDERSTUDY_TORCH_ROOT: LibTorch 1.2.3 in '{fake}'; "
-                                      f"this replay was built with {TORCH_VERSION} and needs that\n")
+        self.assertEqual(done.stderr, f"replay: UNDERSTUDY_TORCH_ROOT: LibTorch 1.2.3 in '{fake}'; this replay was built for "
+                                      f"{TORCH_VERSION}\n  install:  such a torch, or a wheel of Understudy for this one: scripts/wheel --torch 1.2\n")
         done = self.run_installed("replay", "--torch", status=2)
         self.assertEqual(done.stderr, "replay: --torch needs a folder, the one that holds "
                                       "lib/libtorch_cpu.so\n")

@@ -156,12 +156,12 @@ class CommandTest(unittest.TestCase):
                               "remove it\n")
 
     def test_a_library_that_is_not_built_is_refused_before_the_script_runs(self):
-        for option in ("--speed-probe", "--count-allocations"):
-            status, out, err = self.capture(option, "nowhere.so")
-            self.assertEqual((status, out), (2, ""))
-            self.assertEqual(err, "capture: nowhere.so cannot be loaded into this Python (nowhere.so: cannot open shared "
-                                  "object file: No such file or directory); scripts/build builds it, for the torch that "
-                                  "it is given\n")
+        for option, name in (("--speed-probe", "speed_probe"), ("--count-allocations", "allocations")):
+            ended = self.start(self.write(SCRIPT), option, variables={"UNDERSTUDY_BIN": "/nowhere/bin"}).wait()
+            library = f"/nowhere/lib/understudy/libunderstudy_{name}.so"
+            self.assertEqual(ended, (2, "", f"capture: {library} cannot be loaded into this Python, whose torch is "
+                                            f"{torch.__version__} ({library}: cannot open shared object file: No such file or "
+                                            "directory); scripts/build builds it, for the torch that it is given\n"))
 
     def test_a_package_that_is_missing_is_named(self):
         ended = self.start(self.write(SCRIPT), "--comms", "nccl-form", variables={"PATH": "/nowhere"}).wait()

@@ -3,10 +3,9 @@
 import importlib.util
 import sys
 
-from ..programs import CLONE, IS_CLONE, OWN_PYTHON, folder
+from ..programs import CLONE, IS_CLONE, OWN_PYTHON
 
 SAMPLES = CLONE / "fleet_samples"  # only in a clone
-LIBRARIES = folder().parent / "lib" / "understudy"
 INSTEAD = "run scripts/build" if IS_CLONE else "install the package again"
 
 

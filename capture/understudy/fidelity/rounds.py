@@ -141,8 +141,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
         script += ["--steps", needed]
     run([*launcher, *CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
-         "--steady", 0, "--stop", "--speed-probe",
-         layout.LIBRARIES / "libunderstudy_speed_probe.so", *extra, *script], threads, sample.ranks)
+         "--steady", 0, "--stop", "--speed-probe", *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]
 
 
@@ -268,8 +267,7 @@ def median_of(figures, *keys):
 
 def memory_of_original(sample, folder, threads):
     """Returns the peak of live tensor bytes, counted by the replay's own allocator."""
-    ranks = run_original(sample, folder / "memory", threads, 3, 0,
-                         ("--count-allocations", layout.LIBRARIES / "libunderstudy_allocations.so"))
+    ranks = run_original(sample, folder / "memory", threads, 3, 0, ("--count-allocations",))
     return max(rank["peak_tensor_bytes"] for rank in ranks)
 
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "et_schema/base/shared_library.h"
+
 namespace understudy::cli {
 
 namespace fs = std::filesystem;
@@ -15,7 +17,7 @@ std::string own_program() {
 
 std::string sibling(const std::string& name) {
   const fs::path folder = fs::path(own_program()).parent_path();
-  const fs::path prefix = folder.parent_path();
+  const fs::path prefix = fs::path(et_schema::module_directory()).parent_path().parent_path();
   for (const fs::path& place :
        {folder / name, prefix / "bin" / name, prefix / "libexec" / "understudy" / name}) {
     std::error_code error;
@@ -27,7 +29,7 @@ std::string sibling(const std::string& name) {
 }
 
 std::string shipped_folder(const std::string& name) {
-  const fs::path prefix = fs::path(own_program()).parent_path().parent_path();
+  const fs::path prefix = fs::path(et_schema::module_directory()).parent_path().parent_path();
   for (const fs::path& place :
        {prefix / "share" / name, prefix.parent_path().parent_path() / name}) {
     std::error_code error;

