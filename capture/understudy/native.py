@@ -24,10 +24,7 @@ def load(name):
 
 
 def count_allocations() -> Any:
-    """Counts the bytes of live tensors from now on, with the replay's own allocator.
-
-    Must be called before the first tensor is created; older tensors do not count.
-    """
+    """Counts the bytes of live tensors with the replay's own allocator: of those that are created from now on."""
     native = load("allocations")
     native.understudy_peak_bytes.restype = ctypes.c_uint64
     native.understudy_count_allocations()

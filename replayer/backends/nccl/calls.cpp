@@ -30,7 +30,11 @@ ReduceOp op_of(const Call& call) {
 
 c10d::ReduceOp reduction_of(const Call& call) {
   if (call.factor != 1) {
-    return c10d::makeNCCLPreMulSum(call.factor);
+    // As makeNCCLPreMulSum(), which has another name from torch 2.15 on.
+    c10d::ReduceOp scaled;
+    scaled.op_ = c10d::ReduceOp::PREMUL_SUM;
+    scaled.supplement_ = c10::make_intrusive<c10d::NCCLPreMulSumSupplement>(call.factor);
+    return scaled;
   }
   switch (op_of(call)) {
     case ReduceOp::kAvg:
