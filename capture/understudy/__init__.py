@@ -3,7 +3,7 @@
     import understudy
     for batch in loader:
         train(batch)
-        understudy.step()       # does nothing, unless understudy-capture runs the script
+        understudy.step()       # does nothing, unless `understudy capture` runs the script
 
 or, without a command,
 
@@ -64,7 +64,7 @@ def set_command_capture(capture_or_none: Any) -> None:
 
 
 def step(*unexpected: Any) -> bool:
-    """Ends a step of a script that understudy-capture runs. Returns True while it needs more steps.
+    """Ends a step of a script that `understudy capture` runs. Returns True while it needs more steps.
 
     Takes no arguments. If the script runs by itself, does nothing and returns False.
     """

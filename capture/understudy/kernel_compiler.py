@@ -1,6 +1,6 @@
 """Compiles Triton's kernels of rank-R.compiled.json ahead of time, for GPUs that this machine may lack.
 
-`generate --kernels` runs it as a separate program, scripts/compile_kernels. It writes kernels.json and the machine code into a folder, in
+`understudy generate --kernels` runs it as a separate program, scripts/compile_kernels. It writes kernels.json and the machine code into a folder, in
 the form of bench.et (docs/formats.md).
 """
 
@@ -208,7 +208,7 @@ def architecture(text):
 def main():
     parser = argparse.ArgumentParser(
         prog="compile_kernels", description="Compiles the Triton kernels of a capture; "
-        "`generate --kernels` runs it.")
+        "`understudy generate --kernels` runs it.")
     parser.add_argument("compiled", nargs="+", help="rank-R.compiled.json[.gz]")
     parser.add_argument("--architectures", required=True,
                         type=lambda text: sorted({architecture(one) for one in text.split(",")}),

@@ -31,7 +31,7 @@ def summarize(folder, ranks, world_size):
 
 def next_command(folder, world_size, captured):
     rest = f" --world-size {world_size}" if captured < world_size else ""
-    return f"generate {shlex.quote(str(folder))}{rest} -o bench.et"
+    return f"understudy generate {shlex.quote(str(folder))}{rest} -o bench.et"
 
 
 def slowest_ms(described, key):

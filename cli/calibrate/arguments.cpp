@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
@@ -16,14 +17,13 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  calibrate -o here.platform.json              this machine, in 10 minutes, or on with it\n"
-    "  calibrate --for bench.et -o p.platform.json  the calls of benchmarks, and their neighbours\n"
-    "  mpirun -np 4 calibrate --rows comms.jsonl    communication in groups of 2 and 4\n"
-    "  calibrate --device cuda -o gpu.platform.json operators of this machine's GPU\n"
-    "  calibrate rows.jsonl -o here.platform.json   from `replay --operator-times`, or from rows\n"
-    "  calibrate kernels/ --card cards/ -o cards.platform.json\n"
-    "                                               tables of cards, by their column Device\n"
-    "  calibrate a.json.gz -o h100.platform.json    from profiles, recorded with shapes\n";
+    R"(  understudy calibrate -o here.platform.json              this machine, in 10 minutes, or on with it
+  understudy calibrate --for bench.et -o p.platform.json  the calls of benchmarks, and their neighbours
+  mpirun -np 4 understudy calibrate -o comms.jsonl        communication in groups of 2 and 4
+  understudy calibrate --device cuda -o gpu.platform.json operators of this machine's GPU
+  understudy calibrate rows.jsonl -o here.platform.json   from `replay --operator-times`, or from rows
+  understudy calibrate kernels/ --card cards/ -o cards.platform.json
+                                                          tables of cards, by their column Device)";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement and keeps the rows so\n"
@@ -68,8 +68,7 @@ std::vector<int> default_threads() {
 /// them.
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
-  for (const char* flag :
-       {"--rows", "--for", "--device", "--energy", "--budget", "--only", "--threads"}) {
+  for (const char* flag : {"--for", "--device", "--energy", "--budget", "--only", "--threads"}) {
     if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -81,18 +80,11 @@ void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   refuse_if(arguments.energy && arguments.device == "cpu",
             "the energy of calls is counted on GPUs only", "--energy", "--device cuda",
             "--device cpu", "Leave --energy out, or measure a GPU.");
-  refuse_if(arguments.fit.output.empty() && (!measures || arguments.rows.empty()),
-            "there is nowhere to write to", "--output",
-            measures ? "-o FILE for a platform, or --rows FILE" : "-o FILE", "nothing",
-            "calibrate --help shows examples");
+  refuse_if(arguments.fit.output.empty(), "there is nowhere to write to", "--output", "-o FILE",
+            "nothing", "understudy calibrate --help shows examples");
 }
 
 void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
-  line.begin(FlagGroup::kOutput);
-  line.add("--rows FILE", arguments.rows,
-           "Write the measured rows to this operator-times file as they come, those of embedding "
-           "tables to FILE.tables; existing files are continued (default: files beside the "
-           "platform file, until that is written)");
   line.begin(FlagGroup::kInput);
   line.add("--for BENCH", arguments.benches,
            "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
@@ -121,7 +113,7 @@ void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
 
 CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
   CalibrateArguments arguments;
-  CommandLine line({.name = "calibrate",
+  CommandLine line({.name = "understudy calibrate",
                     .description =
                         "Writes a platform file for predict: models of operator times, fitted to "
                         "calls measured on this machine or to existing measurements.",
@@ -129,7 +121,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                     .failure = "a file could not be written",
                     .more_statuses = kMoreStatuses,
                     .common = {"--card", "--for", "--device", "--only", "--threads", "--budget",
-                               "--output", "--rows", "--format"}});
+                               "--output", "--format"}});
   add_fit_options(line, arguments.fit);
   add_measuring_options(line, arguments);
   line.add_format(arguments.fit.format);
@@ -139,10 +131,9 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
   if (arguments.threads.empty()) {
     arguments.threads = default_threads();
   }
-  arguments.keeps_rows = !arguments.rows.empty();
-  if (!arguments.keeps_rows) {
-    arguments.rows = arguments.fit.output + ".rows.jsonl";
-  }
+  arguments.keeps_rows = arguments.fit.inputs.empty() && arguments.fit.output.ends_with(".jsonl");
+  arguments.rows = arguments.keeps_rows ? std::exchange(arguments.fit.output, "")
+                                        : arguments.fit.output + ".rows.jsonl";
   return arguments;
 }
 

@@ -108,7 +108,7 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   backend_ = backends::join_job();
   const bool is_first = backend_->rank() == 0;
   if (is_first) {
-    refuse_output(arguments.rows, {}, "--rows");
+    refuse_output(arguments.rows, {}, "--output");
   }
   Progress progress(!is_first || arguments.fit.quiet);
   StopSignals signals;

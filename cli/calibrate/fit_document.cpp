@@ -104,7 +104,7 @@ pages::Page fit_page(const predictor::Platform& platform, const FitResult& resul
   if (platform.rows.empty() && platform.sections.contains("overheads")) {
     page.verdict.findings.emplace_back(
         "No operators: a profile tells their times where it has their sizes (record_shapes), or "
-        "where it is linked with its trace (generate --profile; give the benchmark).");
+        "where it is linked with its trace (understudy generate --profile; give the benchmark).");
   }
   page.sections = {{"cards",
                     "Devices",

@@ -182,13 +182,13 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
 }  // namespace
 
 void add_fit_options(CommandLine& line, FitArguments& arguments) {
-  line.add("INPUT", arguments.inputs,
-           "Measurements: tables of operators (CSV), operator-times files of replay, folders of "
-           "them; benchmarks with recorded times (generate --profile), or what scripts/capture "
-           "wrote; files of collective rows, nccl-tests' output, embedding rows, Kineto profiles "
-           "of a Python program (operators, where it has their shapes; its host's overheads; "
-           "of all ranks of a job communication, too); platform files, whose rows, cards and "
-           "sections are kept");
+  line.add(
+      "INPUT", arguments.inputs,
+      "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
+      "benchmarks with recorded times (understudy generate --profile), or what understudy capture "
+      "wrote; files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a "
+      "Python program (operators, where it has their shapes; its host's overheads; of all ranks of "
+      "a job communication, too); platform files, whose rows, cards and sections are kept");
   line.add("--card CARD", arguments.specs,
            "Specifications of cards (GPU models): a JSON file, a folder of them, or a name whose "
            "data sheet is known, such as H100. Known cards that rows name need none; peaks of "

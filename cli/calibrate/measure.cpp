@@ -256,7 +256,7 @@ std::string tables_file(const std::string& rows) {
 
 CalibrationSummary measure_operators(const CalibrateArguments& arguments, Sandbox& sandbox,
                                      Progress& progress) {
-  refuse_output(arguments.rows, arguments.benches, "--rows");
+  refuse_output(arguments.rows, arguments.benches, "--output");
   return Measuring(arguments, sandbox, progress).run();
 }
 

@@ -48,7 +48,6 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
 int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
     refuse_output(arguments.fit.output, arguments.benches, "--output");
-    refuse_shared_outputs({{arguments.fit.output, "--output"}, {arguments.rows, "--rows"}});
   }
   Sandbox sandbox;
   if (!arguments.benches.empty()) {

@@ -60,7 +60,7 @@ std::vector<EmbeddingRow> rows_in(const std::string& path) {
            .field = "row " + std::to_string(i + 1),
            .expected = "the calls that calibrate measures, in their order",
            .got = "another one",
-           .hint = "Remove the file to begin anew, or name another with --rows."});
+           .hint = "Remove the file to begin anew, or name another with --output."});
     }
   }
   rows.resize(rows.size() / kRowsOfACall * kRowsOfACall);

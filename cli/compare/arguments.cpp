@@ -11,18 +11,17 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  compare base.json new.json                   what got slower or faster from A to B\n"
-    "  compare --a base-*.json --b new-*.json       several runs of each: finds smaller changes\n"
-    "  compare train.kineto.json.gz replay.json     a replay against the original's profile\n"
-    "  compare h100.json.gz mi300x.json.gz          two profiles: their devices' time\n"
-    "  compare replay.json prediction.json          a prediction against a measurement\n"
-    "  compare base.json new.json --format html -o c.html\n";
+    R"(  understudy compare base.json new.json                   what got slower or faster from A to B
+  understudy compare --a base-*.json --b new-*.json       several runs of each: finds smaller changes
+  understudy compare train.kineto.json.gz replay.json     a replay against the original's profile
+  understudy compare h100.json.gz mi300x.json.gz          two profiles: their devices' time
+  understudy compare replay.json prediction.json          a prediction against a measurement)";
 
 [[noreturn]] void refuse_inputs(std::string got) {
   throw et_schema::usage_error("compare takes two sides",
                                {.expected = "A B, or --a A… --b B…",
                                 .got = std::move(got),
-                                .hint = "compare --help shows examples"});
+                                .hint = "understudy compare --help shows examples"});
 }
 
 /// Accepts either two positional arguments, or lists by name.
@@ -49,7 +48,7 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   CompareArguments arguments;
   std::vector<std::string> positional;
   CommandLine line(
-      {.name = "compare",
+      {.name = "understudy compare",
        .description = "Compares measured runs B with runs A: which classes, operators, collectives "
                       "and gaps got slower or faster, and how certain that is.",
        .examples = kExamples,
@@ -64,8 +63,8 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
       "--fail-on WHAT",
       {{"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}},
       arguments.fail_on,
-      "End with status 1 if a row is slower (slower), if one is slower or faster "
-      "(different), or never");
+      "End with status 1 if a row is slower (slower), if one is slower or faster (different), or "
+      "never");
   line.add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Also compare runs of different benchmarks, ranks or filters");
   line.begin(FlagGroup::kMeasurement);
@@ -74,7 +73,6 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                   "SAME means: shown to differ by less than this, 0.1 to 50");
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the result to this file");
-  line.add("--top N", arguments.top, "Number of operators in the text");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
   line.parse(argc, argv);

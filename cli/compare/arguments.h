@@ -23,7 +23,6 @@ struct CompareArguments {
   Format format = Format::kText;
   FailOn fail_on = FailOn::kSlower;
   bool different_benchmarks = false;
-  std::size_t top = 15;  ///< number of operators in the text
   comparer::CompareOptions options;
   bool quiet = false;
 };

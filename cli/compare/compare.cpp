@@ -17,6 +17,8 @@
 namespace understudy::cli {
 namespace {
 
+constexpr std::size_t kRowsInText = 15;  ///< of operators; other formats have all
+
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
   return std::ranges::any_of(comparison.rows, [&](const comparer::Row& row) {
     if (!comparer::decides(comparison.rows, row)) {
@@ -59,9 +61,9 @@ int compare(const CompareArguments& arguments) {
   options.by_kernels = runs.devices && comparer::class_by_kernels(runs.a.front(), runs.b.front());
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, options);
   progress.clear();
-  const std::string text = pages::written(
-      pages::comparison_page(comparison, runs.a, runs.b, arguments.top, runs.devices),
-      arguments.format);
+  const std::string text =
+      pages::written(pages::comparison_page(comparison, runs.a, runs.b, kRowsInText, runs.devices),
+                     arguments.format);
   if (arguments.output.empty()) {
     print_output(text);
   } else {

@@ -21,7 +21,7 @@ namespace understudy::cli {
 /// Which profiles provide a benchmark's times.
 struct ProfileChoice {
   std::vector<std::string> files;  ///< --profile
-  bool none = false;               ///< --no-profile
+  bool none = false;               ///< --profile none
   /// --graph-profile: profiles of the same steps launched as graphs, for their device times.
   std::vector<std::string> graph_runs = {};
   /// --counters: files of one rank, or one for each rank in their order.
@@ -48,7 +48,7 @@ struct JobTraces {
 /// uses the times that the traces themselves hold (Chakra), or links the profiles of the traces'
 /// capture. Times come from the profile recorded without the trace's observer if it matches;
 /// parents are repaired from the profile of the same step. Returns nothing without times or with
-/// --no-profile.
+/// --profile none.
 [[nodiscard]] std::vector<generator::Link> link_profiles(const std::vector<std::string>& paths,
                                                          JobTraces& job,
                                                          const ProfileChoice& choice,
@@ -87,12 +87,13 @@ struct Compiled {
 void refuse_operators(const et_schema::Bench& bench, const std::string& path,
                       const et_schema::AllowedOperators& allowed);
 
+/// Adds --profile FILE, or none. `given` says whose times they are.
+Option add_profile_option(CommandLine& line, ProfileChoice& profiles, const std::string& given);
+
 /// Adds --allow-operator NAME.
 void add_allow_option(CommandLine& line, et_schema::AllowedOperators& allowed);
 
-/// Adds --op-map FILE. `files` must be passed to use_operator_maps() before the operator map is
-/// queried.
-void add_map_option(CommandLine& line, std::vector<std::string>& files);
+/// Must be called before the operator map is queried.
 void use_operator_maps(const std::vector<std::string>& files);
 
 /// For programs that do not call operators themselves.

@@ -9,10 +9,10 @@
 
 namespace understudy::cli {
 
-/// Adds --world-size, --ranks-per-program and --group, which change the number of ranks.
+/// Adds --world-size and --group, which change the number of ranks.
 void add_world_options(CommandLine& line, generator::WorldSize& size);
 [[nodiscard]] inline bool is_given(const generator::WorldSize& size) {
-  return size.ranks > 0 || size.ranks_per_program > 0;
+  return size.ranks > 0;
 }
 /// Throws Error (usage) if --group is used alone.
 void check_world_options(const generator::WorldSize& size);

@@ -20,9 +20,9 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  compose plan.yaml -o mix.et                pieces of benchmarks, as the plan says\n"
-    "  compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et\n"
-    "                                             one family of operators, with a job's shapes\n";
+    R"(  understudy compose plan.yaml -o mix.et                pieces of benchmarks, as the plan says
+  understudy compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et
+                                                        one family of operators, with a job's shapes)";
 
 struct Arguments {
   std::string plan;
@@ -34,7 +34,7 @@ struct Arguments {
 };
 
 void check(const Arguments& arguments) {
-  constexpr const char* kHint = "compose --help";
+  constexpr const char* kHint = "understudy compose --help";
   refuse_if(arguments.plan.empty() == arguments.operators.empty(),
             "a plan or --operators is required, and one of them alone", "", "", "", kHint);
   refuse_if(arguments.operators.empty() != arguments.shapes_of.empty(),
@@ -44,7 +44,7 @@ void check(const Arguments& arguments) {
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
-  CommandLine line({.name = "compose",
+  CommandLine line({.name = "understudy compose",
                     .description = "Makes one benchmark from pieces of others: a mix that "
                                    "represents many jobs, or the piece that is slow.",
                     .examples = kExamples,

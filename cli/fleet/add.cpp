@@ -19,12 +19,12 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  fleet add fleet.db traces/ads-ranker --weight 0.12 --tag team=ads\n"
-    "                                              one job: traces of all ranks\n"
-    "  fleet add fleet.db traces/                  a folder of jobs: a folder each\n"
-    "  fleet add fleet.db captures/ --each         every trace and folder in it is a job\n"
-    "  fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags\n"
-    "  fleet add fleet.db traces/ads --name ads-comms --flags '--only comms'\n";
+    R"(  understudy fleet add fleet.db traces/ads-ranker --weight 0.12 --tag team=ads
+                                                         one job: traces of all ranks
+  understudy fleet add fleet.db traces/                  a folder of jobs: a folder each
+  understudy fleet add fleet.db captures/ --each         every trace and folder in it is a job
+  understudy fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags
+  understudy fleet add fleet.db traces/ads --name ads-comms --flags '--only comms')";
 
 struct AddArguments {
   std::string url;
@@ -43,7 +43,7 @@ struct AddArguments {
 
 AddArguments read_add_arguments(int argc, char** argv) {
   AddArguments arguments;
-  CommandLine line({.name = "fleet add",
+  CommandLine line({.name = "understudy fleet add",
                     .description = "Adds training jobs by their traces. A job that exists is "
                                    "updated; what is not given stays as it was.",
                     .examples = kExamples,
@@ -166,11 +166,11 @@ int fleet_remove(int argc, char** argv) {
   std::vector<std::string> names;
   bool quiet = false;
   CommandLine line(
-      {.name = "fleet remove",
+      {.name = "understudy fleet remove",
        .description =
            "Removes jobs. Results of their benchmarks, and the benchmarks that have results, stay "
-           "in the database and the store; `fleet gc` frees what has none.",
-       .examples = "  fleet remove fleet.db ads-ranker\n",
+           "in the database and the store; `understudy fleet gc` frees what has none.",
+       .examples = "  understudy fleet remove fleet.db ads-ranker",
        .failure = "the database failed"});
   add_database_option(line, url);
   line.add("JOB", names, "Names of jobs").required();
@@ -197,13 +197,12 @@ int fleet_init(int argc, char** argv) {
   std::string url;
   std::string store;
   bool quiet = false;
-  CommandLine line({.name = "fleet init",
-                    .description = "Creates a fleet's database. A database that exists keeps its "
-                                   "content.",
-                    .examples =
-                        "  fleet init fleet.db --store store/\n"
-                        "  fleet init postgresql://fleet@db.example/fleet --store /shared/store\n",
-                    .failure = "the database could not be created"});
+  CommandLine line(
+      {.name = "understudy fleet init",
+       .description = "Creates a fleet's database. A database that exists keeps its content.",
+       .examples = R"(  understudy fleet init fleet.db --store store/
+  understudy fleet init postgresql://fleet@db.example/fleet --store /shared/store)",
+       .failure = "the database could not be created"});
   add_database_option(line, url);
   line.add("--store DIR", store,
            "Folder for benchmarks and reports; remembered, and replaces an earlier one");
@@ -216,9 +215,10 @@ int fleet_init(int argc, char** argv) {
   if (!quiet) {
     const std::string shown = fleet::without_password(url);
     print_output(fmt::format(
-        "{}: a fleet, version {} of its tables\nAdd jobs: fleet add {} TRACES\n{}", shown,
-        fleet::kSchemaVersion, shown,
-        store.empty() ? "No store yet: give --store DIR to the first `fleet nightly`\n" : ""));
+        "{}: a fleet, version {} of its tables\nAdd jobs: understudy fleet add {} TRACES\n{}",
+        shown, fleet::kSchemaVersion, shown,
+        store.empty() ? "No store yet: give --store DIR to the first `understudy fleet nightly`\n"
+                      : ""));
   }
   return kStatusOk;
 }

@@ -24,7 +24,6 @@ using pages::figures, pages::table_at, pages::texts;
 struct DriftArguments {
   std::string url;
   double above = fleet::kDriftAbove;
-  std::vector<std::string> between;
   bool all = false;
   bool quiet = false;
   Format format = Format::kText;
@@ -33,20 +32,18 @@ struct DriftArguments {
 DriftArguments read_drift_arguments(int argc, char** argv) {
   DriftArguments arguments;
   CommandLine line(
-      {.name = "fleet drift",
+      {.name = "understudy fleet drift",
        .description = "Compares each job's newest benchmark with its first one: how far its work "
                       "has drifted, from 0 (the same) to 1 (nothing in common), and in what.",
-       .examples = "  fleet drift fleet.db                 jobs that drifted, the farthest first\n"
-                   "  fleet drift fleet.db --all           the others, too\n"
-                   "  fleet drift fleet.db --between ads-ranker ads-ranker-2    two jobs\n",
+       .examples =
+           R"(  understudy fleet drift fleet.db                 jobs that drifted, the farthest first
+  understudy fleet drift fleet.db --all           the others, too)",
        .success = "no job drifted beyond --above",
        .failure = "some did"});
   add_database_option(line, arguments.url);
   line.begin(FlagGroup::kMeasurement);
   line.add_number("--above D", arguments.above, 0.0, 1.0,
                   "Distance at which a job has drifted, 0 to 1");
-  line.begin(FlagGroup::kInput);
-  line.add("--between JOB JOB", arguments.between, "Compare two jobs").takes(2, 2);
   line.add_format(arguments.format);
   line.add_flag("--all", arguments.all, "Also show jobs that did not drift");
   line.add_quiet(arguments.quiet, "no text, only the exit status");
@@ -90,15 +87,6 @@ std::vector<DriftRow> rows_of(fleet::Connection& connection) {
   return rows;
 }
 
-fleet::Benchmark benchmark_named(fleet::Connection& connection, const std::string& name) {
-  const auto found = fleet::find_benchmark(connection, job_named(connection, name).benchmark);
-  if (!found) {
-    throw et_schema::usage_error("the job has no benchmark",
-                                 {.got = name, .hint = "fleet jobs lists them"});
-  }
-  return *found;
-}
-
 Json json_of(const std::vector<DriftRow>& rows, double above) {
   Json list = Json::array();
   for (const DriftRow& row : rows) {
@@ -136,17 +124,9 @@ pages::Page drift_page(const std::vector<DriftRow>& rows, std::size_t all, doubl
 int fleet_drift(int argc, char** argv) {
   const DriftArguments arguments = read_drift_arguments(argc, argv);
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
-  std::vector<DriftRow> rows;
-  if (arguments.between.size() == 2) {
-    const fleet::Benchmark a = benchmark_named(*connection, arguments.between[0]);
-    const fleet::Benchmark b = benchmark_named(*connection, arguments.between[1]);
-    rows.push_back({arguments.between[0] + " → " + arguments.between[1], a.benchmark_hash,
-                    b.benchmark_hash, fleet::drift_between(print_of(a), print_of(b))});
-  } else {
-    rows = rows_of(*connection);
-  }
+  std::vector<DriftRow> rows = rows_of(*connection);
   const std::size_t all = rows.size();
-  if (!arguments.all && arguments.between.empty()) {
+  if (!arguments.all) {
     std::erase_if(rows, [](const DriftRow& row) { return row.drift.distance <= 0; });
   }
   std::ranges::stable_sort(rows, std::ranges::greater(),

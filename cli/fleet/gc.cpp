@@ -30,30 +30,25 @@ struct GcArguments {
   std::string store;
   std::string backup;
   std::size_t keep_nights = 0;
-  double age_s = kLeastAgeSeconds;
   bool dry_run = false;
   bool quiet = false;
 };
 
 GcArguments read_gc_arguments(int argc, char** argv) {
   GcArguments arguments;
-  CommandLine line(
-      {.name = "fleet gc",
-       .description = "Deletes what nothing refers to: benchmarks that are no job's current or "
-                      "first one and have no result, and files that killed workers left. Results "
-                      "and their figures are never deleted.",
-       .examples =
-           "  fleet gc fleet.db --dry-run\n"
-           "  fleet gc fleet.db --keep-nights 90     deletes older nights' reports; their figures "
-           "stay\n"
-           "  fleet gc fleet.db --backup fleet.copy.db   a copy first, while others write\n",
-       .failure = "something could not be deleted"});
+  CommandLine line({.name = "understudy fleet gc",
+                    .description = "Deletes what nothing refers to: benchmarks that are no job's "
+                                   "current or first one and have no result, and files that killed "
+                                   "workers left. Results and their figures are never deleted.",
+                    .examples = R"(  understudy fleet gc fleet.db --dry-run
+  understudy fleet gc fleet.db --keep-nights 90         deletes older nights' reports; their
+                                                        figures stay
+  understudy fleet gc fleet.db --backup fleet.copy.db   a copy first, while others write)",
+                    .failure = "something could not be deleted"});
   add_database_option(line, arguments.url);
   line.add("--store DIR", arguments.store, "The store's folder (default: the remembered one)");
   line.add_number("--keep-nights N", arguments.keep_nights, 1, 1'000'000,
                   "Delete reports of nights before the last N");
-  line.add_number("--min-age SECONDS", arguments.age_s, 0.0, 1e9,
-                  "Keep younger files, which running work may need");
   line.begin(FlagGroup::kOutput);
   line.add("--backup FILE", arguments.backup, "Copy the database to this file first");
   line.add_flag("--dry-run", arguments.dry_run, "Only say what would be deleted");
@@ -96,11 +91,11 @@ std::set<std::string> referred_objects(fleet::Connection& connection) {
   return objects;
 }
 
-bool is_old(const std::filesystem::path& path, double age_s) {
+bool is_old(const std::filesystem::path& path) {
   std::error_code error;
   const auto written = std::filesystem::last_write_time(path, error);
   const auto age = std::filesystem::file_time_type::clock::now() - written;
-  return !error && std::chrono::duration<double>(age).count() >= age_s;
+  return !error && std::chrono::duration<double>(age).count() >= kLeastAgeSeconds;
 }
 
 /// Thrown to roll back a transaction that only counted.
@@ -141,7 +136,7 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
     // A dry run only counts.
   }
   for (const fleet::StoredObject& object : store.list()) {
-    if (!referred.contains(object.hash) && is_old(object.path, arguments.age_s)) {
+    if (!referred.contains(object.hash) && is_old(object.path)) {
       ++freed.objects;
       freed.bytes += object.bytes;
       if (!arguments.dry_run) {
@@ -149,7 +144,7 @@ Freed collect(fleet::Connection& connection, const fleet::ObjectStore& store,
       }
     }
   }
-  const fleet::Leftovers left = store.remove_leftovers(arguments.age_s, arguments.dry_run);
+  const fleet::Leftovers left = store.remove_leftovers(kLeastAgeSeconds, arguments.dry_run);
   freed.objects += left.files;
   freed.bytes += left.bytes;
   return freed;

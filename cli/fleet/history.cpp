@@ -20,12 +20,12 @@ struct HistoryArguments {
 HistoryArguments read_history_arguments(int argc, char** argv) {
   HistoryArguments arguments;
   CommandLine line(
-      {.name = "fleet history",
+      {.name = "understudy fleet history",
        .description = "Shows the last nights; or one job's results, night by night and platform by "
                       "platform, with what happened to it.",
-       .examples = "  fleet history fleet.db                        the last nights\n"
-                   "  fleet history fleet.db ads-ranker             one job\n"
-                   "  fleet history fleet.db ads-ranker --platform a100 --last 90 --format csv\n",
+       .examples = R"(  understudy fleet history fleet.db                        the last nights
+  understudy fleet history fleet.db ads-ranker             one job
+  understudy fleet history fleet.db ads-ranker --platform a100 --last 90 --format csv)",
        .failure = "the database failed"});
   add_database_option(line, arguments.url);
   line.add("JOB", arguments.job, "A job's name");

@@ -43,13 +43,13 @@ struct Imported {
 ImportArguments read_import_arguments(int argc, char** argv) {
   ImportArguments arguments;
   CommandLine line(
-      {.name = "fleet import",
+      {.name = "understudy fleet import",
        .description =
-           "Imports results of jobs' benchmarks from elsewhere: predictions (`predict --report`), "
-           "which fill in, marked as predicted, until the platform is measured; and reports of "
-           "`replay` or of an emitted project, as results of no night.",
-       .examples = "  fleet import fleet.db ads.json --platform h200 --job ads-ranker\n"
-                   "  fleet import fleet.db report.json --platform gaudi3\n",
+           "Imports results of jobs' benchmarks from elsewhere: predictions (`understudy predict "
+           "--report`), which fill in, marked as predicted, until the platform is measured; and "
+           "reports of `replay` or of an emitted project, as results of no night.",
+       .examples =
+           R"(  understudy fleet import fleet.db ads.json --platform h200 --job ads-ranker)",
        .failure = "nothing was imported"});
   add_database_option(line, arguments.url);
   line.add("FILE", arguments.files, "Predictions or reports").required();
@@ -128,7 +128,7 @@ Imported read_result(fleet::Connection& connection, const ImportArguments& argum
         "no job has the benchmark of the file",
         {.file = file,
          .field = "benchmark_hash",
-         .expected = "one that `fleet jobs` lists",
+         .expected = "one that `understudy fleet jobs` lists",
          .got = result.benchmark_hash,
          .hint = "predict or run the benchmark that the job has in the store"});
   }

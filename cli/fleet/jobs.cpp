@@ -100,11 +100,10 @@ int fleet_jobs(int argc, char** argv) {
   std::string url;
   Format format = Format::kText;
   CommandLine line(
-      {.name = "fleet jobs",
+      {.name = "understudy fleet jobs",
        .description =
            "Lists the jobs: weight, tags, benchmark, and what is broken or fails to replay.",
-       .examples = "  fleet jobs fleet.db\n"
-                   "  fleet jobs fleet.db --format json\n",
+       .examples = R"(  understudy fleet jobs fleet.db)",
        .failure = "the database failed"});
   add_database_option(line, url);
   line.add_format(format);
@@ -120,8 +119,8 @@ int fleet_jobs(int argc, char** argv) {
   pages::Page page;
   page.title = "Jobs of the fleet";
   if (listing.jobs.empty()) {
-    page.verdict.sentence =
-        fmt::format("No jobs. Add some: fleet add {} TRACES", fleet::without_password(url));
+    page.verdict.sentence = fmt::format("No jobs. Add some: understudy fleet add {} TRACES",
+                                        fleet::without_password(url));
   }
   page.sections = {
       {"jobs",

@@ -106,7 +106,8 @@ pages::Page night_page(const Json& night) {
       unchanged.at("by_time").get<std::int64_t>(), unchanged.at("by_content").get<std::int64_t>(),
       night.at("made").get<std::int64_t>(), night.at("replayed").get<std::int64_t>());
   if (night.at("jobs") == 0) {
-    page.verdict.findings.emplace_back("The fleet has no jobs: fleet add DATABASE TRACES");
+    page.verdict.findings.emplace_back(
+        "The fleet has no jobs: understudy fleet add DATABASE TRACES");
   }
   if (const auto why = night.at("change_points_not_looked_for").get<std::string>(); !why.empty()) {
     page.verdict.findings.push_back("Change points were not looked for: " + why);

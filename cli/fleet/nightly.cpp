@@ -22,24 +22,23 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kNightlyExamples =
-    "  fleet nightly fleet.db --store store/ --jobs 2      all of it: make, replay, compare, sum "
-    "up\n"
-    "  fleet nightly fleet.db --generate-only              no replays\n"
-    "  fleet nightly fleet.db --iterations 20 --seconds 10 short replays\n"
-    "  fleet nightly fleet.db --replay-flags '--threads 1' --platform one-thread\n"
-    "                                                      a platform that you name\n"
-    "  fleet nightly fleet.db --engine slurm --jobs 40 --slurm-flags '--partition=night'\n"
-    "                                                      the same by arrays of Slurm jobs\n"
-    "  fleet nightly fleet.db --format json -o night.json  the summary for a program\n"
-    "A cron line and a systemd timer are in docs/fleet.md.\n";
+    R"(  understudy fleet nightly fleet.db --store store/ --jobs 2
+                                                                 make, replay, compare, sum up
+  understudy fleet nightly fleet.db --generate-only              no replays
+  understudy fleet nightly fleet.db --replay-flags '--threads 1' --platform one-thread
+                                                                 a platform that you name
+  understudy fleet nightly fleet.db --engine slurm --jobs 40 --slurm-flags '--partition=night'
+                                                                 the same by arrays of Slurm jobs
+  understudy fleet nightly fleet.db --format json -o night.json  the summary for a program
+A cron line and a systemd timer are in docs/fleet.md.)";
 
 constexpr const char* kWorkerExamples =
-    "  fleet worker postgresql://db.example/fleet --store /shared/store\n"
-    "                                       help the open night from another machine\n"
-    "  fleet worker fleet.db --replay-flags '--threads 1'\n"
-    "                                       as `fleet nightly` was called\n"
-    "  fleet worker fleet.db --only replay  only replay, on a node reserved for timing\n"
-    "  mpirun -np 4 fleet worker fleet.db   four workers\n";
+    R"(  understudy fleet worker postgresql://db.example/fleet --store /shared/store
+                                                  help the open night from another machine
+  understudy fleet worker fleet.db --replay-flags '--threads 1'
+                                                  as `understudy fleet nightly` was called
+  understudy fleet worker fleet.db --only replay  only replay, on a node reserved for timing
+  mpirun -np 4 understudy fleet worker fleet.db   four workers)";
 
 struct NightlyArguments {
   fleet::NightOptions night;
@@ -133,7 +132,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
   NightlyArguments arguments;
   fleet::NightOptions& night = arguments.night;
   CommandLine line(
-      {.name = "fleet nightly",
+      {.name = "understudy fleet nightly",
        .description =
            "One night of a fleet: finds changed traces, rebuilds their benchmarks, replays every "
            "benchmark alone on this node, compares with earlier nights and sums up. If it is "
@@ -173,7 +172,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
 NightlyArguments read_worker(int argc, char** argv) {
   NightlyArguments arguments;
   CommandLine line(
-      {.name = "fleet worker",
+      {.name = "understudy fleet worker",
        .description = "Works on the open night until nothing is left for this platform. Any number "
                       "of workers, on any machines, can share one night.",
        .examples = kWorkerExamples,

@@ -15,13 +15,12 @@ int fleet_platforms(int argc, char** argv) {
   std::string baseline;
   Format format = Format::kText;
   CommandLine line(
-      {.name = "fleet platforms",
+      {.name = "understudy fleet platforms",
        .description = "Compares platforms with a baseline, by the newest results of each job's "
                       "benchmark: ratios of times, weighted and by benchmark, with 95 % intervals; "
                       "the ranking and how certain it is; the classes of operators that drive a "
                       "ratio. Only results of the same benchmark, by its hash, are compared.",
-       .examples = "  fleet platforms fleet.db --baseline a100\n"
-                   "  fleet platforms fleet.db --baseline a100 --format json\n",
+       .examples = R"(  understudy fleet platforms fleet.db --baseline a100)",
        .failure = "the database failed"});
   add_database_option(line, url);
   line.add("--baseline NAME", baseline, "The platform that is 1").required();

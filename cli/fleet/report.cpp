@@ -51,14 +51,14 @@ int fleet_report(int argc, char** argv) {
   SiteOptions site;
   bool quiet = false;
   CommandLine line(
-      {.name = "fleet report",
+      {.name = "understudy fleet report",
        .description =
            "Writes the fleet as a site of static pages: the fleet, a page for each job with its "
            "history on each platform, the platforms, the last nights, the newest replays. Each "
            "page is one file and needs no network; existing pages are replaced.",
        .examples =
-           "  fleet report fleet.db -o site/                      then open site/index.html\n"
-           "  fleet report fleet.db -o site/ --baseline a100 --nights 7\n",
+           R"(  understudy fleet report fleet.db -o site/                      then open site/index.html
+  understudy fleet report fleet.db -o site/ --baseline a100 --nights 7)",
        .failure = "the database failed, or the site could not be written"});
   add_database_option(line, url);
   line.begin(FlagGroup::kOutput);

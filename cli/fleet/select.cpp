@@ -32,7 +32,7 @@ struct SelectArguments {
   std::string url;
   std::string budget;
   std::string output;
-  std::string time_on;
+  std::vector<std::string> platforms;
   fleet::SelectionOptions options;
   Format format = Format::kText;
   bool quiet = false;
@@ -67,17 +67,15 @@ void set_budget(SelectArguments& arguments) {
 SelectArguments read_select_arguments(int argc, char** argv) {
   SelectArguments arguments;
   CommandLine line(
-      {.name = "fleet select",
+      {.name = "understudy fleet select",
        .description =
            "Selects a few jobs that represent all, with weights, and says how far to trust them: "
            "their mix of time by class against the fleet's, and their ratios on platforms that "
            "were not used to choose, beside those of random subsets.",
-       .examples =
-           "  fleet select fleet.db --budget 20 -o subset.yaml\n"
-           "  fleet select fleet.db --budget 30m --max-error 0.03 -o subset.yaml\n"
-           "                                       at most 30 minutes of replays; fewer jobs if "
-           "they suffice\n"
-           "  fleet select fleet.db --budget 10 --time-on a100 --choose-on a100 --choose-on h100\n",
+       .examples = R"(  understudy fleet select fleet.db --budget 20 -o subset.yaml
+  understudy fleet select fleet.db --budget 30m --max-error 0.03 -o subset.yaml
+                                       at most 30 minutes of replays; fewer jobs if they suffice
+  understudy fleet select fleet.db --budget 10 --platform a100 h100)",
        .success = "the subset is within --max-error, or none was asked for",
        .failure = "it is not, within the budget"});
   add_database_option(line, arguments.url);
@@ -86,11 +84,9 @@ SelectArguments read_select_arguments(int argc, char** argv) {
       .required();
   line.add_number("--max-error E", arguments.options.max_error, 0.0, 1.0,
                   "Take no more jobs once the error is below this share (0.03)");
-  line.add("--time-on PLATFORM", arguments.time_on,
-           "Weigh classes by times measured on this platform (default: recorded times)");
-  line.add("--choose-on PLATFORM", arguments.options.choose_on,
-           "Also choose by this platform's measured ratios; platforms that are not named test the "
-           "choice; can be repeated");
+  line.add("--platform PLATFORM", arguments.platforms,
+           "Weigh classes by times measured on the first (default: recorded times), and choose by "
+           "the ratios of the others to it; platforms that are not named test the choice");
   line.add("--seed N", arguments.options.seed, "Seed of random subsets and intervals");
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "Write the subset to this file (YAML)");
@@ -98,18 +94,22 @@ SelectArguments read_select_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
   set_budget(arguments);
-  arguments.options.baseline = arguments.time_on;
+  if (!arguments.platforms.empty()) {
+    arguments.options.baseline = arguments.platforms.front();
+  }
+  if (arguments.platforms.size() > 1) {
+    arguments.options.choose_on = arguments.platforms;
+  }
   return arguments;
 }
 
-/// Throws if a platform has no replays, or lacks some of the jobs: nothing could be selected.
-void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::string& field,
-                     const std::string& platform) {
+/// Throws if a platform has no replays: nothing could be selected.
+void check_platform(const std::vector<fleet::PlatformRow>& rows, const std::string& platform) {
   const std::set<std::string> names = fleet::names_in(rows, &fleet::PlatformRow::times);
   if (!names.contains(platform)) {
     throw et_schema::usage_error(
         "the platform has no results of the jobs' benchmarks",
-        {.field = field,
+        {.field = "--platform",
          .expected =
              names.empty() ? "a platform with results" : fmt::format("{}", fmt::join(names, ", ")),
          .got = platform,
@@ -118,15 +118,7 @@ void check_platforms(const std::vector<fleet::PlatformRow>& rows, const std::str
 }
 
 void check_choice(const std::vector<fleet::Candidate>& all, const SelectArguments& arguments) {
-  const std::vector<std::string>& choose_on = arguments.options.choose_on;
-  if (choose_on.size() == 1) {
-    throw et_schema::usage_error("a ratio needs two platforms",
-                                 {.field = "--choose-on",
-                                  .expected = "two platforms or more; ratios are to the first",
-                                  .got = choose_on.front() + " alone",
-                                  .hint = "--choose-on BASELINE --choose-on PLATFORM"});
-  }
-  for (const std::string& platform : choose_on) {
+  for (const std::string& platform : arguments.options.choose_on) {
     const auto lacks = [&](const fleet::Candidate& row) {
       return !row.platform_ms.contains(platform);
     };
@@ -134,11 +126,11 @@ void check_choice(const std::vector<fleet::Candidate>& all, const SelectArgument
     if (count > 0) {
       throw et_schema::usage_error(
           "some jobs have no result on a platform that is to choose",
-          {.field = "--choose-on",
+          {.field = "--platform",
            .expected = fmt::format("results of all {} jobs on {}", all.size(), platform),
            .got = fmt::format("none of {}{}", std::ranges::find_if(all, lacks)->job,
                               count == 1 ? "" : fmt::format(" and {} more", count - 1)),
-           .hint = fmt::format("--time-on {} leaves out jobs without a result there", platform)});
+           .hint = "jobs without a result on the first of the platforms are left out"});
     }
   }
 }
@@ -217,8 +209,8 @@ std::string yaml_quoted(const std::string& text) {
 
 std::string yaml_of(const fleet::Selection& selection, std::size_t all) {
   std::string text = fmt::format(
-      "format: understudy-fleet-subset\nversion: 1\nof_jobs: {}\nmix_distance: "
-      "{:.6f}\nerror: {:.6f}\njobs:\n",
+      "format: understudy-fleet-subset\nversion: 1\nof_jobs: {}\nmix_distance: {:.6f}\nerror: "
+      "{:.6f}\njobs:\n",
       all, selection.mix_distance, selection.error);
   for (const fleet::SelectedJob& job : selection.jobs) {
     text += fmt::format(
@@ -236,13 +228,10 @@ int fleet_select(int argc, char** argv) {
   }
   const auto connection = fleet::open_fleet(arguments.url, fleet::Opening::kExisting);
   const std::vector<fleet::PlatformRow> rows = platform_rows(*connection);
-  if (!arguments.time_on.empty()) {
-    check_platforms(rows, "--time-on", arguments.time_on);
+  for (const std::string& platform : arguments.platforms) {
+    check_platform(rows, platform);
   }
-  for (const std::string& platform : arguments.options.choose_on) {
-    check_platforms(rows, "--choose-on", platform);
-  }
-  const std::vector<fleet::Candidate> all = candidates(*connection, arguments.time_on);
+  const std::vector<fleet::Candidate> all = candidates(*connection, arguments.options.baseline);
   const std::size_t left_out = rows.size() - all.size();
   check_choice(all, arguments);
   const fleet::Selection selection = fleet::select_jobs(all, arguments.options);
@@ -250,8 +239,9 @@ int fleet_select(int argc, char** argv) {
     et_schema::write_file_atomically(arguments.output, yaml_of(selection, all.size()));
   }
   if (!arguments.quiet || arguments.format != Format::kText) {
-    print_output(pages::written(selection_page(selection, all.size(), left_out, arguments.time_on),
-                                arguments.format));
+    print_output(
+        pages::written(selection_page(selection, all.size(), left_out, arguments.options.baseline),
+                       arguments.format));
   }
   if (!selection.met_max_error) {
     throw et_schema::run_failed("the subset's error is above --max-error",

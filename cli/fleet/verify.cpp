@@ -142,7 +142,7 @@ pages::Page verify_page(const Verifier& verifier, const std::vector<Fault>& faul
   if (!faults.empty()) {
     section.blocks.emplace_back(pages::Notes{
         {"A night that replays makes its jobs' benchmarks anew. Of a lost report the figures stay; "
-         "`fleet gc --keep-nights N` lets go of those before the last N nights."}});
+         "`understudy fleet gc --keep-nights N` lets go of those before the last N nights."}});
   }
   page.sections = {std::move(section)};
   return made_by("fleet", std::move(page), document, "verify.json", 1);
@@ -153,10 +153,10 @@ int fleet_verify(int argc, char** argv) {
   std::string store_name;
   Format format = Format::kText;
   bool quiet = false;
-  CommandLine line({.name = "fleet verify",
+  CommandLine line({.name = "understudy fleet verify",
                     .description = "Reads all objects of the store and checks them against their "
                                    "hashes, and benchmarks against the database.",
-                    .examples = "  fleet verify fleet.db\n  fleet verify fleet.db --format json\n",
+                    .examples = R"(  understudy fleet verify fleet.db)",
                     .success = "nothing is damaged or missing",
                     .failure = "something is damaged or missing; each is named"});
   add_database_option(line, url);

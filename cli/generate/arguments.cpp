@@ -9,15 +9,14 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  generate traces/ -o bench.et                    one benchmark of all ranks in a folder\n"
-    "  generate et.json -o bench.et --profile k.json   with recorded times, which --pace needs\n"
-    "  generate et.json -o comms.et --only comms       the communication alone\n"
-    "  generate et.json -o opt.et --subgraph Optimizer what runs below nodes of such a name\n"
-    "  generate traces/ -o vendor.et --obfuscate       without names and texts of the original\n"
-    "  generate bench.et --chakra out/                 out/chakra.R.et for simulators\n"
-    "  generate traces/ --emit out/                    as source: a project in Python\n"
-    "  generate mlp/ -o larger.et --batch 128:256      with twice the batch\n"
-    "  generate ddp/ -o ranks_64.et --world-size 64    on 64 ranks, each with its batch\n";
+    R"(  understudy generate traces/ -o bench.et                    one benchmark of all ranks in a folder
+  understudy generate et.json -o bench.et --profile k.json   with recorded times, which --pace needs
+  understudy generate et.json -o opt.et --subgraph Optimizer what runs below nodes of such a name
+  understudy generate traces/ -o vendor.et --obfuscate       without names and texts of the original
+  understudy generate bench.et --chakra out/                 out/chakra.R.et for simulators
+  understudy generate traces/ --emit out/                    as source: a project in Python
+  understudy generate mlp/ -o larger.et --batch 128:256      with twice the batch
+  understudy generate ddp/ -o ranks_64.et --world-size 64    on 64 ranks, each with its batch)";
 
 /// Throws Error (usage) if there is nothing to do, or if flags exclude each other.
 void check(const GenerateArguments& arguments) {
@@ -25,7 +24,7 @@ void check(const GenerateArguments& arguments) {
   const bool writes =
       has_output || !arguments.chakra_folder.empty() || !arguments.emit.folder.empty();
   refuse_if(arguments.paths.empty(), "TRACE is required", "", "", "",
-            "generate --help has examples");
+            "understudy generate --help has examples");
   const std::string& folder = arguments.emit.folder;
   refuse_if(folder == "cpp" || folder == "python", "projects are in Python alone", "--emit",
             "a folder", folder.c_str(),
@@ -38,7 +37,7 @@ void check(const GenerateArguments& arguments) {
               "no --output");
   }
   refuse_if(!writes, "nothing to write", "--output", "-o BENCH, --chakra DIR or --emit FOLDER",
-            "none of them", "generate --help has examples");
+            "none of them", "understudy generate --help has examples");
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ void check(const GenerateArguments& arguments) {
 GenerateArguments read_generate_arguments(int argc, char** argv) {
   GenerateArguments arguments;
   CommandLine line(
-      {.name = "generate",
+      {.name = "understudy generate",
        .description = "Compiles execution traces into one replay benchmark, which needs no model, "
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
@@ -59,24 +58,21 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
   line.add("--step K", arguments.options.step,
            "K of ProfilerStep#K, or all (default: the first complete step); of a serving engine's "
            "folder the captured graph: its batch size, as 16 or 16_FULL");
-  line.add("--profile FILE", arguments.profiles.files,
-           "Kineto profiles that give the recorded times, one a rank (default: those of the "
-           "capture that the traces lie in)");
-  line.add_flag("--no-profile", arguments.profiles.none, "Leave recorded times out")
-      .excludes({"--profile"});
+  add_profile_option(line, arguments.profiles, "Kineto profiles that give the recorded times");
   line.add("--graph-profile FILE", arguments.profiles.graph_runs,
            "Kineto profiles of the same steps launched as CUDA or HIP graphs, one a rank: device "
-           "times are theirs, joined by the names of kernels in order")
-      .excludes({"--no-profile"});
+           "times are theirs, joined by the names of kernels in order");
   line.add(
       "--counters FILE", arguments.profiles.counters,
       "What ncu, rocprofv3 or Kineto's range profiler counted in the profiled program's kernels: "
       "one a rank, in their order; of a single rank also several passes");
-  line.add_flag(
-      "--allow-partial",
-      [&arguments] { arguments.options.partial = generator::PartialRanks::kAllowed; },
-      "Accept only some of a job's ranks, or ranks of different captures; each then replays alone");
-  add_map_option(line, arguments.op_maps);
+  line.add_flag("--allow-missing", arguments.emit.allow_missing,
+                "Accept only some of a job's ranks, or ranks of different captures, each of which "
+                "then replays alone; with --emit operators that cannot be shown in source");
+  line.add("--op-library FILE", arguments.op_maps,
+           "Rows (.json) that say what custom operators mean in terms of ATen's, before the "
+           "built-in ones; can be repeated")
+      .repeats();
   line.begin(FlagGroup::kRuns);
   line.add_choice("--only PART",
                   {{"compute", generator::Only::kCompute}, {"comms", generator::Only::kComms}},
@@ -115,12 +111,14 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
                 "what was replaced");
   add_allow_option(line, arguments.options.allowed_operators);
   line.parse(argc, argv);
-  arguments.compiled_by = line.first_given(
-      {"--step", "--subgraph", "--only", "--exclude", "--indices", "--allow-partial", "--profile",
-       "--no-profile", "--graph-profile", "--counters", "--kernels"});
-  arguments.changed_by =
-      line.first_given({"--obfuscate", "--batch", "--size", "--world-size", "--ranks-per-program"});
+  arguments.compiled_by =
+      line.first_given({"--step", "--subgraph", "--only", "--exclude", "--indices", "--profile",
+                        "--graph-profile", "--counters", "--kernels"});
+  arguments.changed_by = line.first_given({"--obfuscate", "--batch", "--size", "--world-size"});
   arguments.batch = batch.parsed();
+  if (arguments.emit.allow_missing) {
+    arguments.options.partial = generator::PartialRanks::kAllowed;
+  }
   check_world_options(arguments.world);
   if (is_given(arguments.world) && arguments.options.partial == generator::PartialRanks::kRefused) {
     arguments.options.partial = generator::PartialRanks::kOfOneJob;  // these represent all

@@ -26,7 +26,7 @@ struct GenerateArguments {
   EmitChoice emit;
   std::vector<int> kernel_architectures;  ///< GPUs of --kernels: 90 for sm_90
   std::optional<generator::BatchSize> batch;
-  generator::WorldSize world;  ///< ranks and ranks_per_program 0: as recorded
+  generator::WorldSize world;  ///< ranks 0: as recorded
   bool quiet = false;
   /// The first flag of compiling traces, and the first that changes a benchmark; null: not used. An
   /// existing benchmark only accepts flags of the second kind, and --output only with one of them.

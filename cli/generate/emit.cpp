@@ -122,9 +122,6 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
 void add_emit_options(CommandLine& line, EmitChoice& choice) {
   line.add("--emit FOLDER", choice.folder,
            "Write a standalone project in Python that runs the step into this folder");
-  line.add_flag("--allow-missing", choice.allow_missing,
-                "With --emit: status 0 even if operators cannot be shown in source")
-      .needs("--emit");
 }
 
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,

@@ -14,11 +14,11 @@ namespace understudy::cli {
 
 /// Arguments of `generate --emit`.
 struct EmitChoice {
-  std::string folder;  ///< empty: no project
-  bool allow_missing = false;
+  std::string folder;          ///< empty: no project
+  bool allow_missing = false;  ///< --allow-missing, which is of ranks, too
 };
 
-/// Adds --emit and --allow-missing.
+/// Adds --emit.
 void add_emit_options(CommandLine& line, EmitChoice& choice);
 
 /// Writes the project and prints its contents. Throws Error (usage) if the folder cannot be

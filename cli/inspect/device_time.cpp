@@ -191,9 +191,10 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
   add(unknown, fmt::format("{} event{} of a device in no known category: such time counts nowhere, "
                            "and the idle share is not known.",
                            unknown, unknown == 1 ? "" : "s"));
-  add(count("ranged"), fmt::format("{} launches were measured by the range profiler, which tells "
-                                   "counters and no times.",
-                                   count("ranged")));
+  add(count("ranged"),
+      fmt::format(
+          "{} launches were measured by the range profiler, which tells counters and no times.",
+          count("ranged")));
   const Json& counters = document.at("counters");
   const bool has_launcher =
       std::ranges::any_of(counters, [](const Json& row) { return row["launcher"] != ""; });
@@ -241,9 +242,8 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
             counted.file = file.name;
             counted.ranges = et_schema::parse_counted_kernels(file.data, file.name);
             profiles.push_back(profile_document(counted, et_schema::device_timeline(counted)));
-            page.verdict.findings.push_back(fmt::format(
-                "{} has counters of kernels alone: generate --counters joins them to operators.",
-                file.name));
+            page.verdict.findings.push_back(
+                file.name + " has counters alone: understudy generate --counters takes them.");
           }
         });
   }

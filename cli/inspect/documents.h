@@ -20,7 +20,6 @@ namespace understudy::cli {
 struct InspectOptions {
   bool ops = false;
   bool collectives = false;
-  bool tensors = false;
   bool tree = false;
   bool certificate = false;
   GroupBy by = GroupBy::kName;  ///< grouping of the rows of `ops`

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +19,6 @@
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
-#include "et_schema/base/read_file.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/report/report_json.h"
@@ -27,17 +28,16 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  inspect traces/                         counts of every rank in a folder\n"
-    "  inspect traces/ --ops --by phase        where the step's time went\n"
-    "  inspect dlrm.tar.gz --collectives       each communication, with its bytes\n"
-    "  inspect profile.json.gz --device-time   where a GPU's time went, from a profile alone\n"
-    "  inspect bench.et                        a benchmark: instructions, bytes, losses\n"
-    "  inspect bench.et --match                whether the ranks' communications fit\n"
-    "  inspect bench.et --stragglers           which rank is slow, and the step without it\n"
-    "  inspect bench.et --memory               live tensors over the step\n"
-    "  inspect operators.jsonl --roofline --platform here.platform.json\n"
-    "                                          measured operators under the machine's ceilings\n"
-    "  inspect out.json --format html > r.html a report of replay as a page, for a browser\n";
+    R"(  understudy inspect traces/                         counts of every rank in a folder
+  understudy inspect traces/ --ops --by phase        where the step's time went
+  understudy inspect dlrm.tar.gz --collectives       each communication, with its bytes
+  understudy inspect profile.json.gz --device-time   where a GPU's time went, from a profile alone
+  understudy inspect bench.et                        a benchmark: instructions, bytes, losses
+  understudy inspect bench.et --match                whether the ranks' communications fit
+  understudy inspect bench.et --stragglers           which rank is slow, and the step without it
+  understudy inspect operators.jsonl --platform here.platform.json
+                                                     measured operators under the machine's ceilings
+  understudy inspect out.json --format html > r.html a report of replay as a page, for a browser)";
 
 struct Arguments {
   std::vector<std::string> paths;
@@ -48,7 +48,6 @@ struct Arguments {
   bool stragglers = false;
   bool device_time = false;
   bool kernels = false;
-  bool roofline = false;
   std::optional<std::string> platform;
   std::optional<int> rank;
   std::optional<std::string> step;
@@ -73,12 +72,8 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
                   "(forward, backward, optimizer, data) or shape of its tensors")
       .needs("--ops");
   line.begin(FlagGroup::kInput);
-  line.add("--profile FILE", arguments.profiles.files,
-           "With --ops or --stragglers, of traces: Kineto profiles that give the times, one a rank "
-           "(default: those of the capture that the traces lie in)");
-  line.add_flag("--no-profile", arguments.profiles.none, "With --ops, of traces: without times")
-      .excludes({"--profile"})
-      .needs("--ops");
+  add_profile_option(line, arguments.profiles,
+                     "With --ops or --stragglers, of traces: Kineto profiles that give the times");
   line.add("--step K", arguments.step, "With --ops, of traces: times of ProfilerStep#K")
       .needs("--ops");
 }
@@ -101,12 +96,8 @@ void add_views(CommandLine& line, Arguments& arguments) {
        "Of Kineto profiles, without a trace: all device time, by class, launch and kernel"},
       {"--kernels", &arguments.kernels,
        "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
-       "time"},
-      {"--roofline", &arguments.roofline,
-       "Of what replay --operator-times wrote, or of operator tables: FLOP and bytes of operators "
-       "and classes, their rates, and what bounds them"}};
-  std::vector<std::string> others = {"--ops", "--collectives", "--certificate", "--tensors",
-                                     "--tree"};
+       "time"}};
+  std::vector<std::string> others = {"--ops", "--collectives", "--certificate", "--tree"};
   for (const View& view : views) {
     line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
     others.emplace_back(view.flag);
@@ -116,16 +107,18 @@ void add_views(CommandLine& line, Arguments& arguments) {
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
   CommandLine line(
-      {.name = "inspect",
-       .description = "Shows what is in PyTorch execution traces and Chakra traces: "
-                      "nodes, operators, collectives, and what was repaired.",
+      {.name = "understudy inspect",
+       .description = "Shows what is in PyTorch execution traces and Chakra traces: nodes, "
+                      "operators, collectives, and what was repaired.",
        .examples = kExamples,
        .failure = "ranks do not match, or the output could not be written",
        .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory", "--match",
                   "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
-           "or one report of replay; with --roofline measured operators")
+           "or one report of replay; or what replay --operator-times wrote (.jsonl) or tables of "
+           "operators (.csv): FLOP and bytes of operators and classes, their rates, and what "
+           "bounds them")
       .required();
   add_ops_options(line, arguments);
   line.begin(FlagGroup::kOutput);
@@ -133,30 +126,26 @@ Arguments read_arguments(int argc, char** argv) {
                 "Each communication call; of a benchmark also what was decided of it, and why");
   line.add_flag("--certificate", arguments.shown.certificate,
                 "A benchmark's certificate: hashes of it and of its sources");
-  line.add_flag("--tensors", arguments.shown.tensors,
-                "Tensors by device and element type (traces only)");
   line.add_flag("--tree", arguments.shown.tree, "Every node, indented by its depth (traces only)");
   add_views(line, arguments);
   line.add_format(arguments.format);
   line.begin(FlagGroup::kInput);
   line.add("--platform FILE", arguments.platform,
-           "With --roofline: what calibrate measured on that device (default: the data sheet of a "
-           "known card)")
-      .needs("--roofline");
+           "Of measured operators: what calibrate measured on that device (default: the data sheet "
+           "of a known card)");
   line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
-  arguments.of_traces =
-      line.first_given({"--tree", "--tensors", "--profile", "--no-profile", "--step"});
+  arguments.of_traces = line.first_given({"--tree", "--profile", "--step"});
   if (!arguments.profiles.files.empty() && !arguments.shown.ops && !arguments.stragglers) {
     throw et_schema::usage_error("profiles without a question to them",
                                  {.field = "--profile",
                                   .expected = "--ops or --stragglers with it",
                                   .got = "neither",
-                                  .hint = "inspect --help shows examples"});
+                                  .hint = "understudy inspect --help shows examples"});
   }
-  arguments.of_no_report = line.first_given({"--ops", "--collectives", "--certificate", "--tensors",
-                                             "--tree", "--memory", "--match", "--stragglers"});
+  arguments.of_no_report = line.first_given(
+      {"--ops", "--collectives", "--certificate", "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
 }
 
@@ -231,11 +220,20 @@ bool is_report_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return false;
   }
+  // zlib reads plain files as they are. Of an archive the first byte is a name's.
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   std::string head(et_schema::kReportHeadBytes, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(file.gcount()));
-  return et_schema::starts_as_report(head);
+  const int bytes = file ? gzread(file.get(), head.data(), static_cast<unsigned>(head.size())) : 0;
+  head.resize(static_cast<std::size_t>(std::max(bytes, 0)));
+  return head.starts_with('{') && et_schema::starts_as_report(head);
+}
+
+/// Names tell: a trace is no table.
+bool are_measured_operators(const std::vector<std::string>& paths) {
+  return std::ranges::all_of(paths, [](std::string path) {
+    path.resize(path.size() - (path.ends_with(".gz") ? 3 : 0));
+    return path.ends_with(".jsonl") || path.ends_with(".csv");
+  });
 }
 
 void refuse_details_of_report(const Arguments& arguments) {
@@ -256,7 +254,7 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
     return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
-  if (arguments.roofline) {
+  if (are_measured_operators(arguments.paths)) {
     return roofline_page(arguments.paths, arguments.platform);
   }
   if (arguments.memory) {
@@ -275,16 +273,17 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
 std::string inspect_report(const Arguments& arguments) {
   const std::string& path = arguments.paths[0];
   refuse_details_of_report(arguments);
-  return pages::written(
-      et_schema::parse_report(et_schema::read_file(path, et_schema::process_limits()), path),
-      arguments.format);
+  std::string text;
+  et_schema::read_input_files(path, et_schema::process_limits(),
+                              [&](et_schema::InputFile&& file) { text = std::move(file.data); });
+  return pages::written(et_schema::parse_report(text, path), arguments.format);
 }
 
 int inspect(const Arguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const bool is_view = arguments.device_time || arguments.kernels || arguments.roofline;
+  const bool is_view = arguments.device_time || arguments.kernels;
   if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     print_output(inspect_report(arguments));
     return kStatusOk;

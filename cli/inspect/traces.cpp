@@ -160,9 +160,7 @@ Json rank_json(const Trace& trace, const InspectOptions& options) {
       rank["calls"].push_back(call_json(trace.nodes[index], call, batches));
     }
   }
-  if (options.tensors) {
-    rank["tensor_kinds"] = tensors.json();
-  }
+  rank["tensor_kinds"] = tensors.json();
   if (options.tree) {
     rank["tree"] = tree_json(trace);
   }

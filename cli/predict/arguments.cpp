@@ -10,18 +10,15 @@ namespace {
 constexpr int kMostRanks = 100'000;
 
 constexpr const char* kExamples =
-    "  predict bench.et --recorded                     from the linked profile's times\n"
-    "  predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain\n"
-    "  predict bench.et --recorded --what-if 'rank 3 x1.2'  one rank slower\n"
-    "  predict bench.et --recorded --world-size 64     a data-parallel job on more ranks\n"
-    "  predict bench.et --recorded --report p.json && compare replay.json p.json\n"
-    "  predict bench.et --platform here.platform.json  from what calibrate measured\n"
-    "  predict bench.et --platform here.platform.json --batch 64:256 --explain\n"
-    "  predict bench.et --card H100                    on a GPU, by the platforms that ship\n"
-    "  predict --card H100 --format json               the card's data sheet\n"
-    "  predict --operators rows.csv --platform here.platform.json -o out.csv\n"
-    "  predict --collectives rows.jsonl --platform comms.platform.json --card H100\n"
-    "  predict --from-profile k.json.gz --card MI300X  a profile's step on another card\n";
+    R"(  understudy predict bench.et --recorded                     from the linked profile's times
+  understudy predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain
+  understudy predict bench.et --recorded --world-size 64     a data-parallel job on more ranks
+  understudy predict bench.et --recorded --report p.json && understudy compare replay.json p.json
+  understudy predict bench.et --platform here.platform.json  from what calibrate measured
+  understudy predict bench.et --card H100                    on a GPU, by the platforms that ship
+  understudy predict --card H100 --format json               the card's data sheet
+  understudy predict --operators rows.csv --platform here.platform.json --report out.csv
+  understudy predict --from-profile k.json.gz --card MI300X  a profile's step on another card)";
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std::string>& what_if,
                  std::string& batch, std::string& size) {
@@ -33,14 +30,10 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
       .excludes({"--recorded"});
   line.add("--card CARD", arguments.card,
            "Predict for this GPU, measured or not: a name whose data sheet is known, such as H100, "
-           "or "
-           "a specification file. Without --platform or --from-profile by the platforms that ship: "
-           "A100, H100, H200, L40S and B200 were measured")
+           "or a specification file. Without --platform or --from-profile by the platforms that "
+           "ship: A100, H100, H200, L40S and B200 were measured. With --platform also the name of "
+           "a device in it")
       .excludes({"--recorded"});
-  line.add("--device NAME", arguments.device,
-           "With --platform: use the models of this measured device; with --operators for all rows")
-      .needs("--platform")
-      .excludes({"--card"});
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "Ranks that share a node, in order of their numbers");
   line.begin(FlagGroup::kRuns);
@@ -64,27 +57,25 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "the data, that nothing else has")
       .excludes({"--recorded", "--batch"});
   add_world_options(line, arguments.world);
-  line.begin(FlagGroup::kTrust);
-  add_allow_option(line, arguments.allowed_operators);
   line.begin(FlagGroup::kOutput);
-  line.add("--report FILE", arguments.report, "Write the prediction, as JSON, to this file");
+  line.add("--report FILE", arguments.report,
+           "Write the prediction to this file, as JSON; with --operators the table, as CSV");
   line.add("--trace FILE", arguments.trace,
            "Write the last two iterations as a Chrome trace, which Perfetto opens");
   line.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
-  line.add("--top N", arguments.top, "Text: rows of the longer tables");
 }
 
 /// Adds options for a table of operators, or for a profile, instead of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
-  const std::vector<std::string> of_jobs = {
-      "BENCH",   "--recorded", "--what-if", "--world-size", "--ranks-per-program",
-      "--group", "--trace",    "--explain"};
+  const std::vector<std::string> of_jobs = {"BENCH",        "--recorded", "--what-if",
+                                            "--world-size", "--group",    "--trace",
+                                            "--explain"};
   line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
            "an operator-times file, or a Kineto profile")
       .excludes(of_jobs)
-      .excludes({"--batch", "--size", "--report"});
+      .excludes({"--batch", "--size"});
   line.add("--collectives FILE", arguments.collectives,
            "Predict a file of communication in place of a step: collective rows as in "
            "docs/formats.md, with times or without, or nccl-tests' output")
@@ -95,13 +86,10 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
            "recorded times. Needs --card")
       .needs("--card")
       .excludes(of_jobs)
-      .excludes({"--platform", "--device", "--threads"});
+      .excludes({"--platform", "--threads"});
   line.add("--from-card CARD", arguments.from_card,
            "With --from-profile: the card that the profile is of (default: as it says)")
       .needs("--from-profile");
-  line.begin(FlagGroup::kOutput);
-  line.add("-o,--output FILE", arguments.output, "With --operators: the table with predictions")
-      .needs("--operators");
 }
 
 }  // namespace
@@ -112,7 +100,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   std::string batch;
   std::string size;
   CommandLine line(
-      {.name = "predict",
+      {.name = "understudy predict",
        .description =
            "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
            "streams and ranks, without running anything. Or how long single operators take.",
@@ -126,7 +114,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
   line.parse(argc, argv);
   arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
-  constexpr const char* kHint = "predict --help shows examples";
+  constexpr const char* kHint = "understudy predict --help shows examples";
   if (!arguments.profile.empty()) {
     refuse_if(!(batch + size).empty(), "a profile's kernels keep their sizes", "--batch, --size",
               "a benchmark of it", "--from-profile",

@@ -18,20 +18,21 @@
 
 namespace understudy::cli {
 
+inline constexpr std::size_t kRowsInText = 12;  ///< of the longer tables; other formats have all
+
 struct PredictArguments {
   /// table of single operators: CSV, or an operator-times file; empty: predict a step
   std::string table;
   std::string collectives;  ///< collective rows to predict; empty: no such
-  std::string output;       ///< path of the predicted table; empty: standard output
   std::string profile;      ///< profile whose step is predicted; empty: a benchmark
   std::string from_card;    ///< card of the profile; empty: the card that the profile names
   std::vector<std::string> paths;
-  et_schema::AllowedOperators allowed_operators;
   bool recorded = false;
   std::string platform;
-  std::string card;    ///< name of a known card, or its file; empty: use `device`
-  std::string device;  ///< device's name; empty: in a table, each row's own
-  int threads = 0;     ///< threads of operators on a CPU unless specified elsewhere; 0: as measured
+  /// Name of a known card or of a device of the platform, or a card's file; empty: in a table, each
+  /// row's own.
+  std::string card;
+  int threads = 0;  ///< threads of operators on a CPU unless specified elsewhere; 0: as measured
   std::vector<predictor::WhatIf> what_if;
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;
@@ -41,7 +42,6 @@ struct PredictArguments {
   std::string report;
   std::string trace;
   bool explain = false;
-  std::size_t top = 12;
   Format format = Format::kText;
   bool quiet = false;
 };

@@ -55,7 +55,7 @@ pages::Page page_of(const Document& document, const Judged& judged) {
 }  // namespace
 
 int predict_collectives(const PredictArguments& arguments) {
-  const ChosenPlatform chosen = choose_platform(arguments);
+  const ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
   const std::string& card = chosen.device;
   const predictor::CollectiveModels models = predictor::collectives_of(chosen.platform);
   Document predicted = Document::array();

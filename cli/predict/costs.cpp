@@ -7,17 +7,13 @@
 #include <utility>
 
 #include "cli/common/command_line.h"
-#include "cli/common/own_program.h"
 #include "et_schema/base/figures.h"
 #include "predictor/calls/known_cards.h"
-#include "predictor/operators/transfer.h"
 #include "predictor/simulate/assessment.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool has_profiles(const predictor::Job& job) {
   return std::all_of(
@@ -25,60 +21,7 @@ bool has_profiles(const predictor::Job& job) {
       [](const et_schema::Program* program) { return program->profile.has_value(); });
 }
 
-fs::path file_of(const predictor::Card& card, const fs::path& folder) {
-  std::string name = card.name;
-  std::ranges::replace(name, ' ', '_');
-  return folder / (name + ".platform.json.gz");
-}
-
-/// Reads the platform that ships for a card, or else for the nearest one.
-ChosenPlatform shipped_platform(const predictor::Card& card) {
-  const fs::path folder = shipped_folder("platforms");
-  const predictor::Card* nearest = nullptr;
-  double least = 0;
-  for (const predictor::Card& known : predictor::known_cards()) {
-    std::error_code error;
-    const double octaves = predictor::octaves_between(card, known, et_schema::DType::kBFloat16);
-    if (fs::exists(file_of(known, folder), error) && (nearest == nullptr || octaves < least)) {
-      nearest = &known;
-      least = octaves;
-    }
-  }
-  refuse_if(nearest == nullptr, "no platform to predict from", "--card",
-            "--platform beside it, or the folder of platforms that ships with Understudy",
-            "no such folder", "scripts/platforms makes it from public tables");
-  const std::string file = file_of(*nearest, folder).string();
-  ChosenPlatform chosen{predictor::read_platform(file), file, card.name};
-  if (nearest->name != card.name) {
-    chosen.assumptions.push_back(fmt::format(
-        "nothing was measured on {}: its times lean on those of {}, {:.1f} octaves away "
-        "(docs/prediction.md, \"Other cards\")",
-        card.name, nearest->name, least));
-  }
-  return chosen;
-}
-
 }  // namespace
-
-ChosenPlatform choose_platform(const PredictArguments& arguments) {
-  if (arguments.card.empty()) {
-    return {predictor::read_platform(arguments.platform), arguments.platform, arguments.device};
-  }
-  if (arguments.platform.empty()) {
-    predictor::Card card = predictor::card_named(arguments.card, "--card");
-    ChosenPlatform chosen = shipped_platform(card);
-    chosen.platform.operators.add_card(std::move(card));
-    return chosen;
-  }
-  ChosenPlatform chosen{predictor::read_platform(arguments.platform), arguments.platform,
-                        arguments.card};
-  if (chosen.platform.operators.find_card(arguments.card) == nullptr) {
-    predictor::Card card = predictor::card_named(arguments.card, "--card");
-    chosen.device = card.name;
-    chosen.platform.operators.add_card(std::move(card));
-  }
-  return chosen;
-}
 
 ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job) {
   if (!arguments.recorded) {
@@ -91,7 +34,7 @@ ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job)
 }
 
 void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Job& job) {
-  ChosenPlatform chosen = choose_platform(arguments);
+  ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
   platform_ = std::move(chosen.platform);
   assumptions_ = std::move(chosen.assumptions);
   const predictor::PlatformDevice asked{chosen.device, std::max(arguments.threads, 1)};
@@ -130,7 +73,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   costs_ = &*modelled_;
   platform_text_ = {
       {"costs", "platform"},
-      {"file", fs::path(chosen.file).filename().string()},
+      {"file", std::filesystem::path(chosen.file).filename().string()},
       {"device",
        device.timed == predictor::TimedAs::kDevice ? device.device : predictor::to_string(device)}};
 }

@@ -7,21 +7,11 @@
 #include <vector>
 
 #include "arguments.h"
+#include "cli/compile/chosen_platform.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
 
 namespace understudy::cli {
-
-/// The platform to predict from.
-struct ChosenPlatform {
-  predictor::Platform platform;
-  std::string file;
-  std::string device;  ///< --card's name, else --device
-  std::vector<std::string> assumptions = {};
-};
-/// Reads --platform. Without it, reads the shipped platform of --card's card, or of the nearest one
-/// that has one. Throws Error (usage) for an unknown card, or if there is no platform.
-[[nodiscard]] ChosenPlatform choose_platform(const PredictArguments& arguments);
 
 /// The costs that the arguments select, and their sources.
 class ChosenCosts {

@@ -222,7 +222,7 @@ int predict_from_profile(const PredictArguments& arguments) {
   const Card here = recorded_card(arguments, device);
   const Document document = document_of(device, predict_calls(device, here, there), here, there);
   progress.clear();
-  const pages::Page page = pages::anchored_page(document, arguments.top);
+  const pages::Page page = pages::anchored_page(document, kRowsInText);
   if (!arguments.report.empty()) {
     et_schema::write_file_atomically(arguments.report, page.data);
   }

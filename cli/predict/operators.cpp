@@ -60,7 +60,7 @@ Asked read_asked(const std::string& path) {
   return std::move(*asked);
 }
 
-/// Returns the device of a row's call: `--card`, else `--device`, else the row's own, else the
+/// Returns the device of a row's call: `--card`, else the row's own, else the
 /// platform's only one.
 predictor::DeviceKey device_of(const MeasuredCall& call, const PredictArguments& arguments,
                                const ChosenPlatform& chosen) {
@@ -115,18 +115,18 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
 }  // namespace
 
 int predict_operators(const PredictArguments& arguments) {
-  if (!arguments.output.empty()) {
+  if (!arguments.report.empty()) {
     std::vector<std::string> inputs = {arguments.table};
     for (const std::string& path : {arguments.platform, arguments.card}) {
       if (!path.empty()) {
         inputs.push_back(path);
       }
     }
-    refuse_output(arguments.output, inputs, "--output");
+    refuse_output(arguments.report, inputs, "--report");
   }
   Progress progress(arguments.quiet);
   progress.show("reading");
-  const ChosenPlatform chosen = choose_platform(arguments);
+  const ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
   const Asked asked = read_asked(arguments.table);
   progress.show("predicting");
   std::vector<predictor::Prediction> predictions;
@@ -142,13 +142,13 @@ int predict_operators(const PredictArguments& arguments) {
   }
   progress.clear();
   const std::string table = written(asked, predictions, energies);
-  if (arguments.output.empty()) {
+  if (arguments.report.empty()) {
     print_output(table);
     return kStatusOk;
   }
-  et_schema::write_file_atomically(arguments.output, table);
+  et_schema::write_file_atomically(arguments.report, table);
   if (!arguments.quiet) {
-    print_output(pages::to_text(summary_page(asked, predictions, arguments.output)));
+    print_output(pages::to_text(summary_page(asked, predictions, arguments.report)));
   }
   return kStatusOk;
 }

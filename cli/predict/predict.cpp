@@ -20,7 +20,7 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
   const bool is_page = arguments.format == Format::kHtml;
   return pages::written(
       pages::prediction_page(prediction, is_page ? timeline_of(step.trace) : pages::Timeline(),
-                             {arguments.top, arguments.explain}),
+                             {kRowsInText, arguments.explain}),
       arguments.format);
 }
 

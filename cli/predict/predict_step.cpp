@@ -34,7 +34,7 @@ et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& pr
   return load_benchmark(arguments.paths,
                         {.partial = is_given(arguments.world) ? generator::PartialRanks::kOfOneJob
                                                               : generator::PartialRanks::kOneAlone,
-                         .allowed_operators = arguments.allowed_operators},
+                         .allowed_operators = all_operators()},
                         profiles, progress)
       .bench;
 }

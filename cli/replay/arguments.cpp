@@ -13,15 +13,15 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "  replay bench.et                            one rank, 20 iterations or 30 seconds\n"
-    "  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight\n"
-    "  torchrun --no-python --nproc-per-node 8 replay bench.et    the same without MPI\n"
-    "  replay bench.et --rank 3 --comms recorded  rank 3, as if the others took part as they did\n"
-    "  replay bench.et --only compute             without what communication costs\n"
-    "  replay bench.et --report out.json          the report as a file, beside the text\n"
-    "  replay bench.et --format html > run.html   the report as a page, for a browser\n"
-    "  replay bench.et --until 1%                 until the median is known to ± 1 %\n"
-    "  replay bench.et --op-library LIB.so        with custom operators\n";
+    R"(  replay bench.et                            one rank, 20 iterations or 30 seconds
+  mpirun -np 8 replay bench.et               all ranks of a benchmark of eight
+  torchrun --no-python --nproc-per-node 8 replay bench.et    the same without MPI
+  replay bench.et --rank 3 --comms recorded  rank 3, as if the others took part as they did
+  replay bench.et --only compute             without what communication costs
+  replay bench.et --report out.json          the report as a file, beside the text
+  replay bench.et --format html > run.html   the report as a page, for a browser
+  replay bench.et --until 1%                 until the median is known to ± 1 %
+  replay bench.et --op-library LIB.so        with custom operators)";
 
 constexpr const char* kMoreStatuses =
     "  130 and 143  SIGINT and SIGTERM: the first ends the measurement, and the report holds\n"
@@ -175,9 +175,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add("BENCH", arguments.input,
            "A bench.et, a trace (plain or gzipped), an archive or a folder of traces");
   line.add("--op-library LIB", arguments.op_libraries,
-           "Custom operators: a library, or a folder of them; can be repeated")
+           "Custom operators: a library, a folder of them, or a file of rows (.json) that say what "
+           "they mean in terms of ATen's; can be repeated")
       .repeats();
-  add_map_option(line, arguments.op_maps);
   line.begin(FlagGroup::kRuns);
   line.add_number("--rank K", arguments.rank, 0, kMostRanks,
                   "Replay this rank of the benchmark alone");
@@ -202,6 +202,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "no text on standard output where --report takes the result");
   add_trust_options(line, arguments);
   line.parse(argc, argv);
+  const auto maps = std::ranges::stable_partition(
+      arguments.op_libraries, [](const std::string& path) { return !path.ends_with(".json"); });
+  arguments.op_maps.assign(maps.begin(), maps.end());
+  arguments.op_libraries.erase(maps.begin(), maps.end());
   arguments.lists_counters = arguments.options.counters == std::vector<std::string>{"list"};
   refuse_if(!arguments.lists_counters && arguments.input.empty(), "BENCH is required", "", "", "",
             "replay --help has examples");

@@ -12,11 +12,11 @@ namespace understudy::cli {
 struct ShardArguments {
   std::string tables;  ///< file of the tables
   std::string platform;
+  std::string card;  ///< empty: the platform's
   int ranks = 0;
   int nodes = 1;
   std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's
   std::optional<double> memory_gib;   ///< memory of a rank
-  bool cuts_any = false;
   std::string output;
   Format format = Format::kText;
   bool quiet = false;

@@ -22,6 +22,7 @@ using predictor::RankLoad;
 
 constexpr double kNsPerMs = 1e6;
 constexpr int kShardingVersion = 1;
+constexpr std::size_t kRowsInText = 32;
 
 double bytes_of(const predictor::ShardTask& task) {
   double bytes = 0;
@@ -159,20 +160,18 @@ pages::Section plans_section(const Json& document) {
 }
 
 pages::Section chosen_section(const Json& document) {
-  pages::Table cuts = table_at(document, "/placement", "Tables in parts",
-                               {texts("table"), ids("from", "begin"), ids("before", "end"),
-                                ids("rank"), texts("cut in", "split")});
-  std::erase_if(cuts.rows, [](const std::vector<pages::Cell>& row) {
-    return std::get<std::string>(row.back()) == to_string(predictor::Split::kNone);
-  });
-  return {"chosen",
-          "The chosen plan",
-          {table_at(document, "/plans/0/ranks", "Ranks of " + document["chosen"].get<std::string>(),
-                    {ids("rank"), counts("shards"), byte_counts("memory", "memory_bytes"),
-                     byte_counts("sends to each", "output_bytes"),
-                     figures("forward ms", "forward_ms"), figures("backward ms", "backward_ms")},
-                    32),
-           cuts}};
+  return {
+      "chosen",
+      "The chosen plan",
+      {table_at(document, "/plans/0/ranks", "Ranks of " + document["chosen"].get<std::string>(),
+                {ids("rank"), counts("shards"), byte_counts("memory", "memory_bytes"),
+                 byte_counts("sends to each", "output_bytes"), figures("forward ms", "forward_ms"),
+                 figures("backward ms", "backward_ms")},
+                kRowsInText),
+       table_at(document, "/placement", "Tables and their ranks; the parts of those that are cut",
+                {texts("table"), ids("rank"), texts("cut in", "split"), ids("from", "begin"),
+                 ids("before", "end")},
+                kRowsInText)}};
 }
 
 /// Names the figures without a measurement of the platform.
@@ -206,6 +205,9 @@ pages::Page sharding_page(const Sharding& sharding) {
       et_schema::figure_text(ms_of(plan.time.high_ns())), plan.name,
       et_schema::share_text(balance_of(plan)));
   page.verdict.findings = caveats_of(plan);
+  for (const std::string& assumption : sharding.assumptions) {
+    page.verdict.findings.push_back(assumption + ".");
+  }
   page.sections = {head_section(document), plans_section(document), chosen_section(document)};
   return made_by("shard", std::move(page), document, "sharding.json", 1);
 }

@@ -16,10 +16,11 @@ struct Sharding {
   double memory_bytes = 0;  ///< memory of a rank; infinite: unlimited
   std::string tables_file;
   std::string platform;
+  std::vector<std::string> assumptions;
   std::vector<predictor::Plan> plans;  ///< the search's plan first, then the heuristics'
 };
 
-/// Shows the plans by time, the ranks of the chosen plan, and the tables that were cut. Its data:
+/// Shows the plans by time, the ranks of the chosen plan, and where each table is. Its data:
 /// docs/formats.md, "Sharding plan".
 [[nodiscard]] pages::Page sharding_page(const Sharding& sharding);
 

@@ -48,29 +48,33 @@ bool has_gpus(const predictor::CollectiveModels& models) {
 }  // namespace
 
 ShardPlatform::ShardPlatform(const ShardArguments& arguments)
-    : name_(std::filesystem::path(arguments.platform).filename()),
+    : name_(arguments.platform.empty()
+                ? arguments.card
+                : std::filesystem::path(arguments.platform).filename().string()),
       memory_bytes_(arguments.memory_gib ? *arguments.memory_gib * kGiB
                                          : std::numeric_limits<double>::infinity()),
-      nodes_(arguments.nodes) {
-  const std::string& path = arguments.platform;
-  platform_ = predictor::read_platform(path);
-  read_embeddings(path);
-  if (arguments.ranks > 1) {  // a single rank exchanges nothing
-    collectives_ =
-        needed_section(platform_, path, "collectives",
-                       "add rows of communication: mpirun -np N calibrate --rows "
-                       "comms.jsonl, or nccl-tests' output; then calibrate PLATFORM ROWS",
-                       predictor::collectives_from_json);
+      nodes_(arguments.nodes),
+      chosen_(choose_platform(arguments.platform, arguments.card)) {
+  read_embeddings(arguments.platform, arguments.card);
+  if (!arguments.card.empty()) {
+    collectives_ = predictor::collectives_of(chosen_.platform);
+  } else if (arguments.ranks > 1) {  // a single rank exchanges nothing
+    collectives_ = needed_section(
+        chosen_.platform, arguments.platform, "collectives",
+        "add rows of communication: mpirun -np N understudy calibrate -o comms.jsonl, or "
+        "nccl-tests' output; then understudy calibrate PLATFORM ROWS",
+        predictor::collectives_from_json);
   }
 }
 
 /// Reads the costs of embedding tables. Prefers rows of whole tables to rows of single operators:
 /// they include the effect of repeated lookups.
-void ShardPlatform::read_embeddings(const std::string& path) {
-  if (!platform_.sections.contains("embeddings")) {
+void ShardPlatform::read_embeddings(const std::string& path, const std::string& card) {
+  if (!chosen_.platform.sections.contains("embeddings")) {
     std::set<std::string> names;
-    for (const auto& [key, unused] : platform_.operators.devices()) {
-      if (predictor::has_embedding_calls(platform_.operators, key)) {
+    for (const auto& [key, unused] : chosen_.platform.operators.devices()) {
+      if ((card.empty() || key.device == chosen_.device) &&
+          predictor::has_embedding_calls(chosen_.platform.operators, key)) {
         names.insert(key.device);
       }
     }
@@ -84,14 +88,19 @@ void ShardPlatform::read_embeddings(const std::string& path) {
     }
     if (!names.empty()) {
       embedding_ = predictor::operator_embedding_costs(
-          platform_.operators, predictor::find_device(platform_.operators, {*names.begin(), 1}));
+          chosen_.platform.operators,
+          predictor::find_device(chosen_.platform.operators, {*names.begin(), 1}));
+      return;
+    }
+    if (const auto* const known = chosen_.platform.operators.find_card(chosen_.device)) {
+      embedding_ = predictor::assumed_embedding_costs(*known);
       return;
     }
   }
   embedding_ = predictor::embedding_costs(needed_section(
-      platform_, path, "embeddings",
-      "measure operators on embedding tables: calibrate --only embedding; or add rows of "
-      "whole tables",
+      chosen_.platform, path, "embeddings",
+      "name a card (--card H100); or measure operators on embedding tables: understudy calibrate "
+      "--only embedding; or add rows of whole tables",
       predictor::embedding_from_json));
 }
 
@@ -114,7 +123,7 @@ predictor::ShardCosts ShardPlatform::costs() const {
         // nccl-tests' size of an exchange includes what a rank keeps.
         call.bytes = std::llround(std::exp2(step / kPerOctave) * ranks / (ranks - 1));
         call.ranks = ranks;
-        found->second = predictor::estimate(collectives_, call);
+        found->second = predictor::estimate(collectives_, call, {chosen_.device, ""});
       }
       return found->second;
     };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "arguments.h"
+#include "cli/compile/chosen_platform.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/costs.h"
 #include "predictor/embedding/plan.h"
@@ -13,23 +14,23 @@ namespace understudy::cli {
 /// Source of the costs of a plan.
 class ShardPlatform {
  public:
-  /// Throws Error (bad input) if the file is
-  /// not a platform or has another version; Error (usage) if the platform lacks embedding tables or
-  /// communication.
+  /// Throws Error (bad input) if the file is not a platform or has another version; Error (usage)
+  /// if no card is named and the platform lacks embedding tables or communication.
   explicit ShardPlatform(const ShardArguments& arguments);
 
   [[nodiscard]] predictor::ShardCosts costs() const;
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<std::string>& assumptions() const { return chosen_.assumptions; }
   /// Memory of a rank for tables; infinite if unlimited.
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
-  void read_embeddings(const std::string& path);
+  void read_embeddings(const std::string& path, const std::string& card);
 
   std::string name_;
   double memory_bytes_ = 0;
   int nodes_ = 1;
-  predictor::Platform platform_;
+  ChosenPlatform chosen_;
   predictor::EmbeddingCosts embedding_;
   predictor::CollectiveModels collectives_;
 };

@@ -18,12 +18,12 @@ constexpr double kMostSeconds = 1e6;
 constexpr int kMostRounds = 100;
 
 constexpr const char* kExamples =
-    "  suite                                  the package's gallery, on this machine's CPU\n"
-    "  suite --device cuda                    on its GPU\n"
-    "  suite --device cuda --save H200        and keep the result as a reference\n"
-    "  suite --replay-flags '--counters default --threads 1'\n"
-    "                                         with counters, on one thread\n"
-    "  suite gallery --format html > s.html   as a page\n";
+    R"(  understudy suite                                  the package's gallery, on this machine's CPU
+  understudy suite --device cuda                    on its GPU
+  understudy suite --device cuda --save H200        and keep the result as a reference
+  understudy suite --replay-flags '--counters default --threads 1'
+                                                    with counters, on one thread
+  understudy suite gallery --format html > s.html   as a page)";
 
 /// A platform's name is the start of its files' names, up to a dot.
 bool is_platform(const std::string& name) {
@@ -36,7 +36,7 @@ bool is_platform(const std::string& name) {
 
 SuiteArguments read_suite_arguments(int argc, char** argv) {
   SuiteArguments arguments;
-  CommandLine line({.name = "suite",
+  CommandLine line({.name = "understudy suite",
                     .description =
                         "Replays the steps of a gallery one after the other, and compares this "
                         "machine with each platform that ran them: speed by step and by class of "
@@ -61,9 +61,9 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
   line.begin(FlagGroup::kMeasurement);
   line.add_number("--seconds S", arguments.seconds, kLeastSeconds, kMostSeconds,
                   "Seconds for all replays together, at most");
-  line.add_number("--rounds N", arguments.rounds, 1, kMostRounds,
-                  "Replays of each step, as far as the time allows: more of them, narrower "
-                  "intervals");
+  line.add_number(
+      "--rounds N", arguments.rounds, 1, kMostRounds,
+      "Replays of each step, as far as the time allows: more of them, narrower intervals");
   line.begin(FlagGroup::kOutput);
   line.add_text(
       "--save NAME",

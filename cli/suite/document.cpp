@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "cli/pages/document/from_json.h"
@@ -25,7 +26,10 @@ Json json_of(const std::optional<double>& number) {
 }
 
 Json speed_json(const et_schema::Interval& speed) {
-  return {{"value", speed.value}, {"low", speed.low}, {"high", speed.high}};
+  const bool tells = fleet::tells(speed);
+  return {{"value", speed.value},
+          {"low", tells ? Json(speed.low) : Json(nullptr)},
+          {"high", tells ? Json(speed.high) : Json(nullptr)}};
 }
 
 /// Returns what the whole interval shows.
@@ -98,12 +102,13 @@ pages::Table speeds_at(const Json& document, const std::string& at, std::string 
   columns.insert(columns.end(), more.begin(), more.end());
   pages::Table table = pages::table_at(document, at, std::move(caption), std::move(columns));
   // Indexes of the columns above.
-  table.plots = {{.draw = pages::Draw::kInterval,
-                  .caption = "Speed here ÷ there, with 95 % intervals; left of the line this "
-                             "machine takes longer.",
-                  .columns = {1, 2, 3},
-                  .words = 4,
-                  .reference = 1}};
+  table.plots = {
+      {.draw = pages::Draw::kInterval,
+       .caption =
+           "Speed here ÷ there, with 95 % intervals; left of the line this machine takes longer.",
+       .columns = {1, 2, 3},
+       .words = 4,
+       .reference = 1}};
   return table;
 }
 
@@ -154,7 +159,8 @@ pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays
                    {"platforms", list_of(platforms, platform_json)},
                    {"replays", list_of(replays, replays_json)}};
   pages::Page page;
-  page.title = "Suite of " + folder;
+  const std::filesystem::path path(folder);
+  page.title = "Suite of " + (path.has_filename() ? path : path.parent_path()).filename().string();
   for (const SuiteReplays& each : replays) {
     if (!each.reports.empty()) {
       const et_schema::Environment& here = each.reports.back().environment;

@@ -8,7 +8,9 @@
 #include <string>
 #include <system_error>
 
+#include "cli/common/output.h"
 #include "cli/common/own_program.h"
+#include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "et_schema/base/error.h"
 
@@ -43,6 +45,19 @@ const Verb kCapture("capture", "Records a training loop: traces, profile, indice
 const Verb kFidelity("fidelity",
                      "Runs the original program and its replay in turn, and checks limits",
                      [](int argc, char** argv) { return start_script("fidelity", argc, argv); });
+/// A wheel's programs lie within the Python package.
+int print_examples(int, char**) {
+  const auto in_package =
+      std::filesystem::path(own_program()).parent_path().parent_path() / "examples";
+  print_output((std::filesystem::is_directory(in_package)
+                    ? in_package.string()
+                    : shipped_folder("capture/understudy/examples")) +
+               "\n");
+  return kStatusOk;
+}
+
+const Verb kExamples("examples", "Prints the folder of a profile and a script to try",
+                     print_examples);
 const Verb kReplay("replay", "Runs a benchmark, under mpirun on several ranks",
                    [](int argc, char** argv) { return start(sibling("replay"), argc, argv); });
 

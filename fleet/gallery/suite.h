@@ -19,7 +19,7 @@ struct SuiteRow {
   double here_ms = 0;
   double there_ms = 0;
   double share = 1;          ///< of a class: its share of the time there, over all steps the mean
-  std::string finding = {};  ///< of a class over all steps: "behind" or "ahead", if it differs
+  std::string finding = {};  ///< of a class over all steps: "less" or "more", if it differs
                              ///< from the whole by more than its times vary
   // Only of a step:
   bool by_iteration = false;         ///< of whole iterations; else of operators that both sides ran
@@ -50,10 +50,13 @@ struct SuiteReplays {
 /// that replayed them. All steps must be for the same kind of device.
 [[nodiscard]] std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replays);
 
+/// Returns false if the interval is so wide that it tells nothing: of two replays a step it can be.
+[[nodiscard]] bool tells(const et_schema::Interval& speed);
+
 /// Returns the median SM clock of the replays' GPUs in MHz; unset if none is known.
 [[nodiscard]] std::optional<double> gpu_clock_mhz(const std::vector<et_schema::Report>& reports);
 
-/// Returns "0.91 × the H100 (0.89 … 0.93) over 10 steps; behind in attention, ahead in embedding."
+/// Returns "0.91 × the H100 (0.89 … 0.93) over 10 steps; less in attention, more in embedding."
 [[nodiscard]] std::string sentence_of(const SuitePlatform& platform);
 
 /// Returns sentences on what makes the comparison less sure: failures, missing references, and what

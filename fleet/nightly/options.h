@@ -47,7 +47,7 @@ struct NightOptions {
 /// neither an allowed flag nor a value of one; empty if all are allowed.
 [[nodiscard]] std::string refused_generate_flag(const std::vector<std::string>& words);
 
-/// Returns the allowed flags: "--allow-partial, --batch, …".
+/// Returns the allowed flags: "--allow-missing, --batch, …".
 [[nodiscard]] std::string allowed_generate_flags();
 
 }  // namespace understudy::fleet

@@ -35,10 +35,7 @@ void add_group_kind(std::string_view text, GroupKinds& kinds);
 
 /// Another number of ranks.
 struct WorldSize {
-  int ranks = 0;  ///< 0: ranks_per_program times the recorded number
-  /// Number of adjacent new ranks that copy the same recorded rank. 0: recorded ranks are copied in
-  /// turn.
-  int ranks_per_program = 0;
+  int ranks = 0;
   GroupKinds kinds = {};  ///< kinds that the user named
   /// Ranks that do the same share a program. Memory addresses and remainders of splits are then
   /// those of one rank, which is enough for a simulation.

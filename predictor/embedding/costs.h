@@ -23,6 +23,9 @@ struct EmbeddingCosts {
 /// nanoseconds. `models` must outlive the result.
 [[nodiscard]] EmbeddingCosts operator_embedding_costs(const OperatorModels& models,
                                                       DeviceKey device);
+/// Returns costs by a card's data sheet, for a card on which nothing was measured: bytes of rows
+/// that its cache misses, and of their sums, at the bandwidth of its memory. Loads are those bytes.
+[[nodiscard]] EmbeddingCosts assumed_embedding_costs(const Card& card);
 /// Returns true if calls over embedding tables were measured on the device.
 [[nodiscard]] bool has_embedding_calls(const OperatorModels& models, const DeviceKey& device);
 

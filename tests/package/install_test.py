@@ -65,7 +65,7 @@ class InstallTest(unittest.TestCase):
         for program in ("inspect", "generate", "compare"):
             for command in ([self.prefix / "bin" / "understudy", program], [self.prefix / "libexec" / "understudy" / program]):
                 done = subprocess.run([*command, "--version"], env={}, capture_output=True, text=True)
-                self.assertEqual((done.returncode, done.stdout), (0, f"{program} {VERSION}\n"))
+                self.assertEqual((done.returncode, done.stdout), (0, f"understudy {program} {VERSION}\n"))
 
     def test_predict_finds_the_platforms(self):
         table = self.work / "calls.csv"
@@ -138,7 +138,7 @@ class InstallTest(unittest.TestCase):
         done = self.run_installed("understudy", "replay", "--version", **hidden)
         self.assertEqual(done.stdout, f"replay {VERSION}\n")
         done = self.run_installed("understudy", "calibrate", "--only", "matmul", "--budget", "1",
-                                  "--threads", "1", "--rows", "rows.jsonl", **hidden)
+                                  "--threads", "1", "-o", "rows.jsonl", **hidden)
         self.assertIn("matmul", done.stdout)
         for verb in ("capture", "fidelity"):
             self.assertEqual(self.run_installed("understudy", verb, status=2).stderr, (
@@ -148,7 +148,7 @@ class InstallTest(unittest.TestCase):
                 "  hint:     pip install the wheel that scripts/wheel makes\n"))
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
-                         "  expected: calibrate, capture, compare, completion, compose, fidelity, fleet, "
+                         "  expected: calibrate, capture, compare, completion, compose, examples, fidelity, fleet, "
                          "generate, inspect, predict, replay, shard, suite\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")

@@ -134,7 +134,7 @@ class CommandTest(unittest.TestCase):
             "  not recorded  page faults by operator"])
         self.assertIn("  warning       2 timed steps are few to judge a replay by; see --timed",
                       lines)
-        self.assertEqual(lines[-1], f"  next          generate '{self.output}' -o bench.et")
+        self.assertEqual(lines[-1], f"  next          understudy generate '{self.output}' -o bench.et")
         for name in sizes.keys() - {"capture.json"}:
             self.assertTrue(any(name in line for line in lines), name)
         (self.output / "notes.txt").write_text("mine")

@@ -339,7 +339,7 @@ class RunTest(unittest.TestCase):
         (self.scratch / "traces").mkdir()
         for words, status, text in (
                 (["none"], 2, "fidelity: none: neither a captured sample in fleet_samples nor a "
-                              "folder that scripts/capture wrote (no capture.json)\n"),
+                              "folder that understudy capture wrote (no capture.json)\n"),
                 (["traces", "--", "none.py"], 2, "no such script: none.py\n"),
                 (["mlp", "--json", "no/such/f.json"], 2, "no such folder: no/such\n")):
             done = self.fidelity(*words)

@@ -22,7 +22,7 @@ class ReadmeTest(unittest.TestCase):
             done = subprocess.run(["bash", "-exc", "\n".join(lines)], cwd=clone, capture_output=True, text=True)
             # A busy machine's second run may be slower: status 1 of the last line.
             self.assertIn(done.returncode, (0, 1), done.stderr)
-            self.assertTrue(done.stderr.endswith("+ compare base.json new.json\n"), done.stderr)
+            self.assertTrue(done.stderr.endswith("+ understudy compare base.json new.json\n"), done.stderr)
             self.assertIn("<html", (clone / "page.html").read_text(encoding="utf-8"))
 
 

@@ -159,9 +159,9 @@ class BuiltTest(Scratch):
         self.assertEqual(caught.exception.hint, "did you mean --iterations?")
 
     def test_all_have_one_version(self):
-        self.assertEqual(printed(*programs.command("inspect"), "--version"), f"inspect {us.__version__}\n")
+        self.assertEqual(printed(*programs.command("inspect"), "--version"), f"understudy inspect {us.__version__}\n")
         for verb in ("capture", "fidelity"):
-            self.assertEqual(printed(sys.executable, ROOT / "scripts" / verb, "--version"), f"{verb} {us.__version__}\n")
+            self.assertEqual(printed(sys.executable, ROOT / "scripts" / verb, "--version"), f"understudy {verb} {us.__version__}\n")
 
     def test_keywords_are_the_verbs_flags(self):
         for verb in VERBS:

@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   scripts/fidelity mlp resnet18 --threads 2 --rounds 7
   scripts/fidelity gpt_ddp --ranks 2
   scripts/fidelity captures/mine -- train.py --batch 64
-                                                 a program of yours, captured with scripts/capture
+                                                 a program of yours, captured with understudy capture
 exit status: 0 every sample is within its limits; 1 one is not; 2 usage; 65 a capture is not complete;
 130 Ctrl-C, with what was measured written as incomplete
 """
@@ -37,10 +37,10 @@ def parse_arguments(words):
         program = words[words.index("--") + 1:]
         words = words[:words.index("--")]
     parser = argparse.ArgumentParser(
-        prog="fidelity", description=__doc__, epilog=EXAMPLES,
+        prog="understudy fidelity", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("samples", nargs="*", metavar="SAMPLE",
-                        help="names in fleet_samples, or folders that scripts/capture wrote "
+                        help="names in fleet_samples, or folders that understudy capture wrote "
                         "(default: every captured sample of one rank)")
     parser.add_argument("--rounds", type=int, default=6, metavar="R",
                         help="default 6, the fewest that give a 95 %% interval")
@@ -89,7 +89,7 @@ def folder_of(name):
         folder = Path(name)
     if not (folder / "capture.json").is_file():
         raise Refused(f"{name}: neither a captured sample in fleet_samples nor a folder that "
-                      "scripts/capture wrote (no capture.json)", USAGE)
+                      "understudy capture wrote (no capture.json)", USAGE)
     return folder
 
 

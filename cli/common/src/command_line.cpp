@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/common/help.h"
+#include "cli/common/own_program.h"
 #include "cli/common/run_main.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_limit.h"
@@ -219,7 +220,7 @@ std::string CommandLine::help(bool shows_all) const {
   rows.insert(rows.end(), {{kHelp, "-h,--help", "Print the usual flags, examples, exit statuses"},
                            {kHelp, "--help-all", hidden == 0 ? "Print all flags" : more},
                            {kHelp, "--version", "Print the version"}});
-  return fmt::format("{}\n{}\n{}\nEXAMPLES\n{}\nEXIT STATUS\n{}", wrapped(text_.description),
+  return fmt::format("{}\n{}\n{}\nEXAMPLES\n{}\n\nEXIT STATUS\n{}", wrapped(text_.description),
                      usage_line(*app_), help_rows(kTitles, rows), text_.examples,
                      statuses_of(text_));
 }
@@ -308,10 +309,10 @@ void CommandLine::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    print_output(help(false));
+    print_output(as_found_here(help(false)));
     throw Finished{};
   } catch (const CLI::CallForAllHelp&) {
-    print_output(help(true));
+    print_output(as_found_here(help(true)));
     throw Finished{};
   } catch (const CLI::CallForVersion& version) {
     print_output(fmt::format("{}\n", version.what()));

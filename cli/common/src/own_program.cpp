@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <regex>
 #include <system_error>
 
 #include "et_schema/base/shared_library.h"
@@ -38,6 +39,24 @@ std::string shipped_folder(const std::string& name) {
     }
   }
   return name;
+}
+
+std::string as_found_here(const std::string& text) {
+  static const std::regex page(R"((^|[\s"'`(])docs/([a-z-]+\.md))");
+  static const std::regex verb(
+      R"((^|[\s"`(])(?:understudy )?(calibrate|compare|compose|fleet|generate|inspect|predict|shard|suite))"
+      R"((?= (?:--?[a-z]|[A-Z]{2}|(?:add|gc|init|jobs|nightly|verify)\b)))");
+  static const std::regex script("scripts/capture(?! of a clone)");
+  const fs::path installed =
+      fs::path(own_program()).parent_path().parent_path() / UNDERSTUDY_DOCDIR;
+  const std::string url = UNDERSTUDY_URL;
+  std::error_code error;
+  const std::string folder = !url.empty()                         ? url + "/blob/main/docs"
+                             : fs::is_directory(installed, error) ? installed.string()
+                                                                  : "docs";
+  const std::string found = std::regex_replace(text, page, "$1" + folder + "/$2");
+  return std::regex_replace(std::regex_replace(found, verb, "$1understudy $2"), script,
+                            "understudy capture");
 }
 
 void become_program(std::string program, std::vector<std::string> arguments) {

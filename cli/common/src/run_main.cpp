@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/common/own_program.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/error.h"
@@ -32,8 +33,8 @@ bool wants_json(int argc, char** argv) {
 }
 
 int report(const std::string& program, bool json, const Error& error, int status) {
-  const std::string text =
-      json ? et_schema::to_json(error) : fmt::format("{}: {}", program, et_schema::to_text(error));
+  const std::string text = as_found_here(
+      json ? et_schema::to_json(error) : fmt::format("{}: {}", program, et_schema::to_text(error)));
   fmt::print(stderr, "{}\n", et_schema::escape_control_characters(text, "\n\t"));
   return status;
 }

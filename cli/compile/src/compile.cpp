@@ -45,11 +45,17 @@ void add_allow_option(CommandLine& line, et_schema::AllowedOperators& allowed) {
       .repeats();
 }
 
-void add_map_option(CommandLine& line, std::vector<std::string>& files) {
-  line.add("--op-map FILE", files,
-           "Rows that say what custom operators mean in terms of ATen's, before the built-in ones; "
-           "can be repeated")
-      .repeats();
+Option add_profile_option(CommandLine& line, ProfileChoice& profiles, const std::string& given) {
+  return line.add_list(
+      "--profile FILE",
+      [&profiles](const std::vector<std::string>& files) {
+        profiles.none = files == std::vector<std::string>{"none"};
+        profiles.files = profiles.none ? std::vector<std::string>() : files;
+        return std::string();
+      },
+      given +
+          ", one a rank; none leaves times out (default: those of the capture that the traces "
+          "lie in)");
 }
 
 void use_operator_maps(const std::vector<std::string>& files) {

@@ -15,9 +15,6 @@ void add_world_options(CommandLine& line, generator::WorldSize& size) {
   line.add_number("--world-size N", size.ranks, 1, kMostRanks,
                   "The job on N ranks, each with the recorded batch: groups that divide the batch "
                   "grow or shrink, tensor- and pipeline-parallel ones keep their size");
-  line.add_number("--ranks-per-program N", size.ranks_per_program, 1, kMostRanks,
-                  "N ranks side by side do as one recorded rank did (default: those ranks take "
-                  "turns)");
   line.add_list(
       "--group NAME=KIND",
       [&size](const std::vector<std::string>& texts) {
@@ -33,7 +30,7 @@ void add_world_options(CommandLine& line, generator::WorldSize& size) {
 void check_world_options(const generator::WorldSize& size) {
   refuse_if(!size.kinds.empty() && !is_given(size),
             "a group's kind decides what another number of ranks changes", "--group",
-            "--world-size or --ranks-per-program beside it", "neither of them");
+            "--world-size beside it", "no --world-size");
 }
 
 nlohmann::ordered_json scaled_json(const et_schema::ScaledJob& scaled) {

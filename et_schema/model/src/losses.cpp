@@ -128,11 +128,11 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
      "Device events that only the step or its graphed run has: the step's take no time, those of "
      "the graphed run stand in no instruction."},
     {"missing_ranks", Severity::kLoss,
-     "Ranks of the job that the benchmark lacks (--allow-partial); each rank replays alone."},
+     "Ranks of the job that the benchmark lacks (--allow-missing); each rank replays alone."},
     {"other_steps", Severity::kLoss,
      "Ranks whose step has another name than that of the first; --step chooses one of all ranks."},
     {"foreign_ranks", Severity::kError,
-     "Ranks of another capture than the first (--allow-partial); each rank replays alone."},
+     "Ranks of another capture than the first (--allow-missing); each rank replays alone."},
     {"stale_control_edges", Severity::kInfo,
      "Control dependencies of a Chakra file in which some lead to later or device nodes: none of "
      "them is taken as a parent."},

@@ -110,7 +110,7 @@ std::string advice_on(const Comparison& comparison, const std::vector<Run>& a,
   const bool are_single = a.size() == 1 || b.size() == 1;
   if (are_single && is_unsure && !has_prediction) {
     return fmt::format(
-        "{} tell more, and so do several of each, made in turn: compare --a A1 A2 A3 --b B1 B2 B3",
+        "{} tell more, and so do several of each, made in turn: understudy compare --a A… --b B…",
         has_profile ? "Profiles of more steps" : "Longer runs (replay --passes 200)");
   }
   return "";

@@ -200,8 +200,8 @@ void sum_up(SuitePlatform& platform, const SessionSpread& spread) {
     }
     sum.speed = mean_speed(rows);
     const Interval beside = of_sessions(sum.speed, spread.class_only);
-    sum.finding = beside.high < platform.speed.low   ? "behind"
-                  : beside.low > platform.speed.high ? "ahead"
+    sum.finding = beside.high < platform.speed.low   ? "less"
+                  : beside.low > platform.speed.high ? "more"
                                                      : "";
   }
   set_shares(platform.classes);
@@ -214,7 +214,7 @@ void sum_up(SuitePlatform& platform, const SessionSpread& spread) {
   platform.speed = of_sessions(platform.speed, spread.all);
 }
 
-/// Returns "ahead in a, b"; an empty text if no class has the finding.
+/// Returns "more in a, b"; an empty text if no class has the finding.
 std::string classes_text(const SuitePlatform& platform, const char* finding) {
   constexpr double kLeastNamedShare = 0.01;
   std::vector<std::string> names;
@@ -227,6 +227,11 @@ std::string classes_text(const SuitePlatform& platform, const char* finding) {
 }
 
 }  // namespace
+
+bool tells(const Interval& speed) {
+  constexpr double kFar = 100;
+  return speed.high < kFar * speed.low;
+}
 
 std::optional<double> gpu_clock_mhz(const std::vector<Report>& reports) {
   std::vector<double> clocks;
@@ -272,12 +277,14 @@ std::vector<SuitePlatform> compare_suite(const std::vector<SuiteReplays>& replay
 }
 
 std::string sentence_of(const SuitePlatform& platform) {
-  std::string classes = classes_text(platform, "behind");
-  const std::string ahead = classes_text(platform, "ahead");
-  classes += (classes.empty() || ahead.empty() ? "" : ", ") + ahead;
-  return fmt::format("{:.2f} × the {}{} ({:.2f} … {:.2f}) over {}; {}{}.", platform.speed.value,
-                     platform.name, platform.is_recorded ? ", as recorded there" : "",
-                     platform.speed.low, platform.speed.high,
+  std::string classes = classes_text(platform, "less");
+  const std::string more = classes_text(platform, "more");
+  classes += (classes.empty() || more.empty() ? "" : ", ") + more;
+  return fmt::format("{:.2f} × the {}{} ({}) over {}; {}{}.", platform.speed.value, platform.name,
+                     platform.is_recorded ? ", as recorded there" : "",
+                     tells(platform.speed)
+                         ? fmt::format("{:.2f} … {:.2f}", platform.speed.low, platform.speed.high)
+                         : "no interval of so few replays",
                      et_schema::counted(platform.steps.size(), "step"),
                      classes.empty() ? "no class differs from the whole" : classes,
                      platform.was_busy ? "; unsure, since others used the CPUs" : "");

@@ -16,13 +16,16 @@ struct Flag {
   Takes takes;
 };
 
-constexpr std::array kAllowed = {
-    Flag{"--allow-partial", Takes::kNothing}, Flag{"--batch", Takes::kOne},
-    Flag{"--exclude", Takes::kOne},           Flag{"--indices", Takes::kOne},
-    Flag{"--no-backward", Takes::kNothing},   Flag{"--no-profile", Takes::kNothing},
-    Flag{"--obfuscate", Takes::kNothing},     Flag{"--only", Takes::kOne},
-    Flag{"--profile", Takes::kSeveral},       Flag{"--step", Takes::kOne},
-    Flag{"--subgraph", Takes::kSeveral}};
+constexpr std::array kAllowed = {Flag{"--allow-missing", Takes::kNothing},
+                                 Flag{"--batch", Takes::kOne},
+                                 Flag{"--exclude", Takes::kOne},
+                                 Flag{"--indices", Takes::kOne},
+                                 Flag{"--no-backward", Takes::kNothing},
+                                 Flag{"--obfuscate", Takes::kNothing},
+                                 Flag{"--only", Takes::kOne},
+                                 Flag{"--profile", Takes::kSeveral},
+                                 Flag{"--step", Takes::kOne},
+                                 Flag{"--subgraph", Takes::kSeveral}};
 
 }  // namespace
 

@@ -18,7 +18,7 @@ using et_schema::CaptureOrigin;
 using et_schema::Trace;
 
 constexpr const char* kAllowPartial =
-    "give the traces of all ranks of one job, or --allow-partial: each rank then replays alone";
+    "give the traces of all ranks of one job, or --allow-missing: each rank then replays alone";
 
 /// Returns the world size that a trace's process groups record: the size of the group of all ranks,
 /// or one more than the highest rank in any group. Without groups (torch 2.0 and earlier), the

@@ -53,7 +53,7 @@ std::uint64_t compare_regions(const et_schema::Trace& trace, const et_schema::Pr
          .got = describe(profiled),
          .hint = "one of them ran under torch.compile and the other eagerly; capture again, where "
                  "something turns compilation off (a dispatch mode, a limit of recompilations) "
-                 "without it, or give --no-profile to go without times"});
+                 "without it, or give --profile none to go without times"});
   }
   std::vector<std::string> other;
   std::ranges::set_symmetric_difference(traced, profiled, std::back_inserter(other));

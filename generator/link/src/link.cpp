@@ -166,7 +166,8 @@ class Linker {
                     nodes_.nodes.size(), found, join.steps.front().events,
                     join.steps.size() > 1 ? " of its first step" : "");
     context.hint =
-        "give the profile of the program that the trace is of, or --no-profile to go without times";
+        "give the profile of the program that the trace is of, or --profile none to go without "
+        "times";
     throw et_schema::bad_input("a profile of another program", std::move(context));
   }
 

@@ -75,7 +75,7 @@ void refuse_call(const WorldPlan& plan, std::int64_t rank, et_schema::GroupId gr
 
 WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
     : bench_(bench),
-      keeps_size_(size.ranks == bench.recorded_world_size() && size.ranks_per_program == 0),
+      keeps_size_(size.ranks == bench.recorded_world_size()),
       kinds_(decide_kinds(bench, size.kinds, keeps_size_)),
       before_(bench, kinds_),
       axis_(keeps_size_ ? 0 : before_.growing_axis(kinds_)),
@@ -83,8 +83,7 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
       shares_programs_(size.shares_programs) {
   for (std::int64_t rank = 0; rank < after_.world_size(); ++rank) {
     Mesh::Coordinates place = after_.place_of(rank);
-    place[axis_] = size.ranks_per_program > 0 ? place[axis_] / size.ranks_per_program
-                                              : place[axis_] % size_before();
+    place[axis_] %= size_before();
     const std::int64_t recorded = before_.rank_at(place);
     sources_.push_back({recorded, program_as(recorded)});
   }
@@ -96,27 +95,16 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
 /// Returns the number of ranks along the axis that grows or shrinks.
 std::int64_t WorldPlan::ranks_along(const WorldSize& size) const {
   const std::int64_t others = before_.world_size() / size_before();
-  const std::int64_t ranks =
-      size.ranks > 0 ? size.ranks : before_.world_size() * size.ranks_per_program;
-  if (ranks % others != 0) {
+  if (size.ranks % others != 0) {
     throw et_schema::bad_input(
         kNoOtherWorld, {.field = "--world-size",
                         .expected = fmt::format("a multiple of {}: {}, {}, {}, …", others, others,
                                                 2 * others, 3 * others),
-                        .got = fmt::format("{}", ranks),
+                        .got = fmt::format("{}", size.ranks),
                         .hint = fmt::format("{} of {} ranks keep their groups' sizes", others,
                                             before_.world_size())});
   }
-  const std::int64_t along = ranks / others;
-  const std::int64_t most = size_before() * size.ranks_per_program;
-  if (size.ranks_per_program > 0 && (along % size.ranks_per_program != 0 || along > most)) {
-    throw et_schema::bad_input(
-        kNoOtherWorld, {.field = "--ranks-per-program",
-                        .expected = fmt::format("a multiple of {} ranks, at most {}",
-                                                others * size.ranks_per_program, others * most),
-                        .got = fmt::format("{}", ranks)});
-  }
-  return along;
+  return size.ranks / others;
 }
 
 std::vector<std::int64_t> WorldPlan::ranks_after(et_schema::GroupId group,

@@ -88,7 +88,7 @@ std::optional<std::int64_t> distinct_rows(const Program& program, const Instruct
                            : rows_met(program.slots[*slot].sizes.front(), rows->elements);
 }
 
-/// Lists the devices as --device and the column Device of tables accept them.
+/// Lists the devices as --card and the column Device of tables accept them.
 std::string known_devices(const OperatorModels& models) {
   std::set<std::string> names;
   for (const auto& [key, unused] : models.devices()) {
@@ -102,12 +102,11 @@ std::string known_devices(const OperatorModels& models) {
 }
 
 [[noreturn]] void refuse(const OperatorModels& models, const std::string& got) {
-  throw et_schema::usage_error(
-      "no such device in the platform file",
-      {.expected = known_devices(models),
-       .got = got,
-       .hint = "name one of them (--device, or a table's column Device), or "
-               "describe a card: --card card.json"});
+  throw et_schema::usage_error("no such device in the platform file",
+                               {.expected = known_devices(models),
+                                .got = got,
+                                .hint = "name one of them (--card, or a table's column Device), or "
+                                        "describe a card: --card card.json"});
 }
 
 /// Returns true if `a` is the better key: device times are preferred to timed calls, on a host the

@@ -18,7 +18,7 @@ Parsed parse(std::vector<std::string> arguments) {
   Parsed parsed;
   CommandLine line({.name = "tool",
                     .description = "Does a thing.",
-                    .examples = "  tool x\n",
+                    .examples = "  tool x",
                     .common = {"--format"}});
   line.add("PATH", parsed.paths, "Where").required();
   line.begin(FlagGroup::kRuns);

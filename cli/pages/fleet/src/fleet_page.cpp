@@ -99,10 +99,8 @@ Page fleet_page(const Json& document, const SiteFrame& frame, et_schema::Assessm
       {"subsets",
        "Representatives",
        {table_at(document, "/subsets",
-                 "The few that stand for the fleet: how far their time by "
-                 "class is from the "
-                 "fleet's, beside random choices; `fleet select` gives their "
-                 "weights.",
+                 "The few that stand for the fleet: how far their time by class is from the "
+                 "fleet's, beside random choices; `understudy fleet select` gives their weights.",
                  {texts("subset"), counts("benchmarks"), shares("apart by", "mix_distance"),
                   shares("random choice", "random_mix_distance"), texts("jobs")})}},
       {"classes",

@@ -91,7 +91,7 @@ bool is_capture(std::string_view json) {
 
 Capture parse_capture(std::string_view json, const std::string& file) {
   const JsonSource source{file, "the capture's description cannot be read",
-                          "capture again with scripts/capture, or give --no-profile"};
+                          "capture again with scripts/capture, or give --profile none"};
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
   check_format(root, {"capture", kFormat, kVersion});

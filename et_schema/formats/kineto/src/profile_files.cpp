@@ -77,7 +77,7 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
                      .expected = fmt::format("{} profile{}, one for each trace", world_size,
                                              world_size == 1 ? "" : "s"),
                      .got = std::to_string(got),
-                     .hint = "give the profiles of all ranks, or --no-profile"});
+                     .hint = "give the profiles of all ranks, or --profile none"});
 }
 
 /// Returns the names of an input's files.

@@ -131,9 +131,11 @@ class Emitter {
             : "not of LibTorch, and what ran below it does not make its results";
     const et_schema::MapMatch found =
         et_schema::operator_map().find(schema_of(program, instruction));
-    return found.call ? fmt::format("{}; {} is the benchmark's: with --op-map it would stand here",
-                                    why, found.call->row->place())
-                      : why;
+    return found.call
+               ? fmt::format(
+                     "{}; {} is the benchmark's: with --op-library ROWS.json it would stand here",
+                     why, found.call->row->place())
+               : why;
   }
 
   using Key = std::pair<std::string, std::string>;

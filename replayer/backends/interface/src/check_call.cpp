@@ -190,7 +190,7 @@ class Checker {
     if (splits.size() != size_) {
       fail(field, fmt::format("{} splits", size_), fmt::format("{}", splits.size()),
            fmt::format("the original's group had {} ranks: generate the benchmark again from the "
-                       "traces of all of them, or with --allow-partial",
+                       "traces of all of them, or with --allow-missing",
                        splits.size()));
     }
     constexpr std::int64_t kNoSplits = -1;

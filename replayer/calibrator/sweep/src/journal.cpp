@@ -26,7 +26,7 @@ void refuse_other(const std::string& path, const char* field, const std::string&
          .field = field,
          .expected = expected,
          .got = got,
-         .hint = "Remove the file to begin anew, or name another with --rows."});
+         .hint = "Remove the file to begin anew, or name another with --output."});
   }
 }
 

@@ -112,13 +112,15 @@ TEST(Suite, Sentences) {
   platform.was_busy = false;
   platform.is_recorded = true;
   platform.classes = {{.name = "matmul", .share = 0.7, .finding = ""},
-                      {.name = "attention", .share = 0.2, .finding = "behind"},
-                      {.name = "embedding", .share = 0.05, .finding = "ahead"},
-                      {.name = "copy", .share = 0.041, .finding = "behind"},
-                      {.name = "sort", .share = 0.009, .finding = "ahead"}};
+                      {.name = "attention", .share = 0.2, .finding = "less"},
+                      {.name = "embedding", .share = 0.05, .finding = "more"},
+                      {.name = "copy", .share = 0.041, .finding = "less"},
+                      {.name = "sort", .share = 0.009, .finding = "more"}};
   EXPECT_EQ(sentence_of(platform),
-            "0.91 × the H100, as recorded there (0.89 … 0.93) over 10 steps; behind in attention, "
-            "copy, ahead in embedding.");
+            "0.91 × the H100, as recorded there (0.89 … 0.93) over 10 steps; less in attention, "
+            "copy, more in embedding.");
+  platform.speed = {0.912, 1e-57, 1e57};
+  EXPECT_NE(sentence_of(platform).find(" (no interval of so few replays) over"), std::string::npos);
 }
 
 TEST(Suite, WhatASideDidNotRunCountsOnNeither) {

@@ -16,7 +16,7 @@ using et_schema::CaptureOrigin;
 using testing_errors::told;
 
 constexpr const char* kHint =
-    "\n  hint:     give the traces of all ranks of one job, or --allow-partial: each rank then "
+    "\n  hint:     give the traces of all ranks of one job, or --allow-missing: each rank then "
     "replays alone";
 
 std::string for_all(int ranks) {

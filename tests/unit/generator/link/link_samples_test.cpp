@@ -249,12 +249,11 @@ TEST(LinkSamples, AProfileOfAnotherProgram) {
                                 kSamples + "/gpt_ddp/rank-0.kineto_only.json.gz");
             }),
             "a profile of another program\n  file:     " + kSamples +
-                "/gpt_ddp/rank-0.kineto_only.json.gz\n  rank:     0\n  node:     4"
-                "\n  expected: Optimizer.zero_grad#SGD.zero_grad, in the place where the trace has "
-                "it\n  got:      140 of 261 nodes and 140 of 4212 events of its first "
-                "step with equal names in equal order\n  hint:     give the profile of the program "
-                "that the trace is of, or "
-                "--no-profile to go without times");
+                "/gpt_ddp/rank-0.kineto_only.json.gz\n  rank:     0\n  node:     4\n  expected: "
+                "Optimizer.zero_grad#SGD.zero_grad, in the place where the trace has it\n  got:    "
+                "  140 of 261 nodes and 140 of 4212 events of its first step with equal names in "
+                "equal order\n  hint:     give the profile of the program that the trace is of, or "
+                "--profile none to go without times");
 }
 
 }  // namespace

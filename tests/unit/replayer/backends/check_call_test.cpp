@@ -96,7 +96,7 @@ std::vector<Refused> refused_calls() {
       {"SplitsOfTooFewRanks", all_to_allv({10}, {1, 2, 3, 4}), "all_to_allv", "in_splits",
        "4 splits", "1",
        "the original's group had 1 ranks: generate the benchmark again from the traces of all of "
-       "them, or with --allow-partial"},
+       "them, or with --allow-missing"},
       {"SplitsThatDoNotAddUp", all_to_allv({1, 2, 3, 4}, {1, 2, 3, 3}), "all_to_allv", "out_splits",
        "splits that add up to the buffer's 10 elements", "[1, 2, 3, 3]"},
       {"SplitsThatOverflow", all_to_allv({INT64_MAX, INT64_MAX, 12, 0}, {1, 2, 3, 4}),

@@ -84,7 +84,7 @@ TEST(Journal, AnotherMachinesRowsAreRefused) {
                 "  field:    benchmark\n"
                 "  expected: another CPU, torch 2.11.0\n"
                 "  got:      a CPU, torch 2.11.0\n"
-                "  hint:     Remove the file to begin anew, or name another with --rows.");
+                "  hint:     Remove the file to begin anew, or name another with --output.");
 }
 
 TEST(Journal, AFileOfAnotherKindIsNotTouched) {

@@ -65,7 +65,8 @@ TEST(Capture, OtherDocumentsAreNone) {
 TEST(Capture, WhatMustBeRefused) {
   const std::string start =
       "the capture's description cannot be read\n  file:     capture.json\n  field:    ";
-  const std::string hint = "\n  hint:     capture again with scripts/capture, or give --no-profile";
+  const std::string hint =
+      "\n  hint:     capture again with scripts/capture, or give --profile none";
   EXPECT_EQ(refusal("\"id\":\"ab\",", ""),
             start + "id\n  expected: this key\n  got:      none" + hint);
   EXPECT_EQ(refusal("\"rank\":1", "\"rank\":0"),

@@ -92,9 +92,10 @@ TEST_F(ProfileFiles, WhatMustBeRefused) {
   const std::string a = write("worker0.json", kineto(0));
   const std::string b = write("worker1.json", kineto(0));
   const std::string c = write("worker2.json", kineto(7, 8));
-  EXPECT_EQ(ranks({a}, 2), told("the profiles are not one for each rank", "file: worker0.json",
-                                "field: --profile", "expected: 2 profiles, one for each trace",
-                                "got: 1", "hint: give the profiles of all ranks, or --no-profile"));
+  EXPECT_EQ(ranks({a}, 2),
+            told("the profiles are not one for each rank", "file: worker0.json", "field: --profile",
+                 "expected: 2 profiles, one for each trace", "got: 1",
+                 "hint: give the profiles of all ranks, or --profile none"));
   EXPECT_EQ(
       ranks({a, b}, 2),
       told("two profiles of one rank", "file: worker1.json", "rank: 0", "field: --profile",
