@@ -23,8 +23,7 @@ constexpr const char* kExamples =
                                                          one job: traces of all ranks
   understudy fleet add fleet.db traces/                  a folder of jobs: a folder each
   understudy fleet add fleet.db captures/ --each         every trace and folder in it is a job
-  understudy fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags
-  understudy fleet add fleet.db traces/ads --name ads-comms --flags '--only comms')";
+  understudy fleet add fleet.db jobs.yaml                a manifest: names, weights, tags, flags)";
 
 struct AddArguments {
   std::string url;

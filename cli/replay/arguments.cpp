@@ -59,24 +59,18 @@ void add_run_options(CommandLine& line, ReplayArguments& arguments) {
       "nccl. Of one rank alone, on a CPU: recorded or a platform file, which simulates the others: "
       "each call takes the time that it took, or that the platform's models predict");
   line.add_choice("--streams STREAMS",
-                  {{"one", replayer::Streams::kOne}, {"recorded", replayer::Streams::kRecorded}},
+                  {{"one", replayer::Streams::kOne},
+                   {"recorded", replayer::Streams::kRecorded},
+                   {"graph", replayer::Streams::kGraph}},
                   options.streams,
-                  "Streams of a GPU that operators run on: one, or recorded (the original's, from "
-                  "the linked profile; what one writes for another is waited for). Default: "
-                  "recorded where communications had streams of their own, else one");
-  line.add_flag(
-      "--graph", [&options] { options.graph = true; },
-      "Launch an iteration as CUDA graphs: one, or several where an operator prevents it, which "
-      "the "
-      "report names. Default: if the device times of the benchmark are of graphs");
-  line.add_flag(
-      "--no-graph", [&options] { options.graph = false; }, "Issue each operator, also then");
+                  "How a GPU gets operators: on one stream, on the recorded ones (the original's, "
+                  "from the linked profile; what one writes for another is waited for), or an "
+                  "iteration as CUDA graphs: one, or several where an operator prevents it, which "
+                  "the report names. Default: graph if the device times of the benchmark are of "
+                  "graphs; recorded where communications had streams of their own; else one");
   line.add_number("--threads N", options.threads, 0, kMostThreads,
                   "Threads of an operator; 0, the default: this host's cores, shared by its ranks");
   line.add("--seed N", options.seed, "Seed of the tensors' content (default: 0)");
-  line.add_flag("--leaves", options.leaves,
-                "Replay the lowest recorded operators in place of those that called them "
-                "(decomposed; less portable)");
   line.add_flag("--continue-on-error", options.continue_on_error,
                 "Count an operator that fails as dropped, and continue");
 }

@@ -22,8 +22,7 @@ constexpr const char* kExamples =
   understudy suite --device cuda                    on its GPU
   understudy suite --device cuda --save H200        and keep the result as a reference
   understudy suite --replay-flags '--counters default --threads 1'
-                                                    with counters, on one thread
-  understudy suite gallery --format html > s.html   as a page)";
+                                                    with counters, on one thread)";
 
 /// A platform's name is the start of its files' names, up to a dot.
 bool is_platform(const std::string& name) {

@@ -41,7 +41,6 @@ class Decisions {
  public:
   struct Options {
     c10::Device device{c10::kCPU};
-    bool leaves = false;  ///< replay each operator by its body, down to the leaves
     Only only = Only::kAll;
     /// Operators that may be called although they have effects beyond computing.
     et_schema::AllowedOperators allowed = {};

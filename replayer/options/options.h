@@ -41,11 +41,12 @@ enum class CommsPath : std::uint8_t {
 
 /// The device streams that operators run on.
 enum class Streams : std::uint8_t {
-  kOne,      ///< the current one
-  kRecorded  ///< the original's, from the linked profile: see streams.h
+  kOne,       ///< the current one
+  kRecorded,  ///< the original's, from the linked profile: see streams.h
+  kGraph      ///< the current one, by CUDA graphs of iterations
 };
 
-/// Returns "one" or "recorded".
+/// Returns "one", "recorded" or "graph".
 [[nodiscard]] std::string_view to_string(Streams streams);
 
 /// A slowdown of known size: operators of one class take this much longer.
@@ -71,10 +72,9 @@ struct ReplayOptions {
   Only only = Only::kAll;
   /// If unset: NCCL, or the host if ranks share a GPU, which NCCL does not support.
   std::optional<CommsPath> comms;
-  /// If unset: recorded if communications had their own streams, else one.
+  /// If unset: graph if the original's device times are of graphs; recorded if communications had
+  /// their own streams; else one.
   std::optional<Streams> streams;
-  /// Launches iterations as CUDA graphs; if unset, if the original's device times are of graphs.
-  std::optional<bool> graph;
   Pace pace = Pace::kAsap;
   std::optional<PlantedSlowdown> slow;
   std::optional<std::uint64_t> memory_limit_bytes;  ///< programs that need more are refused
@@ -86,7 +86,6 @@ struct ReplayOptions {
   /// in comm_order. If empty, durations are not simulated.
   std::vector<std::int64_t> comm_times_ns;
   bool require_steady_clocks = false;  ///< fails if a GPU's clocks were held down or changed
-  bool leaves = false;
   bool continue_on_error = false;
   bool restores = true;         ///< restores the initial content between iterations
   bool operator_times = false;  ///< keeps the times of single instructions

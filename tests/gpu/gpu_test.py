@@ -264,8 +264,8 @@ class Gpu(unittest.TestCase):
         capture(small, "graph_mlp", *STEPS)
         for program, bench in {LARGE_GPT: gpt()[1], small: generate(WORK / "graph_mlp", "graph_mlp")}.items():
             original_ms = float(run(sys.executable, PROGRAMS / "graphed.py", program).split()[-1])
-            report = replay(bench, f"{program.stem}_graph", *COMPARED, "--graph")
-            without = replay(bench, f"{program.stem}_no_graph", *ITERATIONS, "--no-graph")
+            report = replay(bench, f"{program.stem}_graph", *COMPARED, "--streams", "graph")
+            without = replay(bench, f"{program.stem}_no_graph", *ITERATIONS, "--streams", "one")
             use = report["graphs"]
             self.show(program=program.stem, without_ms=median_ms(without), launches_saved=use["launches_saved"])
             self.assertEqual((use["graphs"], use["prevented"]), (1, []))

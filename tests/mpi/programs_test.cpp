@@ -161,13 +161,12 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
     plain.iterations = 2;
     plain.passes = 1;
     plain.threads = 1;
-    std::vector<replayer::ReplayOptions> modes(8, plain);
+    std::vector<replayer::ReplayOptions> modes(7, plain);
     modes[0].pace = Pace::kRecorded;
     modes[2].only = Only::kComms;
     modes[3].only = Only::kCompute;
-    modes[4].leaves = true;
+    modes[4].continue_on_error = true;
     modes[6].restores = false;
-    modes[7].continue_on_error = true;
     modes[1].pace = Pace::kRecorded;
     modes[1].only = Only::kComms;
     modes[5].operator_times = true;

@@ -142,10 +142,6 @@ Decision Decisions::decide_operator(const Instruction& instruction) const {
   if (const auto reason = not_applicable_reason(instruction.name, device)) {
     return {How::kNotApplicable, *reason, false};
   }
-  const bool has_body = et_schema::body_makes_results(program_, instruction);
-  if (options_.leaves && has_body) {
-    return {How::kBody, "", false};
-  }
   if (has_unknown_dtype(instruction)) {
     return {How::kDropped, "an argument of an element type that is not known here", false};
   }

@@ -176,7 +176,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
       backend.all_gather_text(uses_graphs(program, device, options) ? "on" : "off");
   const bool is_graphed = std::ranges::count(graphs, "off") == 0;
   if (is_graphed) {
-    run.settings["graph"] = "on";
+    run.settings["streams"] = to_string(Streams::kGraph);
   }
   check_memory(program, device, options.memory_limit_bytes);
   if (options.memory_limit_bytes && device.is_cpu()) {
@@ -190,8 +190,7 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   et_schema::AllowedOperators allowed = options.allowed_operators;
   allowed.insert(options.library_operators.begin(), options.library_operators.end());
-  Decisions decisions(
-      program, {device, options.leaves, options.only, std::move(allowed), options.comm_times_ns});
+  Decisions decisions(program, {device, options.only, std::move(allowed), options.comm_times_ns});
   RankComms comms(bench, rank, backend, options, device);
   if (!comms.path().empty()) {
     run.settings["comms"] = comms.path();
@@ -254,7 +253,9 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   }
   MeasureOptions measure = measure_options(program, options, device);
   measure.asked.counters = counters;
-  measure.asked.graph = is_graphed;
+  if (is_graphed) {
+    measure.asked.streams = Streams::kGraph;
+  }
   std::vector<OpenedSource> sources;
   measure.open_sources = [&] {
     sources = open_counter_sources(device);

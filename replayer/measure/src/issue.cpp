@@ -52,7 +52,7 @@ void Measurement::prepare_streams() {
       });
   const Streams streams =
       options_.asked.streams.value_or(has_own_streams ? Streams::kRecorded : Streams::kOne);
-  if (streams == Streams::kOne || options_.device.is_cpu() || options_.asked.graph == true) {
+  if (streams != Streams::kRecorded || options_.device.is_cpu()) {
     return;
   }
   StreamPlan plan = plan_streams(program_, bound_);
@@ -106,7 +106,7 @@ void Measurement::report_pace(et_schema::PaceUse& use, std::size_t iterations) {
 /// Captures the graphs. An iteration on their stream comes first, so that libraries have their
 /// workspaces of it; memory that iterations without graphs have used is released before.
 void Measurement::capture_graphs() {
-  if (options_.asked.graph != true) {
+  if (options_.asked.streams != Streams::kGraph) {
     return;
   }
   synchronize(options_.device);

@@ -24,7 +24,7 @@ std::string_view to_string(CommsPath path) {
 }
 
 std::string_view to_string(Streams streams) {
-  return streams == Streams::kRecorded ? "recorded" : "one";
+  return et_schema::EnumNames<Streams::kGraph>("one", "recorded", "graph")[streams];
 }
 
 std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
@@ -32,7 +32,6 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
       {"seed", std::to_string(options.seed)},
       {"warmup", std::to_string(options.warmup)},
       {"pace", std::string(to_string(options.pace))},
-      {"leaves", on_or_off(options.leaves)},
       {"continue_on_error", on_or_off(options.continue_on_error)}};
   if (options.iterations) {
     settings["iterations"] = std::to_string(*options.iterations);
@@ -57,9 +56,6 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   }
   if (options.streams) {
     settings["streams"] = to_string(*options.streams);
-  }
-  if (options.graph) {
-    settings["graph"] = on_or_off(*options.graph);
   }
   if (!options.allowed_operators.empty()) {
     settings["allow_operator"] = fmt::format("{}", fmt::join(options.allowed_operators, ","));

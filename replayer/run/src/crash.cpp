@@ -51,7 +51,7 @@ void on_crash(int signal) {
   say(": ");
   say(cause_of_signal(signal));
   say("\n  hint:     The operator does not check its arguments, and LibTorch has no more to say. "
-      "--leaves replays what was recorded below it; another --seed draws other indices.\n");
+      "`understudy generate --exclude NAME` leaves it out; another --seed draws other indices.\n");
   _exit(static_cast<int>(is_beyond ? et_schema::ErrorKind::kBadInput
                                    : et_schema::ErrorKind::kFailed));
 }

@@ -23,12 +23,11 @@ namespace {
 
 /// Returns what does not go with graphs; null if nothing does not.
 const char* obstacle(c10::Device device, const ReplayOptions& options) {
-  return !device.is_cuda()                                          ? "--device cpu"
-         : !DeviceGraph::is_available()                             ? "a LibTorch without CUDAGraph"
-         : options.pace == Pace::kRecorded                          ? "--pace recorded"
-         : options.streams.value_or(Streams::kOne) != Streams::kOne ? "--streams recorded"
-         : options.slow                                             ? "--slow"
-                                                                    : nullptr;
+  return !device.is_cuda()                 ? "--device cpu"
+         : !DeviceGraph::is_available()    ? "a LibTorch without CUDAGraph"
+         : options.pace == Pace::kRecorded ? "--pace recorded"
+         : options.slow                    ? "--slow"
+                                           : nullptr;
 }
 
 /// Calls `visit` with each slot that a step reads or writes.
@@ -49,19 +48,20 @@ void for_each_slot_of(const BoundProgram& bound, const Step& step, Visit visit) 
 
 bool uses_graphs(const et_schema::Program& program, c10::Device device,
                  const ReplayOptions& options) {
-  const bool is_default = program.profile && !program.profile->graph_run.empty();
-  const char* const found =
-      options.graph.value_or(is_default) ? obstacle(device, options) : nullptr;
-  if (options.graph == true && found != nullptr) {
+  const bool is_recorded = program.profile && !program.profile->graph_run.empty();
+  const bool is_asked = options.streams == Streams::kGraph;
+  const bool is_wanted = is_asked || (!options.streams && is_recorded);
+  const char* const found = is_wanted ? obstacle(device, options) : nullptr;
+  if (is_asked && found != nullptr) {
     throw et_schema::usage_error(
         "the iteration cannot run as CUDA graphs",
-        {.field = "--graph",
-         .expected = "--device cuda, LibTorch 2.8 or later, and no pace, streams or slowdown of "
-                     "single operators",
+        {.field = "--streams graph",
+         .expected =
+             "--device cuda, LibTorch 2.8 or later, and no pace or slowdown of single operators",
          .got = found,
          .hint = "A graph issues all of its operators at once: leave one of the options out."});
   }
-  return options.graph.value_or(is_default) && found == nullptr;
+  return is_wanted && found == nullptr;
 }
 
 GraphedIteration::GraphedIteration(const et_schema::Program& program, BoundProgram& bound,

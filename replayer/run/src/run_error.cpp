@@ -131,7 +131,7 @@ et_schema::Error step_error(const Program& program, const Step& step,
   }
   context.hint =
       "--continue-on-error replays the rest and counts the operator as dropped; --op-library loads "
-      "custom operators; --leaves replays what was recorded below each operator.";
+      "custom operators.";
   return et_schema::run_failed(name + " failed", context);
 }
 

@@ -221,7 +221,7 @@ class StreamPlanner {
 }  // namespace
 
 void check_streams(const Program& program, c10::Device device, std::optional<Streams> streams) {
-  if (streams.value_or(Streams::kOne) == Streams::kOne) {
+  if (streams != Streams::kRecorded) {
     return;
   }
   if (device.is_cpu()) {

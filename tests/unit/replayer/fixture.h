@@ -23,10 +23,10 @@ namespace understudy::replayer::testing {
 class ReplayerTest : public ::testing::Test {
  protected:
   /// Binds and runs the first iteration.
-  TrialResult& try_out(bool continue_on_error = false, bool leaves = false) {
+  TrialResult& try_out(bool continue_on_error = false) {
     const Program& program = builder_.program();
     const c10::Device cpu(c10::kCPU);
-    decisions_ = std::make_unique<Decisions>(program, Decisions::Options{cpu, leaves, Only::kAll});
+    decisions_ = std::make_unique<Decisions>(program, Decisions::Options{cpu, Only::kAll});
     machine_ = std::make_unique<Machine>(program, *backend_);
     externals_ = std::make_unique<Externals>(program, cpu, 0);
     Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, continue_on_error);

@@ -25,7 +25,7 @@ const std::vector<replayer::BoundGroup>& alone() {
 BoundCall::BoundCall(et_schema::Program program, backends::Backend& backend, std::uint64_t seed,
                      c10::Device device)
     : program_(device.is_cpu() ? std::move(program) : replayer::move_to_device(std::move(program))),
-      decisions_(program_, {device, false, replayer::Only::kAll}),
+      decisions_(program_, {device, replayer::Only::kAll}),
       machine_(program_, backend),
       externals_(program_, device, seed) {
   replayer::Trial trial(decisions_, machine_, externals_, backend, alone(), true, {}, device);

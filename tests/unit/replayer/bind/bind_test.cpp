@@ -14,7 +14,7 @@ class BindTest : public ReplayerTest {
  protected:
   BoundProgram bind() {
     decisions_ = std::make_unique<Decisions>(
-        builder_.program(), Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
+        builder_.program(), Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
     return bind_program(*decisions_, groups_);
   }
   static StackEntry::From from(const BoundProgram& bound, std::size_t step, std::size_t entry) {
@@ -139,7 +139,7 @@ TEST_F(BindTest, WhatAReceiveMakesLiesWhereTheRecordedTensorDid) {
   builder_.add_collective(et_schema::CommKind::kRecv, {}, {ref(there)});
   builder_.add_collective(et_schema::CommKind::kRecv, {}, {ref(here)});
   const c10::Device meta(c10::kMeta);
-  Decisions decisions(builder_.program(), {meta, false, Only::kAll});
+  Decisions decisions(builder_.program(), {meta, Only::kAll});
   const BoundProgram bound = bind_program(decisions, groups_);
   ASSERT_EQ(bound.comms[0].fresh.size(), 1U);
   EXPECT_EQ(bound.comms[0].fresh[0].slot, there);
@@ -153,8 +153,8 @@ TEST_F(BindTest, ASendThatIsKeptApartIsJoinedAtTheEnd) {
   const SlotId y = builder_.intermediate(DType::kFloat32, {4});
   builder_.add_collective(et_schema::CommKind::kSend, {ref(x)}, {ref(x)}).comm->is_async = false;
   builder_.add_op(kRelu, {ref(x)}, {ref(y)});
-  decisions_ = std::make_unique<Decisions>(
-      builder_.program(), Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
+  decisions_ = std::make_unique<Decisions>(builder_.program(),
+                                           Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
   const BoundProgram bound = bind_program(*decisions_, groups_, {{0}, {true}});
   ASSERT_EQ(bound.steps.size(), 3U);
   EXPECT_EQ(bound.steps[0].kind, StepKind::kStart);
@@ -223,7 +223,7 @@ class CoverageTimeTest : public BindTest {
                        {et_schema::Outside::kUnlinked, "", 0, 25}};
   }
   et_schema::Coverage coverage(Only only = Only::kAll) {
-    return Decisions(builder_.program(), Decisions::Options{c10::Device(c10::kCPU), false, only})
+    return Decisions(builder_.program(), Decisions::Options{c10::Device(c10::kCPU), only})
         .coverage();
   }
   static double all(const et_schema::Coverage& coverage) {

@@ -111,7 +111,7 @@ class LostDeviceTest : public ReplayerTest {
     builder_.add_op(kRelu, {ref(x)}, {ref(y)});
     const Program& program = builder_.program();
     decisions_ = std::make_unique<Decisions>(
-        program, Decisions::Options{c10::Device(c10::kCPU), false, Only::kAll});
+        program, Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
     machine_ = std::make_unique<Machine>(program, *backend_);
     externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
     Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
@@ -127,8 +127,7 @@ TEST_F(LostDeviceTest, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
             told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
                  "expected: aten::relu(Tensor self) -> Tensor", "got: an illegal memory access",
                  "hint: --continue-on-error replays the rest and counts the operator as dropped; "
-                 "--op-library loads custom operators; --leaves replays what was recorded below "
-                 "each operator."));
+                 "--op-library loads custom operators."));
 }
 
 TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {

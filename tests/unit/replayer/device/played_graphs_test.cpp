@@ -57,7 +57,7 @@ class PlayedGraphs : public ::testing::Test {
   et_schema::Argument on_cpu() {
     return {et_schema::Argument::DeviceRef{{et_schema::DeviceType::kCpu, -1}}};
   }
-  RankRun replay(std::optional<bool> graph,
+  RankRun replay(std::optional<Streams> streams,
                  const std::function<void(ReplayOptions&)>& change = {}) {
     et_schema::Bench bench;
     bench.programs.push_back(builder_.program());
@@ -68,7 +68,7 @@ class PlayedGraphs : public ::testing::Test {
     options.iterations = kIterations;
     options.warmup = 0;
     options.passes = 2;
-    options.graph = graph;
+    options.streams = streams;
     if (change) {
       change(options);
     }
@@ -76,7 +76,7 @@ class PlayedGraphs : public ::testing::Test {
     return replay_rank(bench, 0, *backend, options);
   }
   GraphUse graphs() {
-    GraphUse use = replay(true).report.graphs;
+    GraphUse use = replay(Streams::kGraph).report.graphs;
     use.device_share.reset();
     return use;
   }
@@ -89,13 +89,13 @@ class PlayedGraphs : public ::testing::Test {
 TEST_F(PlayedGraphs, AStepThatNothingPreventsIsOneGraph) {
   relu(relu(relu(x_)));
   const std::uint64_t before = played_cuda::graph_launches();
-  const RankRun run = replay(true);
+  const RankRun run = replay(Streams::kGraph);
   EXPECT_EQ(run.report.graphs, (GraphUse{1, 3, 2, 1.0, {}}));
   EXPECT_EQ(played_cuda::graph_launches() - before, kIterations + 1U);  // the first is the captured
   EXPECT_EQ(run.report.iteration_ms.samples.size(), static_cast<std::size_t>(kIterations));
   EXPECT_EQ(run.report.operators.size(), 1U);
   EXPECT_GT(run.report.operators[0].device_ms.value_or(0), 0);
-  EXPECT_EQ(run.settings.at("graph"), "on");
+  EXPECT_EQ(run.settings.at("streams"), "graph");
   EXPECT_EQ(played_cuda::failed_captures(), 0U);
 }
 
@@ -105,7 +105,7 @@ TEST_F(PlayedGraphs, AnIterationLastsAsLongAsItsKernels) {
   for (int i = 0; i < kKernels; ++i) {
     last = relu(last);
   }
-  const RankRun run = replay(true);
+  const RankRun run = replay(Streams::kGraph);
   EXPECT_EQ(run.report.graphs.launches_saved, kKernels - 1U);
   EXPECT_GE(run.report.iteration_ms.min.value_or(0), kKernels * played_cuda::kKernelMs);
 }
@@ -176,7 +176,7 @@ TEST_F(PlayedGraphs, TheOriginalsGraphsAreItsDefault) {
   EXPECT_EQ(replay({}).report.graphs, GraphUse());
   builder_.program().profile.emplace().graph_run = "graphs.json";
   EXPECT_EQ(replay({}).report.graphs.graphs, 1U);
-  EXPECT_EQ(replay(false).report.graphs, GraphUse());
+  EXPECT_EQ(replay(Streams::kOne).report.graphs, GraphUse());
   EXPECT_EQ(
       replay({}, [](ReplayOptions& options) { options.pace = Pace::kRecorded; }).report.graphs,
       GraphUse());
@@ -184,8 +184,8 @@ TEST_F(PlayedGraphs, TheOriginalsGraphsAreItsDefault) {
 
 TEST_F(PlayedGraphs, ThePeakIsThatOfAnIterationWithoutThem) {
   relu(relu(relu(x_)));
-  const et_schema::RankReport without = replay(false).report;
-  const et_schema::RankReport with = replay(true).report;
+  const et_schema::RankReport without = replay(Streams::kOne).report;
+  const et_schema::RankReport with = replay(Streams::kGraph).report;
   constexpr std::uint64_t kGenerator = 1024;  // LibTorch keeps its generator's state on the GPU
   EXPECT_EQ(with.memory.peak_bytes, without.memory.peak_bytes + kGenerator);
 }
@@ -195,12 +195,12 @@ TEST_F(PlayedGraphs, OptionsOfSingleOperatorsAreRefused) {
   builder_.program().profile.emplace();
   const auto refused = [&](const std::function<void(ReplayOptions&)>& change) {
     return testing_errors::error_of(et_schema::ErrorKind::kUsage,
-                                    [&] { return replay(true, change); });
+                                    [&] { return replay(Streams::kGraph, change); });
   };
   const auto text = [](const char* got) {
-    return told("the iteration cannot run as CUDA graphs", "field: --graph",
-                "expected: --device cuda, LibTorch 2.8 or later, and no pace, streams or slowdown "
-                "of single operators",
+    return told("the iteration cannot run as CUDA graphs", "field: --streams graph",
+                "expected: --device cuda, LibTorch 2.8 or later, and no pace or slowdown of single "
+                "operators",
                 "got: " + std::string(got),
                 "hint: A graph issues all of its operators at once: leave one of the options out.");
   };
@@ -240,7 +240,7 @@ TEST_F(PlayedGraphs, StepsBetweenThemUseTheMemoryThatTheyRead) {
   copy(z, back);
   const et_schema::Program& program = builder_.program();
   const auto backend = backends::make_single_backend({});
-  Decisions decisions(program, {device, false, Only::kAll, {}, {}});
+  Decisions decisions(program, {device, Only::kAll, {}, {}});
   BoundProgram bound = bind_program(decisions, {{"world", 0, 1}}, {});
   Machine machine(program, *backend);
   machine.connect(bound, device);
