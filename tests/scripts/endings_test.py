@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchmarks/drift_study",
             "tests/benchmarks/pace_study", "tests/benchmarks/run_benchmarks", "tests/captures/make_captures.py",
             "tests/golden/compare/make_reports", "tests/golden/suite/make_gallery", "gallery/make",
-            "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/accounts", "tests/compile_times", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
+            "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/accounts", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/scoreboard", "tests/benchmarks/prediction/sharding_study",
             "tests/benchmarks/prediction/measure_embeddings",
