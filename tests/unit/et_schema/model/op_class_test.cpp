@@ -70,31 +70,14 @@ TEST(KernelClass, IsCommunicationByWhatAKernelDoes) {
 }
 
 TEST(OpClass, WhatDrawsIsRandom) {
-  for (const char* name : {"aten::rand",
-                           "aten::rand_like",
-                           "aten::randn",
-                           "aten::randn_like",
-                           "aten::randn.generator",
-                           "aten::randint.low",
-                           "aten::randint_like",
-                           "aten::randperm",
-                           "aten::random_.from",
-                           "aten::normal.float_float",
-                           "aten::normal_",
-                           "aten::log_normal_",
-                           "aten::uniform_",
-                           "aten::multinomial",
-                           "aten::exponential_",
-                           "aten::geometric_",
-                           "aten::cauchy_",
-                           "aten::poisson",
-                           "aten::binomial",
-                           "aten::_standard_gamma",
-                           "aten::_sample_dirichlet",
-                           "aten::bernoulli_.float",
-                           "aten::dropout"}) {
-    EXPECT_EQ(op_class(name), "random") << name;
-  }
+  expect_all_are(
+      "random",
+      "aten::rand aten::rand_like aten::randn aten::randn_like aten::randn.generator "
+      "aten::randint.low aten::randint_like aten::randperm aten::random_.from "
+      "aten::normal.float_float aten::normal_ aten::log_normal_ aten::uniform_ "
+      "aten::multinomial aten::exponential_ aten::geometric_ aten::cauchy_ aten::poisson "
+      "aten::binomial aten::_standard_gamma aten::_sample_dirichlet aten::bernoulli_.float "
+      "aten::dropout");
   EXPECT_EQ(op_class("aten::poisson_nll_loss"), "loss");
 }
 

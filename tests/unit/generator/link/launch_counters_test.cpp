@@ -112,25 +112,25 @@ TEST(LaunchCounters, OfAnotherProgramAreRefused) {
 
 /// A step of two operators, which launch a kernel each.
 std::vector<et_schema::KinetoEvent> launching_step(std::int64_t begin, std::int64_t correlation) {
-  std::vector<et_schema::KinetoEvent> events = test::small_step(begin, 100);
-  events.push_back(test::launch(begin + 350, correlation));
-  events.push_back(test::launch(begin + 950, correlation + 1));
+  std::vector<et_schema::KinetoEvent> events = small_step(begin, 100);
+  events.push_back(launch(begin + 350, correlation));
+  events.push_back(launch(begin + 950, correlation + 1));
   return events;
 }
 
 et_schema::Profile with_kernels() {
   std::vector<et_schema::KinetoEvent> events = launching_step(0, 1);
   for (const std::int64_t correlation : {1, 2}) {
-    events.push_back(test::device_event("void n::clamp<float>(int)", correlation, 0));
+    events.push_back(device_event("void n::clamp<float>(int)", correlation, 0));
     events.back().ts_ns += 100 * correlation;
   }
-  return test::profile_of(std::move(events));
+  return profile_of(std::move(events));
 }
 
 /// The program of the small trace with this link, written and read again.
 et_schema::Program program_with(Link link) {
   std::vector<et_schema::Trace> traces;
-  traces.push_back(test::small_trace().trace());
+  traces.push_back(small_trace().trace());
   std::vector<Link> links;
   links.push_back(std::move(link));
   const et_schema::Bench made = generate(traces, {}, links);
@@ -139,7 +139,7 @@ et_schema::Program program_with(Link link) {
 }
 
 TEST(LaunchCounters, ReachTheReportByOperator) {
-  const et_schema::Trace trace = test::small_trace().trace();
+  const et_schema::Trace trace = small_trace().trace();
   Link link = generator::link(trace, with_kernels());
   ASSERT_EQ(link.kernels.size(), 2U);
   add_counters(std::vector{counted("clamp", 3, 30), counted("clamp", 4, 40)}, "c.csv", link);
@@ -157,7 +157,7 @@ TEST(LaunchCounters, ReachTheReportByOperator) {
 }
 
 TEST(LaunchCounters, OfSomeKernelsAreNoSum) {
-  const et_schema::Trace trace = test::small_trace().trace();
+  const et_schema::Trace trace = small_trace().trace();
   Link link = generator::link(trace, with_kernels());
   link.kernels[0].counters = {{"flop", 1}};
   link.profile.counters = {{"cpu_ms", 2.5}};
@@ -172,10 +172,10 @@ TEST(LaunchCounters, RangesOfSeveralStepsAreThoseOfOne) {
   std::vector<et_schema::KinetoEvent> events = launching_step(0, 1);
   const std::vector<et_schema::KinetoEvent> second = launching_step(5000, 3);
   events.insert(events.end(), second.begin(), second.end());
-  et_schema::Profile profile = test::profile_of(std::move(events));
+  et_schema::Profile profile = profile_of(std::move(events));
   profile.ranges = {counted("clamp", 1, 10), counted("clamp", 2, 20), counted("clamp", 3, 30),
                     counted("clamp", 4, 40)};
-  const et_schema::Trace trace = test::small_trace().trace();
+  const et_schema::Trace trace = small_trace().trace();
   const et_schema::Program program = program_with(generator::link(trace, profile));
   const std::map<std::string, Counters> expected = {
       {"aten::relu", {{"device_ns", 5}, {"dram_bytes", 50}}}};
@@ -188,7 +188,7 @@ TEST(LaunchCounters, RangesOfSeveralStepsAreThoseOfOne) {
 TEST(LaunchCounters, AllRangesOfTheA100AreJoined) {
   et_schema::Profile profile;
   et_schema::read_input_files(
-      test::kProfiles + "/cupti_counters_a100.json.gz", {}, [&](const et_schema::InputFile& file) {
+      kProfiles + "/cupti_counters_a100.json.gz", {}, [&](const et_schema::InputFile& file) {
         profile =
             et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
       });

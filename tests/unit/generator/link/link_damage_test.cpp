@@ -17,12 +17,6 @@ namespace {
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
-using test::device_event;
-using test::event;
-using test::launch;
-using test::profile_of;
-using test::small_step;
-using test::small_trace;
 
 /// Events with damaged times, names, threads and numbers.
 std::vector<KinetoEvent> damaged(std::vector<KinetoEvent> events, std::mt19937_64& engine) {
@@ -111,13 +105,12 @@ TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
 TEST(LinkRefusal, CountsTheNodesAndEventsOfOneStep) {
   std::vector<et_schema::KinetoEvent> events;
   for (std::int64_t step = 0; step < 2; ++step) {
-    events.push_back(test::event("ProfilerStep#4", 10'000 * step, 2000,
-                                 et_schema::KinetoCategory::kUserAnnotation));
     events.push_back(
-        test::event(step == 0 ? "aten::relu" : "aten::clamp_min", 10'000 * step + 100, 500));
+        event("ProfilerStep#4", 10'000 * step, 2000, et_schema::KinetoCategory::kUserAnnotation));
+    events.push_back(event(step == 0 ? "aten::relu" : "aten::clamp_min", 10'000 * step + 100, 500));
   }
   try {
-    (void)link(test::small_trace().trace(), test::profile_of(std::move(events)));
+    (void)link(small_trace().trace(), profile_of(std::move(events)));
     ADD_FAILURE() << "linked";
   } catch (const et_schema::Error& error) {
     EXPECT_EQ(error.context().got,

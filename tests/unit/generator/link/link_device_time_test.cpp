@@ -29,14 +29,6 @@ using et_schema::Outside;
 using et_schema::Profile;
 using et_schema::RecordedProfile;
 using et_schema::Trace;
-using test::device_event;
-using test::event;
-using test::kProfiles;
-using test::kSamples;
-using test::launch;
-using test::one_profile;
-using test::one_trace;
-using test::profile_of;
 
 /// All device time in the file, by durations alone.
 std::int64_t all_device_ns(const Profile& profile) {
@@ -280,7 +272,7 @@ TEST(DeviceTime, OfCommunicationWithoutACallIsNamedByWhatLaunchedIt) {
 TEST(DeviceTime, OfOtherStepsIsNotTheSteps) {
   std::vector<KinetoEvent> events;
   for (const std::int64_t begin : {10'000, 20'000}) {
-    for (const KinetoEvent& step_event : test::small_step(begin, 0)) {
+    for (const KinetoEvent& step_event : small_step(begin, 0)) {
       events.push_back(step_event);
     }
     events.push_back(launch(begin + 1990, begin));  // after its operators
@@ -289,7 +281,7 @@ TEST(DeviceTime, OfOtherStepsIsNotTheSteps) {
   events.push_back(launch(100, 1));  // before the first
   events.push_back(device_event("of no step", 1, 0));
   events.push_back(event("aten::warm_up", 0, 50));
-  const Divided divided = divide(test::small_trace().trace(), profile_of(std::move(events)));
+  const Divided divided = divide(small_trace().trace(), profile_of(std::move(events)));
   EXPECT_EQ(divided.outside_ns.at(Outside::kUnlinked), 40) << "a step's, of two";
 }
 

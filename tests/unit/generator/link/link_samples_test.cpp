@@ -22,10 +22,6 @@ using et_schema::JoinKind;
 using et_schema::Loss;
 using et_schema::Profile;
 using et_schema::Trace;
-using test::kProfiles;
-using test::kSamples;
-using test::one_profile;
-using test::one_trace;
 
 Link link_files(const std::string& trace, const std::string& profile,
                 const LinkOptions& options = {}) {
@@ -201,8 +197,8 @@ TEST_P(LinkCapture, JoinsWhole) {
                 file == capture.alone ? JoinKind::kOrder : JoinKind::kRecordFunctionId);
       EXPECT_EQ(linked.profile.nodes_joined, linked.profile.nodes_with_rf_id);
       EXPECT_TRUE(linked.losses.nonzero().empty());
-      EXPECT_GT(test::operators_ns(linked), linked.profile.step_ns / 2);
-      EXPECT_LE(test::operators_ns(linked), linked.profile.step_ns);
+      EXPECT_GT(operators_ns(linked), linked.profile.step_ns / 2);
+      EXPECT_LE(operators_ns(linked), linked.profile.step_ns);
     }
   }
 }

@@ -18,12 +18,6 @@ namespace {
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
-using test::device_event;
-using test::event;
-using test::launch;
-using test::profile_of;
-using test::small_step;
-using test::small_trace;
 
 // ---- names
 
@@ -262,7 +256,7 @@ TEST(LinkTimes, WhatPythonTakesBelowAnOperatorIsNoOperators) {
              profile_of({event("ProfilerStep#4", 100, 2000, KinetoCategory::kUserAnnotation),
                          event("aten::relu", 200, 1500), event(python, 250, 1400),
                          event("aten::clamp_min", 300, 300)}));
-    EXPECT_EQ(test::operators_ns(linked), 100 + 300);
+    EXPECT_EQ(operators_ns(linked), 100 + 300);
   }
 }
 
@@ -280,7 +274,7 @@ TEST(LinkTimes, AreMediansOverTheProfiledSteps) {
   EXPECT_EQ(linked.profile.step_ns, 2020);
   EXPECT_EQ(linked.profile.events, 12U);
   EXPECT_EQ(linked.profile.nodes_joined, 4U);
-  EXPECT_EQ(test::operators_ns(linked), 900);
+  EXPECT_EQ(operators_ns(linked), 900);
   const auto& second = linked.nodes.at(trace.nodes.size() - 1);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->start_ns, 820);

@@ -5,11 +5,14 @@
 #include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 
-namespace understudy::generator::test {
+namespace understudy::generator {
 
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
+using test::integer;
+using test::kRelu;
+using test::tensor;
 
 KinetoEvent event(const char* name, std::int64_t start, std::int64_t length,
                   KinetoCategory category) {
@@ -45,8 +48,8 @@ KinetoEvent launch(std::int64_t start, std::int64_t correlation) {
   return call;
 }
 
-TraceBuilder small_trace() {
-  TraceBuilder builder;
+test::TraceBuilder small_trace() {
+  test::TraceBuilder builder;
   const std::uint64_t label = builder.add(2, "forward", "", {}, {});
   const auto x = tensor(1, 11, {4});
   const std::uint64_t relu = builder.add(label, "aten::relu", kRelu, {x}, {tensor(2, 12, {4})});
@@ -81,4 +84,4 @@ std::int64_t operators_ns(const Link& link) {
   return sum;
 }
 
-}  // namespace understudy::generator::test
+}  // namespace understudy::generator

@@ -8,7 +8,7 @@
 #include "generator/link/link.h"
 #include "trace_builder.h"
 
-namespace understudy::generator::test {
+namespace understudy::generator {
 
 /// An event of thread 1; times in nanoseconds.
 [[nodiscard]] et_schema::KinetoEvent event(
@@ -21,7 +21,7 @@ namespace understudy::generator::test {
 [[nodiscard]] et_schema::Profile profile_of(std::vector<et_schema::KinetoEvent> events);
 
 /// A label around two operators; the first has one below it.
-[[nodiscard]] TraceBuilder small_trace();
+[[nodiscard]] test::TraceBuilder small_trace();
 /// A step of it; `gap` is between the two operators.
 [[nodiscard]] std::vector<et_schema::KinetoEvent> small_step(std::int64_t begin, std::int64_t gap);
 
@@ -34,4 +34,4 @@ inline const std::string kProfiles = UNDERSTUDY_PROFILES;
 /// Σ self time of the step's operators, communication apart.
 [[nodiscard]] std::int64_t operators_ns(const Link& link);
 
-}  // namespace understudy::generator::test
+}  // namespace understudy::generator

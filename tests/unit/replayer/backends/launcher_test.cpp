@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -19,36 +20,16 @@ namespace {
 class Launched : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK",
-                             "OMPI_COMM_WORLD_SIZE",
-                             "PMI_RANK",
-                             "PMI_SIZE",
-                             "MV2_COMM_WORLD_RANK",
-                             "MV2_COMM_WORLD_SIZE",
-                             "SLURM_PROCID",
-                             "SLURM_STEP_NUM_TASKS",
-                             "SLURM_NTASKS",
-                             "SLURM_STEP_NODELIST",
-                             "SLURM_JOB_ID",
-                             "SLURM_STEP_ID",
-                             "RANK",
-                             "WORLD_SIZE",
-                             "MASTER_ADDR",
-                             "MASTER_PORT",
-                             "PMIX_RANK",
-                             "OMPI_COMM_WORLD_LOCAL_RANK",
-                             "MPI_LOCALRANKID",
-                             "MV2_COMM_WORLD_LOCAL_RANK",
-                             "PALS_LOCAL_RANKID",
-                             "FLUX_TASK_LOCAL_ID",
-                             "SLURM_LOCALID",
-                             "LOCAL_RANK",
-                             "OMPI_COMM_WORLD_LOCAL_SIZE",
-                             "MPI_LOCALNRANKS",
-                             "MV2_COMM_WORLD_LOCAL_SIZE",
-                             "PALS_LOCAL_SIZE",
-                             "PMIX_NAMESPACE"}) {
-      unsetenv(name);
+    std::istringstream names(
+        "OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE PMI_RANK PMI_SIZE MV2_COMM_WORLD_RANK "
+        "MV2_COMM_WORLD_SIZE SLURM_PROCID SLURM_STEP_NUM_TASKS SLURM_NTASKS "
+        "SLURM_STEP_NODELIST SLURM_JOB_ID SLURM_STEP_ID RANK WORLD_SIZE MASTER_ADDR "
+        "MASTER_PORT PMIX_RANK OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID "
+        "MV2_COMM_WORLD_LOCAL_RANK PALS_LOCAL_RANKID FLUX_TASK_LOCAL_ID SLURM_LOCALID "
+        "LOCAL_RANK OMPI_COMM_WORLD_LOCAL_SIZE MPI_LOCALNRANKS MV2_COMM_WORLD_LOCAL_SIZE "
+        "PALS_LOCAL_SIZE PMIX_NAMESPACE");
+    for (std::string name; names >> name;) {
+      unsetenv(name.c_str());
     }
   }
   static void set(const char* name, const char* value) { setenv(name, value, 1); }
