@@ -67,9 +67,8 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
 
 /// Adds options for a table of operators, or for a profile, instead of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
-  const std::vector<std::string> of_jobs = {"BENCH",        "--recorded", "--what-if",
-                                            "--world-size", "--group",    "--trace",
-                                            "--explain"};
+  const std::vector<std::string> of_jobs = {"BENCH",   "--recorded", "--what-if", "--world-size",
+                                            "--group", "--trace",    "--explain"};
   line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
