@@ -44,7 +44,7 @@ class Runner {
  public:
   Runner(const et_schema::Bench& bench, const CommOrder& order)
       : program_(bench.programs[static_cast<std::size_t>(backend().rank())]),
-        decisions_(program_, {c10::Device(c10::kCPU), false, replayer::Only::kAll}),
+        decisions_(program_, {c10::Device(c10::kCPU), replayer::Only::kAll}),
         machine_(program_, backend()),
         externals_(program_, c10::Device(c10::kCPU), 0) {
     for (std::size_t i = 0; i < bench.groups.size(); ++i) {

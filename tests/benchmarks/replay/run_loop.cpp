@@ -105,7 +105,7 @@ void run() {
   build(builder);
   const auto backend = backends::make_single_backend({});
   const c10::Device cpu(c10::kCPU);
-  Decisions decisions(builder.program(), {cpu, false, Only::kAll});
+  Decisions decisions(builder.program(), {cpu, Only::kAll});
   BoundProgram bound = bind_program(decisions, {});
   Externals externals(builder.program(), cpu, 0);
   externals.ensure(bound);
