@@ -37,10 +37,10 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   sharding.assumptions = platform.assumptions();
   const predictor::Placement on{sharding.task, sharding.ranks, sharding.memory_bytes, costs};
   const auto heuristics = predictor::heuristic_plans(on);
-  sharding.plans.push_back(
-      predictor::search_plan(on, heuristics, {.progress = [&](std::size_t done, std::size_t total) {
-                               progress.show({.phase = "searching", .done = done, .total = total});
-                             }}));
+  sharding.plans.push_back(predictor::search_plan(
+      on, heuristics, {.cuts_any = true, .progress = [&](std::size_t done, std::size_t total) {
+                         progress.show({.phase = "searching", .done = done, .total = total});
+                       }}));
   sharding.plans.insert(sharding.plans.end(), heuristics.begin(), heuristics.end());
   return sharding;
 }

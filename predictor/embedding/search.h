@@ -14,6 +14,8 @@ namespace understudy::predictor {
 inline constexpr std::int64_t kLeastColumns = 4;
 
 struct SearchOptions {
+  /// Also splits tables by columns if they fit on a rank, as long as that shortens the step by 1 %.
+  bool cuts_any = false;
   /// Called with the number of finished starts and their total.
   std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
@@ -23,8 +25,7 @@ struct SearchOptions {
 /// If the tables do not fit on the ranks, the table with the largest part is cut in more parts
 /// until they do. The search starts from each plan that fits and from a greedy one by predicted
 /// time. It moves and swaps shards between ranks as long as that shortens the step, so the result
-/// is never longer than any of `starts`. Then it cuts the table of the part with the most work, as
-/// long as that shortens the step by 1 %. Deterministic. Throws Error (usage) if the tables do not
+/// is never longer than any of `starts`. Deterministic. Throws Error (usage) if the tables do not
 /// fit on all ranks.
 [[nodiscard]] Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                                const SearchOptions& options = {});

@@ -155,7 +155,8 @@ Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions&
 Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                  const SearchOptions& options) {
   const Parts parts = parts_that_fit(on);
-  return with_cuts(on, parts, best_plan(on, shards_of(on, parts), starts, options), options);
+  Plan plan = best_plan(on, shards_of(on, parts), starts, options);
+  return options.cuts_any ? with_cuts(on, parts, std::move(plan), options) : plan;
 }
 
 }  // namespace understudy::predictor
