@@ -94,7 +94,7 @@ class Strangers(unittest.TestCase):
     def refused(self, folder, got):
         return (1, "fleet: the fleet's store is not where its database says\n"
                 f"  file:     {folder}\n  expected: a folder with the fleet's id in a file understudy-store\n  got:      {got}\n"
-                "  hint:     name the store's folder: fleet init DATABASE --store DIR\n")  # fmt: skip
+                "  hint:     name the store's folder: understudy fleet init DATABASE --store DIR\n")  # fmt: skip
 
     def test_nothing_is_deleted_in_a_folder_that_the_database_names(self):
         home = self.folder / "home"
@@ -158,7 +158,7 @@ class Strangers(unittest.TestCase):
 
     def damaged(self, file, expected, got):
         return (65, f"fleet: the fleet's database is damaged\n  file:     {file}\n  expected: {expected}\n  got:      {got}\n"
-                "  hint:     restore the copy that `fleet gc --backup` made\n")  # fmt: skip
+                "  hint:     restore the copy that `understudy fleet gc --backup` made\n")  # fmt: skip
 
     def test_files_beside_the_database_are_its_own(self):
         mine, journal = self.folder / "thesis.tex", self.fleet.url + "-journal"

@@ -351,7 +351,7 @@ TEST(PlatformCosts, SeveralDevicesAndNoneNamedIsRefused) {
   EXPECT_EQ(testing_errors::error_of([&] { const PlatformCosts costs(platform, {}); }),
             told("no such device in the platform file", "expected: A; B; C",
                  "got: several devices, and none named",
-                 "hint: name one of them (--device, or a table's column Device), or describe a "
+                 "hint: name one of them (--card, or a table's column Device), or describe a "
                  "card: --card card.json"));
 }
 
