@@ -48,7 +48,7 @@ void replace_texts(et_schema::RankReport& rank, const Words& words) {
   rank.losses = {{words.of("aliases"), 5}};
   rank.gpu = et_schema::sample_gpu_use();
   rank.gpu->health->name = words.of("A GPU");
-  rank.gpu->health->window_iterations += rank.rank;  // equal ranks are one row
+  rank.gpu->health->mean_power_w = 640.5 + rank.rank;  // equal ranks are one row
   rank.gpu->health->warnings = {words.of("the SM clock moved")};
 }
 

@@ -70,13 +70,15 @@ TEST(BatchRefusals, NameAllOperatorsAtOnce) {
 TEST(BatchRefusals, ASizeThatNothingHas) {
   const Made made;
   const auto known = std::vector<std::int64_t>{16, 32};
-  EXPECT_EQ(refusal(made.program, kTwice, {{.known = known}}),
-            "the batch size cannot be changed\n"
-            "  rank:     3\n"
-            "  field:    --batch\n"
-            "  expected: a leading size of its data: 16, 32\n"
-            "  got:      64\n"
-            "  hint:     FROM is the first size of the data that the step reads");
+  EXPECT_EQ(
+      refusal(made.program, kTwice, {{.known = known}}),
+      "the batch size cannot be changed\n"
+      "  rank:     3\n"
+      "  field:    --batch\n"
+      "  expected: a leading size of its data: 16, 32\n"
+      "  got:      64\n"
+      "  hint:     FROM is the first size of the data that the step reads: of one micro-batch, "
+      "where it accumulates gradients of several");
   EXPECT_EQ(refusal(made.program, {.from = 64, .to = 128, .anywhere = true}, {{.known = known}}),
             "the size cannot be changed\n"
             "  rank:     3\n"
