@@ -110,7 +110,7 @@ class BareRootTest(unittest.TestCase):
         first = min(sums.iterdir(), key=lambda folder: folder.stat().st_ctime)
         equal = checked = 0
         for sample in samples:
-            run("generate", sample, "-o", "sample.et", "-q")
+            run("understudy", "generate", sample, "-o", "sample.et", "-q")
             run("replay", "sample.et", "--threads", 1, "--warmup", 0, "--iterations", 1, "--passes", 1, "-q", "--report", "sample.json",
                 "--checksums", sums / version / sample.name)
             report = json.loads((WORK / "sample.json").read_text())
