@@ -33,8 +33,13 @@ bool wants_json(int argc, char** argv) {
 }
 
 int report(const std::string& program, bool json, const Error& error, int status) {
-  const std::string text = as_found_here(
-      json ? et_schema::to_json(error) : fmt::format("{}: {}", program, et_schema::to_text(error)));
+  // What was found, and where, are the user's own names.
+  et_schema::ErrorContext context = error.context();
+  context.expected = as_found_here(context.expected);
+  context.hint = as_found_here(context.hint);
+  const Error told(error.kind(), error.summary(), std::move(context));
+  const std::string text =
+      json ? et_schema::to_json(told) : fmt::format("{}: {}", program, et_schema::to_text(told));
   fmt::print(stderr, "{}\n", et_schema::escape_control_characters(text, "\n\t"));
   return status;
 }
