@@ -106,6 +106,17 @@ function(understudy_room room)
   set_property(GLOBAL APPEND PROPERTY UNDERSTUDY_${library}_SOURCES "${PROJECT_SOURCE_DIR}/${path}/src")
 endfunction()
 
+# understudy_embed(TARGET FILE): makes FILE.json a text of TARGET, by FILE.cpp.in, whose header lies beside it.
+function(understudy_embed target file)
+  cmake_path(GET file FILENAME name)
+  cmake_path(GET file PARENT_PATH folder)
+  file(READ "${file}.json" UNDERSTUDY_EMBEDDED)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}.json")
+  configure_file("${file}.cpp.in" ${name}.cpp @ONLY)
+  target_sources(${target} PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp")
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
 # understudy_module(NAME [TORCH] SOURCES c… [PRIVATE target…])
 # What programs load when they need it (replayer/backends/interface/src/load.cpp): lib/understudy/understudy_NAME.so. TORCH: it
 # links LibTorch, and is installed beside the replay of that version. The global property UNDERSTUDY_MODULES lists them.

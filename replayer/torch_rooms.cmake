@@ -79,12 +79,7 @@ understudy_torch_room(substitutes
     understudy::replayer_device understudy::replayer_dispatch understudy::replayer_values)
 
 # Its table is a file in the form of an operator map.
-set(stand_ins "${CMAKE_CURRENT_SOURCE_DIR}/substitutes/src/stand_ins")
-file(READ "${stand_ins}.json" UNDERSTUDY_STAND_INS)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${stand_ins}.json")
-configure_file("${stand_ins}.cpp.in" stand_ins.cpp @ONLY)
-target_sources(understudy_replayer_substitutes PRIVATE "${CMAKE_CURRENT_BINARY_DIR}/stand_ins.cpp")
-target_include_directories(understudy_replayer_substitutes PRIVATE substitutes/src)
+understudy_embed(understudy_replayer_substitutes substitutes/src/stand_ins)
 
 # Each source is a family of operators, with names of its own that others may have, too.
 set_target_properties(understudy_replayer_substitutes PROPERTIES UNITY_BUILD OFF)

@@ -14,9 +14,9 @@ struct ChosenPlatform {
   std::string device;  ///< the name of the card, or of the platform's device; empty: none is named
   std::vector<std::string> assumptions = {};
 };
-/// Reads the file of --platform. Without one, reads the shipped platform of --card's card, or of
-/// the nearest one that has one. `asked` is --card. Throws Error (usage) for an unknown card, or if
-/// there is no platform.
+/// Reads `file`, the value of --platform. If it is empty, reads the platform that ships for the
+/// card `asked`, the value of --card; if none ships for it, that of the most similar card. Throws
+/// Error (usage) if the card is unknown or no platform ships.
 [[nodiscard]] ChosenPlatform choose_platform(const std::string& file, const std::string& asked);
 
 }  // namespace understudy::cli

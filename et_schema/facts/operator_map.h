@@ -32,11 +32,12 @@ struct MapRow {
   std::size_t number = 0;              ///< index in its file, from 0
   std::vector<std::string> operators;  ///< names without overload; "*" stands for any characters
   std::vector<MapParameter> takes;
-  /// Arguments that do not change the work; "*" stands for all that it does not take.
+  /// Recorded arguments that the function does without, as they do not change the work; "*": all
+  /// others than those that it takes.
   std::set<std::string, std::less<>> ignores;
   std::string functions;  ///< all functions of its file, in TorchScript
   std::string does;       ///< body of a function of the parameters, which may call `functions`
-  std::string like;       ///< the operator of ATen that does about the same work
+  std::string like;       ///< an operator of ATen whose work is about the same
   std::vector<std::string> like_tensors;  ///< parameters, in the order of that operator's arguments
   std::vector<std::string> schemas;       ///< complete schemas, for names without "*"
   std::vector<std::string> told;          ///< texts that `facts` refers to
@@ -45,7 +46,7 @@ struct MapRow {
   bool is_of_benchmark = false;  ///< from a benchmark, not from this process's user
 
   // What only built-in rows say.
-  std::string reported;        ///< what by() returns instead; empty: nothing
+  std::string reported;        ///< the text of by(); if empty, by() composes one
   bool is_stub = false;        ///< does other work than the operator
   bool uses_autograd = false;  ///< differentiates what its function computes
 

@@ -35,8 +35,7 @@ struct CommPlace {
 /// a difference of kind, element type, card, network or ranks per node widens its interval. The
 /// narrowest interval is returned; `model` begins with the differences that make it not `modelled`.
 /// An all_to_allv takes as long as an all_to_all that loads the busiest link equally. One node is a
-/// lower bound for several nodes. Without models
-/// the answer is assumed_communication().
+/// lower bound for several nodes. Without models the answer is assumed_communication().
 [[nodiscard]] Estimate estimate(const CollectiveModels& models, const GroupComm& call,
                                 const CommPlace& place = {});
 

@@ -39,8 +39,9 @@ struct Substitute {
 using RecordedResults = std::span<const et_schema::Slot* const>;
 
 /// Returns the substitute of an operator on a device, if there is one. The schema is the recorded
-/// one; older and newer schemas of one operator both fit. Substitutes also exist for operators that
-/// resolve on the device but throw when called (`aten::_thnn_fused_lstm_cell_backward`).
+/// one; older and newer schemas of one operator both fit. Some operators that have a substitute are
+/// there on the device, too, but throw when they are called
+/// (`aten::_thnn_fused_lstm_cell_backward`).
 [[nodiscard]] std::optional<Substitute> find_substitute(std::string_view schema, c10::Device device,
                                                         RecordedResults results = {});
 

@@ -32,11 +32,6 @@ constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kLongNameInText = 90;
 constexpr std::size_t kRowsInText = 40;
 
-/// Empty if the benchmark names no sources.
-et_schema::Source source_of(const Bench& bench, std::size_t rank) {
-  return rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
-}
-
 Json profile_json(const Program& program) {
   if (!program.profile) {
     return nullptr;
@@ -60,7 +55,8 @@ Json profile_json(const Program& program) {
                {"join", to_string(profile.join)},
                {"steps", profile.steps},
                {"step_ns", et_schema::recorded_step_ns(program)},
-               {"unprofiled_step_ns", nullptr},
+               {"unprofiled_step_ns",
+                profile.unprofiled_step_ns ? Json(*profile.unprofiled_step_ns) : Json()},
                {"observer_ns_per_event", profile.observer_ns_per_event},
                {"observer_source", profile.observer_source},
                {"events", profile.events},
@@ -73,9 +69,6 @@ Json profile_json(const Program& program) {
                {"operators_device_ns", profile.operators_device_ns},
                {"outside", std::move(outside)},
                {"lost", std::move(lost)}};
-  if (profile.unprofiled_step_ns) {
-    json["unprofiled_step_ns"] = *profile.unprofiled_step_ns;
-  }
   if (!profile.graph_run.empty()) {
     json["graph_run"] = profile.graph_run;
   }
@@ -138,7 +131,8 @@ Json mapped_operators(const Program& program) {
 
 Json rank_json(const Bench& bench, std::size_t rank) {
   const Program& program = bench.programs[rank];
-  const et_schema::Source source = source_of(bench, rank);
+  const et_schema::Source source =  // a composed benchmark names none
+      rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
   Json opened = Json::array();
   for (const et_schema::Opened& entry : program.selection.opened) {
     opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});

@@ -12,8 +12,8 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Returns true if the instruction writes no elements: a view, even if its schema says that it
-/// writes, or an operator that only returned what it got, as aten::to does of the right type.
+/// Returns true if the instruction writes no elements. Views do not, even where their schema says
+/// so. Nor does an operator that returned its argument, as aten::to does if the type is right.
 bool only_shapes(const Program& program, const Instruction& instruction) {
   if (op_class(instruction.name) == "view" || instruction.name.starts_with("aten::resize_")) {
     return true;

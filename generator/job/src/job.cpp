@@ -17,7 +17,7 @@ namespace {
 using et_schema::CaptureOrigin;
 using et_schema::Trace;
 
-constexpr const char* kAllowPartial =
+constexpr const char* kAllowMissing =
     "give the traces of all ranks of one job, or --allow-missing: each rank then replays alone";
 
 /// Returns the world size that a trace's process groups record: the size of the group of all ranks,
@@ -102,7 +102,7 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                               .field = "capture",
                               .expected = fmt::format("{}, as {}", expected, first.file),
                               .got = std::move(got),
-                              .hint = kAllowPartial});
+                              .hint = kAllowMissing});
 }
 
 [[noreturn]] void refuse_missing(const Trace& trace, std::int64_t world_size, std::size_t given) {
@@ -117,9 +117,9 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                                                                : "process groups",
        .expected = traces(world_size),
        .got = traces(static_cast<std::int64_t>(given)),
-       .hint = given > 1 ? kAllowPartial
+       .hint = given > 1 ? kAllowMissing
                          : fmt::format("{}, or --world-size {}: the others do as this one did",
-                                       kAllowPartial, world_size)});
+                                       kAllowMissing, world_size)});
 }
 
 /// Refuses two traces of one process: each rank must be a process with its own ids. Traces that a

@@ -131,8 +131,9 @@ class TimingSetter {
 
   /// What communication takes is unknown where the other ranks were not there.
   void forget_fake_communication() {
+    const bool is_fake = is_of_fake_group(trace_);
     for (Instruction& instruction : program_.instructions) {
-      if (et_schema::communicates(instruction) && is_of_fake_group(trace_)) {
+      if (is_fake && et_schema::communicates(instruction)) {
         instruction.timing.reset();
       }
     }

@@ -43,23 +43,23 @@ c10::IValue as_list(const c10::IValue& values) {
 /// Converts a recorded argument to the type of the row's parameter. Traces write whole numbers for
 /// floats and flags, a number for a list of one, and undefined tensors for those not given.
 c10::IValue as_parameter(const c10::IValue& value, const MapParameter& parameter) {
-  const et_schema::SchemaType type = et_schema::type_of(parameter.type);
+  const std::string_view type = parameter.type;  // of each call: not parsed
   if (value.isNone()) {
     return value;
   }
-  if (type.is_list) {
-    return type.base == "Tensor" && !value.isTensorList() ? as_list<at::Tensor>(value)
-           : type.base == "int" && !value.isIntList()     ? as_list<std::int64_t>(value)
-           : type.base == "bool" && !value.isBoolList()   ? as_list<bool>(value)
-                                                          : value;
+  if (type.find('[') != std::string_view::npos) {
+    return type.starts_with("Tensor") && !value.isTensorList() ? as_list<at::Tensor>(value)
+           : type.starts_with("int") && !value.isIntList()     ? as_list<std::int64_t>(value)
+           : type.starts_with("bool") && !value.isBoolList()   ? as_list<bool>(value)
+                                                               : value;
   }
-  if (type.is_optional && value.isTensor() && !value.toTensor().defined()) {
+  if (parameter.is_optional() && value.isTensor() && !value.toTensor().defined()) {
     return {};
   }
-  if (type.base == "float" && value.isScalar()) {
+  if (type.starts_with("float") && value.isScalar()) {
     return value.toScalar().toDouble();
   }
-  if (type.base == "bool" && value.isInt()) {
+  if (type.starts_with("bool") && value.isInt()) {
     return value.toInt() != 0;
   }
   return value;
@@ -133,10 +133,6 @@ const et_schema::OperatorMap& stand_ins() {
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
-
-}  // namespace
-
-namespace {
 
 std::variant<Substitute, std::string> find_row(const et_schema::OperatorMap& map,
                                                std::string_view recorded_schema, c10::Device device,

@@ -126,8 +126,8 @@ class Lowering {
     for (const Batch& batch : batches) {
       own_bytes = std::max(own_bytes, batch.own_bytes);
     }
-    // A rank without a result reduces in scratch memory: twice, since one batch leaves while the
-    // next one is reduced.
+    // A rank that gets no result reduces its part in scratch memory. Two batches need it at a
+    // time: the results of one are being sent while the next one is reduced.
     const bool gets_result = to != ResultTo::kRoot || is_root();
     const std::int64_t room = own_bytes * (group_.size() - 1);
     std::byte* const memory = schedule_.scratch(room + (gets_result ? 0 : 2 * own_bytes));
