@@ -24,10 +24,12 @@ if(NOT printed STREQUAL expected)
   message(FATAL_ERROR "the consumer printed:\n${printed}instead of:\n${expected}")
 endif()
 
-# Modules lie where the programs look for them; nothing of the build folder is left in programs.
+# Modules lie where the programs look for them, those on LibTorch beside the replay of its version;
+# nothing of the build folder is left in programs.
 file(GLOB modules RELATIVE "${BUILD_DIR}/lib/understudy" "${BUILD_DIR}/lib/understudy/understudy_backend_*.so")
 foreach(module IN LISTS modules)
-  if(NOT EXISTS "${prefix}/lib/understudy/${module}")
-    message(FATAL_ERROR "${module} was built and is not in ${prefix}/lib/understudy")
+  file(GLOB installed "${prefix}/lib/understudy/${module}" "${prefix}/libexec/torch-*/${module}")
+  if(NOT installed)
+    message(FATAL_ERROR "${module} was built and is not in ${prefix}/lib/understudy or ${prefix}/libexec/torch-*")
   endif()
 endforeach()
