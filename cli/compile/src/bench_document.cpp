@@ -129,10 +129,8 @@ Json mapped_operators(const Program& program) {
   return rows;
 }
 
-Json rank_json(const Bench& bench, std::size_t rank) {
-  const Program& program = bench.programs[rank];
-  const et_schema::Source source =  // a composed benchmark names none
-      rank < bench.sources.size() ? bench.sources[rank] : et_schema::Source{};
+/// Returns the row of a rank with this program; whose it is, and its source, are still missing.
+Json program_json(const Program& program) {
   Json opened = Json::array();
   for (const et_schema::Opened& entry : program.selection.opened) {
     opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
@@ -140,9 +138,9 @@ Json rank_json(const Bench& bench, std::size_t rank) {
       opened.back()["own_ns"] = entry.own_ns;
     }
   }
-  return {{"rank", bench.recorded_rank(rank)},
-          {"source", source.file},
-          {"schema", source.schema},
+  return {{"rank", nullptr},
+          {"source", nullptr},
+          {"schema", nullptr},
           {"step", program.selection.step},
           {"filters", program.selection.filters},
           {"operators", program.selection.operators},
@@ -278,8 +276,15 @@ et_schema::Account account_of(const Bench& bench) {
 
 Json bench_json(const Bench& bench) {
   Json ranks = Json::array();
+  std::map<const Program*, std::size_t> first;  // the first of the ranks that share a program
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
-    ranks.push_back(rank_json(bench, rank));
+    const auto [same, is_new] = first.try_emplace(&bench.programs[rank], rank);
+    ranks.push_back(is_new ? program_json(bench.programs[rank]) : ranks[same->second]);
+    const bool is_named = rank < bench.sources.size();  // a composed benchmark names none
+    const et_schema::Source source = is_named ? bench.sources[rank] : et_schema::Source{};
+    ranks.back()["rank"] = bench.recorded_rank(rank);
+    ranks.back()["source"] = source.file;
+    ranks.back()["schema"] = source.schema;
   }
   Json document = {{"tool_version", bench.tool_version},
                    {"world_size", bench.world_size()},

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "et_schema/base/enum_names.h"
@@ -188,9 +191,15 @@ std::string_view op_class(std::string_view op) {
     const MapRow* const mapped = operator_map().find_name(op);
     op = mapped != nullptr && !mapped->like.empty() ? mapped->like : op;
   }
+  // A step has few names and asks for their classes at every call.
+  thread_local std::map<std::string, std::string_view, std::less<>> known;
+  const auto found = known.find(op);
+  if (found != known.end()) {
+    return found->second;
+  }
   const ClassRow* const row =
       find_class(kOperatorRows, [op](std::string_view part) { return fits(op, part); });
-  return row == nullptr ? "elementwise" : row->name;
+  return known.emplace(op, row == nullptr ? "elementwise" : row->name).first->second;
 }
 
 std::string_view to_string(InstructionKind kind) {
