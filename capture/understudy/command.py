@@ -44,7 +44,7 @@ ends with its own status keeps it); 2 usage, or an output folder that is not a c
 
 def parse_arguments():
     parser = argparse.ArgumentParser(
-        prog="understudy capture", description=__doc__, epilog=EXAMPLES,
+        prog="understudy capture", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
     parser.add_argument("--warmup", type=int, default=3, metavar="N",

@@ -129,8 +129,8 @@ class FakeTest(unittest.TestCase):
             "`understudy.step()` at the end of each training step; nothing was written", 1))
 
     def test_unknown_cards_and_ranks_are_refused(self):
-        self.assertIn("no such card", self.capture(SCRIPT, "--as", "H1000")[1])
-        self.assertIn("need --as", self.capture(SCRIPT, "--world-size", "2")[1])
+        for said, *options in (("no such card", "--as", "H1000"), ("need --as", "--world-size", "2"), ("unrecognized arguments", "--world", "2")):
+            self.assertIn(said, self.capture(SCRIPT, *options)[1])
         self.assertIn("the script made no process group of 2 ranks", self.capture(SCRIPT.format(line=""), "--as", "H100", "--world-size", "2")[1])
 
     def test_without_a_build_or_cuda_it_says_what_to_do(self):
