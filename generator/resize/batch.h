@@ -16,8 +16,9 @@ namespace understudy::generator {
 struct BatchSize {
   std::int64_t from = 0;
   std::int64_t to = 0;
-  bool anywhere = false;  ///< any size, such as a sequence length: two dimensions of a tensor may
-                          ///< grow
+  /// --size: `from` may be any dimension, such as a sequence length. So several dimensions of one
+  /// tensor may grow.
+  bool anywhere = false;
 };
 
 /// Returns the option that requested it, "--batch" or "--size".

@@ -87,8 +87,8 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 [[nodiscard]] Work work_of(const OperatorCall& call);
-/// Returns the same, with counted operations ("flop", "tensor_flop") and bytes ("dram_bytes") in
-/// place of those by shapes. 0 counts as not counted: a cache served the call.
+/// Returns work_of(), with the operations ("flop", "tensor_flop") and bytes ("dram_bytes") that the
+/// counters measured. A counter of 0 is ignored, because a cache may have served the call.
 [[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters);
 
 /// Counted ÷ computed work of an operator's calls on a device; 1 if not counted.
@@ -98,7 +98,7 @@ struct CountedShare {
 };
 using CountedShares = std::map<std::string, CountedShare>;  ///< by operator, "aten::add.Tensor"
 [[nodiscard]] CountedShares counted_shares(const std::vector<const MeasuredCall*>& calls);
-/// Returns measured_work(), and what the counters lack as counted of the operator's other calls.
+/// Returns measured_work(). What this call's counters lack is work_of() times the operator's share.
 [[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters,
                                  const CountedShares& shares);
 [[nodiscard]] inline double bytes_of(const Work& work) {

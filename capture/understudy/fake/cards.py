@@ -9,7 +9,7 @@ from ..endings import USAGE, Refused
 from ..programs import Error
 from ..verbs import predict
 
-# Compute capability by the word of a card's name that says its chip: not in a data sheet's figures.
+# Data sheets do not state the compute capability. The key is the word of a card's name that identifies its chip.
 CAPABILITY = {"P4": (6, 1), "P100": (6, 0), "V100": (7, 0), "T4": (7, 5), "A100": (8, 0), "A30": (8, 0), "A10": (8, 6), "A40": (8, 6),
               "3090": (8, 6), "L4": (8, 9), "L40S": (8, 9), "4090": (8, 9), "H100": (9, 0), "H200": (9, 0), "H20": (9, 0),
               "GH200": (9, 0), "B200": (10, 0), "GB200": (10, 0), "B300": (10, 3), "GB300": (10, 3), "BLACKWELL": (12, 0),

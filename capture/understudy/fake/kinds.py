@@ -54,7 +54,7 @@ def capture_all(arguments, words, say, capture):
     import torch.distributed.pipelining  # noqa: F401: once, not in each stage
     with tempfile.TemporaryDirectory() as folder:
         waiting, running, seen = [arguments.rank], {}, {arguments.rank}
-        # The last of two equal options counts: these stand before the script.
+        # The part's -o and --rank follow the user's, because the last one counts. They precede the script: what follows it is its own.
         place = words.index(arguments.script)
         options = [word for word in words[:place] if word != "--all-kinds"]
         while waiting or running:

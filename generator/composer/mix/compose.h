@@ -16,8 +16,9 @@ using Load =
 
 /// Returns the benchmark that a plan describes. Throws Error (bad input) with the plan's line: a
 /// piece that selects nothing, pieces that overlap, ranks of a source that do not fit the job,
-/// communication that does not match between ranks. `sources_account`: what the pieces carry of
-/// their sources' steps, each once a rank.
+/// communication that does not match between ranks. Adds to `sources_account` the time of the
+/// sources' steps, and which part of it the pieces contain. A source counts once for each rank that
+/// uses it.
 [[nodiscard]] et_schema::Bench compose(const Plan& plan, const Load& load,
                                        et_schema::Account* sources_account = nullptr);
 

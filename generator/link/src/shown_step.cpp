@@ -96,7 +96,8 @@ class Shower {
     }
   }
 
-  /// By step: when its host and the last work that it launched ended.
+  /// Returns the end of each step: of its host, or of the last device work that it launched,
+  /// whichever is later.
   [[nodiscard]] std::vector<std::int64_t> step_ends() const {
     std::vector<std::int64_t> ends_ns;
     for (const JoinedStep& step : in_.join.steps) {

@@ -70,8 +70,8 @@ void add_scaled(std::vector<Repeat>& repeats, const Repeat& repeat, std::int64_t
   add_evenly(repeats, std::min({numbers, draws, most}), draws);
 }
 
-/// Moves draws of the repeat at `index` to new numbers, which occur once each. Returns the count of
-/// new numbers, at most `wanted`.
+/// Replaces draws of numbers in the repeat at `index` by new numbers that occur once each. Returns
+/// the count of new numbers, at most `wanted`.
 std::int64_t split(std::vector<Repeat>& repeats, std::size_t index, std::int64_t wanted) {
   const Repeat whole = repeats[index];
   const std::int64_t most_each = whole.times - 1;

@@ -123,7 +123,8 @@ class ValueAssigner {
     if (is_own || facts.counts || makes_structure(instruction, facts)) {
       pin_results(instruction);
     } else if (reads_sparse(instruction)) {
-      // The number of elements depends on data. A replay with another number pins the results.
+      // The number of elements depends on data. If a replay gets another number, it generates the
+      // results itself, by these rules.
       keep_demands_on_results(instruction);
     }
     sparse_counts_.visit(instruction, demands_);

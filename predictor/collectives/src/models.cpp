@@ -20,11 +20,11 @@ namespace {
 
 // Widths, |ln|, of tables that differ from the call. Those of kinds, types and cards were chosen on
 // NCCL's tables of five cards, the others are assumed.
-constexpr double kOtherKind = 0.3;  ///< the same pattern, and again for each step of unlikeness
+constexpr double kOtherKind = 0.3;  ///< times 1 + StandIn::unlikeness
 constexpr double kOtherDtype = 0.2;
 constexpr double kOtherCard = 1;
-constexpr double kOtherLinks = 2.3;    ///< a factor of ten
-constexpr double kOtherPerNode = 0.7;  ///< per unit of ln ranks per node
+constexpr double kOtherLinks = 2.3;    ///< ln 10: other links may be ten times as fast
+constexpr double kOtherPerNode = 0.7;  ///< times |ln ratio of the ranks per node|
 
 bool is_free(CommKind kind) {
   return et_schema::traits(kind).sizes == et_schema::CommSizes::kNoCommunication;

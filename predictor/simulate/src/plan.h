@@ -26,8 +26,8 @@ struct HostDep {
   std::uint32_t tasks = 0;
 };
 
-/// When recorded work begins: `latency_ns` after its launch, and `turn_ns` after the end of all
-/// that it waits for on the device. Work that was launched early has a smaller latency.
+/// When recorded work begins: `latency_ns` after its launch, or `turn_ns` after the end of the
+/// device work that it waits for, whichever is later. Work launched early has a smaller latency.
 struct RecordedTurn {
   std::int64_t latency_ns = 0;
   std::int64_t turn_ns = 0;

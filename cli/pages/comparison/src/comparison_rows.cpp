@@ -48,7 +48,7 @@ class RowTables {
     }
     Table table = table_at(json_, "/rows", caption, std::move(columns), top);
     table.id = id;
-    table.at.clear();  // the data's rows are those of all tables
+    table.at.clear();  // this table shows only some rows of the JSON's list
     std::vector<std::vector<Cell>> shown;
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
       const Row& row = comparison_.rows[i];
