@@ -3,6 +3,8 @@
     compare.py [NAME…]              --as cpu, with captures on real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
     compare.py --fake-group [NAME…] one rank under torch's fake group, with 2 and 4 real Gloo ranks of programs.py
+    compare.py --measured FILE      --as B200, with SimuMax's table of steps of megatron_llama.py on 8 of them: case, parallel
+                                    (tp2pp1), mbc (micro-batches), real_ms, real_alloc_gib
 
 A table: operators of each last rank that one of both called and the other did not (names, sizes, types; with recordings strides, too),
 below operators that both called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator, root or peer); groups that differ; peak of
@@ -12,6 +14,7 @@ the gradient of a binary cross entropy in place for real tensors alone. The comp
 """
 
 import ast
+import csv
 import gzip
 import json
 import os
@@ -30,6 +33,7 @@ RECORDED = sorted(path.name.removesuffix(f"_{CARD}.json.gz") for path in (ROOT /
                   if "compiled" not in path.name)
 MOST_LISTED = 30  # torch/csrc/profiler/util.h: a longer list of tensors has no sizes in a profile
 PROGRAMS = Path(__file__).with_name("programs.py")
+MEGATRON = ROOT / "fleet_samples/programs/megatron_llama.py"
 CAPTURE = [sys.executable, "-m", "understudy", "capture"]
 REAL = ["--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
@@ -186,6 +190,30 @@ def compare_recorded(name, folder):
     return differences(calls_of_profile(ROOT / f"tests/profiles/recorded/{name}_{CARD}.json.gz"), calls_of(read(folder, 0)[0], key_as_recorded))
 
 
+def compare_measured(file):
+    """Prints each step's time and peak of memory, measured and predicted, and the errors."""
+    errors, inside = {"ms": [], "GiB": []}, 0
+    print("layout  micro-batches        ms  predicted  error %      90 % within      GiB  captured  error %")
+    for row in csv.DictReader(Path(file).open()):
+        sizes = re.findall(r"\d+", row["parallel"])
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = f"{scratch}/{row['case']}"
+            run([*CAPTURE, "--as", "B200", "--world-size", "8", "--all-kinds", "-o", folder, str(MEGATRON), *sizes, row["mbc"]])
+            run([f"{BIN}/generate", folder, "--world-size", "8", "-o", f"{folder}.et"])
+            step = json.loads(run([f"{BIN}/predict", f"{folder}.et", "--card", "B200", "--format", "json"]))
+        low, ms, high = (step["iteration_ms"][key] for key in ("low", "predicted", "high"))
+        pairs = {"ms": (float(row["real_ms"]), ms), "GiB": (float(row["real_alloc_gib"]), step["memory"]["peak_bytes"] / 2**30)}
+        error = {unit: 100 * (ours / real - 1) for unit, (real, ours) in pairs.items()}
+        for unit, value in error.items():
+            errors[unit].append(abs(value))
+        inside += low <= pairs["ms"][0] <= high
+        print(f"{row['parallel']}  {row['mbc']:>13}  {pairs['ms'][0]:8.1f}  {ms:9.1f}  {error['ms']:+7.1f}  {low:7.1f} to {high:7.1f}  "
+              f"{pairs['GiB'][0]:6.2f}  {pairs['GiB'][1]:8.2f}  {error['GiB']:+7.1f}", flush=True)
+    for unit, values in errors.items():
+        print(f"{unit}: mean error {sum(values) / len(values):.1f} %, worst {max(values):.1f}")
+    print(f"{inside} of {len(errors['ms'])} steps inside of the interval")
+
+
 def print_differences(only_real, only_fake):
     for side, found in (("real", only_real), ("fake", only_fake)):
         for operator, count in found.most_common(6):
@@ -194,6 +222,9 @@ def print_differences(only_real, only_fake):
 
 def main():
     names = sys.argv[1:]
+    if names[:1] == ["--measured"]:
+        compare_measured(names[1])
+        return
     if names[:1] == ["--recorded"]:
         print(f"{'program':16} in both  only real  only fake")
         for name in names[1:] or RECORDED:

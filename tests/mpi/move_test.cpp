@@ -39,6 +39,15 @@ std::vector<double> joined(const std::vector<std::vector<double>>& parts) {
   return all;
 }
 
+/// What each rank holds after it has gathered `count` numbers of all.
+std::vector<double> gathered(std::int64_t count) {
+  std::vector<std::vector<double>> parts;
+  for (int from = 0; from < backend().world_size(); ++from) {
+    parts.push_back(numbers_of(from, 0, count));
+  }
+  return joined(parts);
+}
+
 Call make_call(CommKind kind, int root = 0) {
   Call call;
   call.kind = kind;
@@ -87,11 +96,7 @@ TEST(AllGather, BaseEveryDType) {
       call.inputs = {input.buffer()};
       call.outputs = {output.buffer()};
       backend().run(call);
-      std::vector<std::vector<double>> parts;
-      for (int from = 0; from < ranks; ++from) {
-        parts.push_back(numbers_of(from, 0, count));
-      }
-      EXPECT_TRUE(output.holds(joined(parts)));
+      EXPECT_TRUE(output.holds(gathered(count)));
     }
   }
 }
@@ -106,11 +111,7 @@ TEST(AllGather, BaseInPlace) {
   call.inputs = {output.part(backend().rank() * kCount, kCount)};
   call.outputs = {output.buffer()};
   backend().run(call);
-  std::vector<std::vector<double>> parts;
-  for (int from = 0; from < ranks; ++from) {
-    parts.push_back(numbers_of(from, 0, kCount));
-  }
-  EXPECT_TRUE(output.holds(joined(parts)));
+  EXPECT_TRUE(output.holds(gathered(kCount)));
 }
 
 TEST(AllGather, UnevenListsCoalesced) {

@@ -118,18 +118,24 @@ TEST(RandomPrograms, GiveTheRightNumbersInAnyOrderOfCompletion) {
   EXPECT_GE(put_off, ranks == 1 ? 0U : 3U);
 }
 
+replayer::ReplayOptions options_of(const RandomJob& job, int passes) {
+  replayer::ReplayOptions options;
+  options.comm_order = matching::match_programs(
+      job.bench.programs, job.bench.groups)[static_cast<std::size_t>(backend().rank())];
+  options.warmup = 1;
+  options.iterations = 2;
+  options.passes = passes;
+  options.threads = 1;
+  return options;
+}
+
 TEST(RandomPrograms, AreReplayedWholeAtAnyPace) {
   using replayer::Pace;
   const int ranks = backend().world_size();
   const auto self = static_cast<std::size_t>(backend().rank());
   for (const unsigned seed : seeds(100'000, 3)) {
     const RandomJob job = random_job(seed, ranks);
-    replayer::ReplayOptions options;
-    options.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];
-    options.warmup = 1;
-    options.iterations = 2;
-    options.passes = 2;
-    options.threads = 1;
+    replayer::ReplayOptions options = options_of(job, 2);
     for (const Pace pace : {Pace::kAsap, Pace::kRecorded}) {
       options.pace = pace;
       const replayer::RankRun run =
@@ -155,13 +161,7 @@ TEST(RandomPrograms, EndInEveryOtherMode) {
   const auto self = static_cast<std::size_t>(backend().rank());
   for (const unsigned seed : seeds(200'000, 2)) {
     const RandomJob job = random_job(seed, ranks);
-    replayer::ReplayOptions plain;
-    plain.comm_order = matching::match_programs(job.bench.programs, job.bench.groups)[self];
-    plain.warmup = 1;
-    plain.iterations = 2;
-    plain.passes = 1;
-    plain.threads = 1;
-    std::vector<replayer::ReplayOptions> modes(7, plain);
+    std::vector<replayer::ReplayOptions> modes(7, options_of(job, 1));
     modes[0].pace = Pace::kRecorded;
     modes[2].only = Only::kComms;
     modes[3].only = Only::kCompute;

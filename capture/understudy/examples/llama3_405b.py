@@ -1,6 +1,6 @@
 """A step of Llama 3 405B in plain torch: tensor and sequence parallelism, 1F1B pipeline, an optimizer divided among data-parallel ranks.
 
-    understudy capture --as B200 --world-size 1024 --all-kinds -o llama llama3_405b.py 8 16
+    understudy capture --as B200 --world-size 1024 --all-kinds -o llama llama3_405b.py 8 8
     understudy generate llama --world-size 1024 -o llama.et && understudy predict llama.et --card B200
 
 Its arguments are the sizes of tensor and pipeline parallelism; other ranks are data-parallel.

@@ -280,11 +280,10 @@ Json bench_json(const Bench& bench) {
   for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
     const auto [same, is_new] = first.try_emplace(&bench.programs[rank], rank);
     ranks.push_back(is_new ? program_json(bench.programs[rank]) : ranks[same->second]);
-    const bool is_named = rank < bench.sources.size();  // a composed benchmark names none
-    const et_schema::Source source = is_named ? bench.sources[rank] : et_schema::Source{};
     ranks.back()["rank"] = bench.recorded_rank(rank);
-    ranks.back()["source"] = source.file;
-    ranks.back()["schema"] = source.schema;
+    const bool is_named = rank < bench.sources.size();  // a composed benchmark names none
+    ranks.back()["source"] = is_named ? bench.sources[rank].file : "";
+    ranks.back()["schema"] = is_named ? bench.sources[rank].schema : "";
   }
   Json document = {{"tool_version", bench.tool_version},
                    {"world_size", bench.world_size()},

@@ -193,8 +193,7 @@ std::string_view op_class(std::string_view op) {
   }
   // A step has few names and asks for their classes at every call.
   thread_local std::map<std::string, std::string_view, std::less<>> known;
-  const auto found = known.find(op);
-  if (found != known.end()) {
+  if (const auto found = known.find(op); found != known.end()) {
     return found->second;
   }
   const ClassRow* const row =

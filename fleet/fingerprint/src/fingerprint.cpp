@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "et_schema/base/json_record.h"
-#include "et_schema/model/lifetimes.h"
+#include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/program.h"
@@ -129,21 +129,6 @@ bool has_device_times(const et_schema::Bench& bench) {
   });
 }
 
-std::uint64_t live_peak(const Program& program) {
-  const std::vector<et_schema::SlotUse> uses = et_schema::uses_of(program);
-  const std::vector<std::uint64_t> live =
-      et_schema::live_bytes(program, uses, et_schema::lifetimes_of(program, uses));
-  return live.empty() ? 0 : *std::ranges::max_element(live);
-}
-
-std::uint64_t external_bytes(const Program& program) {
-  std::uint64_t bytes = 0;
-  for (const et_schema::Storage& storage : program.storages) {
-    bytes += storage.external ? et_schema::memory_bytes(storage) : 0;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Fingerprint fingerprint_of(const et_schema::Bench& bench) {
@@ -152,8 +137,10 @@ Fingerprint fingerprint_of(const et_schema::Bench& bench) {
   Reader reader(has_device_times(bench));
   for (const Program& program : bench.programs) {
     reader.read(program);
-    print.live_peak_bytes = std::max(print.live_peak_bytes, live_peak(program));
-    print.external_bytes = std::max(print.external_bytes, external_bytes(program));
+    const et_schema::MemoryPlan memory = et_schema::plan_memory(program);
+    print.live_peak_bytes =
+        std::max(print.live_peak_bytes, memory.peak_bytes - memory.external_bytes);
+    print.external_bytes = std::max(print.external_bytes, memory.external_bytes);
     for (const auto& [name, count] : program.losses.nonzero()) {
       print.losses += count;
     }

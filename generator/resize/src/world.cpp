@@ -302,19 +302,21 @@ class Scaling {
       return comm.root_or_peer;
     }
     Mesh::Coordinates place = was.place_of(ranks[static_cast<std::size_t>(comm.root_or_peer)]);
+    const Mesh::Coordinates from = was.place_of(bench_.recorded_rank(plan_.source(rank).program));
     const Mesh::Coordinates own = plan_.after().place_of(rank);
-    if (is_message && !plan_.keeps_size() &&
-        place[axis] != was.place_of(plan_.source(rank).rank)[axis]) {
+    if (is_message && !plan_.keeps_size() && place[axis] != from[axis]) {
       refuse_call(plan_, rank, comm.group, call, "messages between ranks that keep their number",
                   fmt::format("one along the {} ranks that become {}", plan_.size_before(),
                               plan_.size_after()));
     }
-    if (!plan_.keeps_size()) {
-      place[axis] = is_message ? own[axis] : place[axis] % plan_.size_after();
+    if (!plan_.keeps_size() && !is_message) {
+      place[axis] %= plan_.size_after();
     }
     const std::vector<bool>& along = was.along(comm.group);
     for (std::size_t i = 0; i < place.size(); ++i) {
-      place[i] = along[i] ? place[i] : own[i];
+      // A message to another stage stays among ranks of equal places, also in the group of all.
+      const bool is_told = along[i] && !(is_message && place[i] == from[i]);
+      place[i] = is_told ? place[i] : own[i];
     }
     return plan_.position_after(comm.group, plan_.after().rank_at(place));
   }

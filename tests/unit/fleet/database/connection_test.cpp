@@ -186,33 +186,22 @@ TEST(Sqlite, NoFleetIsThere) {
 TEST(Sqlite, ADamagedFileIsNamed) {
   const testing_files::TemporaryFolder folder;
   const std::string path = folder.write("fleet.db", std::string(8192, 'x'));
-  try {
-    static_cast<void>(open_fleet(path, Opening::kExisting));
-    FAIL() << "it was opened";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.summary(), "the fleet's database is damaged");
-    EXPECT_EQ(error.context().file, path);
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return open_fleet(path, Opening::kExisting); }),
+            testing_errors::told("the fleet's database is damaged", "file: " + path,
+                                 "got: file is not a database",
+                                 "hint: restore the copy that `fleet gc --backup` made"));
 }
 
 TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
   const testing_files::TemporaryFolder folder;
   const auto connection = connect(folder.path() + "/fleet.db", Opening::kCreate, 1);
   const Rows rows = connection->query("SELECT 'text', 7");
-  try {
-    static_cast<void>(rows.front().integer(0));
-    FAIL() << "it was taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "the fleet's database is damaged\n"
-              "  file:     " +
-                  folder.path() +
-                  "/fleet.db\n"
-                  "  expected: a whole number\n"
-                  "  got:      a value of another type\n"
-                  "  hint:     restore the copy that `fleet gc --backup` made");
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kBadInput);
-  }
+  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kBadInput,
+                                     [&] { return rows.front().integer(0); }),
+            testing_errors::told("the fleet's database is damaged",
+                                 "file: " + folder.path() + "/fleet.db", "expected: a whole number",
+                                 "got: a value of another type",
+                                 "hint: restore the copy that `fleet gc --backup` made"));
   EXPECT_THROW(static_cast<void>(rows.front().real(0)), et_schema::Error);
   EXPECT_THROW(static_cast<void>(rows.front().text(1)), et_schema::Error);
 }

@@ -17,6 +17,8 @@
 #include "et_schema/base/error.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
+#include "process/ended_process.h"
+#include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
 namespace understudy::fleet {
@@ -72,13 +74,10 @@ TEST(Programs, TimeEndsThoseThatHaveClosedTheirOutputs) {
 }
 
 TEST(Programs, OneThatIsMissingIsNamed) {
-  try {
-    static_cast<void>(run_program({.words = {"/nowhere/program"}}));
-    FAIL() << "it ran";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.summary(), "a program cannot be started");
-    EXPECT_EQ(error.context().file, "/nowhere/program");
-  }
+  EXPECT_EQ(testing_errors::error_of([] { return run_program({.words = {"/nowhere/program"}}); }),
+            testing_errors::told("a program cannot be started", "file: /nowhere/program",
+                                 "expected: a program of this system",
+                                 "hint: install it, or name its folder in PATH"));
 }
 
 TEST(Owners, LiveAsLongAsTheirProcess) {
@@ -86,20 +85,7 @@ TEST(Owners, LiveAsLongAsTheirProcess) {
   EXPECT_NE(this_owner("1"), this_owner("2"));
   EXPECT_FALSE(is_certainly_gone("elsewhere|boot|ns|1|1|1"));
   EXPECT_FALSE(is_certainly_gone(""));
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const std::string owner = this_owner("1");
-    std::ignore = ::write(ends[1], owner.data(), owner.size());
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string owner(4096, '\0');
-  owner.resize(static_cast<std::size_t>(::read(ends[0], owner.data(), owner.size())));
-  ::close(ends[0]);
-  ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(is_certainly_gone(owner));
+  EXPECT_TRUE(is_certainly_gone(ended_owner("1")));
 }
 
 TEST(Owners, AnotherProcessOfTheSameNumberIsAnother) {

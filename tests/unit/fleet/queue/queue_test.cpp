@@ -1,9 +1,5 @@
 #include "fleet/queue/queue.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -14,6 +10,7 @@
 #include "fleet/database/connection.h"
 #include "fleet/process/node.h"
 #include "fleet/records/nights.h"
+#include "process/ended_process.h"
 
 namespace understudy::fleet {
 namespace {
@@ -140,20 +137,7 @@ TEST_P(Queues, NoWallClockEnters) {
 
 TEST_P(Queues, AProcessOfThisHostThatIsGoneLosesItsWorkAtOnce) {
   add(1);
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::pipe(ends.data()), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const std::string owner = this_owner("x");
-    std::ignore = ::write(ends[1], owner.data(), owner.size());
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string owner(4096, '\0');
-  owner.resize(static_cast<std::size_t>(::read(ends[0], owner.data(), owner.size())));
-  ::close(ends[0]);
-  ::waitpid(child, nullptr, 0);
-  WorkQueue gone(owner, 30, clock_);
+  WorkQueue gone(ended_owner("x"), 30, clock_);
   WorkQueue waiting(this_owner("w"), 30, clock_);
   ASSERT_TRUE(claim(gone));
   EXPECT_TRUE(claim(waiting));

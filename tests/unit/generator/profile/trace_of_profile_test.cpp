@@ -10,6 +10,7 @@
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/losses.h"
+#include "testing/error_text.h"
 
 namespace understudy::generator {
 namespace {
@@ -925,35 +926,29 @@ TEST(TraceOfProfile, AProfileOfGraphsAloneIsRefusedWithWhatToDo) {
       R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch",)"
       R"("pid":1,"tid":1,"ts":0,"dur":1,"args":{"correlation":1}}]})",
       "p.json", et_schema::KinetoDetail::kArguments);
-  try {
-    static_cast<void>(trace_of_profile(profile, know_nothing));
-    FAIL() << "it is taken";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.context().got, "1 events, none of them an operator: the step launches graphs");
-    EXPECT_EQ(error.context().hint,
-              "generate EAGER --graph-profile FILE takes operators from a profile of the step run "
-              "eagerly, and times from this one; inspect --device-time shows what this profile "
-              "tells of its kernels");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return trace_of_profile(profile, know_nothing); }),
+            "a profile without operators\n"
+            "  file:     p.json\n"
+            "  field:    traceEvents\n"
+            "  expected: operators (cat cpu_op)\n"
+            "  got:      1 events, none of them an operator: the step launches graphs\n"
+            "  hint:     generate EAGER --graph-profile FILE takes operators from a profile of the "
+            "step run eagerly, and times from this one; inspect --device-time shows what this "
+            "profile tells of its kernels");
 }
 
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",
       "p.json", et_schema::KinetoDetail::kArguments);
-  try {
-    static_cast<void>(trace_of_profile(profile, like_first));
-    FAIL();
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(et_schema::to_text(error),
-              "a profile without operators\n"
-              "  file:     p.json\n"
-              "  field:    traceEvents\n"
-              "  expected: operators (cat cpu_op)\n"
-              "  got:      1 events, none of them an operator\n"
-              "  hint:     profile with ProfilerActivity.CPU too; inspect --device-time shows what "
-              "this profile tells of its kernels");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { return trace_of_profile(profile, like_first); }),
+            "a profile without operators\n"
+            "  file:     p.json\n"
+            "  field:    traceEvents\n"
+            "  expected: operators (cat cpu_op)\n"
+            "  got:      1 events, none of them an operator\n"
+            "  hint:     profile with ProfilerActivity.CPU too; inspect --device-time shows what "
+            "this profile tells of its kernels");
 }
 
 }  // namespace

@@ -278,6 +278,23 @@ TEST_F(World, RanksOfAKindShareAProgramAndHaveTheirOwnGroups) {
   EXPECT_EQ(bench.groups[1].name + bench.groups[2].name, "34");
 }
 
+TEST_F(World, AMessageInTheGroupOfAllStaysInItsRow) {
+  const SlotId sent = made_.data({8});
+  call(CommKind::kAllReduce, sent, sent);
+  made_.program.instructions.back().comm->group = 1;
+  call(CommKind::kSend, sent, sent);
+  bench_.programs = {made_.program, made_.program};
+  bench_.programs.edit(0).instructions.back().comm->root_or_peer = 2;
+  bench_.partial = et_schema::PartialJob{.world_size = 4, .ranks = {0, 2}};
+  add_world(4);
+  bench_.groups.push_back({"3", "", "", {0, 1}, 2});
+  const auto world = with_world_size(bench_, {.ranks = 4, .kinds = {{"3", GroupKind::kTensor}}});
+  for (std::size_t rank = 0; rank < 4; ++rank) {  // from stage to stage, there and back
+    const et_schema::Program& program = world.programs[world.program_of[rank]];
+    EXPECT_EQ(program.instructions.back().comm->root_or_peer, (rank + 2) % 4);
+  }
+}
+
 TEST_F(World, RanksThatCallOtherOperatorsAreRefused) {
   made_.op("aten::mm", {ref(made_.data({8, 4}))}, {8, 4});
   bench_.programs = {made_.program, made_.program};

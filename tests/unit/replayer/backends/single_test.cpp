@@ -7,6 +7,7 @@
 
 #include "et_schema/base/error.h"
 #include "replayer/backends/interface/backend.h"
+#include "testing/error_text.h"
 
 namespace understudy::backends {
 namespace {
@@ -227,14 +228,9 @@ TEST(Single, RankWithinASubGroup) {
 
 TEST(Single, RefusesAGroupThatWasNotMade) {
   const auto backend = make_single_backend({});
-  try {
-    backend->run(make_call(CommKind::kBarrier, 7));
-    FAIL() << "was let through";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.summary(), "a communication of an unknown group");
-    EXPECT_EQ(error.context().expected, "a group that was made, 0 to 0");
-    EXPECT_EQ(error.context().got, "7");
-  }
+  EXPECT_EQ(testing_errors::error_of([&] { backend->run(make_call(CommKind::kBarrier, 7)); }),
+            testing_errors::told("a communication of an unknown group", "field: group",
+                                 "expected: a group that was made, 0 to 0", "got: 7"));
 }
 
 TEST(Single, RefusesACallThatDoesNotFit) {

@@ -487,16 +487,11 @@ TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
     }
   };
   const auto backend = backends::make_single_backend({});
-  try {
-    static_cast<void>(replay_rank(bench, 0, *backend, options));
-    FAIL() << "no error";
-  } catch (const et_schema::Error& error) {
-    const std::string text = et_schema::to_text(error);
-    EXPECT_EQ(text.substr(0, text.find("  got:")),
-              "cuda:0 failed in an iteration\n"
-              "  expected: the operators that passed the first, checked iteration to pass "
-              "again\n");
-  }
+  const std::string text =
+      testing_errors::error_of([&] { return replay_rank(bench, 0, *backend, options); });
+  EXPECT_EQ(text.substr(0, text.find("  got:")),
+            "cuda:0 failed in an iteration\n"
+            "  expected: the operators that passed the first, checked iteration to pass again\n");
 }
 
 TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {

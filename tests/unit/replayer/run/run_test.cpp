@@ -55,36 +55,13 @@ TEST_F(RunTest, ASlotKeepsItsLayoutWhereACallChangesItInPlace) {
   EXPECT_EQ(slot(x).sizes(), (std::vector<std::int64_t>{4, 2}));
 }
 
-/// Notes which calls were to complete at once.
+/// Notes which calls were to complete at once, and which were started with each other.
 class NotingBackend : public ForwardingBackend {
  public:
   void run(const backends::Call& call) override {
     completed.push_back(call.kind);
     ForwardingBackend::run(call);
   }
-
-  std::vector<et_schema::CommKind> completed;
-};
-
-TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
-  using et_schema::CommKind;
-  auto owned = std::make_unique<NotingBackend>();
-  NotingBackend& backend = *owned;
-  backend_ = std::move(owned);
-  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
-  builder_.add_collective(CommKind::kSend, {ref(x)}, {ref(x)});
-  builder_.add_collective(CommKind::kRecv, {ref(y)}, {ref(y)});
-  builder_.add_collective(CommKind::kAllReduce, {ref(x)}, {ref(x)});
-  try_out();
-  machine_->set_blocking(true);
-  backend.completed.clear();
-  iterate();
-  EXPECT_EQ(backend.completed, std::vector<CommKind>{CommKind::kAllReduce});
-}
-
-class BatchBackend : public ForwardingBackend {
- public:
   std::unique_ptr<backends::Work> start(const backends::Call& call) override {
     started.emplace_back(1, call.kind);
     return ForwardingBackend::start(call);
@@ -99,14 +76,36 @@ class BatchBackend : public ForwardingBackend {
     }
     return works;
   }
+
+  std::vector<et_schema::CommKind> completed;
   std::vector<std::vector<et_schema::CommKind>> started;
 };
 
+NotingBackend& noting(std::unique_ptr<backends::Backend>& used) {
+  auto owned = std::make_unique<NotingBackend>();
+  NotingBackend& backend = *owned;
+  used = std::move(owned);
+  return backend;
+}
+
+TEST_F(RunTest, SendsAndReceivesStayOpenWhereCollectivesAreTimedAlone) {
+  using et_schema::CommKind;
+  NotingBackend& backend = noting(backend_);
+  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
+  builder_.add_collective(CommKind::kSend, {ref(x)}, {ref(x)});
+  builder_.add_collective(CommKind::kRecv, {ref(y)}, {ref(y)});
+  builder_.add_collective(CommKind::kAllReduce, {ref(x)}, {ref(x)});
+  try_out();
+  machine_->set_blocking(true);
+  backend.completed.clear();
+  iterate();
+  EXPECT_EQ(backend.completed, std::vector<CommKind>{CommKind::kAllReduce});
+}
+
 TEST_F(RunTest, ABatchStartsWithItsLastMessage) {
   using et_schema::CommKind;
-  auto owned = std::make_unique<BatchBackend>();
-  BatchBackend& backend = *owned;
-  backend_ = std::move(owned);
+  NotingBackend& backend = noting(backend_);
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
   const auto message = [&](CommKind kind, SlotId slot, bool in_batch, bool joins) {
@@ -128,9 +127,7 @@ TEST_F(RunTest, ABatchStartsWithItsLastMessage) {
 
 TEST_F(RunTest, ABatchOfSynchronousCollectivesIsDoneWithItsLast) {
   using et_schema::CommKind;
-  auto owned = std::make_unique<BatchBackend>();
-  BatchBackend& backend = *owned;
-  backend_ = std::move(owned);
+  NotingBackend& backend = noting(backend_);
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
   const auto collective = [&](CommKind kind, SlotId slot, bool joins) {
@@ -151,9 +148,7 @@ TEST_F(RunTest, ABatchOfSynchronousCollectivesIsDoneWithItsLast) {
 
 TEST_F(RunTest, CollectivesThatAreTimedAloneTakeTurns) {
   using et_schema::CommKind;
-  auto owned = std::make_unique<NotingBackend>();
-  NotingBackend& backend = *owned;
-  backend_ = std::move(owned);
+  NotingBackend& backend = noting(backend_);
   const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
   const SlotId y = builder_.external(DType::kFloat32, {4}, constant(2));
   const SlotId z = builder_.external(DType::kFloat32, {4}, constant(0));
