@@ -129,9 +129,9 @@ class FakeTest(unittest.TestCase):
             "`understudy.step()` at the end of each training step; nothing was written", 1))
 
     def test_unknown_cards_and_ranks_are_refused(self):
-        for said, *options in (("no such card", "--as", "H1000"), ("need --as", "--world-size", "2"), ("unrecognized arguments", "--world", "2")):
-            self.assertIn(said, self.capture(SCRIPT, *options)[1])
-        self.assertIn("the script made no process group of 2 ranks", self.capture(SCRIPT.format(line=""), "--as", "H100", "--world-size", "2")[1])
+        for said, line, *options in (("no such card", "", "--as", "H1000"), ("need --as", "", "--world-size", "2"), ("unrecognized arguments", "", "--world", "2"),
+                                     ("invalid device ordinal 1 (this node has 1)", "x.to('cuda:1')", "--as", "H100"), ("the script made no process group of 2 ranks", "", "--as", "H100", "--world-size", "2")):
+            self.assertIn(said, self.capture(SCRIPT.format(line=line), *options)[1])
 
     def test_without_a_build_or_cuda_it_says_what_to_do(self):
         with unittest.mock.patch.dict(os.environ, UNDERSTUDY_BIN="/nowhere"):

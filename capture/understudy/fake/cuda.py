@@ -132,15 +132,13 @@ def install(card, memory, devices):
     cuda._exchange_device = cuda._maybe_exchange_device = exchange
     cuda._lazy_init = cuda.init = nothing
     cuda._initialized = True
-    cuda.is_available = lambda: True
+    cuda.is_available = cuda._check_bf16_tensor_supported = lambda device=None: True
     cuda.device_count = lambda: devices
-    cuda.get_device_properties = lambda device=None: card
+    cuda.get_device_properties = cuda._get_device_properties = lambda device=None: card
     cuda.get_device_capability = lambda device=None: (card.major, card.minor)
     cuda.get_device_name = lambda device=None: card.name
-    cuda._get_device_properties = lambda device: card
     cuda.is_bf16_supported = lambda including_emulation=True: including_emulation or card.major >= 8
     cuda.is_tf32_supported = lambda: card.major >= 8
-    cuda._check_bf16_tensor_supported = lambda device: True
     cuda.mem_get_info = cuda.memory.mem_get_info = lambda device=None: (
         card.total_memory - memory.allocated.get(torch.device("cuda", _index(device)), 0), card.total_memory)
     cuda.memory_summary = cuda.memory.memory_summary = lambda *_, **__: f"{cuda.memory_allocated()} bytes of tensors"

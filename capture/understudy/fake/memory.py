@@ -42,6 +42,8 @@ class Memory:
         storage = tensor.untyped_storage()
         field = ctypes.c_uint64.from_address(storage._cdata + self._offset)
         if field.value == 0 and storage.nbytes() > 0:
+            if device.type == "cuda" and 0 < torch.cuda.device_count() <= device.index:
+                torch.cuda.set_device(device)  # says which there are
             field.value = self._next
             self._next += -(-storage.nbytes() // ROUNDING_BYTES) * ROUNDING_BYTES
             self.allocate(field.value, device, storage.nbytes())
