@@ -69,8 +69,7 @@ def version() -> str:
 
 def folder() -> Path:
     """Returns the folder of the programs: the package's own; in a clone, of its build."""
-    of_clone = CLONE / "build" / "release" / "bin"
-    return Path(os.environ.get("UNDERSTUDY_BIN", HERE / "bin" if (HERE / "bin").is_dir() else of_clone)).resolve()
+    return Path(os.environ.get("UNDERSTUDY_BIN", CLONE / "build" / "release" / "bin" if IS_CLONE else HERE / "bin")).resolve()
 
 
 def command(verb: str) -> list[str]:
@@ -141,6 +140,7 @@ def main() -> None:
         sys.argv = [f"{sys.argv[0]} {called}", *words]
         importlib.import_module(IN_PYTHON[called]).main()
     program = command(called or "understudy")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would: `understudy … | head` ends in silence
     try:
         os.execve(program[0], [*program, *words], environment())
     except OSError as problem:

@@ -34,7 +34,7 @@ class Record(SimpleNamespace):
         return iter(self.__dict__)
 
     def __repr__(self) -> str:
-        return f"<{', '.join(self)}>"
+        return f"<{', '.join(name if isinstance(value, (list, Record)) else f'{name}={value}' for name, value in vars(self).items())}>"
 
 
 class Result(Record):

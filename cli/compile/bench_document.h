@@ -19,6 +19,9 @@ namespace understudy::cli {
 [[nodiscard]] std::vector<pages::Section> bench_sections(const nlohmann::ordered_json& document,
                                                          const et_schema::Bench& bench);
 
+/// Returns a sentence on its operators, its recorded step and its losses.
+[[nodiscard]] std::string bench_verdict(const et_schema::Bench& bench);
+
 /// Returns the account of the recorded steps of all ranks.
 [[nodiscard]] et_schema::Account account_of(const et_schema::Bench& bench);
 

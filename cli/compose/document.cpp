@@ -10,6 +10,7 @@
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 
 namespace understudy::cli {
 namespace {
@@ -68,8 +69,8 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
   const Json document = document_of(bench, path, bytes, sources);
   pages::Page page;
   page.title =
-      fmt::format("{}: a benchmark of {}, {}", path, et_schema::counted(bench.world_size(), "rank"),
-                  et_schema::with_bytes(bytes));
+      fmt::format("{}: a benchmark of {}, {}", et_schema::file_name(path),
+                  et_schema::counted(bench.world_size(), "rank"), et_schema::with_bytes(bytes));
   page.verdict = pages::verdict_on(sources, "The mix");
   page.sections = bench_sections(document, bench);
   page.sections.insert(page.sections.begin() + 1,

@@ -9,6 +9,7 @@
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 #include "et_schema/model/original_step.h"
 
 namespace understudy::cli {
@@ -78,9 +79,10 @@ std::string title_of(const Generated& made) {
   const std::string made_of = ranks + partial;
   std::string disturbed = et_schema::disturbance_text(bench.programs);
   disturbed.insert(0, disturbed.empty() ? "" : "; ");
-  return made.path.empty() ? fmt::format("Traces of {}{}", made_of, disturbed)
-                           : fmt::format("{}: the benchmark of {}, {}{}", made.path, made_of,
-                                         et_schema::with_bytes(made.bytes), disturbed);
+  return made.path.empty()
+             ? fmt::format("Traces of {}{}", made_of, disturbed)
+             : fmt::format("{}: the benchmark of {}, {}{}", et_schema::file_name(made.path),
+                           made_of, et_schema::with_bytes(made.bytes), disturbed);
 }
 
 }  // namespace
@@ -90,6 +92,9 @@ pages::Page generated_page(const Generated& made) {
   pages::Page page;
   page.title = title_of(made);
   page.verdict = pages::verdict_on(account_of(made.bench), "The benchmark");
+  if (account_of(made.bench).whole.host_ms == 0) {
+    page.verdict.sentence = bench_verdict(made.bench);
+  }
   page.sections = bench_sections(document, made.bench);
   if (!made.unlinked.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{unlinked_note(made)}});

@@ -11,10 +11,8 @@
 #include "comm_calls.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/figures.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/original_step.h"
 
 namespace understudy::cli {
 namespace {
@@ -26,8 +24,6 @@ using et_schema::Program;
 using pages::Notes;
 using pages::Section;
 using pages::Table;
-
-constexpr double kNsPerMs = 1e6;
 
 std::string class_of(const Instruction& instruction) {
   return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
@@ -100,7 +96,7 @@ Section timeline_section(const Bench& bench) {
     plot.caption += fmt::format(" The first {} of {} ranks.", kMostRanks, bench.programs.size());
   }
   plot.names = names.texts();
-  section.blocks = {plot, lanes_table(plot)};
+  section.blocks = {plot};
   return section;
 }
 
@@ -132,31 +128,6 @@ Section operators_section(const Bench& bench, const InspectOptions& options, Jso
   }
   section.blocks.insert(section.blocks.begin(), std::move(by_class));
   return section;
-}
-
-std::string bench_verdict(const Bench& bench) {
-  std::uint64_t operators = 0;
-  std::uint64_t losses = 0;
-  std::int64_t step_ns = 0;
-  for (const Program& program : bench.programs) {
-    operators += program.selection.operators;
-    step_ns = std::max(step_ns, et_schema::recorded_step_ns(program));
-    for (const auto& [name, count] : program.losses.nonzero()) {
-      losses += count;
-    }
-  }
-  const std::string disturbed = et_schema::disturbance_text(bench.programs);
-  const std::string recorded =
-      step_ns == 0 ? "no profile is linked: nothing is known of the original's times"
-                   : fmt::format("the recorded step took {} ms{}{}",
-                                 et_schema::figure_text(static_cast<double>(step_ns) / kNsPerMs),
-                                 disturbed.empty() ? "" : "; ", disturbed);
-  const std::string lost = losses == 0 ? "nothing was"
-                                       : fmt::format("{} {}", et_schema::with_commas(losses),
-                                                     losses == 1 ? "thing was" : "things were");
-  return fmt::format("{} operators on {}; {}; {} lost, assumed or repaired.",
-                     et_schema::with_commas(operators),
-                     et_schema::counted(bench.world_size(), "rank"), recorded, lost);
 }
 
 }  // namespace

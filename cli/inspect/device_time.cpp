@@ -11,6 +11,8 @@
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/formats/counted_kernels/counted_kernels.h"
@@ -148,8 +150,9 @@ pages::Section profile_section(const Json& document, std::size_t place) {
     return table_at(document, at + key, "Device time by " + title,
                     {texts(title, "name"), counts("count"), figures("ms"), shares("share")});
   };
+  const std::string file = document["device_time"][place]["file"].get<std::string>();
   return {fmt::format("profile-{}", place),
-          document["device_time"][place]["file"].get<std::string>(),
+          document["device_time"].size() == 1 ? std::string(et_schema::file_name(file)) : file,
           {facts_at(document, at,
                     {texts("card", "device"), figures("on the device", "device_ms", 1, "ms"),
                      figures("in which any stream was at work", "busy_ms", 1, "ms"),
@@ -215,6 +218,23 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
   }
 }
 
+std::string verdict_of(const Json& profiles) {
+  const Json& profile = profiles.front();
+  if (profile["classes"].empty()) {
+    return "No device time is known.";
+  }
+  const Json& longest = profile["classes"].front();
+  const std::string idle =
+      profile["idle"].is_number()
+          ? "; idle in " + et_schema::share_text(profile["idle"].get<double>()) + " of the step"
+          : "";
+  return fmt::format("{}{} ms on the device, {} of it in {}{}.",
+                     profiles.size() == 1 ? "" : profile["file"].get<std::string>() + ": ",
+                     et_schema::figure_text(profile["device_ms"].get<double>()),
+                     et_schema::share_text(longest["share"].get<double>()),
+                     longest["name"].get<std::string>(), idle);
+}
+
 }  // namespace
 
 pages::Page device_time_page(const std::vector<std::string>& paths) {
@@ -256,6 +276,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
          .got = "none",
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }
+  page.verdict.sentence = verdict_of(profiles);
   const Json document = {{"device_time", std::move(profiles)}};
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));

@@ -8,6 +8,7 @@
 
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
+#include "et_schema/base/figures.h"
 
 namespace understudy::cli {
 namespace {
@@ -91,7 +92,8 @@ pages::Page kernels_page(const et_schema::Bench& bench) {
   const Json document = kernels_document(uses_of(bench));
   pages::Page page;
   page.title = "Kernels of compiled graphs, and hand-written ones";
-  page.verdict.sentence = document["kernels"].empty() ? "There are none." : "";
+  page.verdict.sentence =
+      et_schema::counted(document["kernels"].size(), "kernel") + " in the step.";
   page.sections = {{"kernels",
                     "Kernels",
                     {table_at(document, "/kernels",

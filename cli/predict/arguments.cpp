@@ -105,7 +105,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written",
-       .common = {"--recorded", "--platform", "--card", "--operators", "--what-if", "--batch",
+       .common = {"--recorded", "--platform", "--card", "--from-profile", "--what-if", "--batch",
                   "--world-size", "--ranks-per-node", "--report", "--explain", "--format"}});
   add_options(line, arguments, what_if, batch, size);
   add_other_inputs(line, arguments);

@@ -69,7 +69,8 @@ struct PredictedStep {
 [[nodiscard]] PredictedStep predict_step(const PredictArguments& arguments, Progress& progress);
 
 /// Returns the timeline of a trace that predictor::chrome_trace() wrote: lanes by process and
-/// thread, with the trace's names. An empty trace has no lanes.
-[[nodiscard]] pages::Timeline timeline_of(const std::string& trace);
+/// thread, with the trace's names, and without ranks for which a page has no room. An empty trace
+/// has no lanes.
+[[nodiscard]] pages::Timeline timeline_of(const std::string& trace, int slowest_rank);
 
 }  // namespace understudy::cli

@@ -19,8 +19,10 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
   const et_schema::Prediction& prediction = step.prediction;
   const bool is_page = arguments.format == Format::kHtml;
   return pages::written(
-      pages::prediction_page(prediction, is_page ? timeline_of(step.trace) : pages::Timeline(),
-                             {kRowsInText, arguments.explain}),
+      pages::prediction_page(
+          prediction,
+          is_page ? timeline_of(step.trace, prediction.slowest_rank) : pages::Timeline(),
+          {kRowsInText, arguments.explain}),
       arguments.format);
 }
 

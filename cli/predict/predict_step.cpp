@@ -278,7 +278,7 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
   const std::string known =
       time.modelled ? "measured" : time.model.substr(0, time.model.rfind(": "));
   std::string text = fmt::format(
-      "{}{} a node{}; {} all-reduce 256 MiB at {} GB/s ({}{})", predictor::kNetwork,
+      "{}{} a node{}; {} ranks all-reduce 256 MiB at {} GB/s ({}{})", predictor::kNetwork,
       et_schema::counted(static_cast<std::uint64_t>(job.ranks_per_node), "rank"),
       assumes_nodes ? " (no --ranks-per-node)" : "", ranks,
       et_schema::figure_text(link_bytes / time.ns), time.modelled ? "" : "assumed: ", known);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr double kNsPerUs = 1e3;
+constexpr std::size_t kMostEvents = 100'000;  ///< more make a page that browsers show late
 
 /// Process and thread of an event.
 using Place = std::pair<std::int64_t, std::int64_t>;
@@ -32,7 +35,7 @@ std::vector<std::string> kinds_of(const Json& events) {
 
 }  // namespace
 
-pages::Timeline timeline_of(const std::string& trace) {
+pages::Timeline timeline_of(const std::string& trace, int slowest_rank) {
   pages::Timeline plot;
   plot.id = "prediction-timeline";
   plot.caption = "The last two predicted iterations; ranks that were played as one stand once.";
@@ -44,6 +47,7 @@ pages::Timeline timeline_of(const std::string& trace) {
   plot.kinds = kinds_of(events);
   std::map<std::int64_t, std::string> groups;
   std::map<Place, pages::TimelineLane> lanes;
+  std::map<std::int64_t, std::size_t> events_of;
   pages::TextNumbers names;
   for (const Json& event : events) {
     const Place place{event.at("pid").get<std::int64_t>(), event.at("tid").get<std::int64_t>()};
@@ -52,15 +56,26 @@ pages::Timeline timeline_of(const std::string& trace) {
       (event.at("name") == "process_name" ? groups[place.first] : lanes[place].name) = name;
       continue;
     }
+    ++events_of[place.first];
     lanes[place].events.push_back(
         {static_cast<std::int64_t>(std::llround(event.at("ts").get<double>() * kNsPerUs)),
          static_cast<std::int64_t>(std::llround(event.at("dur").get<double>() * kNsPerUs)),
          names.number_of(event.at("name").get<std::string>()),
          pages::kind_number(plot.kinds, class_of(event))});
   }
+  std::size_t drawn = events_of[slowest_rank];
+  const std::size_t left_out = std::erase_if(groups, [&](const auto& group) {
+    const bool is_slowest = group.first == slowest_rank;
+    return !is_slowest && (drawn += events_of[group.first]) > kMostEvents;
+  });
+  if (left_out > 0) {
+    plot.caption += fmt::format(" {} more are in what --trace writes.", left_out);
+  }
   for (auto& [place, lane] : lanes) {
-    lane.group = groups[place.first];
-    plot.lanes.push_back(std::move(lane));
+    if (groups.contains(place.first)) {
+      lane.group = groups[place.first];
+      plot.lanes.push_back(std::move(lane));
+    }
   }
   plot.names = names.texts();
   return plot;

@@ -132,13 +132,14 @@ Json document_of(const Sharding& sharding) {
 }
 
 pages::Section head_section(const Json& document) {
-  return {"head",
-          "What is placed",
-          {facts_at(document, "",
-                    {counts("tables", "table_count"), byte_counts("of them", "table_bytes"),
-                     counts("ranks"), counts("samples on each", "batch"),
-                     byte_counts("that a rank has for them; none: not bounded", "memory_bytes"),
-                     texts("file", "tables"), texts("platform")})}};
+  return {
+      "head",
+      "What is placed",
+      {facts_at(document, "",
+                {counts("tables", "table_count"), byte_counts("size of the tables", "table_bytes"),
+                 counts("ranks"), counts("samples on each", "batch"),
+                 byte_counts("memory for them on a rank, if bounded", "memory_bytes"),
+                 texts("file", "tables"), texts("platform")})}};
 }
 
 /// Lists plans that fit first, fastest first.

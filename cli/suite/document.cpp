@@ -149,8 +149,7 @@ pages::Section replays_section(const Json& document) {
 
 }  // namespace
 
-pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays>& replays,
-                       Format format) {
+pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays>& replays) {
   const std::vector<SuitePlatform> platforms = fleet::compare_suite(replays);
   Json document = {{"format", "understudy-suite"},
                    {"version", kSuiteVersion},
@@ -169,18 +168,15 @@ pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays
   }
   document["device"] = page.subtitle;
   document["sentence"] = platforms.empty() ? "" : fleet::sentence_of(platforms.back());
-  page.verdict.findings = fleet::findings_of(replays);
-  std::string lines;
+  page.verdict = {.sentence = document["sentence"].get<std::string>(),
+                  .findings = fleet::findings_of(replays)};
   for (std::size_t i = 0; i < platforms.size(); ++i) {
     page.sections.push_back(platform_section(document, i));
-    lines += fleet::sentence_of(platforms[i]) + "\n";
+    if (i + 1 < platforms.size()) {
+      page.verdict.findings.push_back(fleet::sentence_of(platforms[i]));
+    }
   }
   page.sections.push_back(replays_section(document));
-  if (format == Format::kText && !platforms.empty()) {
-    page.sections.push_back({"sentence", "This machine", {pages::InText{lines}}});
-  } else {
-    page.verdict.sentence = document["sentence"].get<std::string>();
-  }
   return made_by("suite", std::move(page), document, "suite.json", 1);
 }
 

@@ -158,8 +158,7 @@ int suite(const SuiteArguments& arguments) {
     }
   }
   Suite(arguments, steps).run();
-  const std::string text =
-      pages::written(suite_page(arguments.folder, steps, arguments.format), arguments.format);
+  const std::string text = pages::written(suite_page(arguments.folder, steps), arguments.format);
   if (arguments.output.empty()) {
     print_output(text);
   } else {

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/own_program.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 
@@ -27,7 +28,11 @@ constexpr const char* kAfter =
     "  source <(understudy completion bash)         flags and files on the tab key\n"
     "\n"
     "EXIT STATUS\n"
-    "  that of the verb; 2 for an unknown verb\n";
+    "  that of the verb; 2 for an unknown verb\n"
+    "\n"
+    "READ\n"
+    "  to begin           docs/first-hour.md\n"
+    "  words in outputs   docs/glossary.md\n";
 
 }  // namespace
 
@@ -41,6 +46,7 @@ int main(int argc, char** argv) {
         words.erase(words.begin());
       }
     }
-    return understudy::cli::run_verb({"understudy", "", "verb", kBefore, kAfter}, words);
+    return understudy::cli::run_verb(
+        {"understudy", "", "verb", kBefore, understudy::cli::as_found_here(kAfter)}, words);
   });
 }

@@ -59,8 +59,8 @@ struct SuiteReplays {
 /// Returns "0.91 × the H100 (0.89 … 0.93) over 10 steps; less in attention, more in embedding."
 [[nodiscard]] std::string sentence_of(const SuitePlatform& platform);
 
-/// Returns sentences on what makes the comparison less sure: failures, missing references, and what
-/// each step's report says against itself.
+/// Returns sentences on what makes the comparison less sure: failures, missing references, and the
+/// first of what each step's report says against itself.
 [[nodiscard]] std::vector<std::string> findings_of(const std::vector<SuiteReplays>& replays);
 
 }  // namespace understudy::fleet

@@ -153,6 +153,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.value("document.querySelector('#jobs-table thead th:nth-child(4)').ariaSort"), "ascending")
         self.assertEqual(page.value(first), "31.25")
         # What is not known is last, either way.
+        page.value("document.querySelector('#jobs-table-more button').click()")
         self.assertEqual(page.value("document.querySelector('#jobs-table tbody tr:last-child').cells[3].textContent"), "–")
 
     def test_the_keyboard_reaches_everything(self):
@@ -207,17 +208,17 @@ class Pages(unittest.TestCase):
         page = self.open("large")
         self.assertEqual(page.problems(), [])
         rows = "document.querySelectorAll('#operators-table tbody tr').length"
-        self.assertEqual(page.value(rows), 50)
+        self.assertEqual(page.value(rows), 15)
         data = page.value("JSON.parse(document.getElementById('data').textContent).operators.length")
         self.assertEqual(data, OPERATORS)
         search = "document.querySelector('#operators-table-more input')"
         page.value(f"{search}.value = 'operator_0777'; {search}.dispatchEvent(new Event('input'))")
         self.assertEqual(page.value(rows), 10)
         state = "document.querySelector('#operators-table-more output').textContent"
-        self.assertEqual(page.value(state), "1 – 10 of 10 rows")
+        self.assertEqual(page.value(state), "10 of 10 rows")
         page.value(f"{search}.value = ''; {search}.dispatchEvent(new Event('input'))")
         page.value("[...document.querySelectorAll('#operators-table-more button')].at(-1).click()")
-        self.assertEqual(page.value(state), f"51 – 100 of {OPERATORS} rows")
+        self.assertEqual(page.value(state), f"{OPERATORS} of {OPERATORS} rows")
         page.wait("document.querySelector('#large-timeline canvas').dataset.drawMs !== undefined")
 
     def test_landmarks_and_names(self):

@@ -98,6 +98,7 @@ class BuiltTest(Scratch):
         document = json.loads(self.report.path.read_text())
         self.assertEqual(self.report.to_dict(), document)
         self.assertEqual(self.report.iteration_ms.median, document["iteration_ms"]["median"])
+        self.assertIn(f"median={self.report.iteration_ms.median}", repr(self.report.iteration_ms))
         self.assertEqual((self.report.values.nan, self.report["coverage"]["count"], list(self.report.losses)), (0, 1.0, []))
         self.assertIn("all 77 operators were replayed", self.report.verdict)
         self.assertEqual(repr(self.report), f"<Report: {self.report.verdict}>")
@@ -157,6 +158,10 @@ class BuiltTest(Scratch):
         with self.assertRaises(us.Error) as caught:
             us.replay(self.bench, iteration=3)
         self.assertEqual(caught.exception.hint, "did you mean --iterations?")
+
+    def test_a_reader_that_has_enough_ends_it_in_silence(self):
+        shell = f"{sys.executable} -m understudy inspect {self.bench.path} 2>&1 | true; echo ${{PIPESTATUS[0]}}"
+        self.assertEqual(printed("bash", "-c", f"cd {ROOT / 'capture'} && {shell}"), "141\n")
 
     def test_all_have_one_version(self):
         self.assertEqual(printed(*programs.command("inspect"), "--version"), f"understudy inspect {us.__version__}\n")

@@ -11,6 +11,7 @@
 #include "cli/compile/world_options.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
@@ -258,8 +259,8 @@ Section losses_section(const Json& document, const Bench& bench) {
   }
   if (losses[et_schema::Loss::kNoDeviceEvents] + losses[et_schema::Loss::kUnknownDeviceEvents] >
       0) {
-    section.blocks.emplace_back(Notes{
-        {"device times are not all there: see no_device_events and unknown_device_events"}, true});
+    section.blocks.emplace_back(
+        Notes{{"device times are not all there: see no_device_events and unknown_device_events"}});
   }
   return section;
 }
@@ -297,6 +298,31 @@ Json bench_json(const Bench& bench) {
     document["scaled"] = scaled_json(*bench.scaled);
   }
   return document;
+}
+
+std::string bench_verdict(const Bench& bench) {
+  std::uint64_t operators = 0;
+  std::uint64_t losses = 0;
+  std::int64_t step_ns = 0;
+  for (const Program& program : bench.programs) {
+    operators += program.selection.operators;
+    step_ns = std::max(step_ns, et_schema::recorded_step_ns(program));
+    for (const auto& [name, count] : program.losses.nonzero()) {
+      losses += count;
+    }
+  }
+  const std::string disturbed = et_schema::disturbance_text(bench.programs);
+  const std::string recorded =
+      step_ns == 0 ? "no recorded times"
+                   : fmt::format("the recorded step took {} ms{}{}",
+                                 et_schema::figure_text(static_cast<double>(step_ns) * kMsPerNs),
+                                 disturbed.empty() ? "" : "; ", disturbed);
+  const std::string lost = losses == 0 ? "nothing was"
+                                       : fmt::format("{} {}", et_schema::with_commas(losses),
+                                                     losses == 1 ? "thing was" : "things were");
+  return fmt::format("{} on {}; {}; {} lost, assumed or repaired.",
+                     et_schema::counted(operators, "operator"),
+                     et_schema::counted(bench.world_size(), "rank"), recorded, lost);
 }
 
 std::vector<Section> bench_sections(const Json& document, const Bench& bench) {

@@ -24,7 +24,6 @@ struct KeyFigure {
 /// Sentences below figures or tables.
 struct Notes {
   std::vector<std::string> texts = {};
-  bool are_warnings = false;
 };
 
 /// A drawing of complete lines for a terminal. HTML pages omit it.

@@ -126,8 +126,8 @@ struct Plot {
 };
 
 /// A table whose first column names the rows. A click or a key on a column's title sorts by it.
-/// Rows beyond the first `shown` are reached by paging and search; if `shown` is 0, only the plots
-/// are drawn.
+/// Rows beyond the first `shown` are reached by search, or unfolded; if `shown` is 0, only the
+/// plots are drawn.
 struct Table {
   std::string id;  ///< unique within the page: letters, digits, "-"
   std::string caption = {};
@@ -135,7 +135,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows = {};
   /// JSON pointer to the rows' list in the page's data, or a place of several lists (from_json.h)
   std::string at = {};
-  std::size_t shown = 50;
+  std::size_t shown = 15;
   std::size_t shown_in_text = std::numeric_limits<std::size_t>::max();
   std::vector<Plot> plots = {};
 };

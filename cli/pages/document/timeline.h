@@ -7,8 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cli/pages/document/table.h"
-
 namespace understudy::pages {
 
 struct TimelineEvent {
@@ -34,9 +32,6 @@ struct Timeline {
   std::vector<std::string> kinds;  ///< meaning of the colours: classes of operators
   std::vector<TimelineLane> lanes;
 };
-
-/// Returns events and busy time by lane, for print and for readers without the canvas.
-[[nodiscard]] Table lanes_table(const Timeline& plot);
 
 /// Returns the nine kinds with the most time, longest first, then `others` if there are more.
 [[nodiscard]] std::vector<std::string> longest_kinds(const std::map<std::string, double>& times,

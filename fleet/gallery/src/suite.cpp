@@ -21,7 +21,6 @@ namespace understudy::fleet {
 namespace {
 
 using comparer::RowKind;
-using comparer::Series;
 using et_schema::Interval;
 using et_schema::Report;
 
@@ -139,14 +138,14 @@ class StepComparison {
       }
     }
     comparer::Run run = comparer::run_of(report, "");
-    std::erase_if(run.rows, [](const Series& row) {
+    std::erase_if(run.rows, [](const auto& row) {
       return row.kind != RowKind::kIteration && row.kind != RowKind::kClass &&
              row.kind != RowKind::kSpeedProbe;
     });
     if (!by_iteration()) {
       std::vector<double>& sum_ms = run.rows.front().samples_ms;  // of the iteration
       sum_ms.clear();
-      for (const Series& row : run.rows) {
+      for (const auto& row : run.rows) {
         if (row.kind == RowKind::kClass) {
           sum_ms.resize(row.samples_ms.size());
           std::ranges::transform(sum_ms, row.samples_ms, sum_ms.begin(), std::plus());
@@ -300,8 +299,10 @@ std::vector<std::string> findings_of(const std::vector<SuiteReplays>& replays) {
       findings.push_back(fmt::format("{} has no reference.", each.step.name));
     }
     if (!each.reports.empty()) {
-      for (const std::string& finding : et_schema::verdict_of(each.reports.back()).findings) {
-        findings.push_back(fmt::format("{}: {}", each.step.name, finding));
+      const std::vector<std::string> found = et_schema::verdict_of(each.reports.back()).findings;
+      if (!found.empty()) {
+        findings.push_back(fmt::format("{}, {} to know: {}", each.step.name,
+                                       et_schema::counted(found.size(), "thing"), found.front()));
       }
     }
   }

@@ -214,7 +214,7 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     cost.launches = instruction.timing->launches;
   } else if (!launches_nothing) {
     cost.device = scaled(prediction, prediction.device_ns / prediction.ns);
-    cost.launches = instruction.timing ? instruction.timing->launches : 1;
+    cost.launches = is_recorded ? instruction.timing->launches : 1;
   }
   return cost;
 }

@@ -91,7 +91,7 @@ const understudy = (() => {
     return [shown, unit === "" || value === null ? null : " " + unit];
   }
 
-  // ---- Tables that are sorted, searched and turned over
+  // ---- Tables that are sorted, searched and unfolded
 
   class DataTable {
     // Fewer rows need no sorting: their order is visible at a glance.
@@ -99,8 +99,7 @@ const understudy = (() => {
 
     constructor(data) {
       this.data = data;
-      this.shown = data.shown || 50;
-      this.first = 0;
+      this.shown = data.shown || data.rows.length;
       this.order = data.rows.map((_, i) => i);
       this.body = make("tbody");
       this.titles = data.columns.map((column, i) => this.title(column, i));
@@ -123,10 +122,12 @@ const understudy = (() => {
       const search = make("input", { type: "search" });
       search.addEventListener("input", () => this.search(search.value));
       this.state = make("output");
-      this.back = button("Previous", () => this.turn(-this.shown));
-      this.next = button("Next", () => this.turn(this.shown));
+      this.all = button("All", () => {
+        this.shown = this.data.rows.length;
+        this.show();
+      });
       const label = make("label", {}, "Search ", search);
-      return make("div", { class: "more", id: this.data.id + "-more" }, label, this.back, this.next, this.state);
+      return make("div", { class: "more", id: this.data.id + "-more" }, label, this.all, this.state);
     }
 
     sort(column) {
@@ -143,7 +144,6 @@ const understudy = (() => {
         if (a === null || b === null) return (a === null) - (b === null) || left - right;
         return (a < b ? -sign : a > b ? sign : 0) || left - right;
       });
-      this.first = 0;
       this.show();
     }
 
@@ -152,30 +152,25 @@ const understudy = (() => {
       const holds = (cell) => String(format(cell, "text")).toLowerCase().includes(sought);
       this.order = this.data.rows.map((_, i) => i).filter((i) => this.data.rows[i].some(holds));
       this.titles.forEach((title) => title.removeAttribute("aria-sort"));
-      this.first = 0;
       this.show();
     }
 
-    turn(step) {
-      this.first = Math.max(0, Math.min(this.first + step, this.order.length - 1));
-      this.show();
-    }
-
-    // On a narrow screen each row is a card, with figures beside their columns' titles.
+    // On a narrow screen each row is a card of what is known, with figures beside their columns' titles.
     cell(value, i) {
       const column = this.data.columns[i];
-      if (i === 0) return make("th", { scope: "row" }, content(value, column.hint));
-      return make("td", { class: isWord(column) ? "" : "n", "data-title": column.title || "–" }, content(value, column.hint));
+      const LONG = 40;
+      const kind = value === null ? "unknown" : String(value).length > LONG ? "long" : "";
+      if (i === 0) return make("th", { scope: "row", class: kind }, content(value, column.hint));
+      const classes = `${isWord(column) ? "" : "n"} ${kind}`.trim();
+      return make("td", { class: classes, "data-title": column.title || "–" }, content(value, column.hint));
     }
 
     show() {
-      const last = Math.min(this.first + this.shown, this.order.length);
-      const rows = this.order.slice(this.first, last).map((row) => this.data.rows[row]);
+      const rows = this.order.slice(0, this.shown).map((row) => this.data.rows[row]);
       this.body.replaceChildren(...rows.map((row) => make("tr", {}, row.map((value, i) => this.cell(value, i)))));
       if (!this.state) return;
-      this.state.textContent = `${this.order.length === 0 ? 0 : this.first + 1} – ${last} of ${this.order.length} rows`;
-      this.back.disabled = this.first === 0;
-      this.next.disabled = last >= this.order.length;
+      this.state.textContent = `${rows.length} of ${this.order.length} rows`;
+      this.all.disabled = rows.length === this.order.length;
     }
   }
 
@@ -217,12 +212,13 @@ const understudy = (() => {
   }
 
   function axisBelow(x, top, bottom, unit) {
-    return x.ticks.flatMap((tick, i) => {
-      const isLast = i + 1 === x.ticks.length;
-      const text = isLast ? `${x.text(tick)} ${unit}`.trim() : x.text(tick);
-      const name = label(x.at(tick), bottom + 16, isLast ? "soft end" : "soft mid", text);
-      return [line(x.at(tick), top, x.at(tick), bottom, "axis"), name];
-    });
+    const last = x.ticks.at(-1);
+    const end = `${x.text(last)} ${unit}`.trim();
+    const free = x.at(last) - 7.2 * (end.length + 1);  // where the last name, which has the unit, begins
+    const named = x.ticks.filter((tick) => x.at(tick) + 3.6 * x.text(tick).length < free);
+    const names = named.map((tick) => label(x.at(tick), bottom + 16, "soft mid", x.text(tick)));
+    const lines = x.ticks.map((tick) => line(x.at(tick), top, x.at(tick), bottom, "axis"));
+    return [lines, names, label(x.at(last), bottom + 16, "soft end", end)];
   }
 
   function legend(names) {
@@ -523,7 +519,7 @@ const understudy = (() => {
     }
 
     places() {
-      const count = Math.max(1, Math.min(4, this.last, Math.floor((this.width - Series.LEFT) / 120)));
+      const count = Math.max(1, Math.min(4, this.last, Math.floor((this.width - Series.LEFT) / 180)));
       return Array.from({ length: Math.min(count, this.last) + 1 }, (_, i) => {
         const place = Math.round((this.last * i) / count);
         const align = i === 0 ? "soft" : i === count ? "soft end" : "soft mid";
@@ -590,27 +586,30 @@ const understudy = (() => {
       const y = decades(Math.min(...allY) / 1.5, highest * 1.5, BOTTOM, TOP);
       const [lowX, highX, lowY] = [x.ticks[0], 10 ** Math.ceil(Math.log10(Math.max(...allX) * 3)), y.ticks[0]];
       const steepest = Math.max(...rising.map((limit) => limit.at));
-      const limits = [...flat, ...rising].map(({ name, at, rises }, i) => {
-        const y1 = (place) => y.at(rises ? at * place : at);
-        const [from, to] = rises ? [Math.max(lowX, lowY / at), highest / at] : [Math.max(lowX, at / steepest), highX];
-        // Names of rising limits, which can be close together, are side by side.
-        const end = rises ? Math.min(to, from * (highX / lowX) ** (0.13 * (i - flat.length + 1))) : to;
-        return [line(x.at(from), y1(from), x.at(to), y1(to), "whisker sneutral"), label(x.at(end), y1(end) - 4, "soft end", name)];
-      });
       const taken = [];
+      const limits = [...flat, ...rising].map(({ name, at: most, rises }, i) => {
+        const y1 = (place) => y.at(rises ? most * place : most);
+        const [from, to] = rises ? [Math.max(lowX, lowY / most), highest / most] : [Math.max(lowX, most / steepest), highX];
+        // Names of rising limits, which can be close together, are side by side, below their lines.
+        const end = rises ? Math.min(to, from * (highX / lowX) ** (0.13 * (i - flat.length + 1))) : to;
+        const at = rises ? [x.at(end) + 8, y1(end) + 12] : [x.at(end), y1(end) - 4];
+        taken.push([at[0] + (rises ? 40 : -60), at[1] - 4]);
+        return [line(x.at(from), y1(from), x.at(to), y1(to), "whisker sneutral"), label(...at, rises ? "soft over" : "soft over end", name)];
+      });
       const points = rows.map((row) => {
         const [cx, cy, r] = [x.at(row[xs]), y.at(row[ys]), 3 + 22 * Math.sqrt(row[areas] / rows[0][areas])];
         const point = shape("circle", { cx, cy, r, class: `f${kinds.indexOf(row[plot.words]) % 10} see` });
-        const isFree = r > 5 && taken.every(([left, top]) => Math.abs(cx - left) > 120 || Math.abs(cy - top) > 13);
-        if (isFree) taken.push([cx, cy]);
-        return [titled(told(row), point), isFree ? label(cx, cy + 4, "mid", cut(nameOf(table, row), 22)) : []];
+        const isFree = (x) => taken.every(([left, top]) => Math.abs(x - left) > 120 || Math.abs(cy - top) > 13);
+        const place = r > 5 ? [cx, cx - r - 60].find(isFree) : undefined;
+        if (place !== undefined) taken.push([place, cy]);
+        return [titled(told(row), point), place === undefined ? [] : label(place, cy + 4, "mid over", cut(nameOf(table, row), 22))];
       });
       const axisLeft = y.ticks.map((tick) => [
         line(LEFT, y.at(tick), width - 12, y.at(tick), "axis"),
         label(LEFT - 6, y.at(tick) + 4, "soft end", y.text(tick)),
       ]);
       const names = [label(4, TOP - 12, "soft", table.columns[ys].title), label(width / 2, BOTTOM + 34, "soft mid", table.columns[xs].title)];
-      return [BOTTOM + 42, axisLeft, axisBelow(x, TOP, BOTTOM, ""), names, limits, points];
+      return [BOTTOM + 42, axisLeft, axisBelow(x, TOP, BOTTOM, ""), names, points, limits];
     };
     return picture(draw, kinds, plot.caption, rows.map((row) => told(row) + "."));
   }
@@ -932,7 +931,6 @@ const understudy = (() => {
     if (block.facts) return definitions("facts", block.facts);
     if (block.table) return tableNodes(block.table);
     if (block.lanes) return new Lanes(block).node;
-    if (block.notes && block.are_warnings) return list("ul", { class: "warnings" }, block.notes);
     if (block.notes) return block.notes.map((note) => make("p", {}, note));
     return make("pre", {}, JSON.stringify(block, null, 1));
   }
@@ -946,9 +944,15 @@ const understudy = (() => {
     return make("section", { class: "verdict " + tone, "aria-label": "Verdict" }, sentence, more);
   }
 
-  function sectionNode({ id, title, blocks }) {
+  // Sections after the first ones unfold: by a click, by the address, for paper.
+  function sectionNode({ id, title, blocks }, place) {
+    const OPEN = 4;
     const heading = make("h2", { id: id + "-title" }, title);
-    return make("section", { id, "aria-labelledby": heading.id }, heading, blocks.flatMap(blockNodes));
+    const content = blocks.flatMap(blockNodes);
+    if (place < OPEN) return make("section", { id, "aria-labelledby": heading.id }, heading, content);
+    const fold = make("details", {}, make("summary", {}, heading), content);
+    fold.addEventListener("toggle", drawAll);
+    return make("section", { id, "aria-labelledby": heading.id }, fold);
   }
 
   function headerNode({ title, subtitle, above }) {
@@ -967,6 +971,15 @@ const understudy = (() => {
     return make("footer", {}, make("p", {}, footer), data);
   }
 
+  const drawAll = () => drawings.forEach((draw) => draw());
+  const unfold = (node) => {
+    node?.querySelectorAll("details").forEach((fold) => (fold.open = true));
+    drawAll();
+    return node;
+  };
+  // The address may name a section that did not exist when the browser looked for it, or a folded one.
+  const showNamed = () => location.hash && unfold(document.getElementById(decodeURIComponent(location.hash.slice(1))))?.scrollIntoView();
+
   const page = JSON.parse(document.getElementById("page").textContent);
   document.title = clean(page.title);
   const contents = list("ol", {}, page.sections.map(({ id, title }) => link([title, "#" + id])));
@@ -977,12 +990,11 @@ const understudy = (() => {
     make("main", { id: "main", tabindex: -1 }, verdictNode(page), definitions("figures", page.figures), page.sections.map(sectionNode)),
     footerNode(page),
   );
-  const drawAll = () => drawings.forEach((draw) => draw());
   drawAll();
   addEventListener("resize", drawAll);
-  addEventListener("beforeprint", drawAll);
-  // The address may name a section that did not exist when the browser looked for it.
-  if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  addEventListener("beforeprint", () => unfold(document));
+  addEventListener("hashchange", showNamed);
+  showNamed();
   performance.mark("understudy:ready");
   document.documentElement.dataset.ready = "";
   return { format };

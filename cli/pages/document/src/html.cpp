@@ -106,8 +106,7 @@ Json json_of(const Table& table) {
 }
 
 Json json_of(const Notes& notes) {
-  return notes.texts.empty() ? Json()
-                             : Json{{"notes", notes.texts}, {"are_warnings", notes.are_warnings}};
+  return notes.texts.empty() ? Json() : Json{{"notes", notes.texts}};
 }
 
 /// Each event has four numbers: start, duration, name, kind; sorted by start.

@@ -135,8 +135,7 @@ std::string text_of(const Table& table) {
 std::string text_of(const Notes& notes) {
   std::string text;
   for (const std::string& note : notes.texts) {
-    text += fmt::format("  {}{}\n", notes.are_warnings ? "WARNING: " : "",
-                        escape_control_characters(note));
+    text += fmt::format("  {}\n", escape_control_characters(note));
   }
   return text;
 }

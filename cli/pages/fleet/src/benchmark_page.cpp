@@ -222,8 +222,10 @@ Verdict verdict_of(const Json& document) {
             fmt::format("{} ms an iteration are predicted for {}; it was not replayed yet.", ms,
                         text_in(*newest, "platform"))};
   }
-  const std::string text = fmt::format("{} ms an iteration on {} in night {}", ms,
-                                       text_in(*newest, "platform"), night_text(results.back()));
+  const std::string night = night_text(results.back());
+  const std::string text =
+      fmt::format("{} ms an iteration on {}{}", ms, text_in(*newest, "platform"),
+                  night == "–" ? ", imported" : " in night " + night);
   for (const Json& platform : document.at("platforms")) {
     if (!platform.at("changes").empty() && !platform.at("results").empty()) {
       const Verdict since = since_last_change(platform);

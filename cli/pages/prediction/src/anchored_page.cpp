@@ -7,6 +7,7 @@
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 
 namespace understudy::pages {
 namespace {
@@ -98,10 +99,11 @@ std::vector<Column> figure_columns(const Json& document, const char* title, cons
 Page anchored_page(const Json& document, std::size_t top) {
   Page page;
   page.title = "A profile's step on another card";
-  page.subtitle = fmt::format("{}: {} to {}, {} step{}", text_at(document, "/profile"),
-                              text_at(document, "/from_card"), text_at(document, "/card"),
-                              document.at("steps").get<std::uint64_t>(),
-                              document.at("steps") == 1 ? "" : "s, figures are of one on average");
+  page.subtitle =
+      fmt::format("{}: {} to {}, {} step{}", et_schema::file_name(text_at(document, "/profile")),
+                  text_at(document, "/from_card"), text_at(document, "/card"),
+                  document.at("steps").get<std::uint64_t>(),
+                  document.at("steps") == 1 ? "" : "s, figures are of one on average");
   page.verdict.sentence = anchored_verdict(document);
   page.verdict.findings = anchored_findings(document);
   page.figures = {

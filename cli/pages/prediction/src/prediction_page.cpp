@@ -11,6 +11,7 @@
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"
 #include "predictor/simulate/assessment.h"
 
@@ -225,7 +226,8 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
   page.verdict = predictor::verdict_of(prediction);
   page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
                            CellKind::kFigure, "ms"),
-                   ""}};
+                   fmt::format("90 %: {} … {}", et_schema::figure_text(prediction.iteration_ms.low),
+                               et_schema::figure_text(prediction.iteration_ms.high))}};
   if (const Figure original = predictor::original_ms(prediction)) {
     page.figures.push_back({{"The original's step", *original, CellKind::kFigure, "ms"}, ""});
   }
@@ -234,7 +236,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
       classes_section(prediction, document),
       operators_section(prediction, options.top),
       parts_section(document),
-      {"timeline", "Timeline", {lanes, lanes_table(lanes)}},
+      {"timeline", "Timeline", {lanes}},
       ranks_section(prediction, document, options.top),
       {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
       path_section(prediction, document, options.top),

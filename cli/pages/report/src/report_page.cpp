@@ -86,16 +86,6 @@ Page page_of(const ReportData& data) {
 
 }  // namespace
 
-Notes warnings_of(const Report& report, std::string_view figure) {
-  Notes notes{.are_warnings = true};
-  for (const et_schema::MeasurementWarning& warning : report.warnings) {
-    if (warning.figure == figure) {
-      notes.texts.push_back(warning.text);
-    }
-  }
-  return notes;
-}
-
 Page report_page(const Report& report) {
   ReportData data{report, et_schema::json_of(report)};
   Page page = page_of(data);

@@ -45,7 +45,4 @@ struct ReportData {
 /// Returns the operators' counters by class. Without counters it has no rows.
 [[nodiscard]] Table class_counters(const ReportData& data);
 
-/// Returns the warnings about one of the report's figures.
-[[nodiscard]] Notes warnings_of(const et_schema::Report& report, std::string_view figure);
-
 }  // namespace understudy::pages

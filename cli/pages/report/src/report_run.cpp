@@ -52,14 +52,7 @@ Figure mean(const std::vector<double>& samples) {
 
 /// Shows how the measurement ended, and what it waited for.
 Facts end_of(const ReportData& data) {
-  const et_schema::MeasurementUse& use = data.report.total.measurement;
-  Facts facts;
-  if (!use.ended_by.empty()) {
-    facts.push_back({"ended by", use.until_percent
-                                     ? fmt::format("{} (the median was to be known to ± {} %)",
-                                                   use.ended_by, *use.until_percent)
-                                     : use.ended_by});
-  }
+  Facts facts = {{"ended by", data.report.total.measurement.ended_by}};
   for (const std::vector<Block>& blocks :
        {blocks_at<et_schema::WaitUse>(data.json, "/waits"),
         blocks_at<et_schema::MeasurementUse>(data.json, "/measurement"),
@@ -147,7 +140,6 @@ Section iterations_section(const ReportData& data) {
                   blocks_at<et_schema::IterationStats>(data.json, "/iteration_ms")};
   section.blocks.insert(section.blocks.begin(), std::move(times));
   section.blocks.emplace_back(end_of(data));
-  section.blocks.emplace_back(warnings_of(report, "iteration_ms"));
   return section;
 }
 
@@ -202,9 +194,7 @@ Section graphs_section(const ReportData& data) {
 }
 
 Section system_section(const ReportData& data) {
-  return {"system",
-          "System, an iteration",
-          {iteration_counters(data), warnings_of(data.report, "counters")}};
+  return {"system", "System, an iteration", {iteration_counters(data)}};
 }
 
 Section environment_section(const ReportData& data) {

@@ -134,9 +134,7 @@ Section operators_section(const ReportData& data) {
     table.rows[i][share] = cell_of(Figure(operators[i].ms / all_ms));
     table.rows[i][share + 1] = ratio_of(held.here_ms, held.recorded_ms);
   }
-  return {"operators",
-          "Operators",
-          {without_unknown(std::move(table)), warnings_of(data.report, "operators")}};
+  return {"operators", "Operators", {without_unknown(std::move(table))}};
 }
 
 Section collectives_section(const ReportData& data) {
@@ -148,7 +146,6 @@ Section collectives_section(const ReportData& data) {
                       columns_of<et_schema::CollectiveTime>()))}};
   section.blocks.push_back(
       blocks_at<et_schema::CommunicationUse>(data.json, "/communication").front());
-  section.blocks.emplace_back(warnings_of(data.report, "collectives"));
   return section;
 }
 
@@ -178,14 +175,9 @@ Section ranks_section(const ReportData& data) {
 
 Section gpu_section(const ReportData& data) {
   Notes without;
-  Notes warnings{.are_warnings = true};
   for (const RankReport& rank : data.report.ranks) {
     if (rank.gpu && !rank.gpu->health) {
       without.texts.push_back(fmt::format("rank {}: {}", rank.rank, rank.gpu->no_health));
-    }
-    for (const std::string& warning :
-         rank.gpu&& rank.gpu->health ? rank.gpu->health->warnings : std::vector<std::string>()) {
-      warnings.texts.push_back(fmt::format("rank {}: {}", rank.rank, warning));
     }
   }
   Table table = without_unknown(
@@ -207,7 +199,7 @@ Section gpu_section(const ReportData& data) {
   if (table.columns.size() == 1) {
     table.rows.clear();  // no rank has a GPU
   }
-  return {"gpu", "GPU", {table, without, warnings}};
+  return {"gpu", "GPU", {table, without}};
 }
 
 }  // namespace understudy::pages

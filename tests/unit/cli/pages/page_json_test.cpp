@@ -128,14 +128,6 @@ TEST(Lanes, HaveTheirEventsInOrder) {
             Json({0, 2'000'000, 0, 0, 1'000'000, 2'000'000, 1, 1, 5'000'000, 1'000'000, 0, 0}));
 }
 
-TEST(Lanes, CountBusyTimeOnce) {
-  const std::vector<Cell> row = lanes_table(sample_timeline()).rows.at(0);
-  EXPECT_EQ(std::get<std::string>(row[0]), "rank 0, thread 1");
-  EXPECT_EQ(std::get<std::uint64_t>(row[1]), 3);
-  EXPECT_DOUBLE_EQ(std::get<double>(row[2]), 4);
-  EXPECT_DOUBLE_EQ(std::get<double>(row[3]), 4.0 / 6);
-}
-
 TEST(TextNumbers, AreGivenOnce) {
   TextNumbers numbers;
   EXPECT_EQ(numbers.number_of("a"), 0);

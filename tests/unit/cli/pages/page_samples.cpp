@@ -204,7 +204,7 @@ Page timeline_sample(const Words& words) {
   page.verdict.findings = {words.of("one finding")};
   page.figures = {{{words.of("ranks"), words.of("2")}, words.of("note")}};
   const Timeline plot = two_ranks(words);
-  page.sections = {{"timeline", words.of("Timeline"), {plot, lanes_table(plot)}}};
+  page.sections = {{"timeline", words.of("Timeline"), {plot}}};
   page.data_name = words.of("x.json");
   page.data = "{}";
   page.footer = words.of("footer");

@@ -205,7 +205,7 @@ TEST(Suite, FindingsNameFailuresAndMissingReferences) {
   alone.reports.back().warnings = {{"iteration_ms", "others used 1.5 of the 2 CPUs"}};
   EXPECT_EQ(findings_of({failed, alone}),
             (std::vector<std::string>{"a failed: replay: out of memory.", "b has no reference.",
-                                      "b: Others used 1.5 of the 2 CPUs."}));
+                                      "b, 1 thing to know: Others used 1.5 of the 2 CPUs."}));
 }
 
 class Galleries : public testing::Test {
