@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import os
 import re
@@ -45,7 +47,14 @@ def _native():
             raise Refused(f"collectives in NCCL's form need {program} on the path, to build {source.name}: install it ({package})", USAGE)
     from torch.utils import cpp_extension
 
-    return cpp_extension.load("understudy_nccl_form", [str(source)], extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
+    name = "understudy_nccl_form"
+    folder = Path(cpp_extension._get_build_directory(name, verbose=False))
+    # torch's own lock is a file that a killed process leaves, and others wait for. The system's lock ends with its process, so that
+    # whoever has it finds torch's left over.
+    with open(folder / "lock_of_system", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "lock").unlink(missing_ok=True)
+        return cpp_extension.load(name, [str(source)], extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
 
 
 @functools.cache
@@ -102,25 +111,15 @@ def list_groups_of_others(is_wanted):
     distributed_c10d._new_process_group_helper = make
 
 
-class ReduceOpLabels:
-    """While entered, each reduction called from Python has a label with its operator, which torch does not record. Not needed in NCCL's
-    form, which records the operator."""
-
-    def __init__(self):
-        self._restore = []
-
-    def __enter__(self):
-        if job.is_distributed() and not job.is_fake() and not _is_nccl_form():
-            group = torch.distributed.ProcessGroup
-            for name in REDUCTIONS:
-                self._restore.append((name, getattr(group, name)))
-                setattr(group, name, _labelled(getattr(group, name)))
-        return self
-
-    def __exit__(self, *_):
-        for name, original in self._restore:
-            setattr(torch.distributed.ProcessGroup, name, original)
-        self._restore.clear()
+@contextlib.contextmanager
+def reduce_op_labels():
+    """While entered, reductions that Python calls have a label with their operator, which torch records in NCCL's form alone."""
+    with contextlib.ExitStack() as originals:
+        for name in REDUCTIONS if job.is_distributed() and not job.is_fake() and not _is_nccl_form() else ():
+            original = getattr(torch.distributed.ProcessGroup, name)
+            originals.callback(setattr, torch.distributed.ProcessGroup, name, original)
+            setattr(torch.distributed.ProcessGroup, name, _labelled(original))
+        yield
 
 
 def _is_nccl_form():

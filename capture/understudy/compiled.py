@@ -1,12 +1,13 @@
 """Labels the kernels that torch.compile runs, and keeps the data to launch Triton's kernels again.
 
-A compiled graph calls fused kernels that no operator shows: a CPU's C++ kernels leave no mark in a trace or a profile. KernelLabels gives
+A compiled graph calls fused kernels that no operator shows: a CPU's C++ kernels leave no mark in a trace or a profile. kernel_labels() gives
 each call a label with its tensors, as inductor does for Triton's kernels. triton_kernels.py labels and keeps the launches of Triton's
 kernels; describe_kernels() describes these (docs/formats.md, rank-R.compiled.json).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
@@ -68,35 +69,21 @@ def cpp_kernels(path):
     return kernels
 
 
-class KernelLabels:
+@contextlib.contextmanager
+def kernel_labels(on_call=None, describes=False):
     """While entered, calls of C++ kernels and launches of Triton's are labels with their tensors.
 
-    A label's inputs are the kernel's arguments, then their roles and the generated file's name, or the launch. An entered KernelLabels
-    costs an event per call; one that is not entered costs nothing. `on_call` gets each call's arguments. `describes`: also keeps the data
-    to launch Triton's kernels again.
+    A label's inputs are the kernel's arguments, then their roles and the generated file's name, or the launch. A call costs an event, and
+    nothing afterwards. `on_call` gets each call's arguments. `describes`: also keeps the data to launch Triton's kernels again.
     """
-
-    def __init__(self, on_call=None, describes=False):
-        self._on_call = on_call
-        self._triton = TritonLabels(on_call, describes)
-        self._restore = []
-
-    def __enter__(self):
-        self._triton.__enter__()
+    with TritonLabels(on_call, describes), contextlib.ExitStack() as originals:
         for module in graph_modules():
             for name, roles in cpp_kernels(module.__file__).items():
                 function = getattr(module, name, None)
                 if callable(function) and not hasattr(function, "understudy_kernel"):
-                    setattr(module, name, _labelled(function, name, roles,
-                                                    Path(module.__file__).name, self._on_call))
-                    self._restore.append((module, name, function))
-        return self
-
-    def __exit__(self, *_):
-        self._triton.__exit__()
-        for module, name, function in self._restore:
-            setattr(module, name, function)
-        self._restore.clear()
+                    originals.callback(setattr, module, name, function)
+                    setattr(module, name, _labelled(function, name, roles, Path(module.__file__).name, on_call))
+        yield
 
 
 def _labelled(function, name, roles, file, on_call):

@@ -13,8 +13,8 @@ from torch.profiler import record_function
 
 from . import STEADY_S, _kind, job, machine
 from .live_tensors import LiveTensors
-from .compiled import KernelLabels, describe_kernels, graph_modules
-from .comms import ReduceOpLabels, check_recorded
+from .compiled import describe_kernels, graph_modules, kernel_labels
+from .comms import check_recorded, reduce_op_labels
 from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .measurements import Measurements, clock, clock_alone
@@ -245,8 +245,8 @@ class Capture:
             self._kernel_settings = kernel_settings()
         self._measured.probe(phase)
         if phase in PROFILED:
-            self._open.enter_context(KernelLabels(describes=phase == "et"))
-            self._open.enter_context(ReduceOpLabels())
+            self._open.enter_context(kernel_labels(describes=phase == "et"))
+            self._open.enter_context(reduce_op_labels())
         settles = phase == "faults" and is_first
         if phase in PROFILED and self.step_marker and not settles:
             self._open.callback(synchronize)  # the step's marker includes its device work
@@ -288,7 +288,7 @@ class Capture:
                 self._records.keep_document("indices", document)
 
         self._open.callback(write)
-        self._open.enter_context(KernelLabels(recorder.touch))
+        self._open.enter_context(kernel_labels(recorder.touch))
         self._open.enter_context(recorder)
 
     def _note_own_threads(self, threads, events):

@@ -19,6 +19,7 @@
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
+#include "generator/flow/fake_group.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
@@ -256,12 +257,10 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
                  const predictor::Costs& costs,
                  const std::function<double(const std::string&)>& iteration_ms_with,
                  et_schema::Prediction& prediction) {
-  const auto is_of_network = [](const et_schema::PredictedSum& row) {
-    return row.name == "communication";
-  };
   const int ranks = job.world_size();
   if (ranks < 2 || job.is_partial || arguments.recorded ||
-      std::ranges::none_of(prediction.classes, is_of_network)) {
+      std::ranges::find(prediction.classes, "communication", &et_schema::PredictedSum::name) ==
+          prediction.classes.end()) {
     return;
   }
   const predictor::GroupComm call{{.bytes = 1 << 28,
@@ -382,6 +381,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
         fmt::format("{}{}: each runs alone, the others arrive when it does; --world-size N has "
                     "others do as these",
                     predictor::kPartOfJob, bench.recorded_world_size()));
+  }
+  if (generator::is_of_fake_group(bench.groups)) {
+    prediction.assumptions.push_back(fmt::format(
+        "{}recorded under torch's fake group, so the original's time is without communication",
+        predictor::kNetwork));
   }
   account_for_unheld(arguments, *job.programs[slowest],
                      predictor::unheld_times(*job.programs[slowest], simulation.costs[slowest],

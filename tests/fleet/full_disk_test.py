@@ -17,9 +17,7 @@ JOBS = 10
 
 class FullDisk(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.disk = self.folder / "disk"
         self.disk.mkdir()
 

@@ -14,9 +14,7 @@ BIN = "build/release/bin"
 
 class Site(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.fleet = SmallFleet(self.folder / "fleet", BIN, 6)
         for _ in range(3):
             self.fleet.run("nightly", "--generate-only", "-q")

@@ -19,9 +19,7 @@ OPTIONS = {"generate_only": False, "iterations": 1, "seconds": 0.0, "flags": [],
 
 class Strangers(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.fleet = SmallFleet(self.folder, BIN, 1)
         self.mark = self.folder / "MARK"
 

@@ -16,9 +16,7 @@ BIN = "build/release/bin"
 
 class Verdicts(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         programs = self.folder / "bin"  # where fleet looks for replay
         programs.mkdir()
         for name in ("fleet", "generate"):

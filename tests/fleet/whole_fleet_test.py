@@ -14,9 +14,7 @@ BIN = "build/release/bin"
 
 class WholeFleet(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.url = str(self.folder / "fleet.db")
         self.fleet("init", "--store", str(self.folder / "store"))
         self.captures = []

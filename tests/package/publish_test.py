@@ -41,9 +41,7 @@ class PublishTest(unittest.TestCase):
         cls.path = {**os.environ, "PATH": f"{cls.tools}:{os.environ['PATH']}"}
 
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
 
     def make_wheel(self, tree, **variables):
         """Makes the wheel of a tree, without programs."""

@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import json
+import os
 import re
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
 import understudy  # noqa: E402
-from understudy import (kernels, machine, measurements, notices, recorder as capture,  # noqa: E402
+from understudy import (comms, kernels, machine, measurements, notices, recorder as capture,  # noqa: E402
                                 records, settling, threads)
 from understudy.observer import fault_counting  # noqa: E402
 from wrapper import Wrapper  # noqa: E402
@@ -40,9 +41,7 @@ def record(folder, steps, **options):
 
 class CaptureTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def test_a_loop_that_is_too_short_is_refused(self):
         with self.assertRaises(capture.IncompleteCapture) as caught:
@@ -295,6 +294,14 @@ class CaptureTest(unittest.TestCase):
             self.assertEqual(len(found), int(named), found)
         self.assertTrue(found[0].startswith("the profiled steps call other operators than the traced one (aten::"))
         self.assertTrue(found[0].endswith("call step() once a whole step, not for each micro-batch"))
+
+    def test_a_killed_build_of_the_backend_holds_no_other_up(self):
+        left = Path(self.folder, "understudy_nccl_form", "lock")
+        left.parent.mkdir()
+        left.touch()
+        with mock.patch.dict(os.environ, TORCH_EXTENSIONS_DIR=self.folder), \
+                mock.patch("torch.utils.cpp_extension.load", lambda *_, **__: left.exists()):
+            self.assertFalse(comms._native.__wrapped__())
 
     def test_plain_gloo_on_some_ranks_is_named(self):
         def group(ranks, backend):

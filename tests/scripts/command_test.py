@@ -97,9 +97,7 @@ class Started:
 
 class CommandTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="with a space ")
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="with a space "))).resolve()
         self.output = self.scratch / "out" / "my capture"
 
     def write(self, text, steps=NEEDED, extra="pass"):

@@ -66,9 +66,7 @@ for _ in range(12):
 
 class FakeTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def capture(self, text, *options):
         """Captures in a forked process, which need not load torch; returns what it printed on both outputs, and its status."""

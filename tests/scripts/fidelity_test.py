@@ -229,9 +229,7 @@ class TablesTest(unittest.TestCase):
 
 class RunTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory(prefix="with a space ")
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="with a space "))).resolve()
 
     def run_quietly(self, run, samples):
         said = io.StringIO()

@@ -26,9 +26,7 @@ os.kill(os.getpid(), int(sys.argv[3]))
 
 class OutputTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.parent = Path(scratch.name).resolve()
+        self.parent = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
         self.folder = self.parent / "mine"
 
     def begin(self, folder=None):

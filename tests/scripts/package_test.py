@@ -31,9 +31,7 @@ print("idle")
 
 class PackageTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
 
     def run_with(self, *words):
         done = subprocess.run([str(word) for word in words], capture_output=True, text=True,

@@ -47,9 +47,7 @@ TEXT_ABOVE = 'size: above the ceiling: {}. Take a mechanism away, see CONTRIBUTI
 
 class SizeTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name, text in FILES.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)

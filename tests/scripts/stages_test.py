@@ -30,9 +30,7 @@ LOG = "Testing/Temporary/LastTest.log"
 
 class StagesTest(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = Path(folder.name)
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.tools = self.root / "tools"
         for name in ("scripts/checks", "tools"):
             (self.root / name).mkdir(parents=True)

@@ -104,9 +104,7 @@ class Bench:
 
 class Strangers(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def run_here(self, *words, **variables):
         words = [BIN / words[0] if (BIN / words[0]).exists() else words[0], *words[1:]]

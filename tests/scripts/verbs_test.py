@@ -63,9 +63,7 @@ class Terminal(io.StringIO):
 
 class Scratch(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.scratch = Path(scratch.name).resolve()
+        self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
 
 
 class BuiltTest(Scratch):

@@ -16,9 +16,7 @@ from understudy.whole_file import write_whole  # noqa: E402
 
 class WholeFileTest(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = Path(scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.file = self.folder / "table.md"
 
     def names(self):

@@ -43,7 +43,7 @@ CALLS = {
     "recv_": ("recv", "tensors", "tensors", "src"),
     "barrier": ("barrier", None, None, None),
 }
-# By c10d's number; the factor of a premultiplied sum cannot be read here, but where Python calls (comms.py, ReduceOpLabels).
+# By c10d's number; the factor of a premultiplied sum cannot be read here, but where Python calls (comms.py, reduce_op_labels).
 REDUCTIONS = dict(enumerate(("sum", "avg", "product", "min", "max", "band", "bor", "bxor")))
 POINT_TO_POINT = ("send", "recv")
 # Types as c10 names them in a record.

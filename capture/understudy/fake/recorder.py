@@ -12,7 +12,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.profiler import ExecutionTraceObserver
 
 from .. import job, machine
-from ..comms import ReduceOpLabels
+from ..comms import reduce_op_labels
 from ..measurements import Measurements
 from ..kernels import AutocastSeen, kernel_settings
 from ..output import CAPTURE_FORMAT, DESCRIPTION, OutputFolder
@@ -92,7 +92,7 @@ class FakeCapture:
         self._recording.enter_context(profile())
         observer.start()
         self._recording.callback(observer.stop)
-        self._recording.enter_context(ReduceOpLabels())
+        self._recording.enter_context(reduce_op_labels())
         self._recording.enter_context(torch._C._profiler._RecordFunctionFast(f"ProfilerStep#{self._steps}"))
 
     def _finish(self):

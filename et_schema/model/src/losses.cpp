@@ -61,7 +61,7 @@ constexpr std::array<LossInfo, kLossCount> kLossTable = {{
     {"assumed_communication", Severity::kLoss,
      "Calls of communication that are not recorded whole: a process group is taken as the whole "
      "world, a root as rank 0, a peer as the neighbour in a ring, splits (torchcomms) as equal "
-     "parts."},
+     "parts; under torch's fake group, times are unknown, received contents drawn."},
     {"assumed_reduce_ops", Severity::kLoss,
      "Reductions whose operator is not recorded, taken as a sum."},
     {"repaired_messages", Severity::kInfo,

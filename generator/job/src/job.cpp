@@ -79,7 +79,8 @@ bool is_known(const std::optional<CaptureOrigin>& origin) {
 /// Returns why a trace belongs to another job than `first`; empty if nothing indicates it.
 std::string foreign_text(const Trace& first, const Trace& trace) {
   // Under the fake group each rank is captured by itself.
-  const bool are_apart = is_of_fake_group(first) && is_of_fake_group(trace);
+  const bool are_apart =
+      is_of_fake_group(first.process_groups) && is_of_fake_group(trace.process_groups);
   if ((first.capture || trace.capture) && !are_apart) {
     const bool is_alike = is_known(first.capture) && is_known(trace.capture) &&
                           first.capture->id == trace.capture->id;

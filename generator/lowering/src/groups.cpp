@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "generator/flow/fake_group.h"
+
 namespace understudy::generator {
 namespace {
 
@@ -60,6 +62,7 @@ GroupId Groups::add_listed(const Trace& trace, std::size_t index) {
   }
   const auto entry = listed.begin() + static_cast<std::ptrdiff_t>(index);
   if (entry == world) {
+    groups_.front().backend = is_of_fake_group({*entry}) ? entry->backend : "";
     return 0;
   }
   ProcessGroup group = *entry;
@@ -107,6 +110,9 @@ bool Groups::is_strided_group(const CommCall& call) const {
 }
 
 GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
+  const bool is_call = call.kind != et_schema::CommKind::kWait;
+  losses.add(et_schema::Loss::kAssumedCommunication,
+             is_call && is_of_fake_group(trace.process_groups) ? 1 : 0);
   // Several groups of a job may have the same name; use the one that contains this rank.
   for (std::size_t i = 0; i < trace.process_groups.size(); ++i) {
     const ProcessGroup& group = trace.process_groups[i];
@@ -129,9 +135,7 @@ GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses
     losses.add(et_schema::Loss::kAssumedCommunication, is_address(call.pg_name) ? 1 : 0);
     return 0;
   }
-  if (call.kind != et_schema::CommKind::kWait) {
-    losses.add(et_schema::Loss::kAssumedCommunication);
-  }
+  losses.add(et_schema::Loss::kAssumedCommunication, is_call ? 1 : 0);
   return 0;
 }
 

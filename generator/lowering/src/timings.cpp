@@ -131,7 +131,7 @@ class TimingSetter {
 
   /// What communication takes is unknown where the other ranks were not there.
   void forget_fake_communication() {
-    const bool is_fake = is_of_fake_group(trace_);
+    const bool is_fake = is_of_fake_group(trace_.process_groups);
     for (Instruction& instruction : program_.instructions) {
       if (is_fake && et_schema::communicates(instruction)) {
         instruction.timing.reset();

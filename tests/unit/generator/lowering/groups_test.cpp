@@ -84,6 +84,15 @@ TEST(Groups, NamedByAddressesAreTheSameInTheSamePlace) {
   EXPECT_EQ(groups.take().size(), 3U);
 }
 
+TEST(Groups, OfTorchsFakeKindSaySoAndTheirCallsAreAssumed) {
+  const std::vector<Trace> one = traces({{{"0", "default_pg", "cpu:fake,cuda:fake", {}, 2}}});
+  Groups groups(one, 2);
+  Losses losses;
+  EXPECT_EQ(groups.find(one[0], call("0"), losses), 0U);
+  EXPECT_EQ(losses[et_schema::Loss::kAssumedCommunication], 1U);
+  EXPECT_EQ(groups.take()[0].backend, "cpu:fake,cuda:fake");
+}
+
 TEST(Groups, ThatNoListShowsAreToldByTheCall) {
   const std::vector<Trace> both = traces({{}, {}});
   Groups groups(both, 2);
