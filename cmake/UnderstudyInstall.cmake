@@ -63,8 +63,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT pr
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT programs)
 # What tells the results of a profile's operators (cli/compile), in a Python with PyTorch.
 install(FILES "${PROJECT_SOURCE_DIR}/capture/understudy/operator_results.py" "${PROJECT_SOURCE_DIR}/capture/understudy/meta_rules.py"
-  "${PROJECT_SOURCE_DIR}/capture/understudy/other_sizes.py" "${PROJECT_SOURCE_DIR}/capture/understudy/resized.py"
-  DESTINATION share/capture/understudy COMPONENT programs)
+  "${PROJECT_SOURCE_DIR}/capture/understudy/other_sizes.py" "${PROJECT_SOURCE_DIR}/capture/understudy/parts.py"
+  "${PROJECT_SOURCE_DIR}/capture/understudy/resized.py" DESTINATION share/capture/understudy COMPONENT programs)
 foreach(_script scripts/compile_kernels scripts/mpirun)
   cmake_path(GET _script FILENAME _name)
   install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)

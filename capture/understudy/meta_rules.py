@@ -137,6 +137,19 @@ def one_state(given):
         agree(given.input.shape[1:2], state.shape[-2:-1], "batches of input and state")
 
 
+def same_shapes(given):
+    """Of the tensors at each place of lists; numbers of steps aside."""
+    for column in zip(*(value for value in vars(given).values() if isinstance(value, (list, tuple)) and value and isinstance(value[0], torch.Tensor))):
+        shapes = [tensor.shape for tensor in column if tensor.numel() > 1]
+        for shape in shapes:
+            agree(shapes[0], shape, "tensors at one place")
+
+
+def as_said(given):
+    agree([tensor.numel() for tensor in given.all_gather_inputs], given.inp_split_sizes, "elements of what is gathered and what is said of them")
+    agree([given.all_gather_input_numel], [sum(given.inp_split_sizes)], "elements of all and their sum")
+
+
 CHECKS = {  # what kernels check and PyTorch's functions do not
     of_part(torch.ops.aten.select.int): "select_backward",
     of_part(torch.ops.aten.slice.Tensor): "slice_backward",
@@ -146,6 +159,8 @@ CHECKS = {  # what kernels check and PyTorch's functions do not
         _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention""",
     rows_along: "index_copy index_copy_",
     one_state: "mkldnn_rnn_layer",
+    same_shapes: "_foreach_copy_ _fused_adagrad_ _fused_adam_ _fused_adamw_ _fused_sgd_",
+    as_said: "fsdp::all_gather_copy_in",
 }
 
 
@@ -177,7 +192,7 @@ COMPOSED = {  # of others, for which the dispatcher takes no function
 }
 
 
-CHECK_OF = {f"aten::{name}": check for check, names in CHECKS.items() for name in names.split()}
+CHECK_OF = {name if "::" in name else f"aten::{name}": check for check, names in CHECKS.items() for name in names.split()}
 
 
 def kernel_of(schema, rule):

@@ -60,6 +60,7 @@ class Call:
         self.inputs = []  # None: undefined
         self.is_on_cpu = True
         self.arguments = [self._value(argument) for argument in instruction.get("args", [])]
+        self.sizes = [None if given is None else given.shape for given in self.inputs]
         self._mark_numbers()
 
     def _value(self, argument):
@@ -135,7 +136,7 @@ class Call:
         recorded = [name for _, name in parameters(self.schema)]
         today = [argument.name for argument in schema.arguments]
         texts = [argument.name for argument in schema.arguments if "str" in str(argument.type)]
-        if not schema.returns or any(name not in recorded for name in texts):
+        if not (schema.returns or self.is_other) or any(name not in recorded for name in texts):
             raise Unknown("this PyTorch's operator is another one")
         values = dict(zip(today if recorded == today[:len(recorded)] else recorded, self.arguments))
         lost = [name for name in values if name not in today and holds_tensor(values[name])]
@@ -277,6 +278,8 @@ def described(call, operator, result):
     results = result if len(returns) > 1 or operator is None else [result]
     takes_offset = operator is not None and any(argument.name == "storage_offset" for argument in operator._schema.arguments)
     answer = {"tensors": [], "list_sizes": []}
+    if call.is_other and any(given is not None and given.shape != sizes for given, sizes in zip(call.inputs, call.sizes)):
+        answer["resizes"] = True
 
     def add(tensor):
         if tensor is None:
@@ -377,7 +380,8 @@ class Program:
                     answers[key] = self.answer(number, arguments, layout)
                     progress.is_calling = False
             return answers[key]
-        return other_sizes.Search(self, self.other_size, call, parameters).lines()
+        search = parts.Parts if self.other_size.get("parts") else other_sizes.Search
+        return search(self, self.other_size, call, parameters).lines()
 
 
 def confine():
@@ -454,16 +458,21 @@ def answer():
 
 def main():
     """Without PyTorch nothing is answered, and the reader of the status finds its end."""
-    global torch, meta_rules, other_sizes
+    global torch, meta_rules, other_sizes, parts
     sys.path.append(site.getusersitepackages())
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import torch
     import meta_rules
     import other_sizes
+    import parts
     # Functions of the meta device are hidden from torch.compile, which takes a second to load only to be told so.
     torch._dynamo = sys.modules["torch._dynamo"] = types.ModuleType("torch._dynamo")
     torch._dynamo.disable = lambda function, *_, **__: function
     import torch.fx.experimental.symbolic_shapes  # noqa: F401  what many of those functions load; each child would
+    try:
+        import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: F401  defines FSDP's operators
+    except ImportError:  # they are refused by name
+        pass
     rules = meta_rules.register()
     os.write(1, b"\0")
     while os.read(0, 1):

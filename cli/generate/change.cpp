@@ -143,10 +143,10 @@ void add_change_sections(pages::Page& page, const Json& document, const Changes&
     page.sections.push_back(
         {"dropped-bodies",
          "What the other number of ranks left out",
-         {facts_at(document, "/scaled",
-                   {counts("operators below which what was recorded is left out: no rule tells its "
-                           "sizes",
-                           "dropped_bodies")})}});
+         {facts_at(
+             document, "/scaled",
+             {counts("operators below which what was recorded is left out: it has the old sizes",
+                     "dropped_bodies")})}});
   }
   if (changes.removed_kernels > 0) {
     page.sections.push_back(

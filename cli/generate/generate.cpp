@@ -125,7 +125,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
   bool has_other_shapes = arguments.batch.has_value();
   if (is_given(arguments.world)) {
     progress.show("changing the number of ranks");
-    generator::ScaledWorld world = generator::with_world_size(bench, arguments.world);
+    generator::ScaledWorld world = generator::with_world_size(bench, arguments.world, ask_sizes());
     has_other_shapes = has_other_shapes || world.has_other_shapes;
     changes.scaled_dropped_bodies = world.dropped_bodies;
     bench = generator::bench_of(bench, std::move(world), arguments.world);

@@ -319,7 +319,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   std::optional<generator::ScaledWorld> world;
   predictor::Job job = recorded;
   if (is_given(arguments.world)) {
-    world = generator::with_world_size(bench, arguments.world);
+    world = generator::with_world_size(bench, arguments.world, ask_sizes());
     job = job_of(*world, recorded);
   }
   const BatchedJob batched = arguments.batch ? take_batch(*arguments.batch, job) : BatchedJob();

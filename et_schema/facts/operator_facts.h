@@ -144,7 +144,6 @@ struct OperatorFacts {
   bool negates_mask = false;    ///< inverts a mask
   bool keeps_positive = false;  ///< the result is above zero if the first argument is well above it
   bool is_logarithm = false;    ///< returns minus infinity for zero
-  bool takes_strides = false;   ///< its argument "stride" sets the strides of its result
   bool reads_rows = false;      ///< reads rows of a table by its index argument
   int part_written = -1;        ///< index of a result that it writes only in part; -1: none
   std::string_view not_on_cpu = {};  ///< why it is meaningless on a CPU

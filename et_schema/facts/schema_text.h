@@ -73,6 +73,4 @@ struct SchemaType {
 /// Returns the index of the argument with this name; -1 if there is none.
 [[nodiscard]] int argument_index(std::string_view schema, std::string_view name);
 
-[[nodiscard]] bool is_size_argument(std::string_view name);
-
 }  // namespace understudy::et_schema

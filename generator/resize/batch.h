@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "et_schema/formats/bench/bench.h"
@@ -19,6 +20,9 @@ struct BatchSize {
   /// --size: `from` may be any dimension, such as a sequence length. So several dimensions of one
   /// tensor may grow.
   bool anywhere = false;
+  /// If both are numbers of ranks that share parameters: a rank's parts, each with the whole that
+  /// it is gathered to or scattered from.
+  std::vector<std::pair<et_schema::SlotId, et_schema::SlotId>> parts = {};
 };
 
 /// Returns the option that requested it, "--batch" or "--size".

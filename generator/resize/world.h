@@ -9,6 +9,7 @@
 
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/program.h"
+#include "generator/resize/batch.h"
 
 namespace understudy::generator {
 
@@ -52,15 +53,16 @@ struct ScaledWorld {
   std::vector<int> recorded_ranks;   ///< by group: its recorded size
   et_schema::ScaledJob scaled;       ///< the rules that were applied
   bool has_other_shapes = false;     ///< of operators' tensors, not only of communication
-  std::uint64_t dropped_bodies = 0;  ///< recorded below operators, without rules for their sizes
+  std::uint64_t dropped_bodies = 0;  ///< recorded below operators of other sizes
 };
 
 /// Returns the benchmark's job on another number of ranks, with the same batch for each rank. Each
 /// new rank copies the recorded rank with the same place on the other axes. Ranks missing from the
 /// benchmark are replaced by a recorded rank of the same pipeline stage. Throws Error (bad input)
-/// with the name of a group, call or operator that no rule covers, and with the sizes that would
-/// work.
-[[nodiscard]] ScaledWorld with_world_size(const et_schema::Bench& bench, const WorldSize& size);
+/// with the name of a group, call or operator that cannot follow, and with the sizes that would
+/// work. `ask` tells what follows a part of a sharded parameter; without one it is not called.
+[[nodiscard]] ScaledWorld with_world_size(const et_schema::Bench& bench, const WorldSize& size,
+                                          const AskSizes& ask);
 
 /// Returns the benchmark of that job, for replay. Removes the recorded times of resized
 /// communications, and all recorded times if operators have other shapes.

@@ -13,7 +13,7 @@
 namespace understudy::fuzz {
 namespace {
 
-constexpr generator::BatchSize kBatch{64, 96};
+const generator::BatchSize kBatch{64, 96};
 
 /// A call whose tensors and numbers an answer may change.
 et_schema::Program small_program() {

@@ -6,14 +6,16 @@ import unittest
 from pathlib import Path
 
 import torch
+import torch.distributed.fsdp  # noqa: F401  defines its operators
 
 HELPER = Path(__file__).resolve().parents[2] / "capture" / "understudy" / "operator_results.py"
 sys.path.append(str(HELPER.parent))
 import meta_rules  # noqa: E402
 import operator_results  # noqa: E402
 import other_sizes  # noqa: E402
+import parts  # noqa: E402
 
-operator_results.torch, operator_results.meta_rules, operator_results.other_sizes = torch, meta_rules, other_sizes
+operator_results.torch, operator_results.meta_rules, operator_results.other_sizes, operator_results.parts = torch, meta_rules, other_sizes, parts
 RULES = meta_rules.register()
 VIEW = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)"
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
@@ -45,9 +47,12 @@ class Step:
                            "schema": len(self.schemas) - 1, "args": arguments, "results": made})
         return made[0] if len(made) == 1 else made
 
-    def answer(self, first=4, last=8, anywhere=False):
+    def communicate(self, kind, given, made):
+        self.calls.append({"i": len(self.calls), "collective": kind, "node": 0, "args": [[given], [made]], "comm": {"kind": kind, "group": 0}})
+
+    def answer(self, first=4, last=8, anywhere=False, parts=()):
         storages = [{"storage": number, "device": "cpu", "bytes": 0} for number in range(len(self.slots))]
-        lines = [{}, *self.schemas, *storages, *self.slots, *self.calls, {"from": first, "to": last, "anywhere": anywhere}]
+        lines = [{}, *self.schemas, *storages, *self.slots, *self.calls, {"from": first, "to": last, "anywhere": anywhere, "parts": parts}]
         program = operator_results.Program("\n".join(map(json.dumps, lines)))
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
             return json.loads(json.dumps(program.other_sizes(operator_results.Progress(), [])))
@@ -208,6 +213,77 @@ class RefusalTest(unittest.TestCase):
         chosen = step.call("index.Tensor", [x, [mask]], (3, 6))
         self.assertEqual(step.sizes(x, mask, chosen), [[8, 6], [8], [3, 6]])
         self.assertIn("kept", step.answer()[-1])
+
+
+
+class Shared(Step):
+    """A part of 12 elements on each of 2 ranks, which is gathered, and its gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.part, self.whole, self.gradient = self.data(12), self.tensor(24), self.tensor(12)
+        self.communicate("_allgather_base", self.part, self.whole)
+        self.communicate("_reduce_scatter_base", self.whole, self.gradient)
+
+    def answer(self, first=2, last=4, anywhere=True, parts=((0, 1), (2, 1))):
+        return super().answer(first, last, anywhere, [list(pair) for pair in parts])
+
+    def numbers(self):
+        return [(line["instruction"], line["argument"], line["number"]) for line in self.answer() if "number" in line]
+
+    def why_not(self, **how):
+        return [line["refused"] for line in self.answer(**how)]
+
+
+class PartsTest(unittest.TestCase):
+    def test_what_is_combined_with_a_part_follows(self):
+        step = Shared()
+        moment, steps = step.data(12), step.data(1)
+        step.call("lerp_.Scalar", [moment, step.gradient, 0.1], moment)
+        root = step.call("div.Tensor", [step.call("sqrt", [moment], (12,)), steps], (12,))
+        norm = step.call("sum", [step.call("pow.Tensor_Scalar", [step.gradient, 2], (12,)), None], ())
+        step.call("addcdiv_", [step.part, moment, root, 1], step.part)
+        for last, size in ((1, 24), (4, 6), (8, 3)):
+            self.assertEqual(step.sizes(step.part, step.whole, step.gradient, moment, root, steps, norm, last=last),
+                             [[size], [24], [size], [size], [size], [1], []])
+        self.assertEqual(step.numbers(), [])
+
+    def test_pieces_of_a_part_are_divided_whether_it_shrinks_or_grows(self):
+        step = Shared()
+        first, rest = step.tensor(4), step.tensor(8, offset=4)
+        step.call("slice.Tensor", [step.part, 0, 0, 4, 1], first)
+        step.call("slice.Tensor", [step.part, 0, 4, 12, 1], rest)
+        square = step.call("as_strided", [step.part, [4, 2], [2, 1], 4], step.tensor(4, 2, offset=4))
+        column = step.call("narrow", [square, 1, 0, 1], step.tensor(4, 1, strides=[2, 1], offset=4))
+        for last, sizes in ((1, [[8], [16], [8, 2], [8, 1]]), (4, [[2], [4], [2, 2], [2, 1]])):
+            self.assertEqual(step.sizes(first, rest, square, column, last=last), sizes)
+        self.assertEqual(step.numbers(), [(2, 3, 2), (3, 2, 2), (3, 3, 6), (4, 1, 2), (4, 3, 2)])
+
+    def test_a_place_in_the_group_moves_what_is_gathered_in_place(self):
+        step = Shared()
+        inputs, part = [step.data(4), step.data(8)], step.tensor(12, offset=12, storage=1)
+        step.call("fsdp::all_gather_copy_in(Tensor[] all_gather_inputs, Tensor all_gather_output, SymInt[] inp_split_sizes, "
+                  "SymInt all_gather_input_numel, SymInt rank) -> (Tensor, Tensor)", [inputs, step.whole, [4, 8], 12, 1], part, step.whole)
+        told = step.answer(parts=[[5, 1]])
+        self.assertEqual([(line["slot"], line["sizes"], line["offset"], line["step"]) for line in told if "slot" in line],
+                         [(3, [2], 0, 0), (4, [4], 0, 0), (5, [6], 0, 6)])
+        self.assertEqual([(line["argument"], line["number"], line["step"]) for line in told if "number" in line],
+                         [(2, 2, 0), (2, 4, 0), (3, 6, 0), (4, 0, 1)])
+
+    def test_what_is_sent_elsewhere_follows_in_equal_pairs(self):
+        step = Shared()
+        copy = step.tensor(12)
+        step.communicate("allreduce", step.gradient, copy)
+        self.assertEqual(step.sizes(copy), [[6]])
+        step.communicate("_allgather_base", step.gradient, step.tensor(36))
+        self.assertEqual(step.why_not(), ["with [36], which is no part"])
+
+    def test_what_cannot_be_divided(self):
+        step = Shared()
+        self.assertEqual(step.answer(last=5), [{"slot": 0, "refused": "uneven"}])
+        step.call("mine::quantize(Tensor x) -> Tensor", [step.gradient], (12,))
+        step.call("stack", [[step.part, step.gradient], 0], (2, 12))
+        self.assertEqual(step.why_not(), ["this LibTorch has no such operator", "[2, 12] would become [2, 6]"])
 
 
 if __name__ == "__main__":

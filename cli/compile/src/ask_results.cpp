@@ -434,20 +434,23 @@ generator::AskResults ask_results() {
 }
 
 generator::AskSizes ask_sizes() {
-  const auto answerer = std::make_shared<Answerer>(
-      "another size needs PyTorch, which tells what its operators result in",
-      "capture the program with that size");
-  const auto needs = std::make_shared<Needs>(*answerer);
-  const auto known = std::make_shared<std::map<std::string, std::vector<et_schema::OtherSize>>>();
+  struct Known {
+    Answerer answerer{"another size needs PyTorch, which tells what its operators result in",
+                      "capture the program with that size"};
+    Needs needs{answerer};
+    std::map<std::string, std::vector<et_schema::OtherSize>> answers = {};
+  };
+  const auto known = std::make_shared<std::optional<Known>>();
   return [=](const et_schema::Program& program, const generator::BatchSize& size) {
+    Known& asked = *known ? **known : known->emplace();
     const nlohmann::json wanted = {
-        {"from", size.from}, {"to", size.to}, {"anywhere", size.anywhere}};
+        {"from", size.from}, {"to", size.to}, {"anywhere", size.anywhere}, {"parts", size.parts}};
     std::string text =
-        et_schema::program_to_text(program) + needs->lines(program) + wanted.dump() + '\n';
-    const auto [answer, is_new] = known->try_emplace(std::move(text));
+        et_schema::program_to_text(program) + asked.needs.lines(program) + wanted.dump() + '\n';
+    const auto [answer, is_new] = asked.answers.try_emplace(std::move(text));
     if (is_new) {
-      answer->second =
-          et_schema::other_sizes_from_text(answerer->ask(answer->first), answerer->python());
+      answer->second = et_schema::other_sizes_from_text(asked.answerer.ask(answer->first),
+                                                        asked.answerer.python());
     }
     return answer->second;
   };

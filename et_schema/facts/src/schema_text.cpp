@@ -5,7 +5,6 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/quote.h"
-#include "et_schema/base/words.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -162,11 +161,6 @@ int argument_index(std::string_view schema, std::string_view name) {
     return !is_found;
   });
   return is_found ? index : -1;
-}
-
-bool is_size_argument(std::string_view name) {
-  return has_word("input_sizes normalized_shape num_weights self_size self_sizes size sizes shape",
-                  name);
 }
 
 }  // namespace understudy::et_schema

@@ -50,8 +50,8 @@ struct CallResults {
 [[nodiscard]] std::vector<CallResults> call_results_from_text(std::string_view text,
                                                               const std::string& file);
 
-/// Something of a program with another batch or length: a tensor's new layout, a new number among
-/// an instruction's arguments, or a word about an instruction. Instructions are numbered as in the
+/// Something of a program with other sizes: a tensor's new layout, a new number among an
+/// instruction's arguments, or a word about an instruction. Instructions are numbered as in the
 /// program's text, with those of bodies.
 struct OtherSize {
   std::optional<SlotId> slot = {};
@@ -62,7 +62,8 @@ struct OtherSize {
   std::optional<std::size_t> argument = {};
   std::optional<std::size_t> item = {};  ///< of a list
   std::int64_t number = 0;
-  std::string refused = {};  ///< why the instruction cannot run with the size
+  std::int64_t step = 0;     ///< what each further place of a rank adds to the offset or number
+  std::string refused = {};  ///< why the instruction or tensor cannot have the size
   std::string kept = {};     ///< why results keep their recorded sizes
   bool assumed = false;      ///< it makes a tensor of the size, though nothing else demands it
   std::optional<std::vector<std::int64_t>> known = {};  ///< no data has the size: those that it has

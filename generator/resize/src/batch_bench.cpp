@@ -16,13 +16,6 @@
 namespace understudy::generator {
 namespace {
 
-/// Returns true if a tensor of the call changed its size.
-bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {
-  return std::ranges::any_of(et_schema::all_slots_of(instruction), [&](SlotId slot) {
-    return recorded.slots[slot].sizes != scaled.slots[slot].sizes;
-  });
-}
-
 /// Resizes slots that no instruction names, in memory whose other slots are resized. A part with
 /// values (such as those of lookups) becomes the same part of the larger memory. Because the batch
 /// is the first dimension, offsets scale with it, except for the distance from the end within the
@@ -83,24 +76,6 @@ class UnusedSlots {
   BatchSize batch_;
   int rank_;
 };
-
-/// Drops what was recorded below operators of LibTorch: they were run as a whole.
-std::uint64_t drop_bodies(const Program& recorded, const Program& program,
-                          std::vector<Instruction>& instructions) {
-  std::uint64_t dropped = 0;
-  for (Instruction& instruction : instructions) {
-    if (!is_changed(recorded, program, instruction)) {
-      continue;
-    }
-    if (et_schema::is_in_libtorch(et_schema::without_overload(instruction.name))) {
-      dropped += instruction.body.empty() ? 0U : 1U;
-      instruction.body.clear();
-    } else {
-      dropped += drop_bodies(recorded, program, instruction.body);
-    }
-  }
-  return dropped;
-}
 
 /// Scales the counts of elements in an external's value rule.
 void scale_rule(const Slot& recorded, Slot& scaled, const BatchSize& batch, int rank) {

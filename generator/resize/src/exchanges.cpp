@@ -103,6 +103,17 @@ std::int64_t rows_of(const Program& program, const Instruction& call, std::size_
   return slot.sizes.empty() ? 1 : slot.sizes[0];
 }
 
+/// Sets the first of the sizes that an allocation is given.
+void set_rows(std::int64_t from, std::int64_t to, Instruction& allocation) {
+  for (Argument& argument : allocation.args) {
+    auto* const sizes = std::get_if<Argument::List>(&argument.value);
+    if (sizes != nullptr && !sizes->empty() && sizes->front() == Argument{from}) {
+      sizes->front().value = to;
+      return;
+    }
+  }
+}
+
 bool meets(const Program& program, const Instruction& instruction, StorageId storage) {
   return std::ranges::any_of(et_schema::all_slots_of(instruction),
                              [&](SlotId slot) { return program.slots[slot].storage == storage; });
@@ -205,7 +216,7 @@ bool Exchanges::receive(std::int64_t rows, std::int64_t rank, et_schema::GroupId
   program.slots[output].sizes[0] = rows;
   fit_storages(was, program, static_cast<int>(source.rank), "--world-size");
   if (allocation != nullptr) {
-    scale_arguments(was, program, *allocation);
+    set_rows(rows_of(was, call, 1), rows, *allocation);
     allocation->body.clear();
   }
   return allocation != nullptr;

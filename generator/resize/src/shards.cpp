@@ -7,8 +7,12 @@
 #include <map>
 #include <utility>
 
+#include "answers.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"
+#include "group_kinds.h"
 #include "mesh.h"
 #include "sizes.h"
 
@@ -22,73 +26,82 @@ void read_from_outside(Slot tensor, Instruction& instruction, Program& program) 
   program.slots.push_back(std::move(tensor));
 }
 
+/// Returns the parts that these groups gather or scatter, each with its whole.
+std::vector<std::pair<SlotId, SlotId>> parts_of(const Program& program,
+                                                const std::set<et_schema::GroupId>& groups) {
+  std::vector<std::pair<SlotId, SlotId>> pairs;
+  each_communication(program.instructions, [&](const Instruction& call) {
+    const et_schema::CommSizes sizes = et_schema::traits(call.comm->kind).sizes;
+    const bool gathers = sizes == et_schema::CommSizes::kOutputOfAll;
+    if (groups.contains(call.comm->group) &&
+        (gathers || sizes == et_schema::CommSizes::kInputOfAll)) {
+      const auto parts = et_schema::slots_in({call.args[gathers ? 0 : 1]});
+      const auto wholes = et_schema::slots_in({call.args[gathers ? 1 : 0]});
+      for (std::size_t i = 0; i < std::min(parts.size(), wholes.size()); ++i) {
+        pairs.emplace_back(parts[i], wholes[i]);
+      }
+    }
+  });
+  return pairs;
+}
+
 }  // namespace
 
 Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& groups,
-               std::int64_t from, std::int64_t to, int rank)
+               std::int64_t from, std::int64_t to, int rank, const AskSizes& ask)
     : program_(program),
-      groups_(groups),
-      from_(from),
-      to_(to),
       rank_(rank),
-      roles_(program.slots.size(), ShardRole::kOther) {
-  find_roles();
-}
-
-std::int64_t Shards::part_of(std::int64_t number, SlotId slot) const {
-  const std::optional<std::int64_t> part = times_exactly(number, from_, to_);
-  if (!part) {
-    throw WorldDoesNotFit{
-        {.rank = rank_,
-         .field = "--world-size",
-         .expected = fmt::format("sharded parameters that {} ranks can share evenly", to_),
-         .got = fmt::format("a part [{}] of {} ranks", fmt::join(program_.slots[slot].sizes, ","),
-                            from_)}};
-  }
-  return *part;
-}
-
-void Shards::resize(Slot& slot, SlotId id, std::int64_t recorded_position,
-                    std::int64_t position) const {
-  const Slot& was = program_.slots[id];
-  if (role_of(id) == ShardRole::kTable) {
-    slot.sizes = {to_, part_of(was.sizes[1], id)};
-    slot.offset = part_of(was.offset, id);
-    if (!was.strides.empty()) {
-      slot.strides[0] = part_of(was.strides[0], id);
-    }
-    return;
-  }
-  if (!slot.sizes.empty()) {
-    slot.sizes[0] = part_of(was.sizes[0], id);
-  }
-  const auto found = in_place_.find(was.storage);
-  if (found == in_place_.end()) {
-    slot.offset = part_of(was.offset, id);
-    return;
-  }
-  const std::int64_t within = was.offset - recorded_position * found->second;
-  slot.offset = position * part_of(found->second, id) + part_of(within, id);
-}
-
-std::uint64_t Shards::apply(Program& program, std::int64_t recorded_position,
-                            std::int64_t position) const {
-  for (SlotId id = 0; id < roles_.size(); ++id) {
-    if (role_of(id) != ShardRole::kOther) {
-      resize(program.slots[id], id, recorded_position, position);
+      told_(ask(program, {from, to, true, parts_of(program, groups)})),
+      is_part_(program.slots.size()) {
+  Program copy = program;
+  const Answers answers(copy, told_, rank);
+  for (const et_schema::OtherSize& one : told_) {
+    if (one.slot && one.refused.empty() && !one.sizes.empty()) {
+      // Of all ranks' parts, [ranks, part], the second dimension changes, too.
+      is_part_[*one.slot] = std::equal(one.sizes.begin() + 1, one.sizes.end(),
+                                       program.slots[*one.slot].sizes.begin() + 1);
+    } else if (one.slot) {
+      throw WorldDoesNotFit{
+          {.rank = rank,
+           .field = "--world-size",
+           .expected = fmt::format("sharded parameters that {} ranks can share evenly", to),
+           .got = fmt::format("a part [{}] of {} ranks",
+                              fmt::join(program.slots[*one.slot].sizes, ","), from)}};
     }
   }
-  const std::uint64_t dropped_bodies = change(program.instructions, program, position);
+  answers.refuse(kNoOtherWorld, fmt::format("parts of {} ranks in place of {}", to, from),
+                 "capture the job on that number of ranks");
+}
+
+std::uint64_t Shards::apply(Program& program, std::int64_t place) const {
+  Answers(program, told_, rank_).apply(place);
+  const std::uint64_t dropped_bodies = drop_bodies(program_, program, program.instructions);
   separate_memory(program);
   give_templates(program);
   fit_storages(program_, program, rank_, "--world-size");
   return dropped_bodies;
 }
 
+/// Returns true if an alias views the memory of a part as something else.
+bool Shards::leaves_part(const Instruction& alias) const {
+  const std::vector<SlotId> in = et_schema::slots_in(alias.args);
+  const std::vector<SlotId> out = et_schema::slots_in(alias.results);
+  return alias.kind == InstructionKind::kAlias && in.size() == 1 && out.size() == 1 &&
+         is_part_[in.front()] && !is_part_[out.front()];
+}
+
+/// Returns true if the instruction allocates a part with the sizes of a tensor that is none.
+bool Shards::makes_like_other(const Instruction& instruction) const {
+  const std::vector<SlotId> in = et_schema::slots_in(instruction.args);
+  const std::vector<SlotId> out = et_schema::slots_in(instruction.results);
+  return et_schema::base_name(instruction.name).ends_with("_like") && !in.empty() &&
+         out.size() == 1 && is_part_[out.front()] && !is_part_[in.front()];
+}
+
 /// Replaces templates: a part may have been allocated with the sizes of a piece of a whole.
 void Shards::give_templates(Program& program) const {
   for (Instruction& instruction : program.instructions) {
-    if (!concern(instruction) || !makes_like_other(instruction)) {
+    if (!makes_like_other(instruction)) {
       continue;
     }
     Slot like = program.slots[et_schema::slots_in(instruction.results).front()];
@@ -125,33 +138,14 @@ void Shards::separate_memory(Program& program) const {
 /// Moves all tensors of a storage except parts to another one. Returns how many bytes they need.
 std::int64_t Shards::move_wholes(StorageId from, StorageId to, Program& program) const {
   std::int64_t bytes = 0;
-  for (SlotId id = 0; id < roles_.size(); ++id) {
+  for (SlotId id = 0; id < is_part_.size(); ++id) {
     Slot& slot = program.slots[id];
-    if (program_.slots[id].storage == from && role_of(id) != ShardRole::kPart) {
+    if (program_.slots[id].storage == from && !is_part_[id]) {
       slot.storage = to;
       bytes = std::max(bytes, et_schema::extent_bytes(slot));
     }
   }
   return bytes;
-}
-
-std::uint64_t Shards::change(std::vector<Instruction>& instructions, const Program& scaled,
-                             std::int64_t position) const {
-  std::uint64_t dropped_bodies = 0;
-  for (Instruction& instruction : instructions) {
-    if (!concern(instruction)) {
-      continue;
-    }
-    scale_arguments(program_, scaled, instruction, RankPart{to_, position});
-    // A target runs the bodies of FSDP's operators, so these bodies are resized instead of dropped.
-    if (from_ == to_ || instruction.name.starts_with("fsdp::")) {
-      dropped_bodies += change(instruction.body, scaled, position);
-    } else {
-      dropped_bodies += instruction.body.empty() ? 0U : 1U;
-      instruction.body.clear();
-    }
-  }
-  return dropped_bodies;
 }
 
 }  // namespace understudy::generator

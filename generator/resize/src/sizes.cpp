@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "et_schema/base/error.h"
+#include "et_schema/facts/public_operators.h"
+#include "et_schema/facts/schema_text.h"
+#include "et_schema/model/bodies.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {
@@ -57,20 +60,36 @@ std::vector<std::int64_t> needed_of_storages(const Program& program, int rank,
   return needed;
 }
 
+/// Returns true if a tensor of the call changed its size.
+bool is_changed(const Program& recorded, const Program& scaled, const Instruction& instruction) {
+  return std::ranges::any_of(et_schema::all_slots_of(instruction), [&](SlotId slot) {
+    return recorded.slots[slot].sizes != scaled.slots[slot].sizes;
+  });
+}
+
 }  // namespace
 
-std::optional<std::int64_t> times_exactly(std::int64_t number, std::int64_t to, std::int64_t from) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(number, to, &product) || product % from != 0) {
-    return std::nullopt;
+std::uint64_t drop_bodies(const Program& recorded, const Program& program,
+                          std::vector<Instruction>& instructions) {
+  std::uint64_t dropped = 0;
+  for (Instruction& instruction : instructions) {
+    if (!is_changed(recorded, program, instruction)) {
+      continue;
+    }
+    if (et_schema::is_in_libtorch(et_schema::without_overload(instruction.name))) {
+      dropped += instruction.body.empty() ? 0U : 1U;
+      instruction.body.clear();
+    } else {
+      dropped += drop_bodies(recorded, program, instruction.body);
+    }
   }
-  return product / from;
+  return dropped;
 }
 
 std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank,
                            const std::string& of) {
-  const std::optional<std::int64_t> scaled = times_exactly(number, batch.to, batch.from);
-  if (!scaled) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(number, batch.to, &product) || product % batch.from != 0) {
     throw et_schema::bad_input(
         "the batch size cannot be changed",
         {.rank = rank,
@@ -78,7 +97,7 @@ std::int64_t scaled_number(std::int64_t number, const BatchSize& batch, int rank
          .expected = fmt::format("sizes that are multiples of {}", batch.from),
          .got = fmt::format("{} of {}", number, of)});
   }
-  return *scaled;
+  return product / batch.from;
 }
 
 void fit_storages(const Program& recorded, Program& scaled, int rank, std::string_view flag) {

@@ -138,8 +138,8 @@ class WorldRules {
 /// Builds the new job, rank by rank.
 class Scaling {
  public:
-  explicit Scaling(const WorldPlan& plan)
-      : plan_(plan), bench_(plan.bench()), exchanges_(plan), rules_(plan) {}
+  Scaling(const WorldPlan& plan, const AskSizes& ask)
+      : plan_(plan), bench_(plan.bench()), ask_(ask), exchanges_(plan), rules_(plan) {}
 
   [[nodiscard]] ScaledWorld scaled() {
     add_group(0, std::vector<std::int64_t>(static_cast<std::size_t>(plan_.after().world_size())));
@@ -341,16 +341,15 @@ class Scaling {
     const std::int64_t after = plan_.count_after(group);
     const Shards& shards = shards_
                                .try_emplace(source.program, recorded, groups, before, after,
-                                            static_cast<int>(source.rank))
+                                            static_cast<int>(source.rank), ask_)
                                .first->second;
-    world_.dropped_bodies +=
-        shards.apply(program, plan_.position_before(group, bench_.recorded_rank(source.program)),
-                     plan_.position_after(group, rank));
+    world_.dropped_bodies += shards.apply(program, plan_.position_after(group, rank));
     world_.has_other_shapes |= before != after;
   }
 
   const WorldPlan& plan_;
   const Bench& bench_;
+  const AskSizes& ask_;
   Exchanges exchanges_;
   WorldRules rules_;
   ScaledWorld world_;
@@ -391,13 +390,14 @@ void finish_program(const ScaledWorld& world, const WorldSize& size, Program& pr
 }
 
 /// Returns the sizes among `sizes` that work, by trying each.
-std::string those_that_work(const Bench& bench, WorldSize size, const std::vector<int>& sizes) {
+std::string those_that_work(const Bench& bench, WorldSize size, const std::vector<int>& sizes,
+                            const AskSizes& ask) {
   std::vector<int> work;
   for (const int ranks : sizes) {
     size.ranks = ranks;
     try {
       const WorldPlan plan(bench, size);
-      static_cast<void>(Scaling(plan).scaled());
+      static_cast<void>(Scaling(plan, ask).scaled());
       work.push_back(ranks);
     } catch (const WorldDoesNotFit&) {
     } catch (const et_schema::Error&) {
@@ -409,15 +409,15 @@ std::string those_that_work(const Bench& bench, WorldSize size, const std::vecto
 
 }  // namespace
 
-ScaledWorld with_world_size(const Bench& traced, const WorldSize& size) {
+ScaledWorld with_world_size(const Bench& traced, const WorldSize& size, const AskSizes& ask) {
   Bench bench = traced;  // the programs are shared
   bench.programs.separate();
   const WorldPlan plan(bench, size);
   try {
-    return Scaling(plan).scaled();
+    return Scaling(plan, ask).scaled();
   } catch (const WorldDoesNotFit& error) {
     et_schema::ErrorContext context = error.context;
-    context.hint = those_that_work(bench, size, plan.others());
+    context.hint = those_that_work(bench, size, plan.others(), ask);
     throw et_schema::bad_input(kNoOtherWorld, std::move(context));
   }
 }

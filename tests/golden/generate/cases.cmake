@@ -7,7 +7,7 @@ understudy_golden(generate
   output_is_link partial partial_of_capture partial_refused profile profile_count profile_dlrm
   profile_gpu_only profile_is_trace profile_json profile_missing profile_none profile_of_capture profile_other profile_twice
   profile_two quiet resnet resnet_all resnet_step size_bad subgraph subgraph_backward subgraph_no_backward two_ranks
-  unknown_only unknown_step unknown_subgraph unlinked_fault_counts unlinked_profile version world world_refused world_usage wrappers)
+  unknown_only unknown_step unknown_subgraph unlinked_fault_counts unlinked_profile version world_usage wrappers)
 # With the Triton that the project's environment has: its version decides the machine code.
 file(GLOB UNDERSTUDY_TRITON "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/triton")
 if(UNDERSTUDY_TRITON)

@@ -36,6 +36,7 @@ void members(auto& json, SameAs<OtherSize> auto& other) {
   json.if_any("argument", other.argument);
   json.if_any("item", other.item);
   json.unless(0, "number", other.number);
+  json.unless(0, "step", other.step, AtLeast{0});
   json.if_any("refused", other.refused, kFreeText);
   json.if_any("kept", other.kept, kFreeText);
   json.unless(false, "assumed", other.assumed);

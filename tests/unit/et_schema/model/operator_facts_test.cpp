@@ -69,7 +69,6 @@ TEST(OperatorFacts, WhatARowNamesIsAnArgumentOfItsSchema) {
       EXPECT_TRUE(argument.dim != kByDim || names.contains("dim")) << facts.name;
     }
     EXPECT_TRUE(facts.moves.empty() || names.contains(std::string(facts.moves))) << facts.name;
-    EXPECT_TRUE(!facts.takes_strides || names.contains("stride")) << facts.name;
     EXPECT_TRUE(!facts.reads_rows ||
                 std::ranges::count(facts.arguments, Meaning::kIndex, &ArgumentFact::meaning) == 1)
         << facts.name;

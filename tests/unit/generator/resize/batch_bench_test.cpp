@@ -15,7 +15,7 @@ using testing::Made;
 using testing::ref;
 using testing::Sizes;
 
-constexpr BatchSize kTwofold{64, 128};
+const BatchSize kTwofold{64, 128};
 
 /// Twice as large: all tensors of 64 rows that are contiguous.
 std::vector<et_schema::OtherSize> doubled(const et_schema::Program& program, const BatchSize&) {

@@ -18,7 +18,7 @@ using testing::numbers;
 using testing::ref;
 using testing::Sizes;
 
-constexpr BatchSize kTwice{64, 128};
+const BatchSize kTwice{64, 128};
 
 AskSizes telling(std::vector<OtherSize> told) {
   return [told](const Program&, const BatchSize&) { return told; };
