@@ -44,9 +44,9 @@ understudy_torch_room(device
 understudy_torch_room(counters
   PUBLIC understudy::et_schema_model understudy::torch
   PRIVATE understudy::replayer_cuda understudy::replayer_device $<BUILD_INTERFACE:${CMAKE_DL_LIBS}>)
-# CUPTI's headers describe its structures; the library is loaded at run time.
-find_path(UNDERSTUDY_CUPTI_HEADERS cupti_range_profiler.h
-  HINTS "${_torch_root}/../nvidia/cu13/include" /usr/local/cuda/include /usr/local/cuda/extras/CUPTI/include)
+# CUPTI's headers describe its structures; the library of their major version is loaded at run time. Wheels of CUDA 12 have cuda_cupti.
+find_path(UNDERSTUDY_CUPTI_HEADERS cupti_range_profiler.h HINTS "${_torch_root}/../nvidia" /usr/local/cuda
+  PATH_SUFFIXES cu13/include cuda_cupti/include include extras/CUPTI/include)
 file(GLOB _cupti_sources "${CMAKE_CURRENT_SOURCE_DIR}/counters/src/cupti*.cpp")
 if(UNDERSTUDY_CUPTI_HEADERS)
   target_include_directories(understudy_replayer_counters SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")

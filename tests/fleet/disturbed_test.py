@@ -19,9 +19,7 @@ BIN = "build/release/bin"
 
 class Disturbed(unittest.TestCase):
     def setUp(self):
-        self.scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(self.scratch.cleanup)
-        self.folder = Path(self.scratch.name)
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def fleet(self, jobs=6):
         folder = self.folder / "fleet"

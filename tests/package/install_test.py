@@ -22,9 +22,7 @@ PLAIN_PATH = "/usr/bin:/bin"
 class InstallTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="a prefix ")
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.scratch = Path(cls.folder.name).resolve()
+        cls.scratch = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="a prefix "))).resolve()
         first = cls.scratch / "first"
         subprocess.run(["cmake", "--install", BUILD, "--prefix", first], check=True,
                        stdout=subprocess.DEVNULL)

@@ -58,17 +58,12 @@ def value_of(cell):
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="understudy-pages-")
-        subprocess.run([BIN / "page_samples", cls.folder.name, str(OPERATORS)], check=True)
-        cls.browser = Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.folder.cleanup()
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="understudy-pages-")))
+        subprocess.run([BIN / "page_samples", cls.folder, str(OPERATORS)], check=True)
+        cls.browser = cls.enterClassContext(Browser())
 
     def open(self, name, **more):
-        return self.browser.open(Path(self.folder.name) / f"{name}.html", **more)
+        return self.browser.open(self.folder / f"{name}.html", **more)
 
     def test_no_complaint_in_either_scheme(self):
         for name in PAGES:
@@ -115,14 +110,14 @@ class Pages(unittest.TestCase):
                 self.assertEqual(found, [shown_value(member(row, column["key"])) for row in rows], column["key"])
 
     def test_the_script_writes_figures_as_the_program_does(self):
-        cells = Path(self.folder.name, "cells.json").read_text(encoding="utf-8")
+        cells = (self.folder / "cells.json").read_text(encoding="utf-8")
         written = self.open("platform").value(f"{cells}.map(([value, hint]) => understudy.format(value, hint))")
         self.assertEqual(written, [text for _, _, text in json.loads(cells)])
 
     def test_unknown_hints_are_read(self):
-        html = Path(self.folder.name, "report.html").read_text(encoding="utf-8")
+        html = (self.folder / "report.html").read_text(encoding="utf-8")
         html = html.replace('"hint":"bar"', '"hint":"cloud"').replace('"hint":"figure"', '"hint":"weight"')
-        Path(self.folder.name, "unknown.html").write_text(html.replace('"facts":', '"sums":', 1), encoding="utf-8")
+        (self.folder / "unknown.html").write_text(html.replace('"facts":', '"sums":', 1), encoding="utf-8")
         page = self.open("unknown")
         self.assertEqual(page.problems(), [])
         self.assertGreater(page.value("document.querySelector('#class-bars tbody').rows.length"), 0)

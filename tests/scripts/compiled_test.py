@@ -18,8 +18,7 @@ SIGNATURE = ('extern "C"  void  kernel(float* in_out_ptr0,\n  const float* in_pt
 
 
 def read(path):
-    with gzip.open(path) as stream:
-        return json.load(stream)
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 class Factor(torch.nn.Module):
@@ -65,9 +64,7 @@ class CompiledCaptureTest(unittest.TestCase):
             # GoogleTest uses these words, and scripts/test looks for them.
             print("[  SKIPPED ] scripts.compiled (torch.compile links no library under a path with a space)")
             raise unittest.SkipTest("torch.compile links no library under a path with a space")
-        cls._folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls._folder.cleanup)
-        cls.folder = Path(cls._folder.name)
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.running = capture(cls.folder)
         cls.rank = json.loads((cls.folder / "capture.json").read_text())["ranks"][0]
 

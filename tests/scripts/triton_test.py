@@ -216,8 +216,7 @@ def capture_hand_written_into(folder):
 
 
 def read(path):
-    with gzip.open(path) as stream:
-        return json.load(stream)
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 def compile_kernels(*arguments):
@@ -229,9 +228,7 @@ def compile_kernels(*arguments):
 class CaptureTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name) / "capture"
+        cls.folder = Path(cls.enterClassContext(tempfile.TemporaryDirectory())) / "capture"
         subprocess.run([sys.executable, __file__, str(cls.folder)], check=True,
                        env={**os.environ, "TRITON_INTERPRET": "1"}, stderr=subprocess.DEVNULL)
         cls.document = read(cls.folder / "rank-0.compiled.json.gz")

@@ -55,7 +55,8 @@ constexpr std::array<CuptiRefusal, 10> kCuptiRefusals = {{
     {CUPTI_ERROR_NOT_INITIALIZED,
      "CUPTI does not reach the driver: it needs libnvperf_host.so and libnvperf_target.so beside "
      "it"},
-    {CUPTI_ERROR_INVALID_CHIP_NAME,
+    // CUPTI_ERROR_INVALID_CHIP_NAME, which the headers of CUDA 12 lack.
+    {static_cast<CUptiResult>(46),
      "CUPTI does not know this GPU: UNDERSTUDY_CUPTI names a newer library"},
 }};
 

@@ -14,7 +14,6 @@ namespace {
 
 // Members of at::cuda::CUDAGraph (LibTorch 2.8 and later), whose header needs CUDA's headers.
 constexpr const char* kMake = "_ZN2at4cuda9CUDAGraphC1Eb";
-constexpr const char* kDestroy = "_ZN2at4cuda9CUDAGraphD1Ev";
 constexpr const char* kBegin =
     "_ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode";
 constexpr const char* kEnd = "_ZN2at4cuda9CUDAGraph11capture_endEv";
@@ -49,7 +48,7 @@ bool DeviceGraph::is_available() {
 }
 
 void DeviceGraph::Destroy::operator()(void* graph) const {
-  call_loaded<void, void*>(kDestroy, graph);
+  call_loaded<void, void*>("_ZN2at4cuda9CUDAGraphD1Ev", graph);
   ::operator delete(graph, kAlignment);
 }
 
@@ -66,6 +65,8 @@ void DeviceGraph::end() {
   NoWarnings none;
   const c10::WarningUtils::WarningHandlerGuard guard(&none);
   call_loaded<void, void*>(kEnd, graph_.get());
+  // replay() does it in older versions alone.
+  call_loaded<void, void*>("_ZN2at4cuda9CUDAGraph11instantiateEv", graph_.get());
 }
 
 /// A failed capture_end() leaves LibTorch's allocator in the capture. So the stream's capture is
