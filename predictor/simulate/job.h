@@ -39,6 +39,8 @@ struct Job {
   /// Returns the world ranks of a group in group order. A group without a list is the whole world.
   /// In a partial job the ranks are as recorded, including missing ranks.
   [[nodiscard]] std::vector<int> members_of(et_schema::GroupId group) const;
+  /// Returns how many nodes these ranks are on.
+  [[nodiscard]] int nodes_of(std::vector<int> ranks) const;
 };
 
 /// Returns the job of a benchmark, which must outlive it. Throws Error (bad input) unless the

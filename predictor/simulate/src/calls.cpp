@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <utility>
 
 #include "channels.h"
@@ -65,11 +64,7 @@ GroupComm comm_call(const Job& job, et_schema::GroupId group, const std::vector<
   GroupComm call;
   call.kind = sides.front()->comm->kind;
   call.ranks = static_cast<int>(ranks.size());
-  std::set<int> nodes;
-  for (const int rank : ranks) {
-    nodes.insert(rank / std::max(job.ranks_per_node, 1));
-  }
-  call.nodes = static_cast<int>(nodes.size());
+  call.nodes = job.nodes_of(ranks);
   describe_tensors(*programs.front(), *sides.front(), call);
   call.recorded_ranks = job.recorded_ranks.empty() ? call.ranks : job.recorded_ranks[group];
   const Instruction* last = nullptr;

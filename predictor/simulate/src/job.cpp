@@ -39,6 +39,14 @@ std::vector<int> Job::members_of(et_schema::GroupId group) const {
   return members;
 }
 
+int Job::nodes_of(std::vector<int> ranks) const {
+  for (int& rank : ranks) {
+    rank /= std::max(ranks_per_node, 1);
+  }
+  std::ranges::sort(ranks);
+  return static_cast<int>(std::ranges::unique(ranks).begin() - ranks.begin());
+}
+
 Job job_of(const et_schema::Bench& bench) {
   Job job;
   job.groups = bench.groups;

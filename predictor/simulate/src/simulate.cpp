@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -33,13 +32,11 @@ bool are_alike(const Job& job, const std::vector<RankClass>& classes,
                const std::vector<std::uint32_t>& class_of) {
   const auto shape_of = [&](int rank, et_schema::GroupId group, bool has_place) {
     const std::vector<int> members = job.members_of(group);
-    std::set<int> nodes;
     std::vector<std::int64_t> shape;
     for (const int member : members) {
-      nodes.insert(member / std::max(job.ranks_per_node, 1));
       shape.push_back(class_of[static_cast<std::size_t>(member)]);
     }
-    shape.push_back(static_cast<std::int64_t>(nodes.size()));
+    shape.push_back(job.nodes_of(members));
     shape.push_back(has_place ? std::ranges::find(members, rank) - members.begin() : 0);
     return shape;
   };
