@@ -464,7 +464,7 @@ def main():
     import torch
     import meta_rules
     import other_sizes
-    import parts
+    import parts  # type: ignore[import-not-found]
     # Functions of the meta device are hidden from torch.compile, which takes a second to load only to be told so.
     torch._dynamo = sys.modules["torch._dynamo"] = types.ModuleType("torch._dynamo")
     torch._dynamo.disable = lambda function, *_, **__: function

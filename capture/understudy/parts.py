@@ -9,7 +9,7 @@ import heapq
 import itertools
 import math
 
-from other_sizes import NO_SIZES  # type: ignore[import-not-found]  # beside it, not in the package
+from other_sizes import NO_SIZES  # beside it, not in the package
 from resized import Layout, NoSizes, Resized, slots_in, tensors_in  # type: ignore[import-not-found]
 
 MOST_ASSIGNMENTS = 300
