@@ -91,8 +91,9 @@ pages::Page generated_page(const Generated& made) {
   const Json document = generated_json(made);
   pages::Page page;
   page.title = title_of(made);
-  page.verdict = pages::verdict_on(account_of(made.bench), "The benchmark");
-  if (account_of(made.bench).whole.host_ms == 0) {
+  const et_schema::Account account = account_of(made.bench);
+  page.verdict = pages::verdict_on(account, "The benchmark");
+  if (account.whole.host_ms == 0) {
     page.verdict.sentence = bench_verdict(made.bench);
   }
   page.sections = bench_sections(document, made.bench);

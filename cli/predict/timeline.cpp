@@ -65,8 +65,7 @@ pages::Timeline timeline_of(const std::string& trace, int slowest_rank) {
   }
   std::size_t drawn = events_of[slowest_rank];
   const std::size_t left_out = std::erase_if(groups, [&](const auto& group) {
-    const bool is_slowest = group.first == slowest_rank;
-    return !is_slowest && (drawn += events_of[group.first]) > kMostEvents;
+    return group.first != slowest_rank && (drawn += events_of[group.first]) > kMostEvents;
   });
   if (left_out > 0) {
     plot.caption += fmt::format(" {} more are in what --trace writes.", left_out);

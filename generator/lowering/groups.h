@@ -32,6 +32,7 @@ class Groups {
   [[nodiscard]] bool is_whole_world(const et_schema::ProcessGroup& group) const;
 
   std::int64_t world_size_ = 1;
+  bool is_fake_ = false;  ///< the job ran under torch's fake group
   std::vector<et_schema::ProcessGroup> groups_;
 };
 

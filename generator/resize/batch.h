@@ -20,8 +20,8 @@ struct BatchSize {
   /// --size: `from` may be any dimension, such as a sequence length. So several dimensions of one
   /// tensor may grow.
   bool anywhere = false;
-  /// If both are numbers of ranks that share parameters: a rank's parts, each with the whole that
-  /// it is gathered to or scattered from.
+  /// --world-size: `from` and `to` are numbers of ranks that share parameters. These are a rank's
+  /// parts, each with the whole into which it is gathered or from which it is scattered.
   std::vector<std::pair<et_schema::SlotId, et_schema::SlotId>> parts = {};
 };
 

@@ -60,7 +60,8 @@ struct ScaledWorld {
 /// new rank copies the recorded rank with the same place on the other axes. Ranks missing from the
 /// benchmark are replaced by a recorded rank of the same pipeline stage. Throws Error (bad input)
 /// with the name of a group, call or operator that cannot follow, and with the sizes that would
-/// work. `ask` tells what follows a part of a sharded parameter; without one it is not called.
+/// work. `ask` is called only if parameters are sharded: which tensors and numbers change with
+/// a rank's part.
 [[nodiscard]] ScaledWorld with_world_size(const et_schema::Bench& bench, const WorldSize& size,
                                           const AskSizes& ask);
 

@@ -282,7 +282,7 @@ Json bench_json(const Bench& bench) {
     const auto [same, is_new] = first.try_emplace(&bench.programs[rank], rank);
     ranks.push_back(is_new ? program_json(bench.programs[rank]) : ranks[same->second]);
     ranks.back()["rank"] = bench.recorded_rank(rank);
-    const bool is_named = rank < bench.sources.size();  // a composed benchmark names none
+    const bool is_named = rank < bench.sources.size();  // composed benchmarks have no sources
     ranks.back()["source"] = is_named ? bench.sources[rank].file : "";
     ranks.back()["schema"] = is_named ? bench.sources[rank].schema : "";
   }

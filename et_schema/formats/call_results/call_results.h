@@ -50,8 +50,8 @@ struct CallResults {
 [[nodiscard]] std::vector<CallResults> call_results_from_text(std::string_view text,
                                                               const std::string& file);
 
-/// Something of a program with other sizes: a tensor's new layout, a new number among an
-/// instruction's arguments, or a word about an instruction. Instructions are numbered as in the
+/// One change of a program that gets other sizes: the new layout of a tensor, a new number among
+/// an instruction's arguments, or a remark on an instruction. Instructions are numbered as in the
 /// program's text, with those of bodies.
 struct OtherSize {
   std::optional<SlotId> slot = {};

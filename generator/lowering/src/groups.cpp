@@ -41,6 +41,7 @@ Groups::Groups(const std::vector<Trace>& traces, std::int64_t world_size)
   std::iota(world.begin(), world.end(), 0);
   groups_.push_back({"world", "", "", std::move(world), world_size_});
   for (const Trace& trace : traces) {
+    is_fake_ = is_fake_ || is_of_fake_group(trace.process_groups);
     for (std::size_t i = 0; i < trace.process_groups.size(); ++i) {
       static_cast<void>(add_listed(trace, i));
     }
@@ -111,8 +112,7 @@ bool Groups::is_strided_group(const CommCall& call) const {
 
 GroupId Groups::find(const Trace& trace, const CommCall& call, et_schema::Losses& losses) {
   const bool is_call = call.kind != et_schema::CommKind::kWait;
-  losses.add(et_schema::Loss::kAssumedCommunication,
-             is_call && is_of_fake_group(trace.process_groups) ? 1 : 0);
+  losses.add(et_schema::Loss::kAssumedCommunication, is_call && is_fake_ ? 1 : 0);
   // Several groups of a job may have the same name; use the one that contains this rank.
   for (std::size_t i = 0; i < trace.process_groups.size(); ++i) {
     const ProcessGroup& group = trace.process_groups[i];

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/model/bodies.h"
@@ -11,10 +12,10 @@
 
 namespace understudy::generator {
 
-Answers::Answers(Program& program, const std::vector<OtherSize>& told, int rank)
-    : program_(program), told_(told), rank_(rank) {
+Answers::Answers(const Program& program, std::vector<OtherSize> told, int rank)
+    : program_(program), told_(std::move(told)), rank_(rank) {
   et_schema::for_each_instruction(program_.instructions,
-                                  [this](Instruction& call) { calls_.push_back(&call); });
+                                  [this](const Instruction& call) { calls_.push_back(&call); });
   if (!std::ranges::all_of(told_, [this](const OtherSize& one) { return fits(one); })) {
     throw et_schema::bad_input("other sizes of another program", {.rank = rank_});
   }
@@ -50,15 +51,18 @@ void Answers::refuse(const std::string& what, const std::string& sizes,
                                     .hint = hint});
 }
 
-void Answers::apply(std::int64_t place) const {
+void Answers::apply(Program& copy, std::int64_t place) const {
+  std::vector<Instruction*> calls;
+  et_schema::for_each_instruction(copy.instructions,
+                                  [&](Instruction& call) { calls.push_back(&call); });
   for (const OtherSize& one : told_) {
     if (one.slot) {
-      Slot& slot = program_.slots[*one.slot];
+      Slot& slot = copy.slots[*one.slot];
       slot.sizes = one.sizes;
       slot.strides = one.strides;
       slot.offset = one.offset + place * one.step;
     } else if (one.argument) {
-      Argument& argument = call_of(one).args[*one.argument];
+      Argument& argument = calls[*one.instruction]->args[*one.argument];
       Argument& number = one.item ? std::get<Argument::List>(argument.value)[*one.item] : argument;
       number.value = one.number + place * one.step;
     }

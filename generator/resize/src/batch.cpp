@@ -43,9 +43,9 @@ void refuse_size(const std::vector<OtherSize>& told, const BatchSize& batch, int
   }
 }
 
-std::vector<BatchNote> notes_of(const std::vector<OtherSize>& told, const Answers& answers) {
+std::vector<BatchNote> notes_of(const Answers& answers) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
-  for (const OtherSize& one : told) {
+  for (const OtherSize& one : answers.told()) {
     if (!one.kept.empty()) {
       ++counts[{answers.call_of(one).name, "results keep the recorded size: " + one.kept}];
     } else if (one.assumed) {
@@ -122,17 +122,16 @@ BatchSize parse_batch_size(std::string_view text, bool anywhere) {
 
 ScaledBatch with_batch_size(const Program& program, const BatchSize& batch, int rank,
                             const AskSizes& ask) {
-  const std::vector<OtherSize> told = ask(program, batch);
-  ScaledBatch result{program, {}, {}};
-  const Answers answers(result.program, told, rank);
-  refuse_size(told, batch, rank);
+  const Answers answers(program, ask(program, batch), rank);
+  refuse_size(answers.told(), batch, rank);
   answers.refuse(what_of(batch), fmt::format("{} in place of {}", batch.to, batch.from),
                  batch.anywhere ? "capture the program with that size"
                                 : "capture the program with that batch size");
-  answers.apply();
+  ScaledBatch result{program, {}, {}};
+  answers.apply(result.program);
   fit_storages(program, result.program, rank, flag_of(batch));
   result.changes = changes_of(program, result.program);
-  result.notes = notes_of(told, answers);
+  result.notes = notes_of(answers);
   return result;
 }
 

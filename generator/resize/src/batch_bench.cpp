@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "et_schema/facts/public_operators.h"
-#include "et_schema/facts/schema_text.h"
 #include "et_schema/model/bodies.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/model_names.h"

@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "answers.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
@@ -51,11 +50,9 @@ Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& group
                std::int64_t from, std::int64_t to, int rank, const AskSizes& ask)
     : program_(program),
       rank_(rank),
-      told_(ask(program, {from, to, true, parts_of(program, groups)})),
+      answers_(program, ask(program, {from, to, true, parts_of(program, groups)}), rank),
       is_part_(program.slots.size()) {
-  Program copy = program;
-  const Answers answers(copy, told_, rank);
-  for (const et_schema::OtherSize& one : told_) {
+  for (const et_schema::OtherSize& one : answers_.told()) {
     if (one.slot && one.refused.empty() && !one.sizes.empty()) {
       // Of all ranks' parts, [ranks, part], the second dimension changes, too.
       is_part_[*one.slot] = std::equal(one.sizes.begin() + 1, one.sizes.end(),
@@ -69,12 +66,12 @@ Shards::Shards(const Program& program, const std::set<et_schema::GroupId>& group
                               fmt::join(program.slots[*one.slot].sizes, ","), from)}};
     }
   }
-  answers.refuse(kNoOtherWorld, fmt::format("parts of {} ranks in place of {}", to, from),
-                 "capture the job on that number of ranks");
+  answers_.refuse(kNoOtherWorld, fmt::format("parts of {} ranks in place of {}", to, from),
+                  "capture the job on that number of ranks");
 }
 
 std::uint64_t Shards::apply(Program& program, std::int64_t place) const {
-  Answers(program, told_, rank_).apply(place);
+  answers_.apply(program, place);
   const std::uint64_t dropped_bodies = drop_bodies(program_, program, program.instructions);
   separate_memory(program);
   give_templates(program);

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "answers.h"
 #include "et_schema/model/program.h"
 #include "generator/resize/batch.h"
 
@@ -14,8 +15,9 @@ namespace understudy::generator {
 class Shards {
  public:
   /// `groups`: groups of the ranks that share parameters, `from` ranks as recorded, `to` in the new
-  /// job. `ask` tells what follows. The program must outlive this. Throws Error (bad input) with
-  /// all operators that cannot; WorldDoesNotFit if ranks cannot share a part evenly.
+  /// job. `ask` answers which other tensors and numbers change. The program must outlive this.
+  /// Throws Error (bad input) with all operators that cannot run with the new parts, and
+  /// WorldDoesNotFit if the ranks cannot share a part evenly.
   Shards(const et_schema::Program& program, const std::set<et_schema::GroupId>& groups,
          std::int64_t from, std::int64_t to, int rank, const AskSizes& ask);
 
@@ -33,7 +35,7 @@ class Shards {
 
   const et_schema::Program& program_;
   int rank_;
-  std::vector<et_schema::OtherSize> told_;
+  Answers answers_;
   std::vector<bool> is_part_;  ///< by slot: its first dimension is divided
 };
 

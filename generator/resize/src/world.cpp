@@ -309,15 +309,14 @@ class Scaling {
                   fmt::format("one along the {} ranks that become {}", plan_.size_before(),
                               plan_.size_after()));
     }
-    if (!plan_.keeps_size() && !is_message) {
-      place[axis] %= plan_.size_after();
-    }
     const std::vector<bool>& along = was.along(comm.group);
     for (std::size_t i = 0; i < place.size(); ++i) {
-      // A message to another stage stays among ranks of equal places, also in the group of all.
-      const bool is_told = along[i] && !(is_message && place[i] == from[i]);
-      place[i] = is_told ? place[i] : own[i];
+      // The peer of a message is elsewhere on the axes on which the recorded peer was, and beside
+      // this rank on all others, also if the group is that of all ranks.
+      const bool is_elsewhere = along[i] && !(is_message && place[i] == from[i]);
+      place[i] = is_elsewhere ? place[i] : own[i];
     }
+    place[axis] %= plan_.size_after();  // of a root: the axis may have become shorter
     return plan_.position_after(comm.group, plan_.after().rank_at(place));
   }
 

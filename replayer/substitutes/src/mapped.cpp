@@ -43,7 +43,8 @@ c10::IValue as_list(const c10::IValue& values) {
 /// Converts a recorded argument to the type of the row's parameter. Traces write whole numbers for
 /// floats and flags, a number for a list of one, and undefined tensors for those not given.
 c10::IValue as_parameter(const c10::IValue& value, const MapParameter& parameter) {
-  const std::string_view type = parameter.type;  // of each call: not parsed
+  // The type is compared as text: this runs at each call, where parsing would cost time.
+  const std::string_view type = parameter.type;
   if (value.isNone()) {
     return value;
   }
