@@ -79,8 +79,7 @@ def parse_arguments():
     parser.add_argument("--no-compiled-sources", action="store_true",
                         help="do not keep the sources of Triton's kernels")
     parser.add_argument("--shapes", action="store_true",
-                        help="the profile of the traced step has the sizes, strides, types and "
-                        "numbers of operators' arguments too: two fifths larger")
+                        help="the profile of the traced step has operators' arguments too (sizes, strides, types, numbers): two fifths larger")
     parser.add_argument("--counters", action="store_true",
                         help="count the work of each kernel (bytes, operations, occupancy) with the counters of an "
                         "NVIDIA GPU, in one more step")
@@ -128,6 +127,8 @@ def make_capture(arguments):
     os.chdir(here)
     from . import comms, native, recorder
 
+    if not torch.cuda.is_available():
+        os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # it would complain that it finds no driver
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
     comms.use_nccl_form() if arguments.comms == "nccl-form" else comms.record_fake_groups()
@@ -283,6 +284,7 @@ def run():
     if arguments.threads is not None:
         # Set before torch is imported: libraries read the variable once.
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # torch reads it once, and would tell of each step that it observes
     if importlib.util.find_spec("torch") is None:
         raise Refused(NO_TORCH.format(python=sys.executable, command=sys.argv[0]), USAGE)
     from .output import BadOutput, OutputFolder

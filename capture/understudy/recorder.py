@@ -105,8 +105,7 @@ class Capture:
         self._untouched_bytes = None
         self._counting = fault_counting() if profiled and count_faults else None
         if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
-            self.notices.append("page faults were not counted: the system or this torch does not "
-                                "let a process count its own")
+            self.notices.append("page faults were not counted: the system or this torch does not let a process count its own")
         has_counters = torch.cuda.is_available() and torch.version.cuda is not None
         if counters and not has_counters:
             self.notices.append(f"{NOT_COUNTED}: torch sees no NVIDIA GPU")

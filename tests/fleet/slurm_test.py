@@ -42,8 +42,7 @@ PartitionName=night Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
 
 

@@ -61,8 +61,7 @@ class PublishTest(unittest.TestCase):
 
     def serve(self):
         """Starts an index on this machine, and returns its address."""
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
         (self.scratch / "index").mkdir()
         server = subprocess.Popen([self.tools / "pypi-server", "run", "-i", "127.0.0.1", "-p", str(port), "-a", ".", "-P", ".",

@@ -19,11 +19,8 @@ def texts():
 
 def slugs(path):
     """The anchors of a text's headings, as GitHub makes them."""
-    found = set()
-    for heading in re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
-        plain = re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).replace(" ", "-")
-        found.add(plain)
-    return found
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).replace(" ", "-") for heading in headings}
 
 
 class DocsTest(unittest.TestCase):

@@ -5,7 +5,6 @@ import csv
 import inspect
 import io
 import json
-import os
 import pickle
 import re
 import subprocess

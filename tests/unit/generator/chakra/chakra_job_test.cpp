@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "generator/flow/model_names.h"
+#include "testing/doc_table.h"
 #include "testing/made_program.h"
 
 namespace understudy::generator {
@@ -406,6 +407,15 @@ TEST(ChakraJob, LossesHaveNamesAndAreCounted) {
                                                  {ChakraLoss::kZeros, 1},
                                                  {ChakraLoss::kHeld, 1},
                                                  {ChakraLoss::kHeapBlocks, 3}}));
+}
+
+TEST(ChakraDoc, ListsWhatIsLeftOut) {
+  testing_docs::Rows expected;
+  for (std::size_t i = 0; i < kChakraLosses; ++i) {
+    const ChakraLossInfo& loss = info(static_cast<ChakraLoss>(i));
+    expected.emplace_back(loss.name, loss.meaning);
+  }
+  EXPECT_EQ(testing_docs::table("| left out | meaning |"), expected);
 }
 
 }  // namespace

@@ -3,46 +3,19 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/losses.h"
 #include "program_names.h"
+#include "testing/doc_table.h"
 
 namespace understudy::et_schema {
 namespace {
 
-using Rows = std::vector<std::pair<std::string, std::string>>;
-
-std::string without_backticks(std::string text) {
-  std::erase(text, '`');
-  return text;
-}
-
-enum class Second { kCell, kRest };
-
-// The rows below the table's header line, as pairs of the first cell and the second, or all others.
-Rows table(const std::string& header, Second as = Second::kCell) {
-  std::ifstream file(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
-  std::string line;
-  while (std::getline(file, line) && line != header) {
-  }
-  std::getline(file, line);  // the rule below the header
-  Rows rows;
-  while (std::getline(file, line) && line.starts_with("| ")) {
-    const std::size_t second = line.find(" | ", 2);
-    const std::size_t next = as == Second::kCell ? line.find(" | ", second + 3) : line.npos;
-    const std::size_t end = std::min(next, line.size() - 2);
-    rows.emplace_back(without_backticks(line.substr(2, second - 2)),
-                      line.substr(second + 3, end - second - 3));
-  }
-  return rows;
-}
+using testing_docs::Rows;
+using testing_docs::table;
 
 TEST(FormatsDoc, ListsTheLossCounters) {
   Rows expected;
@@ -51,7 +24,7 @@ TEST(FormatsDoc, ListsTheLossCounters) {
     expected.emplace_back(loss.name,
                           fmt::format("{} | {}", loss.meaning, to_string(loss.severity)));
   }
-  EXPECT_EQ(table("| counter | meaning | severity |", Second::kRest), expected);
+  EXPECT_EQ(table("| counter | meaning | severity |"), expected);
 }
 
 TEST(FormatsDoc, MapsC10dNamesAsTheReaderDoes) {
@@ -61,7 +34,7 @@ TEST(FormatsDoc, MapsC10dNamesAsTheReaderDoes) {
     const auto of_groups = find_c10d_name("c10d::" + name + "_");
     const auto known = of_groups ? of_groups : find_c10d_name("_c10d_functional::" + name);
     ASSERT_TRUE(known) << name;
-    EXPECT_EQ(known->name->recorded, without_backticks(recorded)) << name;
+    EXPECT_EQ(known->name->recorded, recorded) << name;
     EXPECT_TRUE(kind_of_recorded_name(known->name->recorded)) << name;
   }
 }

@@ -1,6 +1,4 @@
-// docs/formats.md says of Chakra what the code says.
-
-#include <gtest/gtest.h>
+#pragma once
 
 #include <filesystem>
 #include <fstream>
@@ -8,15 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "generator/chakra/chakra_job.h"
-
-namespace understudy::generator {
-namespace {
+namespace understudy::testing_docs {
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-/// The rows below a table's header line.
-Rows table(const std::string& header) {
+/// The rows of docs/formats.md below this header of a table, without backticks: the first cell, and
+/// all others.
+[[nodiscard]] inline Rows table(const std::string& header) {
   std::ifstream file(std::filesystem::path(UNDERSTUDY_DOCS) / "formats.md");
   std::string line;
   while (std::getline(file, line) && line != header) {
@@ -32,14 +28,4 @@ Rows table(const std::string& header) {
   return rows;
 }
 
-TEST(ChakraDoc, ListsWhatIsLeftOut) {
-  Rows expected;
-  for (std::size_t i = 0; i < kChakraLosses; ++i) {
-    const ChakraLossInfo& loss = info(static_cast<ChakraLoss>(i));
-    expected.emplace_back(loss.name, loss.meaning);
-  }
-  EXPECT_EQ(table("| left out | meaning |"), expected);
-}
-
-}  // namespace
-}  // namespace understudy::generator
+}  // namespace understudy::testing_docs
