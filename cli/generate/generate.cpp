@@ -131,7 +131,7 @@ void change_bench(const GenerateArguments& arguments, const std::string& names_p
     bench = generator::bench_of(bench, std::move(world), arguments.world);
   }
   if (arguments.batch) {
-    progress.show("changing the batch size");
+    progress.show("changing sizes");
     generator::BatchedBench batched =
         generator::bench_with_batch_size(std::move(bench), *arguments.batch, ask_sizes());
     bench = std::move(batched.bench);
