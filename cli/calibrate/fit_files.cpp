@@ -185,7 +185,7 @@ void add_fit_options(CommandLine& line, FitArguments& arguments) {
   line.add(
       "INPUT", arguments.inputs,
       "Measurements: tables of operators (CSV), operator-times files of replay, folders of them; "
-      "benchmarks with recorded times (understudy generate --profile), or what understudy capture "
+      "benchmarks with times (generate --profile), or what understudy capture "
       "wrote; files of collective rows, nccl-tests' output, embedding rows, Kineto profiles of a "
       "Python program (operators, where it has their shapes; its host's overheads; of all ranks of "
       "a job communication, too); platform files, whose rows, cards and sections are kept");
