@@ -13,6 +13,7 @@ from pathlib import Path
 from docs_test import ROOT, texts
 
 COMMENT = re.compile(r"(^|\s+)#.*", re.MULTILINE)
+PROGRAMS = "calibrate|compare|compose|fleet|for|generate|inspect|podman|predict|replay|shard|suite|understudy"
 SETTING = re.compile(r"^\s*((export )?\w+=(\$\([^)]*\)|\S)*\s*)+")
 # Why a command is not run, by its words. What a reader puts in is in capitals, or a path of no system.
 REASONS = {"the reader's own": r"…|\.{3}|(?<=[ =])/(path|new)/|(?<![\w$.-])[A-Z][A-Z_]*(?![\w=])",
@@ -23,7 +24,7 @@ LONG = r"^(\w+=\S* )*((scripts|tests|gallery|fleet_samples)/(?!mpirun)|cmake|str
 
 def is_program(line):
     name = SETTING.sub("", line).split()[0]
-    return name in ("for", "podman") or shutil.which(name) or "/" in name and (ROOT / name).parent.is_dir()
+    return re.match("(" + PROGRAMS + ")$|(build|fleet_samples|gallery|scripts|tests)/", name) or shutil.which(name)
 
 
 def commands_of(text):
@@ -43,8 +44,8 @@ def commands_of(text):
                 yield line, command  # which bash refuses
 
 
+# Prints a row for each command; returns what became of them.
 def run_page(page, reasons):
-    """Prints a row for each command; returns what became of them."""
     settings, missing, outcomes = "", {}, []
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder) / "understudy"
