@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/pages/document/walked.h"
 #include "comparison_figures.h"
@@ -153,6 +154,14 @@ Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
   return {"runs", "Runs", {table}};
 }
 
+/// Returns the first run's file without folders, unless the other side's has the same name.
+std::string files_text(const std::vector<Run>& runs, const std::vector<Run>& others) {
+  const std::filesystem::path file(runs.front().file);
+  const std::filesystem::path other(others.front().file);
+  const std::string name = (file.filename() == other.filename() ? file : file.filename()).string();
+  return runs.size() == 1 ? name : fmt::format("{} and {} more", name, runs.size() - 1);
+}
+
 }  // namespace
 
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
@@ -162,10 +171,7 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   Page page;
   const std::string& benchmark = b.empty() ? std::string() : b.front().environment.benchmark;
   page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
-  page.subtitle =
-      fmt::format("A: {}{}; B: {}{}", a.front().file,
-                  a.size() > 1 ? fmt::format(" and {} more", a.size() - 1) : "", b.front().file,
-                  b.size() > 1 ? fmt::format(" and {} more", b.size() - 1) : "");
+  page.subtitle = fmt::format("A: {}; B: {}", files_text(a, b), files_text(b, a));
   page.verdict = comparer::verdict_of(comparison, a, b, devices);
   page.figures = figures_of(comparison, json);
   page.sections = {{"counters",
