@@ -13,6 +13,7 @@
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/operator_times/operator_times.h"
 #include "et_schema/formats/report/report_json.h"
+#include "generator/flow/fake_group.h"
 #include "job.h"
 #include "replayer/job/replay.h"
 #include "replayer/run/crash.h"
@@ -69,7 +70,13 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   const auto& program = bench_.programs[static_cast<std::size_t>(bench_rank())];
   std::vector<std::string> filters = program.selection.filters;
   filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
-  return et_schema::merge(std::move(ranks), filters, std::move(environment));
+  Report report = et_schema::merge(std::move(ranks), filters, std::move(environment));
+  if (generator::is_of_fake_group(bench_.groups)) {
+    report.warnings.push_back({"collectives",
+                               "the original ran under torch's fake group: its communication took "
+                               "no time, and what it received is drawn"});
+  }
+  return report;
 }
 
 std::string ReplayJob::printed(const Report& report) const {

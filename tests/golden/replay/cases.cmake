@@ -3,7 +3,7 @@ understudy_golden(replay
   interrupted interrupted_term max_input memory_limit memory_limit_bad min_coverage no_iterations no_memory
   no_room_for_report no_such_library op_map_bad op_map_in_bench no_such_rank one_of_eight one_output operator_throws operator_throws_continued
   nested_result op_map_default op_map_of_brackets profile_cases refused_operator sandbox_probe schema_of_brackets torch_of_current_folder
-  operator_times
+  fake_group operator_times
   out_of_memory out_of_memory_before output_is_full pace_without_profile part_of_a_step partial_all
   partial_no_such_rank partial_rank quiet report_json
   graph_of_a_cpu inferred_call_fails slow_no_such_class streams_of_a_cpu substituted_by_time unknown_flag
