@@ -88,7 +88,7 @@ def parse_arguments():
     parser.add_argument("--speed-probe", action="store_true",
                         help="before each timed and profiled step, time the fixed piece of work that a replay times")
     parser.add_argument("--as", dest="card", metavar="CARD",
-                        help="run the script on tensors without contents, as on this card (H100, or another that predict --card "
+                        help="run the script on tensors without contents, as on this card (H100, or another that understudy predict --card "
                         "knows) or on a cpu: without a GPU, a driver or memory, and without times")
     parser.add_argument("--rank", type=int, default=0, metavar="K", help="with --as: the rank to be (default 0)")
     parser.add_argument("--world-size", type=int, metavar="N", help="with --as: ranks of the job (default 1)")

@@ -17,9 +17,8 @@ namespace understudy::cli {
 /// package, or of the clone that this program was built in. If neither exists, returns `name`.
 [[nodiscard]] std::string shipped_folder(const std::string& name);
 
-/// Returns what libraries say, with names as they are found here: `understudy generate` for
-/// "generate --batch"; for "docs/formats.md" the address, if the project has one, or the installed
-/// file.
+/// Returns what libraries say, with names as they are found here: for "docs/formats.md" the
+/// address, if the project has one, or the installed file.
 [[nodiscard]] std::string as_found_here(const std::string& text);
 
 /// Replaces this process by `program` (execv). Returns only on failure, with the reason in errno.

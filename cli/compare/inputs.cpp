@@ -34,7 +34,8 @@ struct Input {
 };
 
 constexpr const char* kExpected =
-    "a report of `replay --report`, a prediction of `predict --report` or a Kineto profile";
+    "a report of `replay --report`, a prediction of `understudy predict --report` or a Kineto "
+    "profile";
 
 [[noreturn]] void refuse(const std::string& file, std::string got, std::string hint) {
   throw et_schema::bad_input(
@@ -53,8 +54,10 @@ Input read_input(const et_schema::InputFile& file) {
     input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);
   } else if (head.find("\"understudy-anchored-prediction\"") != std::string_view::npos) {
     refuse(file.name, "a prediction of a profile's device time for another card",
-           "it holds what was recorded beside what is predicted; `compare PROFILE PROFILE` holds "
-           "two cards' profiles against each other, and inspect --device-time shows one's classes");
+           "it holds what was recorded beside what is predicted; `understudy compare PROFILE "
+           "PROFILE` holds "
+           "two cards' profiles against each other, and understudy inspect --device-time shows "
+           "one's classes");
   } else if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);

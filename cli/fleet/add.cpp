@@ -180,7 +180,7 @@ int fleet_remove(int argc, char** argv) {
     for (const std::string& name : names) {
       if (!fleet::remove_job(*connection, name)) {
         throw et_schema::usage_error("no job has that name",
-                                     {.got = name, .hint = "fleet jobs lists them"});
+                                     {.got = name, .hint = "understudy fleet jobs lists them"});
       }
     }
   });

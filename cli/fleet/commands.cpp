@@ -33,7 +33,7 @@ fleet::Job job_named(fleet::Connection& connection, const std::string& name) {
   const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
   if (job == jobs.end()) {
     throw et_schema::usage_error("no job has that name",
-                                 {.got = name, .hint = "fleet jobs lists them"});
+                                 {.got = name, .hint = "understudy fleet jobs lists them"});
   }
   return *job;
 }
@@ -75,7 +75,7 @@ fleet::ObjectStore open_store(fleet::Connection& connection, const std::string& 
     throw et_schema::usage_error("no store is known for the benchmarks",
                                  {.field = "--store",
                                   .expected = "a folder, once; it is remembered",
-                                  .hint = "fleet nightly fleet.db --store store/"});
+                                  .hint = "understudy fleet nightly fleet.db --store store/"});
   }
   if (before.empty()) {
     remember_store(connection, asked);

@@ -64,8 +64,9 @@ ImportArguments read_import_arguments(int argc, char** argv) {
 std::string hash_of_job(fleet::Connection& connection, const std::string& name) {
   const std::string hash = job_named(connection, name).benchmark_hash;
   if (hash.empty()) {
-    throw et_schema::usage_error("the job has no benchmark",
-                                 {.field = "--job", .got = name, .hint = "fleet jobs lists them"});
+    throw et_schema::usage_error(
+        "the job has no benchmark",
+        {.field = "--job", .got = name, .hint = "understudy fleet jobs lists them"});
   }
   return hash;
 }

@@ -113,7 +113,7 @@ void check_platform(const std::vector<fleet::PlatformRow>& rows, const std::stri
          .expected =
              names.empty() ? "a platform with results" : fmt::format("{}", fmt::join(names, ", ")),
          .got = platform,
-         .hint = "fleet nightly on that platform, or another one"});
+         .hint = "understudy fleet nightly on that platform, or another one"});
   }
 }
 

@@ -107,7 +107,7 @@ void refuse_obfuscation(const std::string& output, const std::string& chakra_fol
   refuse_if(output.empty() || !chakra_folder.empty(), "only a benchmark can be obfuscated",
             "--obfuscate", "-o BENCH, without --chakra",
             output.empty() ? "no --output" : "--chakra",
-            "make the benchmark first; generate BENCH --chakra DIR takes it");
+            "make the benchmark first; understudy generate BENCH --chakra DIR takes it");
 }
 
 Hidden hide(et_schema::Bench& bench, const std::string& names_path) {

@@ -243,13 +243,13 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   Json profiles = Json::array();
   for (const std::string& path : paths) {
     if (is_one_benchmark({path})) {
-      throw et_schema::usage_error(
-          "a benchmark's device time is shown without a flag",
-          {.file = path,
-           .field = "--device-time",
-           .expected = "profiles",
-           .got = "a benchmark",
-           .hint = "inspect BENCH shows it by class of kernel and by what it is in the benchmark"});
+      throw et_schema::usage_error("a benchmark's device time is shown without a flag",
+                                   {.file = path,
+                                    .field = "--device-time",
+                                    .expected = "profiles",
+                                    .got = "a benchmark",
+                                    .hint = "understudy inspect BENCH shows it by class of kernel "
+                                            "and by what it is in the benchmark"});
     }
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {

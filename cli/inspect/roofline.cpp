@@ -163,7 +163,7 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
          .field = "--platform",
          .expected = "what calibrate measured there, or a card whose data sheet is known",
          .got = to_string(device),
-         .hint = "calibrate -o here.platform.json"});
+         .hint = "understudy calibrate -o here.platform.json"});
   }
   std::erase_if(ceilings, [&](const Ceiling& one) {
     return !one.is_bandwidth && one.name != "float32" &&

@@ -92,7 +92,7 @@ class Strangers(unittest.TestCase):
     def refused(self, folder, got):
         return (1, "fleet: the fleet's store is not where its database says\n"
                 f"  file:     {folder}\n  expected: a folder with the fleet's id in a file understudy-store\n  got:      {got}\n"
-                "  hint:     name the store's folder: understudy fleet init DATABASE --store DIR\n")  # fmt: skip
+                "  hint:     name its folder: understudy fleet init DATABASE --store DIR\n")  # fmt: skip
 
     def test_nothing_is_deleted_in_a_folder_that_the_database_names(self):
         home = self.folder / "home"

@@ -43,9 +43,6 @@ std::string shipped_folder(const std::string& name) {
 
 std::string as_found_here(const std::string& text) {
   static const std::regex page(R"((^|[\s"'`(])docs/([a-z-]+\.md))");
-  static const std::regex verb(
-      R"((^|[\s"`(])(?:understudy )?(calibrate|compare|compose|fleet|generate|inspect|predict|shard|suite))"
-      R"((?= (?:--?[a-z]|[A-Z]{2}|(?:add|gc|init|jobs|nightly|verify)\b)))");
   static const std::regex script("scripts/capture(?! of a clone)");
   const fs::path installed =
       fs::path(own_program()).parent_path().parent_path() / UNDERSTUDY_DOCDIR;
@@ -54,8 +51,7 @@ std::string as_found_here(const std::string& text) {
   const std::string folder = !url.empty()                         ? url + "/blob/main/docs"
                              : fs::is_directory(installed, error) ? installed.string()
                                                                   : "docs";
-  const std::string found = std::regex_replace(text, page, "$1" + folder + "/$2");
-  return std::regex_replace(std::regex_replace(found, verb, "$1understudy $2"), script,
+  return std::regex_replace(std::regex_replace(text, page, "$1" + folder + "/$2"), script,
                             "understudy capture");
 }
 

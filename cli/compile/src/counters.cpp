@@ -47,7 +47,7 @@ void add_counters(const std::vector<std::string>& files,
            .field = "--counters",
            .expected = "metrics of docs/metrics.md, \"Counters\", of each launch",
            .got = "none of them",
-           .hint = "inspect --device-time shows what the file has"});
+           .hint = "understudy inspect --device-time shows what the file has"});
     }
   }
 }

@@ -135,7 +135,7 @@ constexpr std::array kOtherFiles = {
     OtherFile{"", "", ".nsys-rep", kNsight, kNoArguments, kRecord},
     OtherFile{"", "", ".qdrep", kNsight, kNoArguments, kRecord},
     OtherFile{"", "", ".ncu-rep", "a report of Nsight Compute", kNoArguments,
-              "ncu --import FILE --csv --page raw writes what generate --counters takes"},
+              "ncu --import FILE --csv --page raw writes what --counters takes"},
     OtherFile{"\x80", "pg_config", "", kFlight, kCollectives, kRecord},
     OtherFile{"{", "\"collective_seq_id\"", "", kFlight, kCollectives, kRecord},
     OtherFile{"\x80", "segments", "", "a memory snapshot of PyTorch", "it holds allocations alone",

@@ -224,7 +224,7 @@ PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
                                  {.field = "--baseline",
                                   .expected = known.empty() ? "a platform with results" : known,
                                   .got = baseline,
-                                  .hint = "fleet nightly on that platform, or another baseline"});
+                                  .hint = "understudy fleet nightly there, or another baseline"});
   }
   PlatformComparison comparison;
   comparison.jobs = rows.size();

@@ -371,7 +371,7 @@ Selection select_jobs(const std::vector<Candidate>& candidates, const SelectionO
         "there is nothing to select from",
         {.expected = "jobs with benchmarks and weights above 0",
          .got = fmt::format("{} jobs", candidates.size()),
-         .hint = "fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks"});
+         .hint = "add jobs (understudy fleet add); a night makes benchmarks"});
   }
   return Selector(candidates, options).select();
 }

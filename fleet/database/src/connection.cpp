@@ -118,7 +118,7 @@ std::unique_ptr<Connection> connect(const std::string& url, Opening opening, dou
 }
 
 et_schema::Error damaged_database(et_schema::ErrorContext context) {
-  context.hint = "restore the copy that `fleet gc --backup` made";
+  context.hint = "restore the copy that `understudy fleet gc --backup` made";
   return et_schema::bad_input("the fleet's database is damaged", std::move(context));
 }
 

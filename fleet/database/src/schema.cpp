@@ -103,12 +103,12 @@ void make_tables(Connection& connection) {
 }
 
 [[noreturn]] void refuse_empty(const std::string& url) {
-  throw et_schema::usage_error("no fleet found",
-                               {.file = is_postgres_url(url) ? "" : url,
-                                .expected = "a fleet's tables",
-                                .got = "a database without any",
-                                .hint = "make them: fleet init; or restore the copy that `fleet gc "
-                                        "--backup` made"});
+  throw et_schema::usage_error(
+      "no fleet found",
+      {.file = is_postgres_url(url) ? "" : url,
+       .expected = "a fleet's tables",
+       .got = "a database without any",
+       .hint = "understudy fleet init makes them; or restore a copy of the fleet"});
 }
 
 /// Returns true in the common case: the tables exist in this version. Needs no lock.

@@ -251,7 +251,7 @@ std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening open
         {.file = path,
          .expected = "a fleet's database",
          .got = is_missing ? "no such file" : (error ? error.message() : "no file of data"),
-         .hint = is_missing ? fmt::format("make one: fleet init {}", path) : ""});
+         .hint = is_missing ? fmt::format("make one: understudy fleet init {}", path) : ""});
   }
   const int create = opening == Opening::kCreate ? SQLITE_OPEN_CREATE : 0;
   return std::make_unique<Sqlite>(path, SQLITE_OPEN_READWRITE | create, patience_s);

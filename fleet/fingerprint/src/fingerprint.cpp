@@ -193,7 +193,7 @@ std::string to_json(const Fingerprint& print) {
 
 Fingerprint parse_fingerprint(const std::string& json, const std::string& file) {
   const et_schema::JsonSource source{file, "the fingerprint cannot be read",
-                                     "fleet nightly --regenerate makes it anew"};
+                                     "understudy fleet nightly --regenerate makes it anew"};
   const nlohmann::json document = et_schema::parse_json(json, source);
   const et_schema::JsonField root(document, source);
   et_schema::check_format(root, {"fingerprint", kFormat, kVersion});

@@ -39,7 +39,7 @@ class GenerateStep {
       throw et_schema::bad_input("flags that a job cannot have",
                                  {.expected = allowed_generate_flags(),
                                   .got = word,
-                                  .hint = "fleet add with other --flags"});
+                                  .hint = "understudy fleet add with other --flags"});
     }
     const InputState state = input_state(job_.path);
     stat_ = state.is_recent ? "" : state.stat;

@@ -26,7 +26,7 @@ constexpr std::time_t kRecentSeconds = 2;
                              {.file = path,
                               .expected = "traces of all ranks: a file, an archive or a folder",
                               .got = got,
-                              .hint = "fleet add with the right path, or fleet remove"});
+                              .hint = "add the right path (understudy fleet add), or remove it"});
 }
 
 struct InputName {

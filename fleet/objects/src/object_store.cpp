@@ -111,19 +111,19 @@ ObjectStore::ObjectStore(const fs::path& folder, const std::string& fleet) : fol
         {.file = folder_.string(),
          .expected = fmt::format("a folder with the fleet's id in a file {}", kMark),
          .got = found.empty() ? "none" : "another fleet's store",
-         .hint = "name the store's folder: fleet init DATABASE --store DIR"});
+         .hint = "name its folder: understudy fleet init DATABASE --store DIR"});
   }
 }
 
 fs::path ObjectStore::path_of(const std::string& hash) const {
   const fs::path folder = folder_ / kObjects / hash.substr(0, kFolderDigits);
   if (!et_schema::is_digest(hash) || is_link(folder)) {  // a link would lead out of the store
-    throw et_schema::run_failed("the fleet's database or store is damaged",
-                                {.file = folder_.string(),
-                                 .expected = "an object's name of 64 hexadecimal digits, in a "
-                                             "folder of the store",
-                                 .got = et_schema::quote(hash),
-                                 .hint = "restore the copy that `fleet gc --backup` made"});
+    throw et_schema::run_failed(
+        "the fleet's database or store is damaged",
+        {.file = folder_.string(),
+         .expected = "an object's name of 64 hexadecimal digits, in a folder of the store",
+         .got = et_schema::quote(hash),
+         .hint = "restore the copy that `understudy fleet gc --backup` made"});
   }
   return folder / hash.substr(kFolderDigits);
 }
@@ -162,7 +162,7 @@ std::string ObjectStore::read(const std::string& hash) const {
         {.file = path.string(),
          .expected = hash,
          .got = file.is_open() ? "other content" : "no such file",
-         .hint = "`fleet verify` names all of them; the next night makes benchmarks again"});
+         .hint = "`understudy fleet verify` names all; the next night makes benchmarks again"});
   }
   return bytes;
 }

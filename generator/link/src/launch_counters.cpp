@@ -52,7 +52,8 @@ void add_counters(std::span<const CountedKernel> kernels, const std::string& fil
          .expected = fmt::format("launches of {} as the step has, {}, or a multiple",
                                  et_schema::quote(name), launched[name].size()),
          .got = fmt::format("{}, and no other kernel fits", of_name.size()),
-         .hint = "count whole steps of the program that was profiled; inspect --device-time shows "
+         .hint = "count whole steps of the program that was profiled; understudy inspect "
+                 "--device-time shows "
                  "counters by kernel"});
   }
   const std::size_t steps =

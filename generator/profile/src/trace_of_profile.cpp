@@ -99,11 +99,11 @@ Trace trace_of_profile(Profile& profile, const AskResults& ask, std::string_view
          .expected = "operators (cat cpu_op)",
          .got = fmt::format("{} events, none of them an operator{}", profile.events.size(),
                             has_graphs ? ": the step launches graphs" : ""),
-         .hint =
-             fmt::format("{}; inspect --device-time shows what this profile tells of its kernels",
-                         has_graphs ? "generate EAGER --graph-profile FILE takes operators from a "
-                                      "profile of the step run eagerly, and times from this one"
-                                    : "profile with ProfilerActivity.CPU too")});
+         .hint = fmt::format(
+             "{}; understudy inspect --device-time shows what this profile tells of its kernels",
+             has_graphs ? "understudy generate EAGER --graph-profile FILE takes operators from a "
+                          "profile of the step run eagerly, and times from this one"
+                        : "profile with ProfilerActivity.CPU too")});
   }
   Trace trace;
   if (complete_communication(profile, all, trace.losses)) {

@@ -294,7 +294,7 @@ void mark_named(const Trace& trace, const std::string& text, std::vector<bool>& 
                                   .field = "--subgraph",
                                   .expected = "a part of a node's name",
                                   .got = text,
-                                  .hint = "inspect --tree TRACE shows the names"});
+                                  .hint = "understudy inspect --tree TRACE shows the names"});
   }
 }
 

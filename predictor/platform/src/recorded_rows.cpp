@@ -61,8 +61,8 @@ std::vector<MeasuredCall> recorded_calls(const et_schema::Bench& bench, const st
          .expected = "times of a linked profile",
          .got = "none",
          .hint =
-             "Make it anew with `generate --profile`, from a Kineto profile of the same step; a "
-             "folder that scripts/capture wrote holds one."});
+             "Make it anew with `understudy generate --profile`, from a "
+             "Kineto profile of the same step; a folder that scripts/capture wrote holds one."});
   }
   return calls;
 }
@@ -86,7 +86,7 @@ void name_places(std::vector<MeasuredCall>& calls, const std::vector<Card>& desc
                                   .expected = fmt::format("the card of {} alone", first->device),
                                   .got = fmt::format("{}", fmt::join(unnamed, "; ")),
                                   .hint = "give its card's file; those of others can be added "
-                                          "later: calibrate THIS.platform.json "
+                                          "later: understudy calibrate THIS.platform.json "
                                           "--card CARDS"});
   }
   for (MeasuredCall& call : calls) {

@@ -210,7 +210,7 @@ void Engine::fail_deadlock() const {
                              {.field = "order of communications",
                               .expected = "calls that the ranks wait for in one order",
                               .got = fmt::format("ranks {} wait", fmt::join(waiting, ", ")),
-                              .hint = "`inspect BENCH --match` says for what"});
+                              .hint = "`understudy inspect BENCH --match` says for what"});
 }
 
 }  // namespace understudy::predictor

@@ -58,9 +58,9 @@ std::string largest_text(const Program& program, const MemoryPlan& plan) {
        .field = std::move(field),
        .expected = std::move(expected),
        .got = std::move(got),
-       .hint = "inspect --memory shows what is alive when. Replay where there is more memory, or "
-               "fewer ranks on this machine (mpirun with several hosts, or --rank K for one rank "
-               "alone)."});
+       .hint = "understudy inspect --memory shows what is alive when. Replay where there is more "
+               "memory, or fewer ranks on this machine (mpirun with several hosts, or --rank K for "
+               "one rank alone)."});
 }
 
 }  // namespace

@@ -295,8 +295,8 @@ void check_pace(const et_schema::Program& program, Pace pace) {
         {.field = "--pace",
          .expected = "asap, or a benchmark that a profile was linked to",
          .got = std::string(to_string(pace)),
-         .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of the "
-                 "same step; a folder that scripts/capture wrote holds one."});
+         .hint = "Make the benchmark anew with `understudy generate --profile`, from a Kineto "
+                 "profile of the same step; a folder that scripts/capture wrote holds one."});
   }
 }
 

@@ -240,8 +240,8 @@ void check_streams(const Program& program, c10::Device device, std::optional<Str
         {.field = "--streams",
          .expected = "one, or a benchmark that a GPU's profile was linked to",
          .got = std::string(to_string(*streams)),
-         .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of "
-                 "the same step."});
+         .hint = "Make the benchmark anew with `understudy generate --profile`, from a Kineto "
+                 "profile of the same step."});
   }
 }
 

@@ -333,7 +333,7 @@ Bench read_bench_bytes(std::string_view bytes, const std::string& file, const Re
         {.file = file,
          .expected = std::string("a zip whose first member is ") + kManifestName,
          .got = bytes.empty() ? "an empty file" : "\"" + quote(bytes.substr(0, 16)) + "\" …",
-         .hint = "make a benchmark with `generate TRACE… -o bench.et`"});
+         .hint = "make a benchmark with `understudy generate TRACE… -o bench.et`"});
   }
   return Unpacker(bytes, file, limits).unpack();
 }

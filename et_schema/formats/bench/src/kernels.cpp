@@ -166,7 +166,7 @@ CompiledKernel kernel_of(const JsonField& field, const CodeOf& code,
 std::vector<CompiledKernel> parse_kernels(std::string_view json, const std::string& file,
                                           const CodeOf& code) {
   const JsonSource source{file, "the compiled kernels cannot be read",
-                          "make the benchmark again with `generate --kernels`"};
+                          "make it again with `understudy generate --kernels`"};
   const nlohmann::json document = parse_json(json, source);
   const JsonField root(document, source);
   check_format(root, {"list of kernels", kKernelsFormat, kKernelsVersion});

@@ -141,13 +141,12 @@ std::size_t check_start(std::string_view text, JsonKind kind, std::string_view n
 
 void refuse_kineto_key(std::string_view key) {
   if (is_kineto_key(key)) {
-    throw bad_input(
-        "not a PyTorch execution trace: this is a Kineto trace",
-        {.field = std::string(key),
-         .expected = R"(a JSON object with "schema" and "nodes")",
-         .got = "a Kineto (chrome) trace",
-         .hint = "give the execution trace of the same run; inspect --device-time shows what a "
-                 "profile holds by itself"});
+    throw bad_input("not a PyTorch execution trace: this is a Kineto trace",
+                    {.field = std::string(key),
+                     .expected = R"(a JSON object with "schema" and "nodes")",
+                     .got = "a Kineto (chrome) trace",
+                     .hint = "give the execution trace of the same run; understudy inspect "
+                             "--device-time shows a profile"});
   }
 }
 

@@ -29,7 +29,7 @@ constexpr auto kWriters = std::to_array<Writer>(
       "programs of PyTorch alone can be replayed; profile one with torch.profiler.profile"},
      {{"CANN", "Ascend Hardware"},
       "torch_npu, whose operators' arguments are no lists",
-      "inspect --device-time counts its device events; to replay the program, give an execution "
+      "understudy inspect --device-time counts its device events; to replay it, give an execution "
       "trace, or a profile from another device"}});
 
 }  // namespace

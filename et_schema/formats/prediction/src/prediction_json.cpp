@@ -105,7 +105,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
 template <typename Read>
 static auto with_root(std::string_view text, const std::string& file, Read&& read) {
   const JsonSource source{file, "the prediction cannot be read",
-                          "make it again with `predict --report`"};
+                          "make it again with `understudy predict --report`"};
   const nlohmann::json document = parse_json(text, source);
   const JsonField root(document, source);
   check_format(root, {"prediction", "understudy-prediction", kPredictionVersion});

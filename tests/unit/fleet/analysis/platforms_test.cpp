@@ -95,7 +95,7 @@ TEST(Platforms, ABaselineWithoutResultsIsRefused) {
             "  field:    --baseline\n"
             "  expected: old\n"
             "  got:      gone\n"
-            "  hint:     fleet nightly on that platform, or another baseline");
+            "  hint:     understudy fleet nightly there, or another baseline");
 }
 
 }  // namespace

@@ -77,12 +77,11 @@ TEST(Selections, AWholeFleetIsItself) {
 }
 
 TEST(Selections, NothingIsRefused) {
-  EXPECT_EQ(
-      testing_errors::error_of([&] { return select_jobs({}, {}); }),
-      "there is nothing to select from\n"
-      "  expected: jobs with benchmarks and weights above 0\n"
-      "  got:      0 jobs\n"
-      "  hint:     fleet add DATABASE TRACES, then fleet nightly, which makes the benchmarks");
+  EXPECT_EQ(testing_errors::error_of([&] { return select_jobs({}, {}); }),
+            "there is nothing to select from\n"
+            "  expected: jobs with benchmarks and weights above 0\n"
+            "  got:      0 jobs\n"
+            "  hint:     add jobs (understudy fleet add); a night makes benchmarks");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST_P(Databases, AnEmptyOneIsNoFleet) {
             "  file:     fleet.db\n"
             "  expected: a fleet's tables\n"
             "  got:      a database without any\n"
-            "  hint:     make them: fleet init; or restore the copy that `fleet gc --backup` made");
+            "  hint:     understudy fleet init makes them; or restore a copy of the fleet");
   prepare_tables(*connection);
   prepare_tables(*connection, Opening::kExisting);
 }
@@ -180,16 +180,16 @@ TEST(Sqlite, NoFleetIsThere) {
       "  file:     /nowhere/fleet.db\n"
       "  expected: a fleet's database\n"
       "  got:      no such file\n"
-      "  hint:     make one: fleet init /nowhere/fleet.db");
+      "  hint:     make one: understudy fleet init /nowhere/fleet.db");
 }
 
 TEST(Sqlite, ADamagedFileIsNamed) {
   const testing_files::TemporaryFolder folder;
   const std::string path = folder.write("fleet.db", std::string(8192, 'x'));
   EXPECT_EQ(testing_errors::error_of([&] { return open_fleet(path, Opening::kExisting); }),
-            testing_errors::told("the fleet's database is damaged", "file: " + path,
-                                 "got: file is not a database",
-                                 "hint: restore the copy that `fleet gc --backup` made"));
+            testing_errors::told(
+                "the fleet's database is damaged", "file: " + path, "got: file is not a database",
+                "hint: restore the copy that `understudy fleet gc --backup` made"));
 }
 
 TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
@@ -198,10 +198,10 @@ TEST(Sqlite, AValueOfAnotherTypeIsDamage) {
   const Rows rows = connection->query("SELECT 'text', 7");
   EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kBadInput,
                                      [&] { return rows.front().integer(0); }),
-            testing_errors::told("the fleet's database is damaged",
-                                 "file: " + folder.path() + "/fleet.db", "expected: a whole number",
-                                 "got: a value of another type",
-                                 "hint: restore the copy that `fleet gc --backup` made"));
+            testing_errors::told(
+                "the fleet's database is damaged", "file: " + folder.path() + "/fleet.db",
+                "expected: a whole number", "got: a value of another type",
+                "hint: restore the copy that `understudy fleet gc --backup` made"));
   EXPECT_THROW(static_cast<void>(rows.front().real(0)), et_schema::Error);
   EXPECT_THROW(static_cast<void>(rows.front().text(1)), et_schema::Error);
 }

@@ -86,7 +86,7 @@ TEST(Fingerprints, OtherTextsAreRefused) {
             "  field:    world_size\n"
             "  expected: this key\n"
             "  got:      none\n"
-            "  hint:     fleet nightly --regenerate makes it anew");
+            "  hint:     understudy fleet nightly --regenerate makes it anew");
 }
 
 TEST(Drifts, TheSameWorkHasNone) {

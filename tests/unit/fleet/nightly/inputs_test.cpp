@@ -52,7 +52,7 @@ TEST(Inputs, NoneAreRefused) {
                 "\n"
                 "  expected: traces of all ranks: a file, an archive or a folder\n"
                 "  got:      a folder without files\n"
-                "  hint:     fleet add with the right path, or fleet remove");
+                "  hint:     add the right path (understudy fleet add), or remove it");
   EXPECT_THROW(static_cast<void>(input_state(folder.path() + "/none")), et_schema::Error);
 }
 

@@ -32,7 +32,7 @@ class Objects : public ::testing::Test {
   static std::string refused_text(const std::string& folder, const std::string& got) {
     return "the fleet's store is not where its database says\n  file:     " + folder +
            "\n  expected: a folder with the fleet's id in a file understudy-store\n  got:      " +
-           got + "\n  hint:     name the store's folder: fleet init DATABASE --store DIR";
+           got + "\n  hint:     name its folder: understudy fleet init DATABASE --store DIR";
   }
 
   testing_files::TemporaryFolder folder_;

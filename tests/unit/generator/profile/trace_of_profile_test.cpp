@@ -932,9 +932,9 @@ TEST(TraceOfProfile, AProfileOfGraphsAloneIsRefusedWithWhatToDo) {
             "  field:    traceEvents\n"
             "  expected: operators (cat cpu_op)\n"
             "  got:      1 events, none of them an operator: the step launches graphs\n"
-            "  hint:     generate EAGER --graph-profile FILE takes operators from a profile of the "
-            "step run eagerly, and times from this one; inspect --device-time shows what this "
-            "profile tells of its kernels");
+            "  hint:     understudy generate EAGER --graph-profile FILE takes operators from a "
+            "profile of the step run eagerly, and times from this one; understudy inspect "
+            "--device-time shows what this profile tells of its kernels");
 }
 
 TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
@@ -947,8 +947,8 @@ TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
             "  field:    traceEvents\n"
             "  expected: operators (cat cpu_op)\n"
             "  got:      1 events, none of them an operator\n"
-            "  hint:     profile with ProfilerActivity.CPU too; inspect --device-time shows what "
-            "this profile tells of its kernels");
+            "  hint:     profile with ProfilerActivity.CPU too; understudy inspect --device-time "
+            "shows what this profile tells of its kernels");
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ TEST(RecordedRows, WithoutTimesThereAreNone) {
   EXPECT_EQ(refusal_of_rows([&] { static_cast<void>(recorded_calls(bench, "b.et")); }),
             told("a benchmark without recorded times", "file: b.et",
                  "expected: times of a linked profile", "got: none",
-                 "hint: Make it anew with `generate --profile`, from a Kineto profile of the same "
-                 "step; a folder that scripts/capture wrote holds one."));
+                 "hint: Make it anew with `understudy generate --profile`, from a Kineto profile "
+                 "of the same step; a folder that scripts/capture wrote holds one."));
 }
 
 TEST(NamePlaces, AGpuIsTheCardThatIsDescribed) {

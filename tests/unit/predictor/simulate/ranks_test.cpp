@@ -202,7 +202,7 @@ TEST(Deadlocks, RanksThatWaitInACircleAreNamed) {
   EXPECT_EQ(refusal(made.job(), made),
             told("ranks would wait for each other for ever", "field: order of communications",
                  "expected: calls that the ranks wait for in one order", "got: ranks 0, 1 wait",
-                 "hint: `inspect BENCH --match` says for what"));
+                 "hint: `understudy inspect BENCH --match` says for what"));
 }
 
 TEST(Deadlocks, AMemberThatMakesFewerCallsIsNamed) {

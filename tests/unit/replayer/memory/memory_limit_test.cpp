@@ -48,8 +48,8 @@ TEST_F(MemoryLimitTest, ARefusalHasTheFacts) {
       "            64 bytes: float32[16], before the step\n"
       "            64 bytes: float32[16], aten::relu, node 101\n"
       "            64 bytes: float32[16], aten::mul.Tensor, node 102\n"
-      "  hint:     inspect --memory shows what is alive when. Replay where there is more "
-      "memory, or fewer ranks on this machine (mpirun with several hosts, or --rank K for one "
+      "  hint:     understudy inspect --memory shows what is alive when. Replay where there is "
+      "more memory, or fewer ranks on this machine (mpirun with several hosts, or --rank K for one "
       "rank alone).");
 }
 

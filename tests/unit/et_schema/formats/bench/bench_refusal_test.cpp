@@ -35,11 +35,11 @@ TEST(BenchRefusal, NotAZip) {
       refusal("{\"schema\": \"1.1.1\", \"nodes\": []}"),
       told("not a benchmark of Understudy", "file: bench.et",
            "expected: a zip whose first member is manifest.json", "got: \"{\"schema\": \"1.1.\" …",
-           "hint: make a benchmark with `generate TRACE… -o bench.et`"));
+           "hint: make a benchmark with `understudy generate TRACE… -o bench.et`"));
   EXPECT_EQ(refusal(""),
             told("not a benchmark of Understudy", "file: bench.et",
                  "expected: a zip whose first member is manifest.json", "got: an empty file",
-                 "hint: make a benchmark with `generate TRACE… -o bench.et`"));
+                 "hint: make a benchmark with `understudy generate TRACE… -o bench.et`"));
 }
 
 TEST(BenchRefusal, AZipOfSomethingElse) {
@@ -47,7 +47,7 @@ TEST(BenchRefusal, AZipOfSomethingElse) {
       refusal(zip_bytes({{"data.pkl", "pickle"}})),
       told("not a benchmark of Understudy", "file: bench.et",
            "expected: a zip whose first member is manifest.json", "got: \"PK?????????\?!?\?\?\" …",
-           "hint: make a benchmark with `generate TRACE… -o bench.et`"));
+           "hint: make a benchmark with `understudy generate TRACE… -o bench.et`"));
 }
 
 TEST(BenchRefusal, EveryTruncation) {

@@ -112,11 +112,11 @@ TEST(Kernels, WhoseSignatureTheCubinContradictsAreRefused) {
                  "expected: parameters as the signature packs them: 6 of bytes 8 at 0, 8 at 8, 8 "
                  "at 16, 4 at 24, 8 at 32, 8 at 40",
                  "got: 6 of bytes 8 at 0, 8 at 8, 4 at 16, 4 at 20, 8 at 24, 8 at 32",
-                 "hint: make the benchmark again with `generate --kernels`"));
+                 "hint: make it again with `understudy generate --kernels`"));
   EXPECT_EQ(refusal_of(list_json(build_json(90), R"("*fp32","nvTmaDesc")")),
             told("the compiled kernels cannot be read", "file: kernels.json",
                  "field: kernels[0].parameters", "expected: types of pointers and numbers",
-                 "got: nvTmaDesc", "hint: make the benchmark again with `generate --kernels`"));
+                 "got: nvTmaDesc", "hint: make it again with `understudy generate --kernels`"));
 }
 
 TEST(Kernels, WithoutTheirCodeAreRefused) {

@@ -62,7 +62,7 @@ TEST(TraceRefusal, FilesOfOtherTools) {
        "an SQLite database, as Nsight Systems exports", no_arguments},
       {"a.nsys-rep", "\x01\x02", "a report of Nsight Systems", no_arguments},
       {"a.ncu-rep", "\x01\x02", "a report of Nsight Compute", no_arguments,
-       "ncu --import FILE --csv --page raw writes what generate --counters takes"},
+       "ncu --import FILE --csv --page raw writes what --counters takes"},
       {"m.pickle", "\x80\x04\x95\x01\x02}\x94(\x8c\x08segments\x94]\x94",
        "a memory snapshot of PyTorch", "it holds allocations alone"},
       {"nccl_trace_rank_0",
@@ -107,8 +107,8 @@ TEST(TraceRefusal, KinetoFile) {
             told("not a PyTorch execution trace: this is a Kineto trace", "file: t.json",
                  "field: schemaVersion", "expected: a JSON object with \"schema\" and \"nodes\"",
                  "got: a Kineto (chrome) trace",
-                 "hint: give the execution trace of the same run; inspect --device-time shows what "
-                 "a profile holds by itself"));
+                 "hint: give the execution trace of the same run; understudy inspect --device-time "
+                 "shows a profile"));
 }
 
 TEST(TraceRefusal, AResultOfOurOwn) {
