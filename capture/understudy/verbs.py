@@ -83,26 +83,23 @@ def compare(a: Inputs, b: Inputs, *, margin: float | None = None, different_benc
     return _result(Comparison, "compare", _flags({"a": _paths(a), "b": _paths(b), **options}))
 
 
-def predict(bench: Inputs | None = None, *, card: str | None = None, platform: File | None = None, recorded: bool = False,
-            from_profile: File | None = None, operators: File | None = None, collectives: File | None = None,
-            what_if: str | Sequence[str] | None = None, batch: str | None = None, world_size: int | None = None,
+def predict(bench: Inputs | None = None, *, card: str | None = None, platform: File | None = None,
+            from_profile: File | None = None, operators: File | None = None, what_if: str | Sequence[str] | None = None, batch: str | None = None, world_size: int | None = None,
             report: File | None = None, **flags: Any) -> Prediction:
     """Predicts how long an iteration takes, without running it.
 
     bench: a benchmark, or traces; without one, and nothing else to predict, the result is the card's data sheet
     card: a GPU whose data sheet is known, such as "H100", or a specification file
-    platform: costs are those of the models that calibrate fitted
-    recorded: costs are the recorded times
+    platform: costs are those of the models that calibrate fitted (without it and card: the recorded times)
     from_profile: a Kineto profile's step in place of a benchmark
-    operators: a table of single operators in place of a step (docs/formats.md)
-    collectives: measured collectives in place of a step
+    operators: a table of single operators, or of collectives, in place of a step (docs/formats.md)
     what_if: "matmul x0.5", "network x2", "rank 3 x1.2"
     batch: "FROM:TO", such as "64:256": another batch size than the recorded one
     world_size: the job on so many ranks
     report: the prediction to write, as JSON (default: one in a temporary folder)
     """
     options = _options(locals(), "bench")
-    if operators or collectives:
+    if operators:
         return _result(Prediction, "predict", _flags(options), form=None)
     if bench is None and not from_profile:
         return _result(Prediction, "predict", _flags(options), form="json")
@@ -110,15 +107,14 @@ def predict(bench: Inputs | None = None, *, card: str | None = None, platform: F
     return _result(Prediction, "predict", [*(() if bench is None else _paths(bench)), *_flags(options)], path)
 
 
-def inspect(what: Inputs, *, profile: Files | None = None, ops: bool = False, by: str | None = None, collectives: bool = False,
+def inspect(what: Inputs, *, profile: Files | None = None, by: str | None = None, collectives: bool = False,
             certificate: bool = False, tree: bool = False, memory: bool = False, match: bool = False, stragglers: bool = False,
             device_time: bool = False, **flags: Any) -> Inspection:
     """Shows what is in traces, profiles, a benchmark or a report.
 
     what: traces, archives or folders; one bench.et; one report of replay
-    profile: with ops or stragglers, of traces: Kineto profiles that give the times
-    ops: operators: calls, recorded times, shares of the whole
-    by: with ops, a row for each "name", "class", "module", "phase" or "shape"
+    profile: with by or stragglers, of traces: Kineto profiles that give the times
+    by: operators: calls, recorded times, shares of the whole; a row for each "name", "class", "module", "phase" or "shape"
     collectives: each communication call
     certificate: hashes of a benchmark and of its sources
     tree: every node of traces

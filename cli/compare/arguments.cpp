@@ -71,10 +71,8 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   double margin_percent = arguments.options.margin * et_schema::kPercent;
   line.add_number("--margin PERCENT", margin_percent, 0.1, 50.0,
                   "SAME means: shown to differ by less than this, 0.1 to 50");
-  line.begin(FlagGroup::kOutput);
-  line.add("-o,--output FILE", arguments.output, "Write the result to this file");
   line.add_format(arguments.format);
-  line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
+  line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   arguments.options.margin = margin_percent / et_schema::kPercent;
   set_sides(arguments, positional);

@@ -19,7 +19,6 @@ enum class FailOn : std::uint8_t { kSlower, kDifferent, kNever };
 /// Arguments of `compare`.
 struct CompareArguments {
   std::vector<std::string> a, b;  ///< reports, profiles, or folders of them
-  std::string output;             ///< empty: standard output
   Format format = Format::kText;
   FailOn fail_on = FailOn::kSlower;
   bool different_benchmarks = false;

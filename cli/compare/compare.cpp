@@ -1,18 +1,14 @@
 #include "fleet/comparer/compare.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "arguments.h"
 #include "cli/common/output.h"
-#include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "cli/pages/comparison/comparison_page.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/output_file.h"
 
 namespace understudy::cli {
 namespace {
@@ -31,11 +27,6 @@ bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
 }
 
 int compare(const CompareArguments& arguments) {
-  if (!arguments.output.empty()) {
-    std::vector<std::string> inputs = arguments.a;
-    inputs.insert(inputs.end(), arguments.b.begin(), arguments.b.end());
-    refuse_output(arguments.output, inputs, "--output");
-  }
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
@@ -61,14 +52,9 @@ int compare(const CompareArguments& arguments) {
   options.by_kernels = runs.devices && comparer::class_by_kernels(runs.a.front(), runs.b.front());
   const comparer::Comparison comparison = comparer::compare(runs.a, runs.b, options);
   progress.clear();
-  const std::string text =
+  print_output(
       pages::written(pages::comparison_page(comparison, runs.a, runs.b, kRowsInText, runs.devices),
-                     arguments.format);
-  if (arguments.output.empty()) {
-    print_output(text);
-  } else {
-    et_schema::write_file_atomically(arguments.output, text);
-  }
+                     arguments.format));
   return is_failure(comparison, arguments.fail_on) ? static_cast<int>(et_schema::ErrorKind::kFailed)
                                                    : kStatusOk;
 }

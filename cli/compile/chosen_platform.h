@@ -7,6 +7,10 @@
 
 namespace understudy::cli {
 
+/// Returns the card of a file, or a known card. `flag` is the command line's flag, for errors.
+/// Throws Error (usage), with the cards that may be meant, and as predictor::read_cards() does.
+[[nodiscard]] predictor::Card card_named(const std::string& name_or_file, const std::string& flag);
+
 /// The platform to predict from.
 struct ChosenPlatform {
   predictor::Platform platform;

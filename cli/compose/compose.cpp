@@ -1,7 +1,6 @@
 #include "generator/composer/mix/compose.h"
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,27 +19,15 @@ namespace understudy::cli {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  understudy compose plan.yaml -o mix.et                pieces of benchmarks, as the plan says
-  understudy compose --operators '^aten::mm$' --shapes-of bench.et -o micro.et
-                                                        one family of operators, with a job's shapes)";
+    "  understudy compose plan.yaml -o mix.et                pieces of benchmarks, as the plan "
+    "says";
 
 struct Arguments {
   std::string plan;
   std::string output;
-  std::string operators;
-  std::string shapes_of;
   Format format = Format::kText;
   bool quiet = false;
 };
-
-void check(const Arguments& arguments) {
-  constexpr const char* kHint = "understudy compose --help";
-  refuse_if(arguments.plan.empty() == arguments.operators.empty(),
-            "a plan or --operators is required, and one of them alone", "", "", "", kHint);
-  refuse_if(arguments.operators.empty() != arguments.shapes_of.empty(),
-            "--operators and --shapes-of belong together", "", "", "", kHint);
-  refuse_if(arguments.output.empty(), "--output is required", "", "", "", kHint);
-}
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
@@ -49,32 +36,26 @@ Arguments read_arguments(int argc, char** argv) {
                                    "represents many jobs, or the piece that is slow.",
                     .examples = kExamples,
                     .failure = "the benchmark could not be written"});
-  line.add("PLAN FILE", arguments.plan, "A plan (docs/compose.md)");
-  line.add("--operators REGEX", arguments.operators,
-           "Only operators of --shapes-of whose name matches this regular expression");
-  line.add("--shapes-of PATH", arguments.shapes_of,
-           "The benchmark or traces to take operators from");
+  line.add("PLAN", arguments.plan, "A plan (docs/compose.md)").required();
   line.begin(FlagGroup::kOutput);
-  line.add("-o,--output FILE", arguments.output, "The benchmark to write");
+  line.add("-o,--output FILE", arguments.output, "The benchmark to write").required();
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.parse(argc, argv);
-  check(arguments);
   return arguments;
 }
 
 class Composing {
  public:
   Composing(const Arguments& arguments, Progress& progress)
-      : arguments_(arguments), progress_(progress) {}
+      : arguments_(arguments),
+        progress_(progress),
+        plan_(composer::parse_plan(
+            et_schema::read_file(arguments.plan, et_schema::process_limits()), arguments.plan)) {}
 
   int run() {
-    if (!arguments_.plan.empty()) {
-      plan_ = composer::parse_plan(
-          et_schema::read_file(arguments_.plan, et_schema::process_limits()), arguments_.plan);
-    }
     refuse_output(arguments_.output, inputs(), "--output");
-    const et_schema::Bench bench = compose_bench();
+    const et_schema::Bench bench = composer::compose(plan_, loader(), &sources_);
     progress_.show("writing");
     et_schema::write_bench(bench, arguments_.output);
     progress_.clear();
@@ -87,18 +68,11 @@ class Composing {
   }
 
  private:
-  /// Returns all input files: the plan, and the files that it and the options name.
+  /// Returns all input files: the plan, and the files that it names.
   [[nodiscard]] std::vector<std::string> inputs() const {
-    std::vector<std::string> paths;
-    if (plan_) {
-      for (const composer::PlanSource& source : plan_->sources) {
-        paths.push_back((std::filesystem::path(folder()) / source.path).string());
-      }
-    }
-    for (const std::string& path : {arguments_.plan, arguments_.shapes_of}) {
-      if (!path.empty()) {
-        paths.push_back(path);
-      }
+    std::vector<std::string> paths = {arguments_.plan};
+    for (const composer::PlanSource& source : plan_.sources) {
+      paths.push_back((std::filesystem::path(folder()) / source.path).string());
     }
     return paths;
   }
@@ -107,9 +81,9 @@ class Composing {
     return std::filesystem::path(arguments_.plan).parent_path().string();
   }
 
-  composer::Load loader(const std::string& folder) {
-    return [this, folder](const composer::PlanSource& source, const std::string& annotation) {
-      const std::string path = (std::filesystem::path(folder) / source.path).string();
+  composer::Load loader() {
+    return [this](const composer::PlanSource& source, const std::string& annotation) {
+      const std::string path = (std::filesystem::path(folder()) / source.path).string();
       generator::GenerateOptions options;
       options.allowed_operators = all_operators();
       if (!source.step.empty()) {
@@ -130,19 +104,9 @@ class Composing {
     };
   }
 
-  et_schema::Bench compose_bench() {
-    if (plan_) {
-      return composer::compose(*plan_, loader(folder()), &sources_);
-    }
-    const et_schema::Bench whole = loader("")({"", arguments_.shapes_of, std::nullopt, "", 0}, "");
-    return composer::compose(
-        composer::micro_plan(arguments_.operators, arguments_.shapes_of, whole.world_size()),
-        loader(""), &sources_);
-  }
-
   const Arguments& arguments_;
   Progress& progress_;
-  std::optional<composer::Plan> plan_;
+  composer::Plan plan_;
   et_schema::Account sources_;
 };
 

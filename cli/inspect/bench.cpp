@@ -113,7 +113,7 @@ std::vector<RankOps> ops_by(const Bench& bench, GroupBy by) {
 Section operators_section(const Bench& bench, const InspectOptions& options, Json& document) {
   const RankOps classes = sum_of(ops_by(bench, GroupBy::kClass));
   add_ops(document["by_class"], classes);
-  const std::vector<RankOps> ops = ops_by(bench, options.by);
+  const std::vector<RankOps> ops = ops_by(bench, options.by.value_or(GroupBy::kName));
   add_all_ops(document, ops);
   Table by_class = ops_table(document, "/by_class/ops", classes);
   by_class.shown_in_text = 0;
@@ -122,7 +122,7 @@ Section operators_section(const Bench& bench, const InspectOptions& options, Jso
            "Recorded host time by class of operator, all ranks, ms; without a profile calls.",
        .columns = {classes.step_ns ? 2U : 1U}}};
   Section section = ops_section(document, ops);
-  if (!options.ops) {
+  if (!options.by) {
     std::get<Table>(section.blocks.front()).shown_in_text = 0;
     section.blocks.pop_back();
   }
@@ -133,11 +133,11 @@ Section operators_section(const Bench& bench, const InspectOptions& options, Jso
 }  // namespace
 
 pages::Page bench_page(const Bench& bench, const std::string& path, const InspectOptions& options) {
-  if (options.ops && (options.by == GroupBy::kModule || options.by == GroupBy::kPhase)) {
+  if (options.by == GroupBy::kModule || options.by == GroupBy::kPhase) {
     throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
                                  {.field = "--by",
                                   .expected = "name, class or shape",
-                                  .got = std::string(to_string(options.by)),
+                                  .got = std::string(to_string(*options.by)),
                                   .hint = "inspect the traces that it was made from"});
   }
   Json document = bench_json(bench);

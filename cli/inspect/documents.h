@@ -18,11 +18,10 @@ namespace understudy::cli {
 
 /// Optional parts of the documents.
 struct InspectOptions {
-  bool ops = false;
   bool collectives = false;
   bool tree = false;
   bool certificate = false;
-  GroupBy by = GroupBy::kName;  ///< grouping of the rows of `ops`
+  std::optional<GroupBy> by = {};  ///< adds operators, a row for each of these
 };
 
 /// Shows the contents of traces by rank. `ops`: by rank, if requested. Throws et_schema::Error as
@@ -45,10 +44,8 @@ struct InspectOptions {
 [[nodiscard]] pages::Section certificate_section(const nlohmann::ordered_json& document);
 
 /// Shows the memory of a benchmark's tensors over the step: a curve, its peak, and the largest
-/// tensors at the peak. If `rank` is set, of that rank only. In csv the curve has the instructions'
-/// names. Throws Error (usage) if there is no such rank.
-[[nodiscard]] pages::Page memory_page(const et_schema::Bench& bench, std::optional<int> rank,
-                                      Format format);
+/// tensors at the peak. In csv the curve has the instructions' names.
+[[nodiscard]] pages::Page memory_page(const et_schema::Bench& bench, Format format);
 
 /// Shows the communication of all ranks, matched without a run: groups, mismatches, and the waits
 /// that follow. The tone is bad if ranks do not match. `file` is the job's name. Throws Error

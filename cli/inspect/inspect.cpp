@@ -29,7 +29,7 @@ namespace {
 
 constexpr const char* kExamples =
     R"(  understudy inspect traces/                         counts of every rank in a folder
-  understudy inspect traces/ --ops --by phase        where the step's time went
+  understudy inspect traces/ --by phase              where the step's time went
   understudy inspect dlrm.tar.gz --collectives       each communication, with its bytes
   understudy inspect profile.json.gz --device-time   where a GPU's time went, from a profile alone
   understudy inspect bench.et                        a benchmark: instructions, bytes, losses
@@ -49,8 +49,6 @@ struct Arguments {
   bool device_time = false;
   bool kernels = false;
   std::optional<std::string> platform;
-  std::optional<int> rank;
-  std::optional<std::string> step;
   ProfileChoice profiles;
   bool quiet = false;
   const char* of_traces = nullptr;     ///< first flag in use that only traces accept
@@ -59,8 +57,6 @@ struct Arguments {
 
 void add_ops_options(CommandLine& line, Arguments& arguments) {
   line.begin(FlagGroup::kOutput);
-  line.add_flag("--ops", arguments.shown.ops,
-                "Operators: calls, recorded times, shares of the whole");
   line.add_choice("--by WHAT",
                   {{"name", GroupBy::kName},
                    {"class", GroupBy::kClass},
@@ -68,14 +64,12 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
                    {"phase", GroupBy::kPhase},
                    {"shape", GroupBy::kShape}},
                   arguments.shown.by,
-                  "With --ops: a row for each name, class, module (labels around it), phase "
-                  "(forward, backward, optimizer, data) or shape of its tensors")
-      .needs("--ops");
+                  "Operators: calls, recorded times, shares of the whole; a row for each name, "
+                  "class, module (labels around it), phase (forward, backward, optimizer, data) or "
+                  "shape of its tensors");
   line.begin(FlagGroup::kInput);
   add_profile_option(line, arguments.profiles,
-                     "With --ops or --stragglers, of traces: Kineto profiles that give the times");
-  line.add("--step K", arguments.step, "With --ops, of traces: times of ProfilerStep#K")
-      .needs("--ops");
+                     "With --by or --stragglers, of traces: Kineto profiles that give the times");
 }
 
 /// Adds the flags of separate pages. They exclude each other, and the details of traces.
@@ -97,7 +91,7 @@ void add_views(CommandLine& line, Arguments& arguments) {
       {"--kernels", &arguments.kernels,
        "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
        "time"}};
-  std::vector<std::string> others = {"--ops", "--collectives", "--certificate", "--tree"};
+  std::vector<std::string> others = {"--by", "--collectives", "--certificate", "--tree"};
   for (const View& view : views) {
     line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
     others.emplace_back(view.flag);
@@ -112,7 +106,7 @@ Arguments read_arguments(int argc, char** argv) {
                       "operators, collectives, and what was repaired.",
        .examples = kExamples,
        .failure = "ranks do not match, or the output could not be written",
-       .common = {"--profile", "--ops", "--by", "--collectives", "--tree", "--memory", "--match",
+       .common = {"--profile", "--by", "--collectives", "--tree", "--memory", "--match",
                   "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
@@ -133,19 +127,18 @@ Arguments read_arguments(int argc, char** argv) {
   line.add("--platform FILE", arguments.platform,
            "Of measured operators: what calibrate measured on that device (default: the data sheet "
            "of a known card)");
-  line.add("--rank K", arguments.rank, "With --memory: this rank alone").needs("--memory");
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
-  arguments.of_traces = line.first_given({"--tree", "--profile", "--step"});
-  if (!arguments.profiles.files.empty() && !arguments.shown.ops && !arguments.stragglers) {
+  arguments.of_traces = line.first_given({"--tree", "--profile"});
+  if (!arguments.profiles.files.empty() && !arguments.shown.by && !arguments.stragglers) {
     throw et_schema::usage_error("profiles without a question to them",
                                  {.field = "--profile",
-                                  .expected = "--ops or --stragglers with it",
+                                  .expected = "--by or --stragglers with it",
                                   .got = "neither",
                                   .hint = "understudy inspect --help shows examples"});
   }
   arguments.of_no_report = line.first_given(
-      {"--ops", "--collectives", "--certificate", "--tree", "--memory", "--match", "--stragglers"});
+      {"--by", "--collectives", "--certificate", "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
 }
 
@@ -164,14 +157,14 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
   if (arguments.shown.certificate) {
     require_benchmark(arguments, "only a benchmark has a certificate", "--certificate");
   }
-  JobTraces job = read_job(arguments.paths, arguments.step.value_or("all"));
+  JobTraces job = read_job(arguments.paths, "all");
   std::vector<RankOps> ops;
-  if (arguments.shown.ops) {
+  if (arguments.shown.by) {
     const std::vector<generator::Link> links =
-        link_profiles(arguments.paths, job, arguments.profiles, arguments.step, progress);
+        link_profiles(arguments.paths, job, arguments.profiles, std::nullopt, progress);
     for (std::size_t i = 0; i < job.set.traces.size(); ++i) {
       ops.push_back(group_operators(job.set.traces[i], links.empty() ? nullptr : &links[i],
-                                    arguments.shown.by));
+                                    *arguments.shown.by));
     }
   }
   return traces_page(job.set, ops, arguments.shown);
@@ -184,7 +177,7 @@ void refuse_details_of_benchmark(const Arguments& arguments) {
         fmt::format("{} is for traces", arguments.of_traces),
         {.file = arguments.paths[0],
          .field = arguments.of_traces,
-         .expected = "traces; of a benchmark --ops, --collectives, --memory or --certificate",
+         .expected = "traces; of a benchmark --by, --collectives, --memory or --certificate",
          .got = "a benchmark",
          .hint = "inspect the traces that it was made from"});
   }
@@ -258,7 +251,7 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     return roofline_page(arguments.paths, arguments.platform);
   }
   if (arguments.memory) {
-    return memory_page(load_job(arguments, progress), arguments.rank, arguments.format);
+    return memory_page(load_job(arguments, progress), arguments.format);
   }
   if (arguments.match) {
     return matching_page(load_job(arguments, progress), name_of(arguments.paths));

@@ -169,20 +169,10 @@ pages::Table largest_of(const RankMemory& memory, const std::string& id) {
   return table;
 }
 
-std::vector<RankMemory> memory_of(const Bench& bench, std::optional<int> rank) {
-  if (rank && (*rank < 0 || *rank >= bench.world_size())) {
-    throw et_schema::usage_error(
-        "there is no such rank",
-        {.field = "--rank",
-         .expected = bench.world_size() == 1 ? "0, the only one"
-                                             : fmt::format("0 to {}", bench.world_size() - 1),
-         .got = fmt::format("{}", *rank)});
-  }
+std::vector<RankMemory> memory_of(const Bench& bench) {
   std::vector<RankMemory> ranks;
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {
-    if (!rank || static_cast<std::size_t>(*rank) == i) {
-      ranks.push_back({i, &bench.programs[i], et_schema::plan_memory(bench.programs[i])});
-    }
+    ranks.push_back({i, &bench.programs[i], et_schema::plan_memory(bench.programs[i])});
   }
   return ranks;
 }
@@ -205,8 +195,8 @@ pages::Section memory_section(const Json& document, const RankMemory& memory, st
 
 }  // namespace
 
-pages::Page memory_page(const Bench& bench, std::optional<int> rank, Format format) {
-  const std::vector<RankMemory> ranks = memory_of(bench, rank);
+pages::Page memory_page(const Bench& bench, Format format) {
+  const std::vector<RankMemory> ranks = memory_of(bench);
   const Json document = memory_document(ranks);
   pages::Page page;
   page.title = "Memory over the step";

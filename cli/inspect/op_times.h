@@ -14,7 +14,7 @@
 
 namespace understudy::cli {
 
-/// How `inspect --ops` groups operators into rows.
+/// How `inspect --by` groups operators into rows.
 enum class GroupBy : std::uint8_t {
   kName,
   kClass,   ///< et_schema::op_class()

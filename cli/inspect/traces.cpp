@@ -288,7 +288,7 @@ pages::Page traces_page(const et_schema::TraceSet& set, const std::vector<RankOp
         "files",
         set.kineto.size(), set.others.size())}});
   }
-  if (options.ops) {
+  if (options.by) {
     page.sections.push_back(ops_section(document, ops));
   }
   page.sections.push_back(calls_section(document, CallDetail::kRecorded));

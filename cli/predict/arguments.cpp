@@ -10,10 +10,10 @@ namespace {
 constexpr int kMostRanks = 100'000;
 
 constexpr const char* kExamples =
-    R"(  understudy predict bench.et --recorded                     from the linked profile's times
-  understudy predict bench.et --recorded --what-if 'matmul x0.5' --what-if 'network x2' --explain
-  understudy predict bench.et --recorded --world-size 64     a data-parallel job on more ranks
-  understudy predict bench.et --recorded --report p.json && understudy compare replay.json p.json
+    R"(  understudy predict bench.et                                from the linked profile's times
+  understudy predict bench.et --what-if 'matmul x0.5' --what-if 'network x2'
+  understudy predict bench.et --world-size 64                a data-parallel job on more ranks
+  understudy predict bench.et --report p.json && understudy compare replay.json p.json
   understudy predict bench.et --platform here.platform.json  from what calibrate measured
   understudy predict bench.et --card H100                    on a GPU, by the platforms that ship
   understudy predict --card H100 --format json               the card's data sheet
@@ -22,18 +22,16 @@ constexpr const char* kExamples =
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std::string>& what_if,
                  std::string& batch, std::string& size) {
-  line.add("BENCH", arguments.paths, "A bench.et; or traces, which are compiled first");
-  line.add_flag("--recorded", arguments.recorded,
-                "Costs are the times of the linked profile: the simulator alone");
+  line.add("BENCH", arguments.paths,
+           "A bench.et; or traces, which are compiled first. Without --platform and --card, costs "
+           "are the times of the linked profile: the simulator alone");
   line.add("--platform FILE", arguments.platform,
-           "Costs are those of the models that calibrate fitted")
-      .excludes({"--recorded"});
+           "Costs are those of the models that calibrate fitted");
   line.add("--card CARD", arguments.card,
            "Predict for this GPU, measured or not: a name whose data sheet is known, such as H100, "
-           "or a specification file. Without --platform or --from-profile by the platforms that "
-           "ship: A100, H100, H200, L40S and B200 were measured. With --platform also the name of "
-           "a device in it")
-      .excludes({"--recorded"});
+           "or a specification file; list names all. Without --platform or --from-profile by the "
+           "platforms that ship: A100, H100, H200, L40S and B200 were measured. With --platform "
+           "also the name of a device in it");
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "Ranks that share a node, in order of their numbers");
   line.begin(FlagGroup::kRuns);
@@ -47,43 +45,37 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "operators' names; 'ranks even' and 'rank 3 even' give ranks the usual times. "
            "Several are applied one after the other")
       .repeats();
-  line.add("--batch SIZES", batch,
-           "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM (of one "
-           "micro-batch, where a step accumulates gradients of several); --explain prints which "
-           "shapes change. Not with --recorded: its times are FROM's")
-      .excludes({"--recorded"});
+  line.add(
+      "--batch SIZES", batch,
+      "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM (of one "
+      "micro-batch, where a step accumulates gradients of several). Recorded times are FROM's: "
+      "needs --card or --platform");
   line.add("--size SIZES", size,
            "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
            "the data, that nothing else has")
-      .excludes({"--recorded", "--batch"});
+      .excludes({"--batch"});
   add_world_options(line, arguments.world);
   line.begin(FlagGroup::kOutput);
   line.add("--report FILE", arguments.report,
            "Write the prediction to this file, as JSON; with --operators the table, as CSV");
   line.add("--trace FILE", arguments.trace,
            "Write the last two iterations as a Chrome trace, which Perfetto opens");
-  line.add_flag("--explain", arguments.explain, "Text: what each what-if changes, by operator");
 }
 
 /// Adds options for a table of operators, or for a profile, instead of a step.
 void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
-  const std::vector<std::string> of_jobs = {"BENCH",   "--recorded", "--what-if", "--world-size",
-                                            "--group", "--trace",    "--explain"};
+  const std::vector<std::string> of_jobs = {"BENCH", "--what-if", "--world-size", "--group",
+                                            "--trace"};
   line.begin(FlagGroup::kInput);
   line.add("--operators FILE", arguments.table,
            "Predict a table of single operators in place of a step: columns as in docs/formats.md, "
-           "an operator-times file, or a Kineto profile")
+           "an operator-times file, or a Kineto profile; or of communication: collective rows as "
+           "in docs/formats.md, with times or without, or nccl-tests' output")
       .excludes(of_jobs)
       .excludes({"--batch", "--size"});
-  line.add("--collectives FILE", arguments.collectives,
-           "Predict a file of communication in place of a step: collective rows as in "
-           "docs/formats.md, with times or without, or nccl-tests' output")
-      .excludes(of_jobs)
-      .excludes({"--batch", "--size", "--operators", "--threads", "--report"});
   line.add("--from-profile FILE", arguments.profile,
            "Predict the device time of a Kineto profile's step on another card, from the kernels' "
            "recorded times. Needs --card")
-      .needs("--card")
       .excludes(of_jobs)
       .excludes({"--platform", "--threads"});
   line.add("--from-card CARD", arguments.from_card,
@@ -105,8 +97,8 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
        .failure = "the result could not be written",
-       .common = {"--recorded", "--platform", "--card", "--from-profile", "--what-if", "--batch",
-                  "--world-size", "--ranks-per-node", "--report", "--explain", "--format"}});
+       .common = {"--platform", "--card", "--from-profile", "--what-if", "--batch", "--world-size",
+                  "--ranks-per-node", "--report", "--format"}});
   add_options(line, arguments, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);
@@ -114,24 +106,25 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
   constexpr const char* kHint = "understudy predict --help shows examples";
+  if (arguments.card == kAllCards) {
+    return arguments;
+  }
   if (!arguments.profile.empty()) {
-    refuse_if(!(batch + size).empty(), "a profile's kernels keep their sizes", "--batch, --size",
-              "a benchmark of it", "--from-profile",
-              "generate PROFILE -o bench.et (of a profile with record_shapes=True), then predict "
-              "bench.et --card CARD --batch FROM:TO");
+    refuse_if(arguments.card.empty(), "no card to predict for", "--card",
+              "a card's name, or its JSON file", "none",
+              "understudy predict --from-profile PROFILE --card H100; --card list names all");
+    refuse_if(
+        !(batch + size).empty(), "a profile's kernels keep their sizes", "--batch, --size",
+        "a benchmark of it", "--from-profile",
+        "understudy generate PROFILE -o bench.et (of a profile with record_shapes=True), then "
+        "understudy predict bench.et --card CARD --batch FROM:TO");
     return arguments;
   }
-  refuse_if(!arguments.recorded && arguments.platform.empty() && arguments.card.empty(),
-            "no costs to predict from", "", "--recorded, --platform or --card", "none of them",
+  arguments.recorded = arguments.platform.empty() && arguments.card.empty();
+  refuse_if(arguments.recorded && !(arguments.table + batch + size).empty(),
+            "recorded times are of the recorded step alone", "", "--card or --platform", "neither",
             kHint);
-  if (!arguments.collectives.empty()) {
-    return arguments;
-  }
   if (!arguments.table.empty()) {
-    refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
-              "--format html", "a step: a benchmark or traces", "--operators");
-    refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
-              "--format json", "csv, or no --format", "--operators");
     return arguments;
   }
   if (arguments.paths.empty() && !arguments.card.empty() && arguments.format == Format::kJson) {

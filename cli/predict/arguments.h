@@ -18,16 +18,17 @@
 
 namespace understudy::cli {
 
-inline constexpr std::size_t kRowsInText = 12;  ///< of the longer tables; other formats have all
+inline constexpr std::size_t kRowsInText = 12;    ///< of the longer tables; other formats have all
+inline constexpr const char* kAllCards = "list";  ///< --card: print names in place of a prediction
 
 struct PredictArguments {
-  /// table of single operators: CSV, or an operator-times file; empty: predict a step
+  /// table of single operators (CSV, or an operator-times file) or collective rows; empty: predict
+  /// a step
   std::string table;
-  std::string collectives;  ///< collective rows to predict; empty: no such
-  std::string profile;      ///< profile whose step is predicted; empty: a benchmark
-  std::string from_card;    ///< card of the profile; empty: the card that the profile names
+  std::string profile;    ///< profile whose step is predicted; empty: a benchmark
+  std::string from_card;  ///< card of the profile; empty: the card that the profile names
   std::vector<std::string> paths;
-  bool recorded = false;
+  bool recorded = false;  ///< costs are the recorded times: no platform, no card
   std::string platform;
   /// Name of a known card or of a device of the platform, or a card's file; empty: in a table, each
   /// row's own.
@@ -41,7 +42,6 @@ struct PredictArguments {
   predictor::SimulateOptions options;
   std::string report;
   std::string trace;
-  bool explain = false;
   Format format = Format::kText;
   bool quiet = false;
 };
@@ -49,12 +49,13 @@ struct PredictArguments {
 [[nodiscard]] PredictArguments read_predict_arguments(int argc, char** argv);
 
 /// Predicts each row of the table and writes it. If the table goes to a file, prints how far
-/// predictions are from the table's own times. Returns the exit status.
+/// predictions are from the table's own times; of collective rows prints the predictions. Returns
+/// the exit status. Throws Error (usage) for formats that operators lack, and if the platform has
+/// no collectives.
 int predict_operators(const PredictArguments& arguments);
 
-/// Predicts each row of a file of communication and prints the predictions. Returns the exit
-/// status. Throws Error (bad input) if the file has no rows, Error (usage) if the platform has no
-/// collectives.
+/// Predicts each row of a file of communication and prints the predictions. Throws as
+/// predict_operators().
 int predict_collectives(const PredictArguments& arguments);
 
 /// Predicts a recorded step on another card, prints the prediction and writes the report. Returns

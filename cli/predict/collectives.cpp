@@ -61,7 +61,7 @@ int predict_collectives(const PredictArguments& arguments) {
   Document predicted = Document::array();
   Judged judged;
   et_schema::read_input_files(
-      arguments.collectives, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+      arguments.table, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
         for (const CollectiveRow& row :
              predictor::parse_collective_rows(file.data, file.name, false).rows) {
           const Estimate time = predictor::estimate(

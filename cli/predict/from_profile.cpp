@@ -194,7 +194,7 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
 
 Card recorded_card(const PredictArguments& arguments, const ProfiledDevice& device) {
   if (!arguments.from_card.empty()) {
-    return predictor::card_named(arguments.from_card, "--from-card");
+    return card_named(arguments.from_card, "--from-card");
   }
   if (const Card* const known = predictor::find_known_card(device.device)) {
     return *known;
@@ -216,7 +216,7 @@ int predict_from_profile(const PredictArguments& arguments) {
                   "--report");
   }
   Progress progress(arguments.quiet);
-  const Card there = predictor::card_named(arguments.card, "--card");
+  const Card there = card_named(arguments.card, "--card");
   progress.show("reading");
   const ProfiledDevice device = read_profiled_device(arguments.profile);
   const Card here = recorded_card(arguments, device);

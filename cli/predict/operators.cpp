@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "cli/common/command_line.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
@@ -21,6 +22,7 @@
 #include "et_schema/formats/json_trace/sniff.h"
 #include "judged.h"
 #include "predictor/calls/measured_files.h"
+#include "predictor/collectives/rows.h"
 #include "predictor/platform/platform_costs.h"
 
 namespace understudy::cli {
@@ -34,6 +36,14 @@ struct Asked {
   CsvTable table;
   std::vector<MeasuredCall> calls;
 };
+
+bool holds_communication(const std::string& path) {
+  bool found = false;
+  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+    found = found || predictor::is_collective_rows(file.data);
+  });
+  return found;
+}
 
 Asked read_asked(const std::string& path) {
   std::optional<Asked> asked;
@@ -115,6 +125,15 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
 }  // namespace
 
 int predict_operators(const PredictArguments& arguments) {
+  if (holds_communication(arguments.table)) {
+    refuse_if(!arguments.report.empty(), "predictions of communication are printed", "--report",
+              "--format json or csv", "--report FILE", "understudy predict --help shows examples");
+    return predict_collectives(arguments);
+  }
+  refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
+            "--format html", "a step: a benchmark or traces", "--operators");
+  refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
+            "--format json", "csv, or no --format", "--operators");
   if (!arguments.report.empty()) {
     std::vector<std::string> inputs = {arguments.table};
     for (const std::string& path : {arguments.platform, arguments.card}) {

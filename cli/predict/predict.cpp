@@ -22,7 +22,7 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
       pages::prediction_page(
           prediction,
           is_page ? timeline_of(step.trace, prediction.slowest_rank) : pages::Timeline(),
-          {kRowsInText, arguments.explain}),
+          kRowsInText),
       arguments.format);
 }
 
@@ -57,19 +57,28 @@ int predict(const PredictArguments& arguments) {
 }
 
 int show_card(const PredictArguments& arguments) {
-  const predictor::Card card = predictor::card_named(arguments.card, "--card");
+  const predictor::Card card = card_named(arguments.card, "--card");
   print_output(predictor::json_value(card).dump(2) + "\n");
+  return kStatusOk;
+}
+
+int list_cards() {
+  std::string names;
+  for (const predictor::Card& card : predictor::known_cards()) {
+    names += card.name + "\n";
+  }
+  print_output(names);
   return kStatusOk;
 }
 
 const Verb kVerb("predict", "Predicts how long a step or an operator takes, without running it",
                  [](int argc, char** argv) {
                    const PredictArguments arguments = read_predict_arguments(argc, argv);
-                   return !arguments.profile.empty()       ? predict_from_profile(arguments)
-                          : !arguments.collectives.empty() ? predict_collectives(arguments)
-                          : !arguments.table.empty()       ? predict_operators(arguments)
-                          : arguments.paths.empty()        ? show_card(arguments)
-                                                           : predict(arguments);
+                   return arguments.card == kAllCards  ? list_cards()
+                          : !arguments.profile.empty() ? predict_from_profile(arguments)
+                          : !arguments.table.empty()   ? predict_operators(arguments)
+                          : arguments.paths.empty()    ? show_card(arguments)
+                                                       : predict(arguments);
                  });
 
 }  // namespace

@@ -54,14 +54,13 @@ void refuse_scaled(const PredictArguments& arguments, const et_schema::Bench& be
     throw et_schema::usage_error(
         "no time was recorded of what these ranks communicate",
         {.file = arguments.paths.front(),
-         .field = "--recorded",
          .expected = "the benchmark of the ranks that were traced",
          .got = fmt::format("one that generate made for {} ranks: group '{}' had {} and has {}",
                             bench.scaled->ranks.size(), other->name, other->ranks_before,
                             other->ranks_after),
-         .hint = fmt::format("predict BENCH --recorded --world-size {} of the traces or the "
+         .hint = fmt::format("understudy predict BENCH --world-size {} of the traces or the "
                              "benchmark that it was made of "
-                             "scales the recorded times; --platform models them",
+                             "scales the recorded times; --card or --platform models them",
                              bench.scaled->ranks.size())});
   }
 }
@@ -137,7 +136,6 @@ std::string world_text(const PredictArguments& arguments, const generator::Scale
 struct BatchedJob {
   std::deque<et_schema::Program> programs;  ///< the job's
   std::vector<std::string> summary;
-  std::vector<std::string> changes;
 };
 
 BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
@@ -157,10 +155,6 @@ BatchedJob take_batch(const generator::BatchSize& batch, predictor::Job& job) {
                     "what is recorded of the host, gaps and times of issue, stays",
                     number, calls, scaled.changes.size(), batch.anywhere ? "size" : "batch",
                     batch.to, batch.from));
-    for (const generator::BatchChange& change : scaled.changes) {
-      batched.changes.push_back(fmt::format("rank {}, {} x {}: {} became {}", number, change.count,
-                                            change.name, change.before, change.after));
-    }
     for (const generator::BatchNote& note : scaled.notes) {
       batched.summary.push_back(
           fmt::format("rank {}, {} x {}: {}", number, note.count, note.name, note.note));
@@ -229,7 +223,8 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
                                  "whose class or card is not known",
                                  et_schema::figure_text(step_ms)),
          .got = fmt::format("{}", fmt::join(unknown, ", ")),
-         .hint = "predict --from-profile PROFILE --card CARD predicts each kernel's time"});
+         .hint =
+             "understudy predict --from-profile PROFILE --card CARD predicts each kernel's time"});
   }
   if (!unknown.empty()) {
     texts.push_back(
@@ -393,9 +388,6 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
                      prediction.assumptions);
   std::vector<std::string>& texts = prediction.assumptions;
   texts.insert(texts.end(), batched.summary.begin(), batched.summary.end());
-  if (arguments.explain) {
-    texts.insert(texts.end(), batched.changes.begin(), batched.changes.end());
-  }
   if (has_questions) {
     prediction.without_what_if_ms = plain_ms;
     prediction.what_if = std::move(changes);

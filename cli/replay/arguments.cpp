@@ -83,7 +83,8 @@ void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
                   "them)");
   line.add_flag(
       "--no-restore", [&options] { options.restores = false; },
-      "Never reset inputs and weights to their initial values between iterations");
+      "Never give inputs and weights their first values again between iterations: shows whether "
+      "the step drifts, to NaN for instance");
   line.add_text(
       "--slow CLASS:PERCENT",
       [&options](const std::string& text) {
@@ -92,7 +93,8 @@ void add_pace_options(CommandLine& line, replayer::ReplayOptions& options) {
         options.slow = replayer::PlantedSlowdown{text.substr(0, colon), percent};
         return percent > 0 && percent <= kMostPercent;
       },
-      "not CLASS:PERCENT, as matmul:3", "Slow down the operators of a class, to try compare");
+      "not CLASS:PERCENT, as matmul:3",
+      "Slow down the operators of a class: shows what compare would find on this machine");
 }
 
 void add_measurement_options(CommandLine& line, replayer::ReplayOptions& options) {

@@ -6,9 +6,8 @@ namespace {
 constexpr int kMostRanks = 65536;
 
 constexpr const char* kExamples = R"(  understudy shard tables.json --ranks 8 --card H100
-  understudy shard tables.json --ranks 8 --platform here.platform.json -o plan.json
-  understudy shard tables.json --ranks 16 --platform p.json --memory 32 --batch 4096
-                                               32 GiB and 4,096 samples a rank)";
+  understudy shard tables.json --ranks 8 --platform here.platform.json --format json >plan.json
+  understudy shard tables.json --ranks 16 --platform p.json --memory 32       32 GiB a rank)";
 
 }  // namespace
 
@@ -29,14 +28,10 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
   line.add("--card CARD", arguments.card,
            "A GPU whose data sheet is known, such as H100, or a specification file: what no "
            "platform has measured of it is assumed, and said so");
-  line.add_number("--batch N", arguments.batch, 1, 1 << 30,
-                  "Samples per rank and step (default: the file's)");
   line.add_number("--memory GiB", arguments.memory_gib, 1e-6, 1e9,
                   "GiB that the tables may take on a rank (default: no limit)");
-  line.begin(FlagGroup::kOutput);
-  line.add("-o,--output FILE", arguments.output, "Write the plan to this file, as JSON");
   line.add_format(arguments.format);
-  line.add_quiet(arguments.quiet, "the plan is still printed");
+  line.add_quiet(arguments.quiet, "the plan is printed");
   line.parse(argc, argv);
   refuse_if(arguments.platform.empty() && arguments.card.empty(), "no costs to place tables by", "",
             "--card or --platform", "neither", "understudy shard --help shows examples");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,9 +14,7 @@ struct ShardArguments {
   std::string card;  ///< empty: the platform's
   int ranks = 0;
   int nodes = 1;
-  std::optional<std::int64_t> batch;  ///< samples per rank; unset: the file's
-  std::optional<double> memory_gib;   ///< memory of a rank
-  std::string output;
+  std::optional<double> memory_gib;  ///< memory of a rank
   Format format = Format::kText;
   bool quiet = false;
 };

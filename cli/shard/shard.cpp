@@ -2,12 +2,10 @@
 
 #include "arguments.h"
 #include "cli/common/output.h"
-#include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "document.h"
-#include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
 #include "platform.h"
 #include "predictor/embedding/search.h"
@@ -16,18 +14,10 @@
 namespace understudy::cli {
 namespace {
 
-predictor::ShardTask read_task(const ShardArguments& arguments) {
-  predictor::ShardTask task = predictor::parse_tables(
-      et_schema::read_file(arguments.tables, et_schema::process_limits()), arguments.tables);
-  if (arguments.batch) {
-    task.batch = *arguments.batch;
-  }
-  return task;
-}
-
 Sharding place(const ShardArguments& arguments, Progress& progress) {
   Sharding sharding;
-  sharding.task = read_task(arguments);
+  sharding.task = predictor::parse_tables(
+      et_schema::read_file(arguments.tables, et_schema::process_limits()), arguments.tables);
   const ShardPlatform platform(arguments);
   const predictor::ShardCosts costs = platform.costs();
   sharding.ranks = arguments.ranks;
@@ -46,17 +36,11 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
 }
 
 int shard(const ShardArguments& arguments) {
-  if (!arguments.output.empty()) {
-    refuse_output(arguments.output, {arguments.tables, arguments.platform}, "--output");
-  }
   Progress progress(arguments.quiet);
   progress.tick();
   const pages::Page page = sharding_page(place(arguments, progress));
   progress.clear();
   print_output(pages::written(page, arguments.format));
-  if (!arguments.output.empty()) {
-    et_schema::write_file_atomically(arguments.output, page.data);
-  }
   return kStatusOk;
 }
 

@@ -72,9 +72,8 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
       },
       "not a name of letters, digits, - and _",
       "Write this machine's reports beside the steps, as references of the platform NAME");
-  line.add("-o,--output FILE", arguments.output, "Write the result to this file");
   line.add_format(arguments.format);
-  line.add_quiet(arguments.quiet, "the result is printed unless --output takes it");
+  line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   if (arguments.folder.empty()) {
     arguments.folder = shipped_folder("gallery");

@@ -15,7 +15,6 @@ struct SuiteArguments {
   double seconds = 300;
   int rounds = 3;
   std::vector<std::string> replay_flags;
-  std::string output;  ///< empty: standard output
   Format format = Format::kText;
   bool quiet = false;
 

@@ -18,7 +18,6 @@
 #include "cli/common/verb.h"
 #include "document.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/output_file.h"
 #include "et_schema/formats/report/report_json.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
@@ -71,7 +70,7 @@ std::vector<SuiteReplays> chosen_steps(const SuiteArguments& arguments) {
                                  {.file = arguments.folder,
                                   .expected = "references beside a step's bench.et",
                                   .got = "none",
-                                  .hint = "suite --save NAME writes this machine's"});
+                                  .hint = "understudy suite --save NAME writes this machine's"});
   }
   return chosen;
 }
@@ -148,9 +147,6 @@ class Suite {
 };
 
 int suite(const SuiteArguments& arguments) {
-  if (!arguments.output.empty()) {
-    refuse_output(arguments.output, {}, "--output");
-  }
   std::vector<SuiteReplays> steps = chosen_steps(arguments);
   for (const SuiteReplays& step : steps) {
     if (!arguments.save.empty()) {
@@ -158,12 +154,7 @@ int suite(const SuiteArguments& arguments) {
     }
   }
   Suite(arguments, steps).run();
-  const std::string text = pages::written(suite_page(arguments.folder, steps), arguments.format);
-  if (arguments.output.empty()) {
-    print_output(text);
-  } else {
-    et_schema::write_file_atomically(arguments.output, text);
-  }
+  print_output(pages::written(suite_page(arguments.folder, steps), arguments.format));
   bool all_ran = true;
   for (const SuiteReplays& step : steps) {
     all_ran = all_ran && step.failure.empty();

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "predictor/calls/card.h"
 
@@ -11,16 +12,16 @@ namespace understudy::predictor {
 /// Returns the cards whose data sheets ship with Understudy, ordered by name.
 [[nodiscard]] std::span<const Card> known_cards();
 
-/// Returns the known card of that name, or the only one whose name contains all words of `name`,
-/// ignoring case ("H100"; "AMD Instinct MI300X VF", a virtual function). Null: none or several.
+/// Returns the known card of that name, or those whose names contain all words of `name` or all of
+/// whose words it contains, ignoring case, spaces and dashes ("RTX4090"; "AMD Instinct MI300X VF",
+/// a virtual function).
+[[nodiscard]] std::vector<const Card*> cards_like(std::string_view name);
+
+/// Returns the only one of them. Null: none or several.
 [[nodiscard]] const Card* find_known_card(std::string_view name);
 
 /// Returns the model of a known card that the text names: "A100" of "NVIDIA A100-SXM4-80GB" and of
 /// "a100_sxm NCCL 2.27". Empty: none.
 [[nodiscard]] std::string card_model(std::string_view text);
-
-/// Returns the card of a file, or a known card. `flag` is the command line's flag, for errors.
-/// Throws Error (usage), with a list of the known cards, and as parse_card() does.
-[[nodiscard]] Card card_named(const std::string& name_or_file, const std::string& flag);
 
 }  // namespace understudy::predictor

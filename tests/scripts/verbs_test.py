@@ -83,7 +83,7 @@ class BuiltTest(Scratch):
 
     def test_a_result_is_what_the_verb_prints(self):
         program = programs.command("inspect")
-        for words, result in (([self.bench.path], us.inspect(self.bench)), ([self.bench.path, "--ops"], us.inspect(self.bench, ops=True)),
+        for words, result in (([self.bench.path], us.inspect(self.bench)), ([self.bench.path, "--by", "name"], us.inspect(self.bench, by="name")),
                               ([SAMPLES / "gpt_ddp", "--match"], us.inspect(SAMPLES / "gpt_ddp", match=True))):
             self.assertEqual(result.page, printed(*program, *words, "--format", "html"))
             self.assertEqual(result.to_dict(), json.loads(printed(*program, *words, "--format", "json")))

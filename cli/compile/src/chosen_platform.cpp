@@ -1,13 +1,18 @@
 #include "cli/compile/chosen_platform.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "cli/common/command_line.h"
 #include "cli/common/own_program.h"
+#include "et_schema/base/error.h"
+#include "et_schema/base/nearest_word.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/transfer.h"
 
@@ -49,14 +54,64 @@ ChosenPlatform shipped_platform(const predictor::Card& card) {
   return chosen;
 }
 
+/// Returns the names of the cards that an unknown name may mean.
+std::vector<std::string> cards_near(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::toupper(letter));
+  });
+  std::vector<std::string> models;
+  std::ranges::transform(predictor::known_cards(), std::back_inserter(models),
+                         predictor::card_model, &predictor::Card::name);
+  const std::string model = et_schema::nearest_word(name, models);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < models.size() && !model.empty(); ++i) {
+    if (models[i] == model) {
+      names.push_back(predictor::known_cards()[i].name);
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+predictor::Card card_named(const std::string& name_or_file, const std::string& flag) {
+  std::error_code error;
+  if (fs::exists(name_or_file, error)) {
+    const std::vector<predictor::Card> cards = predictor::read_cards(name_or_file);
+    if (cards.size() != 1) {
+      throw et_schema::usage_error(flag + " takes one card",
+                                   {.field = flag,
+                                    .expected = "a card's JSON file",
+                                    .got = fmt::format("a folder of {}", cards.size())});
+    }
+    return cards.front();
+  }
+  const std::vector<const predictor::Card*> alike = predictor::cards_like(name_or_file);
+  if (alike.size() == 1) {
+    return *alike.front();
+  }
+  std::vector<std::string> names = cards_near(name_or_file);
+  if (!alike.empty()) {
+    names.clear();
+    std::ranges::transform(alike, std::back_inserter(names), &predictor::Card::name);
+  }
+  throw et_schema::usage_error(
+      alike.empty() ? "no such card" : "several such cards",
+      {.field = flag,
+       .expected =
+           fmt::format("{}, or a card's JSON file",
+                       names.empty() ? "a known card" : fmt::format("{}", fmt::join(names, ", "))),
+       .got = name_or_file,
+       .hint = "understudy predict --card list names all; docs/formats.md, \"Cards\", tells what "
+               "stands in a file of another card"});
+}
 
 ChosenPlatform choose_platform(const std::string& file, const std::string& asked) {
   if (asked.empty()) {
     return {predictor::read_platform(file), file, ""};
   }
   if (file.empty()) {
-    predictor::Card card = predictor::card_named(asked, "--card");
+    predictor::Card card = card_named(asked, "--card");
     ChosenPlatform chosen = shipped_platform(card);
     chosen.platform.operators.add_card(std::move(card));
     return chosen;
@@ -66,7 +121,7 @@ ChosenPlatform choose_platform(const std::string& file, const std::string& asked
   const bool is_measured = std::ranges::any_of(
       models.devices(), [&](const auto& measured) { return measured.first.device == asked; });
   if (!is_measured && models.find_card(asked) == nullptr) {
-    predictor::Card card = predictor::card_named(asked, "--card");
+    predictor::Card card = card_named(asked, "--card");
     chosen.device = card.name;
     chosen.platform.operators.add_card(std::move(card));
   }

@@ -9,16 +9,11 @@
 
 namespace understudy::pages {
 
-struct PredictionPageOptions {
-  std::size_t top = 15;  ///< maximum rows of a table in texts
-  bool explain = false;  ///< shows what each what-if changes, by operator
-};
-
 /// Shows a predicted step: where the time goes, what-ifs, ranks, classes, critical path, operators
 /// with their models, and its basis. Its data is the prediction's JSON. `lanes`: timeline of the
-/// last iterations; not drawn if empty.
+/// last iterations; not drawn if empty. Tables show at most `top` rows in texts.
 [[nodiscard]] Page prediction_page(const et_schema::Prediction& prediction, const Timeline& lanes,
-                                   const PredictionPageOptions& options);
+                                   std::size_t top);
 
 /// Shows a profile's step on another card: device time with its interval and its parts, classes of
 /// kernels, operators, the host's step. `document` is the page's data: docs/formats.md, "predict

@@ -57,10 +57,6 @@ struct Plan {
 /// Checks a plan without reading its sources. Throws Error (bad input).
 void check_plan(const Plan& plan);
 
-/// Returns a plan of the operators whose names match a regular expression, with the shapes and call
-/// counts of the benchmark at `path`. Throws Error (usage) if the text is not a regular expression.
-[[nodiscard]] Plan micro_plan(const std::string& operators, const std::string& path, int ranks);
-
 /// Throws Error (bad input) about a line of a plan.
 [[noreturn]] void refuse_plan(const std::string& file, int line, const std::string& summary,
                               const std::string& expected, const std::string& got,

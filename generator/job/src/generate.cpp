@@ -172,7 +172,7 @@ et_schema::Bench generate(const std::vector<Trace>& traces, const GenerateOption
          .expected = "an operator to replay",
          .got = filters.empty() ? "none in the trace"
                                 : fmt::format("none with {}", fmt::join(filters, " ")),
-         .hint = "inspect --ops TRACE lists the operators"});
+         .hint = "understudy inspect TRACE --by name lists the operators"});
   }
   bench.partial = std::move(job.partial);
   bench.groups = groups.take();

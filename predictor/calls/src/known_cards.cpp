@@ -5,12 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <set>
 #include <utility>
 #include <vector>
-
-#include "et_schema/base/error.h"
 
 namespace understudy::predictor {
 namespace {
@@ -127,10 +124,24 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
+/// Returns the words, and neighbouring ones as one: "rtx", "4090", "rtx4090".
+std::set<std::string> joined(const std::vector<std::string>& words) {
+  std::set<std::string> all;
+  for (auto first = words.begin(); first != words.end(); ++first) {
+    std::string run;
+    for (auto last = first; last != words.end(); ++last) {
+      all.insert(run += *last);
+    }
+  }
+  return all;
+}
+
+/// Returns true if `words` holds those of `of`, wherever either has spaces or dashes.
 bool holds_all(const std::vector<std::string>& words, const std::vector<std::string>& of) {
-  return !of.empty() && std::ranges::all_of(of, [&words](const std::string& word) {
-    return std::ranges::find(words, word) != words.end();
-  });
+  const std::set<std::string> held = joined(words);
+  const auto holds = [&held](const std::string& word) { return held.contains(word); };
+  return !of.empty() &&
+         (holds(fmt::format("{}", fmt::join(of, ""))) || std::ranges::all_of(of, holds));
 }
 
 /// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
@@ -195,35 +206,6 @@ std::string card_model(std::string_view text) {
   const std::vector<std::string> words = words_like_models(text);
   const auto found = std::ranges::find_if(words, [](const auto& w) { return known.contains(w); });
   return found == words.end() ? "" : *found;
-}
-
-Card card_named(const std::string& name_or_file, const std::string& flag) {
-  std::error_code error;
-  if (std::filesystem::exists(name_or_file, error)) {
-    const std::vector<Card> cards = read_cards(name_or_file);
-    if (cards.size() != 1) {
-      throw et_schema::usage_error(flag + " takes one card",
-                                   {.field = flag,
-                                    .expected = "a card's JSON file",
-                                    .got = fmt::format("a folder of {}", cards.size())});
-    }
-    return cards.front();
-  }
-  if (const Card* const known = find_known_card(name_or_file)) {
-    return *known;
-  }
-  std::vector<std::string> names;
-  const std::vector<const Card*> alike = cards_like(name_or_file);
-  std::ranges::transform(alike, std::back_inserter(names), &Card::name);
-  if (alike.empty()) {
-    std::ranges::transform(known_cards(), std::back_inserter(names), &Card::name);
-  }
-  throw et_schema::usage_error(
-      alike.empty() ? "no such card" : "several such cards",
-      {.field = flag,
-       .expected = fmt::format("a card's JSON file, or one of: {}", fmt::join(names, ", ")),
-       .got = name_or_file,
-       .hint = "docs/formats.md, \"Cards\", tells what stands in a file of another card"});
 }
 
 }  // namespace understudy::predictor

@@ -29,12 +29,11 @@ void refuse_unprofiled(const Job& job) {
       throw et_schema::usage_error(
           "the benchmark does not say how long its operators took",
           {.rank = rank,
-           .field = "--recorded",
            .expected = "a benchmark that a profile was linked to",
            .got = "no recorded times",
-           .hint = "Make the benchmark anew with `generate --profile`, from a Kineto profile of "
-                   "the same step; a folder that scripts/capture wrote holds one. Or take "
-                   "--platform."});
+           .hint = "Make the benchmark anew with `understudy generate --profile`, from a Kineto "
+                   "profile of the same step; a folder that scripts/capture wrote holds one. Or "
+                   "name a --card."});
     }
   }
 }

@@ -224,7 +224,7 @@ std::string what_is_there(const Job& job) {
                                "expression of an operator's name, or one of {}",
                                communicates ? "network, " : "", what_is_there(job)),
        .got = got,
-       .hint = "`inspect BENCH --ops` lists its operators"});
+       .hint = "`understudy inspect BENCH --by name` lists its operators"});
 }
 
 }  // namespace

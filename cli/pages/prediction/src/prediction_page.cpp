@@ -62,7 +62,7 @@ constexpr std::array<PredictedPart, 4> kParts = {{
     {"waits outside of the profile", "idle", "idle"},
 }};
 
-Table what_if_table(const Prediction& prediction, const PredictionPageOptions& options) {
+Table what_if_table(const Prediction& prediction, std::size_t top) {
   Table table{.id = "what-if-table",
               .caption = "What-ifs, sums over all ranks",
               .columns = {texts("what if"), texts("changes"), counts("instructions"),
@@ -75,19 +75,16 @@ Table what_if_table(const Prediction& prediction, const PredictionPageOptions& o
       sum.after_ms += row.after_ms;
     }
     std::vector<et_schema::PredictedChange::Row> rows = {sum};
-    if (options.explain) {
-      const std::size_t shown = std::min(change.rows.size(), options.top);
-      rows.insert(rows.end(), change.rows.begin(),
-                  change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
-    }
+    const std::size_t shown = std::min(change.rows.size(), top);
+    rows.insert(rows.end(), change.rows.begin(),
+                change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
     for (const et_schema::PredictedChange::Row& row : rows) {
       table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
                             number_cell(row.after_ms)});
     }
-    if (options.explain && change.rows.size() > options.top) {
-      table.rows.push_back({change.what_if,
-                            fmt::format("… {} more", change.rows.size() - options.top), Cell(),
-                            Cell(), Cell()});
+    if (change.rows.size() > shown) {
+      table.rows.push_back({change.what_if, fmt::format("… {} more", change.rows.size() - shown),
+                            Cell(), Cell(), Cell()});
     }
   }
   return table;
@@ -215,8 +212,7 @@ Facts platform_facts(const Prediction& prediction) {
 
 }  // namespace
 
-Page prediction_page(const Prediction& prediction, const Timeline& lanes,
-                     const PredictionPageOptions& options) {
+Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::size_t top) {
   const Json document = et_schema::json_of(prediction);
   Notes assumed{prediction.assumptions};
   std::erase_if(assumed.texts, predictor::is_finding);
@@ -232,14 +228,14 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes,
     page.figures.push_back({{"The original's step", *original, CellKind::kFigure, "ms"}, ""});
   }
   page.sections = {
-      {"what-if", "What-ifs", {what_if_table(prediction, options)}},
+      {"what-if", "What-ifs", {what_if_table(prediction, top)}},
       classes_section(prediction, document),
-      operators_section(prediction, options.top),
+      operators_section(prediction, top),
       parts_section(document),
       {"timeline", "Timeline", {lanes}},
-      ranks_section(prediction, document, options.top),
+      ranks_section(prediction, document, top),
       {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
-      path_section(prediction, document, options.top),
+      path_section(prediction, document, top),
       {"doubtful",
        "Hardly known",
        {with_shares(table_at(document, "/doubtful", "Times that are hardly known",

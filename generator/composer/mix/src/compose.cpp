@@ -212,7 +212,7 @@ class RankComposer {
       refuse_plan(plan_.file, asked.line, "a piece that selects nothing",
                   fmt::format("an instruction of {}", asked.source),
                   fmt::format("none with {}", conditions_text(asked)),
-                  "inspect --ops lists the source's operators");
+                  "understudy inspect --by name lists the source's operators");
     }
     placed_ += piece.instructions.size();
     if (placed_ > kMostInstructions) {

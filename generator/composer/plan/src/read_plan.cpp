@@ -250,12 +250,10 @@ int line_of(const YAML::Exception& error) {
 
 Plan parse_plan(std::string_view text, const std::string& file) {
   if (text.starts_with("PK\x03\x04")) {
-    throw et_schema::bad_input(
-        "this is no plan",
-        {.file = file,
-         .expected = "a plan in YAML (docs/compose.md)",
-         .got = "a benchmark, or another zip file",
-         .hint = "a plan names it among its sources; --shapes-of takes benchmarks"});
+    throw et_schema::bad_input("this is no plan", {.file = file,
+                                                   .expected = "a plan in YAML (docs/compose.md)",
+                                                   .got = "a benchmark, or another zip file",
+                                                   .hint = "a plan names it among its sources"});
   }
   YAML::Node root;
   try {

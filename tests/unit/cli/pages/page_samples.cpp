@@ -419,7 +419,7 @@ std::vector<NamedPage> sample_pages(const Words& words) {
       {"comparison.html", comparison_sample(words)},
       {"timeline.html", timeline_sample(words)},
       {"anchored.html", anchored_sample(words)},
-      {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), {})},
+      {"prediction.html", prediction_page(sample_prediction(words), two_ranks(words), 15)},
       {"fleet.html", fleet_page(sample_fleet(words, 40), sample_frame(words),
                                 {Tone::kBad, words.of("Night 12: 2 SLOWER."), {words.of("busy")}})},
       {"benchmark.html", benchmark_page(sample_benchmark(words), sample_frame(words))},

@@ -239,7 +239,7 @@ TEST(Compose, RefusesWhatCannotBe) {
   EXPECT_EQ(refusal("pieces:\n  p: {of: a, class: convolution}\nrun: [p]\n"),
             "a piece that selects nothing\n  file:     plan.yaml\n  field:    line 5\n"
             "  expected: an instruction of a\n  got:      none with class convolution\n"
-            "  hint:     inspect --ops lists the source's operators\n");
+            "  hint:     understudy inspect --by name lists the source's operators\n");
   EXPECT_EQ(refusal("pieces:\n  p: {of: a}\n  q: {of: a, class: matmul}\nrun: [p, q]\n"),
             "pieces that overlap\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: no instruction of piece p (line 5)\n  got:      node 11 (aten::mm)\n");

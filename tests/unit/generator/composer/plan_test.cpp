@@ -52,7 +52,7 @@ TEST(Plan, ABenchmarkIsNone) {
             "this is no plan\n  file:     plan.yaml\n"
             "  expected: a plan in YAML (docs/compose.md)\n"
             "  got:      a benchmark, or another zip file\n"
-            "  hint:     a plan names it among its sources; --shapes-of takes benchmarks\n");
+            "  hint:     a plan names it among its sources\n");
 }
 
 TEST(Plan, RefusalsNameTheLine) {

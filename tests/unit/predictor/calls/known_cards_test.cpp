@@ -21,6 +21,8 @@ TEST(KnownCards, AreFoundByWordsOfTheirNames) {
   EXPECT_EQ(name_of(find_known_card("A10")), "NVIDIA A10");
   EXPECT_EQ(name_of(find_known_card("A100")), "NVIDIA A100-SXM4-80GB") << "of four";
   EXPECT_EQ(name_of(find_known_card("NVIDIA A100-PG509-200")), "none");
+  EXPECT_EQ(name_of(find_known_card("RTX4090")), "NVIDIA GeForce RTX 4090");
+  EXPECT_EQ(name_of(find_known_card("a-100 sxm4 40 gb")), "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(name_of(find_known_card("H10")), "none");
   EXPECT_EQ(name_of(find_known_card("")), "none");
   EXPECT_EQ(name_of(find_known_card("-")), "none");
