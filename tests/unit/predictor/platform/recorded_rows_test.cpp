@@ -94,8 +94,8 @@ TEST(NamePlaces, SeveralCardsAreRefused) {
             }),
             told("several cards are described, and rows do not name theirs", "file: made up",
                  "field: --card", "expected: the card of cuda:0 alone", "got: A; B",
-                 "hint: give its card's file; those of others can be added later: calibrate "
-                 "THIS.platform.json --card CARDS"));
+                 "hint: give its card's file; those of others can be added later: understudy "
+                 "calibrate THIS.platform.json --card CARDS"));
 }
 
 }  // namespace
