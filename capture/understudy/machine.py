@@ -73,7 +73,7 @@ def _nccl_version():
 def _cpu_model():
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
+            if line.startswith(("model name", "CPU part")):  # Arm's cores have a number
                 return line.split(":", 1)[1].strip()
     except OSError:
         pass

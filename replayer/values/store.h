@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
+#include <c10/util/TypeCast.h>
 
 #include <algorithm>
 #include <array>
@@ -87,7 +88,7 @@ class Store {
     if constexpr (std::is_same_v<T, double>) {
       return value;
     } else {
-      return static_cast<T>(static_cast<float>(value));
+      return c10::convert<T>(static_cast<float>(value));
     }
   }
 

@@ -127,12 +127,8 @@ TEST(AllGather, UnevenListsCoalesced) {
     }
   }
   Call call = make_call(CommKind::kAllGather);
-  for (Data& input : inputs) {
-    call.inputs.push_back(input.buffer());
-  }
-  for (Data& output : outputs) {
-    call.outputs.push_back(output.buffer());
-  }
+  call.inputs = buffers_of(inputs);
+  call.outputs = buffers_of(outputs);
   backend().run(call);
   for (int list = 0; list < kLists; ++list) {
     for (int from = 0; from < ranks; ++from) {
@@ -157,9 +153,7 @@ TEST(GatherAndScatter, EveryRootUneven) {
     }
     Call gather = make_call(CommKind::kGather, root);
     gather.inputs = {own.buffer()};
-    for (Data& part : parts) {
-      gather.outputs.push_back(part.buffer());
-    }
+    gather.outputs = buffers_of(parts);
     backend().run(gather);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const int from = static_cast<int>(i);
@@ -208,12 +202,8 @@ TEST(AllToAll, UnevenLists) {
     outputs.emplace_back(DType::kInt64, zeros(peer + 2 * rank));
   }
   Call call = make_call(CommKind::kAllToAll);
-  for (Data& input : inputs) {
-    call.inputs.push_back(input.buffer());
-  }
-  for (Data& output : outputs) {
-    call.outputs.push_back(output.buffer());
-  }
+  call.inputs = buffers_of(inputs);
+  call.outputs = buffers_of(outputs);
   backend().run(call);
   for (int peer = 0; peer < ranks; ++peer) {
     EXPECT_TRUE(

@@ -37,6 +37,14 @@ class Data {
   std::vector<std::byte> bytes_;
 };
 
+[[nodiscard]] inline std::vector<backends::Buffer> buffers_of(std::vector<Data>& tensors) {
+  std::vector<backends::Buffer> buffers;
+  for (Data& tensor : tensors) {
+    buffers.push_back(tensor.buffer());
+  }
+  return buffers;
+}
+
 /// All dtypes that collectives accept.
 [[nodiscard]] const std::vector<et_schema::DType>& all_dtypes();
 

@@ -161,10 +161,7 @@ TEST(AllReduce, CoalescedListOfAllSizes) {
     tensors.emplace_back(DType::kBFloat16, numbers_of(DType::kBFloat16, ReduceOp::kAvg,
                                                       backend().rank(), count, ranks, count));
   }
-  for (Data& tensor : tensors) {
-    call.inputs.push_back(tensor.buffer());
-  }
-  call.outputs = call.inputs;
+  call.inputs = call.outputs = buffers_of(tensors);
   backend().run(call);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     EXPECT_TRUE(tensors[i].holds(
@@ -318,10 +315,7 @@ TEST(Reduce, OfManyBytesBesideFewToTheLastRankAndToAll) {
       data.emplace_back(DType::kFloat64,
                         numbers_of(DType::kFloat64, ReduceOp::kAvg, rank, count, ranks));
     }
-    for (Data& each : data) {
-      call.inputs.push_back(each.buffer());
-    }
-    call.outputs = call.inputs;
+    call.inputs = call.outputs = buffers_of(data);
     backend().run(call);
     for (std::size_t i = 0; i < data.size(); ++i) {
       EXPECT_TRUE(data[i].holds(
@@ -362,9 +356,7 @@ TEST(ReduceScatter, UnevenLists) {
     inputs.emplace_back(DType::kInt64,
                         numbers_of(DType::kInt64, ReduceOp::kMax, rank, to * 3, ranks, to));
   }
-  for (Data& input : inputs) {
-    call.inputs.push_back(input.buffer());
-  }
+  call.inputs = buffers_of(inputs);
   Data output(DType::kInt64, std::vector<double>(static_cast<std::size_t>(rank * 3), 0));
   call.outputs = {output.buffer()};
   backend().run(call);

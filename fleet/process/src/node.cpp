@@ -28,7 +28,8 @@ namespace {
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) {
+    // Arm's cores have a number: 0xd4f is Neoverse V2.
+    if (line.starts_with("model name") || line.starts_with("CPU part")) {
       return line.substr(std::min(line.size(), line.find(':') + 1));
     }
   }

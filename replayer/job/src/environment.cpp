@@ -16,7 +16,7 @@ std::string cpu_model() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
   while (std::getline(file, line)) {
-    if (line.rfind("model name", 0) == 0) {
+    if (line.starts_with("model name") || line.starts_with("CPU part")) {
       const std::size_t colon = line.find(": ");
       return colon == std::string::npos ? line : line.substr(colon + 2);
     }

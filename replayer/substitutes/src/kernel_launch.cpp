@@ -2,8 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
+#include <c10/util/TypeCast.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -70,7 +69,7 @@ class Parameters {
     } else if (type == "fp64") {
       add_bytes(number);
     } else if (type == "fp16") {
-      add_bytes(c10::Half(static_cast<float>(number)).x);
+      add_bytes(c10::convert<c10::Half>(static_cast<float>(number)).x);
     } else if (type == "bf16") {
       add_bytes(c10::BFloat16(static_cast<float>(number)).x);
     } else {

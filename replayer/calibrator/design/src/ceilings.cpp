@@ -1,8 +1,7 @@
 #include "replayer/calibrator/design/ceilings.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
 #include "replayer/calibrator/design/recipe.h"
@@ -39,9 +38,9 @@ std::vector<CeilingCall> ceiling_calls(bool on_device) {
     calls = {repeated_read("L2", 4 * kMebibyte), repeated_read("DRAM", 1024 * kMebibyte)};
   } else {
     // Half of a cache that a core has for itself, a quarter of the last one, which others use, too.
-    for (const auto& [level, bytes] : {std::pair("L1", sysconf(_SC_LEVEL1_DCACHE_SIZE) / 2),
-                                       {"L2", sysconf(_SC_LEVEL2_CACHE_SIZE) / 2},
-                                       {"L3", sysconf(_SC_LEVEL3_CACHE_SIZE) / 4},
+    for (const auto& [level, bytes] : {std::pair("L1", cache_bytes(1) / 2),
+                                       {"L2", cache_bytes(2) / 2},
+                                       {"L3", cache_bytes(3) / 4},
                                        {"DRAM", 128 * kMebibyte}}) {
       if (bytes > 0) {
         calls.push_back(repeated_read(level, bytes));
@@ -55,6 +54,24 @@ std::vector<CeilingCall> ceiling_calls(bool on_device) {
     calls.push_back(product(dtype, on_device ? 8192 : on_host));
   }
   return calls;
+}
+
+// The C library knows no caches of Arm's cores, and the sum of all last-level caches of x86's.
+std::int64_t cache_bytes(int level) {
+  for (int index = 0;; ++index) {
+    const std::string cache =
+        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+    int found = 0;
+    std::string type;
+    std::int64_t kibibytes = 0;
+    if (!(std::ifstream(cache + "level") >> found && std::ifstream(cache + "type") >> type &&
+          std::ifstream(cache + "size") >> kibibytes)) {
+      return 0;
+    }
+    if (found == level && type != "Instruction") {
+      return kibibytes * 1024;
+    }
+  }
 }
 
 }  // namespace understudy::calibrator

@@ -1,7 +1,5 @@
 #include "rinse.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "bound_call.h"
 #include "et_schema/base/assert.h"
 #include "replayer/calibrator/design/call.h"
+#include "replayer/calibrator/design/ceilings.h"
 #include "replayer/calibrator/design/recipe.h"
 
 #if defined(__x86_64__)
@@ -38,13 +37,8 @@ constexpr double kTransposed = 0.75;
 
 /// Returns the size of a core's second-level cache; a usual size if the system does not report it.
 std::size_t own_cache_bytes() {
-  constexpr long kUsual = 1L << 20U;
-#if defined(_SC_LEVEL2_CACHE_SIZE)
-  const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#else
-  const long told = 0;
-#endif
-  return static_cast<std::size_t>(told > 0 ? told : kUsual);
+  const std::int64_t told = cache_bytes(2);
+  return told > 0 ? static_cast<std::size_t>(told) : std::size_t{1} << 20U;
 }
 
 }  // namespace
@@ -86,16 +80,6 @@ void evict_line(const char* line) {
 void finish() {
   asm volatile("dsb ish" : : : "memory");
 }
-#else
-/// Twice the size of a large last-level cache.
-constexpr std::size_t kSweptBytes = std::size_t{256} << 20U;
-
-void sweep() {
-  static std::vector<char> memory(kSweptBytes);
-  for (std::size_t at = 0; at < memory.size(); at += kLineBytes) {
-    asm volatile("" : : "r"(++memory[at]) : "memory");
-  }
-}
 #endif
 
 }  // namespace
@@ -104,17 +88,12 @@ void evict(const void* memory, std::size_t bytes) {
   if (bytes == 0) {
     return;
   }
-#if defined(__x86_64__) || defined(__aarch64__)
   const auto* const begin = static_cast<const char*>(memory);
   for (std::size_t at = 0; at < bytes; at += kLineBytes) {
     evict_line(begin + at);
   }
   evict_line(begin + bytes - 1);
   finish();
-#else
-  static_cast<void>(memory);
-  sweep();
-#endif
 }
 
 }  // namespace understudy::calibrator
