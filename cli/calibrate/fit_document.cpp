@@ -5,6 +5,7 @@
 
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 #include "fit_files.h"
 
 namespace understudy::cli {
@@ -98,9 +99,9 @@ pages::Page fit_page(const predictor::Platform& platform, const FitResult& resul
                      const std::string& output) {
   const Json document = fit_document(platform, result);
   pages::Page page;
-  page.title =
-      fmt::format("{}: {} measured calls, {}", output, et_schema::with_commas(platform.rows.size()),
-                  et_schema::counted(platform.operators.devices().size(), "device"));
+  page.title = fmt::format("{}: {} measured calls, {}", et_schema::file_name(output),
+                           et_schema::with_commas(platform.rows.size()),
+                           et_schema::counted(platform.operators.devices().size(), "device"));
   if (platform.rows.empty() && platform.sections.contains("overheads")) {
     page.verdict.findings.emplace_back(
         "No operators: a profile tells their times where it has their sizes (record_shapes), or "

@@ -7,6 +7,7 @@
 
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/file_name.h"
 #include "et_schema/base/statistics.h"
 #include "measure.h"
 
@@ -122,8 +123,8 @@ pages::Table reasons(const Json& document, const char* at, const char* caption) 
 pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows) {
   const Json document = summary_document(summary, rows);
   pages::Page page;
-  page.title = fmt::format("{}: {} rows in {:.0f} s", rows, et_schema::with_commas(summary.rows),
-                           summary.spent_s);
+  page.title = fmt::format("{}: {} rows in {:.0f} s", et_schema::file_name(rows),
+                           et_schema::with_commas(summary.rows), summary.spent_s);
   if (summary.found_rows > 0) {
     page.verdict.findings.push_back(fmt::format(
         "{} of them were there, of {:.0f} s{}.", et_schema::with_commas(summary.found_rows),

@@ -117,10 +117,10 @@ Section operators_section(const Bench& bench, const InspectOptions& options, Jso
   add_all_ops(document, ops);
   Table by_class = ops_table(document, "/by_class/ops", classes);
   by_class.shown_in_text = 0;
-  by_class.plots = {
-      {.caption =
-           "Recorded host time by class of operator, all ranks, ms; without a profile calls.",
-       .columns = {classes.step_ns ? 2U : 1U}}};
+  const std::size_t drawn = by_class.columns.size() - (classes.step_ns ? 2 : 1);
+  by_class.plots = {{.caption = fmt::format("By class of operator, all ranks: {}.",
+                                            by_class.columns[drawn].title),
+                     .columns = {drawn}}};
   Section section = ops_section(document, ops);
   if (!options.by) {
     std::get<Table>(section.blocks.front()).shown_in_text = 0;

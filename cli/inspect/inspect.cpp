@@ -269,7 +269,7 @@ std::string inspect_report(const Arguments& arguments) {
   std::string text;
   et_schema::read_input_files(path, et_schema::process_limits(),
                               [&](et_schema::InputFile&& file) { text = std::move(file.data); });
-  return pages::written(et_schema::parse_report(text, path), arguments.format);
+  return pages::written(pages::report_page(et_schema::parse_report(text, path)), arguments.format);
 }
 
 int inspect(const Arguments& arguments) {

@@ -97,7 +97,7 @@ pages::Page kernels_page(const et_schema::Bench& bench) {
   page.sections = {{"kernels",
                     "Kernels",
                     {table_at(document, "/kernels",
-                              "Kernels; those without a key have no machine code and are stubs",
+                              "Kernels; where no key is shown there is no machine code: stubs",
                               {texts("kernel", "name"), counts("launches"),
                                shares("device time", "device_share"), texts("key")}),
                      table_at(document, "/kernels/*/builds", "Machine code",

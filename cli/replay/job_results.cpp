@@ -82,7 +82,7 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
 std::string ReplayJob::printed(const Report& report) const {
   const bool is_silent =
       arguments_.quiet && !arguments_.report_path.empty() && arguments_.format == Format::kText;
-  return is_silent ? "" : pages::written(report, arguments_.format);
+  return is_silent ? "" : pages::written(pages::report_page(report), arguments_.format);
 }
 
 void ReplayJob::print(const Report& report) const {

@@ -112,7 +112,8 @@ pages::Table speeds_at(const Json& document, const std::string& at, std::string 
   return table;
 }
 
-pages::Section platform_section(const Json& document, std::size_t index) {
+/// Adds the platform's sections: the newest first, its steps' classes behind all others.
+void add_platform(const Json& document, std::size_t index, pages::Page& page) {
   const Json& platform = document["platforms"][index];
   const std::string at = fmt::format("/platforms/{}", index);
   const std::string name =
@@ -126,14 +127,17 @@ pages::Section platform_section(const Json& document, std::size_t index) {
                 {share, pages::texts("finding", "finding", "beside the whole")}),
       pages::table_at(document, at + "/differences", "Fields in which the environments differ",
                       {pages::texts("field"), pages::texts("here"), pages::texts("there")})};
+  pages::Section steps{fmt::format("steps-{}", index), "Steps by class against " + name, {}};
   for (std::size_t i = 0; i < platform["steps"].size(); ++i) {
     pages::Table table = speeds_at(document, fmt::format("{}/steps/{}/classes", at, i),
                                    "Classes of " + platform["steps"][i]["step"].get<std::string>(),
                                    "class", {share});
     table.shown_in_text = 0;
-    blocks.push_back(std::move(table));
+    steps.blocks.push_back(std::move(table));
   }
-  return {fmt::format("platform-{}", index), name, std::move(blocks)};
+  page.sections.insert(page.sections.begin(),
+                       {fmt::format("platform-{}", index), name, std::move(blocks)});
+  page.sections.push_back(std::move(steps));
 }
 
 pages::Section replays_section(const Json& document) {
@@ -170,13 +174,13 @@ pages::Page suite_page(const std::string& folder, const std::vector<SuiteReplays
   document["sentence"] = platforms.empty() ? "" : fleet::sentence_of(platforms.back());
   page.verdict = {.sentence = document["sentence"].get<std::string>(),
                   .findings = fleet::findings_of(replays)};
+  page.sections.push_back(replays_section(document));
   for (std::size_t i = 0; i < platforms.size(); ++i) {
-    page.sections.push_back(platform_section(document, i));
+    add_platform(document, i, page);
     if (i + 1 < platforms.size()) {
       page.verdict.findings.push_back(fleet::sentence_of(platforms[i]));
     }
   }
-  page.sections.push_back(replays_section(document));
   return made_by("suite", std::move(page), document, "suite.json", 1);
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -50,7 +51,9 @@ struct Page {
   std::vector<Section> sections = {};
   std::string data = {};       ///< JSON with what the page shows, for programs
   std::string data_name = {};  ///< file name of the data: "report.json"
-  std::string footer = {};     ///< the tool that made the page
+  /// members of the data that HTML leaves out, since it shows none of them: depth, from 1, and key
+  std::vector<std::pair<int, std::string>> unseen = {};
+  std::string footer = {};  ///< the tool that made the page
 };
 
 /// page.html with its style and script. @PAGE@ and @DATA@ are placeholders of the document and the

@@ -21,6 +21,14 @@
 namespace understudy::pages {
 namespace {
 
+std::string report_to_text(const et_schema::Report& report) {
+  return written(report_page(report), cli::Format::kText);
+}
+
+std::string report_to_csv(const et_schema::Report& report) {
+  return written(report_page(report), cli::Format::kCsv);
+}
+
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

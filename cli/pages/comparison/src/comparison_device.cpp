@@ -26,8 +26,7 @@ std::vector<Column> columns_named(const char* title) {
 void add_device_sections(const Json& json, std::size_t top, Page& page) {
   Table sides{.id = "device-table",
               .caption = "Steps and devices",
-              .columns = {texts(""), figures("A"), figures("B")}};
-  const Json& device = json.at("device");
+              .columns = {texts("what"), counts("A"), counts("B")}};
   for (const auto& [title, key, kind] :
        {std::tuple("device time, ms", "/all", "_ms"), std::tuple("launches", "/all", "_launches"),
         std::tuple("device busy, ms", "", "/busy_ms"),
@@ -36,19 +35,22 @@ void add_device_sections(const Json& json, std::size_t top, Page& page) {
     std::vector<Cell>& row = sides.rows.emplace_back();
     row.emplace_back(std::string(title));
     for (const char* const side : {"a", "b"}) {
-      const std::string at = fmt::format("{}/{}{}", key, side, kind);
-      row.push_back(cell_of(device.at(Json::json_pointer(at))));
+      const std::string at = fmt::format("/device{}/{}{}", key, side, kind);
+      row.push_back(cell_of(json.at(Json::json_pointer(at))));
     }
   }
   Section section{"device", "On the device", {sides}};
-  const auto add = [&](const char* at, const char* caption, const char* title, std::size_t most) {
-    section.blocks.emplace_back(
+  Section parts{"device-operators", "Operators on the device", {}};
+  const auto add = [&](Section& to, const char* at, const char* caption, const char* title,
+                       std::size_t most) {
+    to.blocks.emplace_back(
         without_unknown(table_at(json, at, caption, columns_named(title), most)));
   };
-  add("/device/classes", "Device time by class of kernel, by change", "class", kAll);
-  add("/device/operators", "Device time by operator, by change", "operator", top);
-  add("/device/kernels", "Kernels below their operators, by change: makers name them differently",
-      "kernel", top);
+  add(section, "/device/classes", "Device time by class of kernel, by change", "class", kAll);
+  add(parts, "/device/operators", "Device time by operator, by change", "operator", top);
+  add(parts, "/device/kernels",
+      "Kernels below their operators, by change: makers name them differently", "kernel", top);
+  page.sections.insert(page.sections.begin() + 2, parts);
   page.sections.insert(page.sections.begin(), section);
 }
 

@@ -63,8 +63,8 @@ void members(auto& walk, SameAs<DeviceRow> auto& row) {
   walk("change_ms", row.change_ms(), "change ms", CellKind::kChange);
   walk("ratio", has_ratio ? std::optional(*row.b_ms / *row.a_ms) : std::nullopt, "B ÷ A",
        CellKind::kRatio);
-  walk("a_launches", row.a_launches, "launches A");
-  walk("b_launches", row.b_launches, "launches B");
+  walk("a_launches", row.a_launches, "launches A", CellKind::kCount);
+  walk("b_launches", row.b_launches, "launches B", CellKind::kCount);
   walk("on", is_shared ? "both" : row.a_ms ? "A only" : "B only", "on");
 }
 

@@ -75,6 +75,7 @@ const understudy = (() => {
     return (texts[hint] ?? String)(value);
   }
 
+  const isUnknown = (value) => value === null || value === "";
   const isWord = (column) => column.hint === "text" || column.hint === "verdict";
   const link = ([text, href]) => make("a", { href }, text);
   const firstWord = (text) => /^[A-Za-z]*/.exec(text)[0].toLowerCase();
@@ -107,7 +108,7 @@ const understudy = (() => {
       const head = make("thead", {}, make("tr", {}, this.titles));
       const table = make("table", { id: data.id, "data-at": data.at }, caption, head, this.body);
       const region = { class: "table", role: "region", tabindex: 0, "aria-labelledby": caption.id };
-      this.nodes = [make("div", region, table), data.rows.length > this.shown ? this.controls() : null];
+      this.node = make("div", {}, make("div", region, table), data.rows.length > this.shown ? this.controls() : null);
       this.show();
     }
 
@@ -156,18 +157,24 @@ const understudy = (() => {
     }
 
     // On a narrow screen each row is a card of what is known, with figures beside their columns' titles.
+    // A long text is cut to two lines, and unfolds.
     cell(value, i) {
       const column = this.data.columns[i];
-      const LONG = 40;
-      const kind = value === null ? "unknown" : String(value).length > LONG ? "long" : "";
-      if (i === 0) return make("th", { scope: "row", class: kind }, content(value, column.hint));
-      const classes = `${isWord(column) ? "" : "n"} ${kind}`.trim();
-      return make("td", { class: classes, "data-title": column.title || "–" }, content(value, column.hint));
+      const [SHORT, LONG] = [20, 40];
+      const name = String(format(value, column.hint));
+      const [isLong, isShort, hasLongWord] = [name.length > LONG, name.length <= SHORT, /\S{30}/.test(name)];
+      const kind = isUnknown(value) ? "unknown" : isShort ? "short" : isLong ? (hasLongWord ? "long word" : "long") : "";
+      const text = isLong ? make("details", {}, make("summary", {}, content(value, column.hint))) : content(value, column.hint);
+      if (i === 0) return make("th", { scope: "row", class: kind }, text);
+      return make("td", { class: `${isWord(column) ? "" : "n"} ${kind}`.trim(), "data-title": column.title || "–" }, text);
     }
 
+    // Leaves out columns that none of the shown rows has a value in.
     show() {
       const rows = this.order.slice(0, this.shown).map((row) => this.data.rows[row]);
-      this.body.replaceChildren(...rows.map((row) => make("tr", {}, row.map((value, i) => this.cell(value, i)))));
+      const isLeftOut = this.titles.map((_, i) => i > 0 && rows.every((row) => isUnknown(row[i])));
+      this.titles.forEach((title, i) => (title.hidden = isLeftOut[i]));
+      this.body.replaceChildren(...rows.map((row) => make("tr", {}, row.map((value, i) => (isLeftOut[i] ? null : this.cell(value, i))))));
       if (!this.state) return;
       this.state.textContent = `${rows.length} of ${this.order.length} rows`;
       this.all.disabled = rows.length === this.order.length;
@@ -180,7 +187,7 @@ const understudy = (() => {
   const MOST_DRAWN = 40;
   const finite = (value) => typeof value === "number" && Number.isFinite(value);
   const cut = (text, most) => (text.length > most ? text.slice(0, Math.max(0, most - 1)) + "…" : text);
-  const letters = (width) => Math.floor(width / 7.2);
+  const letters = (width) => Math.floor(width / 8);
   const line = (x1, y1, x2, y2, classes) => shape("line", { x1, y1, x2, y2, class: classes });
   const label = (x, y, classes, text) => shape("text", { x, y, class: classes }, text);
   const titled = (title, ...shapes) => shape("g", {}, shape("title", {}, title), shapes);
@@ -194,14 +201,14 @@ const understudy = (() => {
   }
 
   // Scale of numbers from `from` to `to`, rounded outwards to ticks.
-  function axis(low, high, from, to, one = 1) {
+  function axis(low, high, from, to, one = 1, least = 0) {
     const room = from > to ? 30 : 60;  // pixels per tick, vertical or horizontal
     [low, high] = [low / one, high / one];
     if (!(high > low)) {
       const around = low === 0 ? 1 : Math.abs(low) / 10;
       [low, high] = [low === 0 ? 0 : low - around, high + around];
     }
-    const step = tickStep((high - low) / Math.max(2, Math.min(6, Math.abs(to - from) / room)));
+    const step = tickStep(Math.max(least, (high - low) / Math.max(2, Math.min(6, Math.abs(to - from) / room))));
     const [first, last] = [Math.floor(low / step), Math.ceil(high / step)];
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
     return {
@@ -214,17 +221,16 @@ const understudy = (() => {
   function axisBelow(x, top, bottom, unit) {
     const last = x.ticks.at(-1);
     const end = `${x.text(last)} ${unit}`.trim();
-    const free = x.at(last) - 7.2 * (end.length + 1);  // where the last name, which has the unit, begins
-    const named = x.ticks.filter((tick) => x.at(tick) + 3.6 * x.text(tick).length < free);
+    const free = x.at(last) - 8.3 * (end.length + 1);  // where the last name, which has the unit, begins
+    const named = x.ticks.filter((tick) => x.at(tick) + 4.2 * x.text(tick).length < free);
     const names = named.map((tick) => label(x.at(tick), bottom + 16, "soft mid", x.text(tick)));
     const lines = x.ticks.map((tick) => line(x.at(tick), top, x.at(tick), bottom, "axis"));
     return [lines, names, label(x.at(last), bottom + 16, "soft end", end)];
   }
 
   function legend(names) {
-    if (names.length < 2) return null;
     const colour = (i) => shape("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, box(0, 0, 10, 10, "f" + (i % 10)));
-    return list("ul", { class: "legend" }, names.map((name, i) => [colour(i), name]));
+    return names.length > 0 ? list("ul", { class: "legend" }, names.map((name, i) => [colour(i), name])) : null;
   }
 
   // `draw` returns the height and the shapes of a drawing of a given width.
@@ -247,37 +253,38 @@ const understudy = (() => {
   };
   const textOf = (plot, table, row, column) =>
     finite(row[column]) ? unitOf(plot, format(row[column], table.columns[column].hint)) : "not known";
-  const ofMany = ({ caption }, { length }) =>
-    length > MOST_DRAWN ? `${caption} The first ${MOST_DRAWN} of ${length} are drawn.` : caption;
+  const ofMany = ({ caption }, { length }, drawn) =>
+    length > drawn ? `${caption} The first ${drawn} of ${length} are drawn.` : caption;
 
   function bar(plot, table) {
-    const rows = table.rows.slice(0, MOST_DRAWN);
-    const most = Math.max(...rows.flatMap((row) => plot.columns.map((column) => row[column]).filter(finite)));
-    if (!(most > 0)) return null;
+    const columns = plot.columns.filter((column) => table.rows.some((row) => row[column] > 0));
+    if (columns.length === 0) return null;
+    const rows = table.rows.slice(0, Math.ceil(MOST_DRAWN / columns.length));
+    const most = Math.max(...rows.flatMap((row) => columns.map((column) => row[column]).filter(finite)));
     const [HEIGHT, GAP] = [13, 9];
-    const step = HEIGHT * plot.columns.length + GAP;
-    const shareOf = { share: 100 }[table.columns[plot.columns[0]].hint] ?? 1;
+    const step = HEIGHT * columns.length + GAP;
+    const shareOf = { share: 100 }[table.columns[columns[0]].hint] ?? 1;
     const draw = (width) => {
       const left = Math.min(190, width * 0.34);
       const x = axis(0, most * shareOf, left, width - 96);
       const bottom = 4 + step * rows.length;
       const shapes = rows.map((row, i) => {
         const top = 4 + step * i;
-        const middle = top + (HEIGHT * plot.columns.length) / 2 + 5;
+        const middle = top + (HEIGHT * columns.length) / 2 + 5;
         const name = label(left - 8, middle, "end", cut(nameOf(table, row), letters(left)));
-        return [name, plot.columns.map((column, place) => {
+        return [name, columns.map((column, place) => {
           const y = top + HEIGHT * place;
           const end = finite(row[column]) ? x.at(Math.max(0, row[column] * shareOf)) : left;
           const text = textOf(plot, table, row, column);
-          return [box(left, y, end - left, HEIGHT - 2, "f" + (place % 10)), label(end + 5, y + HEIGHT - 3, "soft", text)];
+          return [box(left, y, end - left, HEIGHT - 2, "f" + (place % 10)), label(end + 5, y + HEIGHT - 3, "soft small", text)];
         })];
       });
       return [bottom + 24, axisBelow(x, 4, bottom, shareOf === 100 ? "%" : plot.unit), shapes];
     };
-    const titles = plot.columns.map((column) => table.columns[column].title);
-    const told = (row) => plot.columns.map((column, i) => `${titles[i]} ${textOf(plot, table, row, column)}`);
-    const description = rows.map((row) => `${nameOf(table, row)}: ${told(row).join(", ")}.`);
-    return picture(draw, titles, ofMany(plot, table.rows), description);
+    const titles = columns.map((column) => table.columns[column].title);
+    const told = (row) => columns.map((column, i) => `${titles[i]} ${textOf(plot, table, row, column)}`).join(", ");
+    const names = plot.columns.length > 1 ? titles : [];
+    return picture(draw, names, ofMany(plot, table.rows, rows.length), rows.map((row) => `${nameOf(table, row)}: ${told(row)}.`));
   }
 
   // The values determine the shown range. An interval counts only up to about the spread of the values, so that a very
@@ -337,7 +344,7 @@ const understudy = (() => {
       const reference = finite(plot.reference) ? line(x.at(plot.reference), 4, x.at(plot.reference), bottom, "ref") : [];
       return [bottom + 24, axisBelow(x, 4, bottom, plot.unit), reference, shapes];
     };
-    return picture(draw, [], ofMany(plot, known), rows.map((row) => told(row) + "."));
+    return picture(draw, [], ofMany(plot, known, rows.length), rows.map((row) => told(row) + "."));
   }
 
   function quantile(sorted, q) {
@@ -415,7 +422,7 @@ const understudy = (() => {
       const [low, middle, high] = [0, 0.5, 1].map((q) => figure(quantile(values, q)));
       return `${name}: ${values.length} samples from ${low} to ${high}, median ${middle}.`;
     });
-    return picture(draw, all.map(({ name }) => name), plot.caption + out, description);
+    return picture(draw, all.length > 1 ? all.map(({ name }) => name) : [], plot.caption + out, description);
   }
 
   // ---- Series: values over places, single ones read by the mouse and the keyboard
@@ -434,12 +441,12 @@ const understudy = (() => {
       const names = this.lines.filter((of) => !of.isBound).map((of) => table.columns[of.column].title);
       const told = this.marks.map((mark) => `${this.name(mark.place)}: ${mark.text}.`);
       const ends = [0, this.last].map((place) => this.told(place) + ".");
-      this.node = picture((width) => this.draw(width), names, plot.caption, [...ends, ...told, "Arrows read values."]);
+      this.node = picture((width) => this.draw(width), names.length > 1 ? names : [], plot.caption, [...ends, ...told, "Arrows read values."]);
       this.svg = this.node.querySelector(":scope > svg");
       filled(this.svg, { tabindex: 0, role: "application" }, []);
       this.state = make("output", { "aria-live": "polite" });
       this.node.classList.add("interactive");
-      this.svg.after(this.state);
+      this.node.lastChild.append(this.state);
       this.svg.addEventListener("keydown", (event) => this.key(event));
       this.svg.addEventListener("pointermove", (event) => this.choose(this.placeAt(event)));
       this.svg.addEventListener("pointerleave", () => this.choose(null));
@@ -515,7 +522,7 @@ const understudy = (() => {
       const [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
       // Ticks of bytes are round multiples of a power of 1024.
       const one = this.hint === "bytes" ? 1024 ** Math.floor(Math.log2(Math.max(high, 1)) / 10) : 1;
-      return axis(this.plot.from_zero ? Math.min(0, low) : low, high, Series.BOTTOM, Series.TOP, one);
+      return axis(this.plot.from_zero ? Math.min(0, low) : low, high, Series.BOTTOM, Series.TOP, one, this.hint === "count" ? 1 : 0);
     }
 
     places() {
@@ -532,7 +539,7 @@ const understudy = (() => {
       const tone = toneOf({ words: text });
       const [at, align] = x < this.width / 2 ? [x + 5, ""] : [x - 5, "end "];
       const stroke = line(x, Series.TOP, x, Series.BOTTOM, "whisker s" + tone);
-      return [stroke, label(at, Series.TOP + 10, align + "f" + tone, cut(text, 60))];
+      return [stroke, label(at, Series.TOP + 10, align + "over f" + tone, cut(text, 60))];
     }
 
     draw(width) {
@@ -580,13 +587,14 @@ const understudy = (() => {
     const corners = rising.flatMap((slope) => flat.map((limit) => limit.at / slope.at));
     const [allX, allY] = [rows.map((row) => row[xs]).concat(corners), rows.map((row) => row[ys])];
     const highest = Math.max(...flat.map((limit) => limit.at), ...allY);
-    const [LEFT, TOP, BOTTOM] = [70, 24, 400];
+    const [LEFT, TOP, BOTTOM] = [70, 24, 320];
     const draw = (width) => {
       const x = decades(Math.min(...allX) / 1.5, Math.max(...allX) * 3, LEFT, width - 12);
       const y = decades(Math.min(...allY) / 1.5, highest * 1.5, BOTTOM, TOP);
       const [lowX, highX, lowY] = [x.ticks[0], 10 ** Math.ceil(Math.log10(Math.max(...allX) * 3)), y.ticks[0]];
       const steepest = Math.max(...rising.map((limit) => limit.at));
       const taken = [];
+      const names = [label(4, TOP - 12, "soft", table.columns[ys].title), label(width / 2, BOTTOM + 34, "soft mid", table.columns[xs].title)];
       const limits = [...flat, ...rising].map(({ name, at: most, rises }, i) => {
         const y1 = (place) => y.at(rises ? most * place : most);
         const [from, to] = rises ? [Math.max(lowX, lowY / most), highest / most] : [Math.max(lowX, most / steepest), highX];
@@ -594,7 +602,8 @@ const understudy = (() => {
         const end = rises ? Math.min(to, from * (highX / lowX) ** (0.13 * (i - flat.length + 1))) : to;
         const at = rises ? [x.at(end) + 8, y1(end) + 12] : [x.at(end), y1(end) - 4];
         taken.push([at[0] + (rises ? 40 : -60), at[1] - 4]);
-        return [line(x.at(from), y1(from), x.at(to), y1(to), "whisker sneutral"), label(...at, rises ? "soft over" : "soft over end", name)];
+        names.push(label(...at, rises ? "soft over" : "soft over end", name));
+        return line(x.at(from), y1(from), x.at(to), y1(to), "whisker sneutral");
       });
       const points = rows.map((row) => {
         const [cx, cy, r] = [x.at(row[xs]), y.at(row[ys]), 3 + 22 * Math.sqrt(row[areas] / rows[0][areas])];
@@ -602,14 +611,14 @@ const understudy = (() => {
         const isFree = (x) => taken.every(([left, top]) => Math.abs(x - left) > 120 || Math.abs(cy - top) > 13);
         const place = r > 5 ? [cx, cx - r - 60].find(isFree) : undefined;
         if (place !== undefined) taken.push([place, cy]);
-        return [titled(told(row), point), place === undefined ? [] : label(place, cy + 4, "mid over", cut(nameOf(table, row), 22))];
+        if (place !== undefined) names.push(label(place, cy + 4, "mid over", cut(nameOf(table, row), 22)));
+        return titled(told(row), point);
       });
       const axisLeft = y.ticks.map((tick) => [
         line(LEFT, y.at(tick), width - 12, y.at(tick), "axis"),
         label(LEFT - 6, y.at(tick) + 4, "soft end", y.text(tick)),
       ]);
-      const names = [label(4, TOP - 12, "soft", table.columns[ys].title), label(width / 2, BOTTOM + 34, "soft mid", table.columns[xs].title)];
-      return [BOTTOM + 42, axisLeft, axisBelow(x, TOP, BOTTOM, ""), names, points, limits];
+      return [BOTTOM + 42, axisLeft, axisBelow(x, TOP, BOTTOM, ""), limits, points, names];
     };
     return picture(draw, kinds, plot.caption, rows.map((row) => told(row) + "."));
   }
@@ -639,17 +648,20 @@ const understudy = (() => {
       this.begin = Infinity;
       this.end = -Infinity;
       this.lanes = data.lanes.map((lane) => {
-        const count = lane.events.length / 4;
-        let longest = 0;
-        for (let i = 0; i < count; ++i) {
-          longest = Math.max(longest, lane.events[4 * i + 1]);
-          this.begin = Math.min(this.begin, start(lane, i));
-          this.end = Math.max(this.end, end(lane, i));
+        const events = [];
+        let [longest, at] = [0, 0];
+        for (const number of lane.events) {
+          const [gap, duration, ...about] = data.events.slice(4 * number, 4 * number + 4);
+          events.push(at + gap, duration, ...about);
+          this.begin = Math.min(this.begin, at + gap);
+          at += gap + duration;
+          longest = Math.max(longest, duration);
+          this.end = Math.max(this.end, at);
         }
-        return { ...lane, count, longest };
+        return { ...lane, events, count: lane.events.length, longest };
       });
       this.chosen = null;
-      this.left = innerWidth < 640 ? 96 : 150;
+      this.left = innerWidth < 640 ? 108 : 150;
       Object.assign(this, { from: this.begin, to: this.end });
       const keys = "Timeline. Arrows: events and lanes; plus and minus: zoom; Enter: zoom to the event; 0: all.";
       this.canvas = make("canvas", { tabindex: 0, role: "application", "aria-label": keys });
@@ -806,7 +818,7 @@ const understudy = (() => {
       const { ROW, GROUP, COLOURS } = Lanes;
       pen.fillStyle = colour("--soft");
       if (lane.isFirst) pen.fillText(clean(lane.group), 0, lane.y - GROUP / 2);
-      pen.fillText(cut(clean(lane.name), letters(this.left)), 8, lane.y + ROW / 2);
+      pen.fillText(cut(clean(lane.name), letters(this.left - 12)), 8, lane.y + ROW / 2);
       pen.save();
       pen.beginPath();
       pen.rect(this.left, lane.y, width - this.left - Lanes.RIGHT, ROW);
@@ -914,10 +926,11 @@ const understudy = (() => {
   const plots = { distribution, interval, bar, series, scatter };
 
   function tableNodes(table) {
-    const pictures = table.plots.map((plot) => (Object.hasOwn(plots, plot.hint) ? plots[plot.hint](plot, table) : null));
-    const isUnknown = table.plots.some((plot) => !Object.hasOwn(plots, plot.hint));
+    const pictures = table.plots.map((plot) => (Object.hasOwn(plots, plot.hint) ? plots[plot.hint](plot, table) : undefined));
     // A plot of an unknown kind is shown as a table.
-    return [pictures, table.shown > 0 || isUnknown ? new DataTable(table).nodes : null].flat(2);
+    const isShown = table.shown > 0 || pictures.includes(undefined);
+    const nodes = [...pictures, isShown ? new DataTable(table).node : null].filter(Boolean);
+    return nodes.length > 1 ? make("div", { class: "beside" }, nodes) : nodes;
   }
 
   // Names and values; a note is shown below its value.
@@ -936,19 +949,19 @@ const understudy = (() => {
   }
 
   function verdictNode({ tone, verdict, findings }) {
-    if (verdict === "") return null;
+    if (verdict === "" && findings.length === 0) return null;
     const [sign, name] = { good: ["✓", "Good"], attention: ["!", "Attention"], bad: ["✗", "Bad"] }[tone] ?? ["i", "Verdict"];
     const mark = make("span", { class: "sign", role: "img", "aria-label": name }, sign);
-    const sentence = make("p", { class: "sentence" }, mark, make("strong", { id: "verdict" }, verdict));
+    const sentence = verdict === "" ? null : make("p", { class: "sentence" }, mark, make("strong", { id: "verdict" }, verdict));
     const more = findings.length > 0 ? list("ul", { id: "findings" }, findings) : null;
     return make("section", { class: "verdict " + tone, "aria-label": "Verdict" }, sentence, more);
   }
 
   // Sections after the first ones unfold: by a click, by the address, for paper.
   function sectionNode({ id, title, blocks }, place) {
-    const OPEN = 4;
+    const OPEN = 3;
     const heading = make("h2", { id: id + "-title" }, title);
-    const content = blocks.flatMap(blockNodes);
+    const content = make("div", { class: "beside" }, blocks.flatMap(blockNodes));
     if (place < OPEN) return make("section", { id, "aria-labelledby": heading.id }, heading, content);
     const fold = make("details", {}, make("summary", {}, heading), content);
     fold.addEventListener("toggle", drawAll);

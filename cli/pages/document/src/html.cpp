@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/common/json_csv.h"
@@ -109,28 +111,36 @@ Json json_of(const Notes& notes) {
   return notes.texts.empty() ? Json() : Json{{"notes", notes.texts}};
 }
 
-/// Each event has four numbers: start, duration, name, kind; sorted by start.
+/// Equal events are told once: each lane lists numbers of events, sorted by start. An event has
+/// four figures: the time since the end of the event before it, duration, name, kind.
 Json json_of(const Timeline& plot) {
+  using Told = std::array<std::int64_t, 4>;
   Json lanes = Json::array();
-  bool has_events = false;
+  std::map<Told, std::size_t> numbers_of;
+  std::vector<std::int64_t> told;
   for (const TimelineLane& lane : plot.lanes) {
     std::vector<TimelineEvent> events = lane.events;
     std::ranges::stable_sort(events, {}, &TimelineEvent::start_ns);
-    std::vector<std::int64_t> numbers;
+    std::vector<std::size_t> numbers;
+    std::int64_t end_ns = 0;
     for (const TimelineEvent& event : events) {
-      numbers.insert(numbers.end(),
-                     {event.start_ns, event.duration_ns, static_cast<std::int64_t>(event.name),
-                      static_cast<std::int64_t>(event.kind)});
+      const Told one = {event.start_ns - end_ns, event.duration_ns,
+                        static_cast<std::int64_t>(event.name),
+                        static_cast<std::int64_t>(event.kind)};
+      const auto [found, is_new] = numbers_of.try_emplace(one, numbers_of.size());
+      if (is_new) {
+        told.insert(told.end(), one.begin(), one.end());
+      }
+      numbers.push_back(found->second);
+      end_ns = event.start_ns + event.duration_ns;
     }
-    has_events = has_events || !events.empty();
     lanes.push_back({{"group", lane.group}, {"name", lane.name}, {"events", std::move(numbers)}});
   }
-  return has_events ? Json{{"lanes", std::move(lanes)},
-                           {"id", plot.id},
-                           {"caption", plot.caption},
-                           {"names", plot.names},
-                           {"kinds", plot.kinds}}
-                    : Json();
+  return told.empty()
+             ? Json()
+             : Json{
+                   {"lanes", std::move(lanes)}, {"events", std::move(told)}, {"id", plot.id},
+                   {"caption", plot.caption},   {"names", plot.names},       {"kinds", plot.kinds}};
 }
 
 Json json_of(const InText& /*of texts*/) {
@@ -153,6 +163,26 @@ Json json_of(const std::vector<Section>& sections) {
     }
   }
   return list;
+}
+
+/// Removes the members of this key from the objects that are `depth` levels below.
+void erase_below(Json& json, int depth, const std::string& key) {
+  if (depth > 0) {
+    for (Json& below : json) {
+      erase_below(below, depth - 1, key);
+    }
+  } else if (json.is_object()) {
+    json.erase(key);
+  }
+}
+
+/// Returns the data on one line, without what the page does not show.
+std::string shown_data(const Page& page) {
+  Json data = page.data.empty() ? Json() : Json::parse(page.data);
+  for (const auto& [depth, key] : page.unseen) {
+    erase_below(data, depth - 1, key);
+  }
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Returns JSON for a <script>, escaped so that no text in it can end the element.
@@ -209,7 +239,7 @@ std::string to_html(const Page& page) {
   std::string html(kPageTemplate.substr(0, at_page));
   html += embedded(to_page_json(page));
   html += kPageTemplate.substr(at_page + kMark, at_data - at_page - kMark);
-  html += embedded(page.data.empty() ? "null" : page.data);
+  html += embedded(shown_data(page));
   html += kPageTemplate.substr(at_data + kMark);
   return html;
 }

@@ -82,10 +82,10 @@ std::vector<std::string> anchored_findings(const Json& document) {
   return findings;
 }
 
-std::vector<Column> figure_columns(const Json& document, const char* title, const char* key) {
+std::vector<Column> figure_columns(const char* title, const char* key) {
   constexpr std::size_t kCallInText = 72;  // lists of tensors have many sizes
   return {{.title = title, .key = key, .most_in_text = kCallInText},
-          document.at("steps") == 1 ? counts("kernels") : figures("kernels"),
+          counts("kernels"),
           figures("recorded ms", "recorded_ms"),
           figures("predicted ms", "ms"),
           figures("from", "low_ms"),
@@ -112,9 +112,10 @@ Page anchored_page(const Json& document, std::size_t top) {
       {fact_at(document, "/device/ratio", "Ratio", CellKind::kRatio), ""}};
   const Table parts = table_at(document, "/parts", "What the predicted time consists of",
                                {texts("part", "name"), figures("ms"), shares("share")});
-  const Table classes = table_at(document, "/classes", "Device time by class of kernel, of a step",
-                                 figure_columns(document, "class", "class"));
-  std::vector<Column> columns = figure_columns(document, "operator", "operator");
+  Table classes = table_at(document, "/classes", "Device time by class of kernel, of a step",
+                           figure_columns("class", "class"));
+  classes.plots = {{.caption = "Device time by class.", .columns = {2, 3}, .unit = "ms"}};
+  std::vector<Column> columns = figure_columns("operator", "operator");
   columns.push_back(
       {.title = "longest kernel when recorded", .key = "kernel", .most_in_text = kNameInText});
   const Table calls =

@@ -23,14 +23,10 @@ using et_schema::Prediction;
 using Figure = std::optional<double>;
 using Json = nlohmann::ordered_json;
 
-Cell number_cell(double number) {
-  return cell_of(Figure(number));
-}
-
 Cell ratio_of(const Cell& value, const Cell& base) {
   const auto* const above = std::get_if<double>(&value);
   const auto* const below = std::get_if<double>(&base);
-  return above && below && *below > 0 ? number_cell(*above / *below) : Cell();
+  return above && below && *below > 0 ? cell_of(Figure(*above / *below)) : Cell();
 }
 
 /// Fills the last column with the share of the column before it in `whole`; if `whole` is not set,
@@ -79,8 +75,8 @@ Table what_if_table(const Prediction& prediction, std::size_t top) {
     rows.insert(rows.end(), change.rows.begin(),
                 change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
     for (const et_schema::PredictedChange::Row& row : rows) {
-      table.rows.push_back({change.what_if, row.name, row.count, number_cell(row.before_ms),
-                            number_cell(row.after_ms)});
+      table.rows.push_back({change.what_if, row.name, row.count, cell_of(Figure(row.before_ms)),
+                            cell_of(Figure(row.after_ms))});
     }
     if (change.rows.size() > shown) {
       table.rows.push_back({change.what_if, fmt::format("… {} more", change.rows.size() - shown),
@@ -196,7 +192,7 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
                   texts("how it is known")},
       .shown_in_text = top};
   for (const Operator& row : et_schema::largest_first(std::move(by_name), &Operator::ms)) {
-    table.rows.push_back({row.name, row.op_class, row.count, number_cell(row.ms),
+    table.rows.push_back({row.name, row.op_class, row.count, cell_of(Figure(row.ms)),
                           fmt::format("{}", fmt::join(row.models, ", "))});
   }
   return {"operators", "Operators", {table}};
@@ -229,9 +225,9 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
   }
   page.sections = {
       {"what-if", "What-ifs", {what_if_table(prediction, top)}},
+      parts_section(document),
       classes_section(prediction, document),
       operators_section(prediction, top),
-      parts_section(document),
       {"timeline", "Timeline", {lanes}},
       ranks_section(prediction, document, top),
       {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
@@ -250,6 +246,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
   };
   page.data = et_schema::to_json(prediction);
   page.data_name = "prediction.json";
+  page.unseen = {{1, "operators"}};
   page.footer = "Understudy " + prediction.tool_version;
   return page;
 }

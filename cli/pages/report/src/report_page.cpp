@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/common/json_csv.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/formats/report/report_json.h"
 #include "report_parts.h"
@@ -13,21 +12,6 @@ namespace {
 using et_schema::counted;
 using et_schema::Report;
 using et_schema::RunFigures;
-
-/// Drops samples of single operators, collectives and ranks. They are most of a report, and the
-/// page does not show them.
-void drop_unseen(Json& report) {
-  for (const char* const list : {"operators", "collectives"}) {
-    for (Json& row : report[list]) {
-      for (const char* const samples : {"samples_ms", "samples_us", "moving_samples_us"}) {
-        row.erase(samples);
-      }
-    }
-    for (Json& rank : report["ranks"]) {
-      rank.erase(list);
-    }
-  }
-}
 
 std::string subtitle_of(const Report& report) {
   const et_schema::Environment& environment = report.environment;
@@ -75,11 +59,12 @@ Page page_of(const ReportData& data) {
   page.subtitle = subtitle_of(data.report);
   page.verdict = et_schema::verdict_of(data.report);
   page.figures = figures_of(data);
-  page.sections = {iterations_section(data), original_section(data),    classes_section(data),
+  page.sections = {classes_section(data),    original_section(data),    iterations_section(data),
                    operators_section(data),  collectives_section(data), ranks_section(data),
                    memory_section(data),     gpu_section(data),         coverage_section(data),
-                   losses_section(data),     values_section(data),      pace_section(data),
-                   graphs_section(data),     system_section(data),      environment_section(data)};
+                   losses_section(data),     values_section(data),      measurement_section(data),
+                   pace_section(data),       graphs_section(data),      system_section(data),
+                   environment_section(data)};
   page.footer = "Understudy " + data.report.environment.tool_version;
   return page;
 }
@@ -87,34 +72,16 @@ Page page_of(const ReportData& data) {
 }  // namespace
 
 Page report_page(const Report& report) {
-  ReportData data{report, et_schema::json_of(report)};
-  Page page = page_of(data);
-  drop_unseen(data.json);
-  page.data = data.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Page page = page_of({report, et_schema::json_of(report)});
+  page.data = et_schema::to_json(report);
   page.data_name = "report.json";
+  // Samples of operators and collectives, which are most of a report, and each rank's lists.
+  page.unseen = {{3, "samples_ms"},
+                 {3, "samples_us"},
+                 {3, "moving_samples_us"},
+                 {3, "operators"},
+                 {3, "collectives"}};
   return page;
-}
-
-std::string report_to_text(const Report& report) {
-  return to_text(page_of({report, et_schema::json_of(report)}));
-}
-
-std::string report_to_csv(const Report& report) {
-  return cli::json_to_csv(et_schema::json_of(report));
-}
-
-std::string written(const Report& report, cli::Format format) {
-  switch (format) {
-    case cli::Format::kJson:
-      return et_schema::to_json(report);
-    case cli::Format::kCsv:
-      return report_to_csv(report);
-    case cli::Format::kHtml:
-      return to_html(report_page(report));
-    case cli::Format::kText:
-      break;
-  }
-  return report_to_text(report);
 }
 
 }  // namespace understudy::pages

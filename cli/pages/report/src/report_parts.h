@@ -33,6 +33,7 @@ struct ReportData {
 [[nodiscard]] Section coverage_section(const ReportData& data);
 [[nodiscard]] Section values_section(const ReportData& data);
 [[nodiscard]] Section losses_section(const ReportData& data);
+[[nodiscard]] Section measurement_section(const ReportData& data);
 [[nodiscard]] Section pace_section(const ReportData& data);
 [[nodiscard]] Section graphs_section(const ReportData& data);
 [[nodiscard]] Section system_section(const ReportData& data);

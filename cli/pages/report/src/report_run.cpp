@@ -50,19 +50,6 @@ Figure mean(const std::vector<double>& samples) {
                                   static_cast<double>(samples.size()));
 }
 
-/// Shows how the measurement ended, and what it waited for.
-Facts end_of(const ReportData& data) {
-  Facts facts = {{"ended by", data.report.total.measurement.ended_by}};
-  for (const std::vector<Block>& blocks :
-       {blocks_at<et_schema::WaitUse>(data.json, "/waits"),
-        blocks_at<et_schema::MeasurementUse>(data.json, "/measurement"),
-        blocks_at<RunFigures>(data.json, "")}) {
-    const Facts& more = std::get<Facts>(blocks.front());
-    facts.insert(facts.end(), more.begin(), more.end());
-  }
-  return facts;
-}
-
 /// Compares the step with the original's. A partial replay has no ratio to the whole step.
 Table original_table(const RunFigures& total, bool is_whole) {
   const et_schema::OriginalStep& original = total.original;
@@ -139,8 +126,19 @@ Section iterations_section(const ReportData& data) {
   Section section{"iterations", "Iteration time: " + of,
                   blocks_at<et_schema::IterationStats>(data.json, "/iteration_ms")};
   section.blocks.insert(section.blocks.begin(), std::move(times));
-  section.blocks.emplace_back(end_of(data));
   return section;
+}
+
+Section measurement_section(const ReportData& data) {
+  Facts facts = {{"ended by", data.report.total.measurement.ended_by}};
+  for (const std::vector<Block>& blocks :
+       {blocks_at<et_schema::WaitUse>(data.json, "/waits"),
+        blocks_at<et_schema::MeasurementUse>(data.json, "/measurement"),
+        blocks_at<RunFigures>(data.json, "")}) {
+    const Facts& more = std::get<Facts>(blocks.front());
+    facts.insert(facts.end(), more.begin(), more.end());
+  }
+  return {"measurement", "How it was measured", {facts}};
 }
 
 Section original_section(const ReportData& data) {
@@ -174,7 +172,7 @@ Section original_section(const ReportData& data) {
   }
   return {"original",
           "Against the original",
-          {original_table(total, is_whole), notes, counters_against_original(data)}};
+          {original_table(total, is_whole), counters_against_original(data), notes}};
 }
 
 Section pace_section(const ReportData& data) {

@@ -74,47 +74,32 @@ Cell ratio_of(const Figure& value, const Figure& base) {
   return value && base && *base > 0 ? cell_of(Figure(*value / *base)) : Cell();
 }
 
-/// Returns bars of the times in the ratio.
-Table class_bars(const std::vector<ClassTime>& classes, bool has_recorded) {
-  Table table{.id = "class-bars", .columns = {texts("class"), figures("replay")}};
-  Plot plot{.caption = "Time by class of operator, ms an iteration.", .columns = {1}, .unit = "ms"};
-  if (has_recorded) {
-    table.columns.push_back(figures("recorded"));
-    plot.columns.push_back(2);
-  }
-  for (const ClassTime& row : classes) {
-    table.rows.push_back({row.name, cell_of(row.here_ms)});
-    if (has_recorded) {
-      table.rows.back().push_back(cell_of(row.recorded_ms));
-    }
-  }
-  return drawn(std::move(table), std::move(plot));
-}
-
 }  // namespace
 
 Section classes_section(const ReportData& data) {
-  const Report& report = data.report;
-  const std::vector<ClassTime> classes =
-      classes_of(report.total.operators, has_device_times(report));
-  const bool has_recorded = std::ranges::any_of(
-      report.total.operators, [](const OperatorTime& row) { return row.recorded_ms.has_value(); });
-  const double all_ms = sum_ms(report.total.operators);
+  const bool has_device = has_device_times(data.report);
+  const double all_ms = sum_ms(data.report.total.operators);
   Table table{
       .id = "class-table",
-      .caption = "Classes of operators, ms " + of_iteration(report) +
-                 (has_recorded ? "; recorded: in the original, where all of a class is known; of a "
-                                 "device its own time, in the bars and the ratio"
-                               : "; no recorded times are linked"),
+      .caption = "Classes of operators, ms " + of_iteration(data.report) +
+                 "; recorded: in the original, of a device its own, where all of a class is known",
       .columns = {texts("class"), counts("calls"), figures("replay ms"), shares("share"),
-                  figures("recorded ms"), ratios("replay ÷ recorded")}};
-  for (const ClassTime& row : classes) {
+                  figures("recorded ms"), ratios("replay ÷ recorded")},
+      .plots = {{.caption = "Time by class of operator, an iteration.",
+                 .columns = {has_device ? 6U : 2U, 4},
+                 .unit = "ms"}}};
+  if (has_device) {
+    table.columns.push_back(figures("device ms"));
+  }
+  for (const ClassTime& row : classes_of(data.report.total.operators, has_device)) {
     table.rows.push_back({row.name, row.count, cell_of(Figure(row.ms)),
                           cell_of(Figure(row.ms / all_ms)), cell_of(row.recorded_ms),
                           ratio_of(row.here_ms, row.recorded_ms)});
+    if (has_device) {
+      table.rows.back().push_back(cell_of(row.here_ms));
+    }
   }
-  return {
-      "classes", "Time by class", {class_bars(classes, has_recorded), table, class_counters(data)}};
+  return {"classes", "Time by class", {table, class_counters(data)}};
 }
 
 Section operators_section(const ReportData& data) {
@@ -150,27 +135,25 @@ Section collectives_section(const ReportData& data) {
 }
 
 Section ranks_section(const ReportData& data) {
+  Table table =
+      table_at(data.json, "/ranks", "Ranks",
+               {ids("rank"), figures("median ms", "iteration_ms/median"),
+                shortened(figures("p10 ms", "iteration_ms/p10"), 0),
+                shortened(figures("p90 ms", "iteration_ms/p90"), 0),
+                figures("p99 ms", "iteration_ms/p99"), percents("coverage", "coverage/count"),
+                counts("selected", "coverage/selected"), counts("mismatches", "output_mismatches"),
+                counts("NaN", "values/nan"), counts("Inf", "values/inf"),
+                counts("subnormal", "values/subnormal"), byte_counts("peak", "memory/peak_bytes"),
+                byte_counts("externals", "memory/external_bytes")});
+  table.plots = {
+      {.draw = Draw::kInterval,
+       .caption = "Iteration time by rank: median, and from the 10th to the 90th percentile.",
+       .columns = {1, 2, 3},
+       .unit = "ms"}};
   if (data.report.ranks.size() < 2) {
-    return {"ranks", "Ranks", {}};
+    table.rows.clear();
   }
-  return {
-      "ranks",
-      "Ranks",
-      {drawn(
-           table_at(data.json, "/ranks", "",
-                    {ids("rank"), figures("median", "iteration_ms/median"),
-                     figures("p10", "iteration_ms/p10"), figures("p90", "iteration_ms/p90")}),
-           {.draw = Draw::kInterval,
-            .caption = "Iteration time by rank: median, and from the 10th to the 90th percentile.",
-            .columns = {1, 2, 3},
-            .unit = "ms"}),
-       table_at(data.json, "/ranks", "Ranks",
-                {counts("rank"), figures("median ms", "iteration_ms/median"),
-                 figures("p99 ms", "iteration_ms/p99"), percents("coverage", "coverage/count"),
-                 counts("selected", "coverage/selected"), counts("mismatches", "output_mismatches"),
-                 counts("NaN", "values/nan"), counts("Inf", "values/inf"),
-                 counts("subnormal", "values/subnormal"), byte_counts("peak", "memory/peak_bytes"),
-                 byte_counts("externals", "memory/external_bytes")})}};
+  return {"ranks", "Ranks", {table}};
 }
 
 Section gpu_section(const ReportData& data) {

@@ -120,12 +120,17 @@ Timeline sample_timeline() {
           {"matmul", "communication"},
           {{"rank 0",
             "thread 1",
-            {{5'000'000, 1'000'000, 0, 0}, {0, 2'000'000, 0, 0}, {1'000'000, 2'000'000, 1, 1}}}}};
+            {{5'000'000, 1'000'000, 0, 0},
+             {0, 2'000'000, 0, 0},
+             {1'000'000, 2'000'000, 1, 1},
+             {8'000'000, 1'000'000, 0, 0}}}}};
 }
 
-TEST(Lanes, HaveTheirEventsInOrder) {
-  EXPECT_EQ(blocks_of({sample_timeline()}).at(0).at("lanes").at(0).at("events"),
-            Json({0, 2'000'000, 0, 0, 1'000'000, 2'000'000, 1, 1, 5'000'000, 1'000'000, 0, 0}));
+TEST(Lanes, HaveTheirEventsInOrderAndEqualOnesOnce) {
+  const Json lanes = blocks_of({sample_timeline()}).at(0);
+  EXPECT_EQ(lanes.at("lanes").at(0).at("events"), Json({0, 1, 2, 2}));
+  EXPECT_EQ(lanes.at("events"),
+            Json({0, 2'000'000, 0, 0, -1'000'000, 2'000'000, 1, 1, 2'000'000, 1'000'000, 0, 0}));
 }
 
 TEST(TextNumbers, AreGivenOnce) {

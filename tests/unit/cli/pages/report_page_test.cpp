@@ -28,7 +28,9 @@ TEST(ReportPage, DataIsTheReportWithoutWhatNothingShows) {
     rank.erase("operators");
     rank.erase("collectives");
   }
-  EXPECT_EQ(nlohmann::json::parse(report_page(report).data), expected);
+  const std::string html = to_html(report_page(report));
+  const std::size_t begin = html.find('>', html.find("id=\"data\"")) + 1;
+  EXPECT_EQ(nlohmann::json::parse(html.substr(begin, html.find('<', begin) - begin)), expected);
 }
 
 TEST(ReportPage, IsMadeFromTheFileAlone) {
@@ -44,7 +46,7 @@ TEST(ReportPage, ClassesWithPartlyRecordedTimesHaveNone) {
   const std::vector<Cell> row = std::get<Table>(section->blocks.at(0)).rows.at(0);
   // aten::bmm has no recorded time, aten::mm has: nothing is known of matmul.
   EXPECT_EQ(std::get<std::string>(row[0]), "matmul");
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(row[2]));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(row[4]));
 }
 
 }  // namespace
