@@ -11,6 +11,23 @@ function(understudy_see_inside target visibility library)
   target_include_directories(${target} ${visibility} ${folders})
 endfunction()
 
+# understudy_answer_rest(TARGET PREFIX STATUS): what LibTorch's half for GPUs links of a library that TARGET stands in for, and TARGET
+# does not define, returns STATUS.
+function(understudy_answer_rest target prefix status)
+  file(GLOB libraries "${UNDERSTUDY_TORCH_LIB}/lib*.so")
+  execute_process(COMMAND "${CMAKE_NM}" -D --undefined-only ${libraries} OUTPUT_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL " U ${prefix}[A-Za-z0-9_]+" names "${linked}")
+  list(REMOVE_DUPLICATES names)
+  foreach(name IN LISTS names)
+    string(REPLACE " U " "" name "${name}")
+    string(APPEND content "extern \"C\" __attribute__((weak)) int ${name}() { return ${status}; }\n")
+  endforeach()
+  set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}_rest.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "${content}")
+  set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE "${source}")
+endfunction()
+
 # The optimiser is a third of the compile time of tests, and spares them little.
 set(_test_options $<$<CONFIG:RelWithDebInfo>:-Og>)
 # So is what UndefinedBehaviorSanitizer puts into them: it is the tested sources that it has to watch.

@@ -31,7 +31,7 @@ target_include_directories(understudy_torch SYSTEM INTERFACE
 # LibTorch also exports parts of std::filesystem, built by another compiler, that crash when they meet
 # the system's: the system's library comes first.
 target_link_libraries(understudy_torch INTERFACE
-  stdc++ "${_torch_root}/lib/libtorch.so" "${_torch_root}/lib/libtorch_cpu.so" "${_torch_root}/lib/libc10.so")
+  stdc++ "${_torch_root}/lib/libtorch_cpu.so" "${_torch_root}/lib/libc10.so")
 # LibTorch's include folder holds a newer fmt of its own, which shadows the system's: no library
 # here has its symbols.
 target_compile_definitions(understudy_torch INTERFACE FMT_HEADER_ONLY=1)

@@ -33,7 +33,7 @@ EXAMPLES = """examples:
   understudy capture -o captures/mlp train.py --batch 64
   understudy capture -o captures/mlp --threads 1 --timed 50 --stop train.py
   torchrun --nproc-per-node 2 -m understudy capture -o captures/ddp --comms nccl-form train_ddp.py
-  understudy capture --as H100 -o captures/never train.py             no GPU needed: the script does not run
+  understudy capture --as H100 -o captures/never train.py             no GPU needed: tensors hold nothing
   understudy capture --as H100 --world-size 64 -o captures/ddp train_ddp.py
   In a clone it is scripts/capture.
 
@@ -128,7 +128,7 @@ def make_capture(arguments):
     from . import comms, native, recorder
 
     if not torch.cuda.is_available():
-        os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # it would complain that it finds no driver
+        os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # it would complain that it finds no driver
     if arguments.threads is not None:
         torch.set_num_threads(arguments.threads)
     comms.use_nccl_form() if arguments.comms == "nccl-form" else comms.record_fake_groups()

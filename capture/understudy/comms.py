@@ -116,9 +116,8 @@ def reduce_op_labels():
     """While entered, reductions that Python calls have a label with their operator, which torch records in NCCL's form alone."""
     with contextlib.ExitStack() as originals:
         for name in REDUCTIONS if job.is_distributed() and not job.is_fake() and not _is_nccl_form() else ():
-            original = getattr(torch.distributed.ProcessGroup, name)
-            originals.callback(setattr, torch.distributed.ProcessGroup, name, original)
-            setattr(torch.distributed.ProcessGroup, name, _labelled(original))
+            originals.callback(setattr, torch.distributed.ProcessGroup, name, vars(torch.distributed.ProcessGroup)[name])
+            setattr(torch.distributed.ProcessGroup, name, _labelled(getattr(torch.distributed.ProcessGroup, name)))
         yield
 
 

@@ -33,6 +33,7 @@ def load_triton():
     os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
     os.environ.pop("TRITON_INTERPRET", None)
     try:
+        os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # as Triton did until 3.9, which warns if nothing says so
         import triton
         from triton.backends.compiler import GPUTarget
         from triton.compiler import ASTSource

@@ -374,8 +374,7 @@ def mutated(function, signature, constants, attributes, identity):
 
 
 def _stored(function, signature, constants, attributes, pointers):
-    from torch._higher_order_ops.triton_kernel_wrap import (
-        analyze_kernel_mutations, get_tma_stores, ttir_to_functions)
+    from torch._higher_order_ops import triton_kernel_wrap as torchs
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
@@ -388,14 +387,20 @@ def _stored(function, signature, constants, attributes, pointers):
     backend.load_dialects(context)
     module = source.make_ir(target, options, backend.get_codegen_implementation(options),
                             backend.get_module_map(), context)
-    functions = ttir_to_functions(module)
+    functions = torchs.ttir_to_functions(module)
     name = next(iter(functions))
-    analyze_kernel_mutations.reset()
-    get_tma_stores.reset()
+    torchs.get_tma_stores.reset()
     passed = [argument for argument, kind in signature.items() if kind != "constexpr"]
-    written = analyze_kernel_mutations(functions, name, len(passed))
-    return [argument for argument, is_written in zip(passed, written)
-            if is_written and argument in pointers]
+    if hasattr(torchs, "analyze_kernel_mutations"):  # torch 2.11
+        torchs.analyze_kernel_mutations.reset()
+        found = torchs.analyze_kernel_mutations(functions, name, len(passed))
+        written = {argument for argument, is_written in zip(passed, found) if is_written}
+    else:
+        torchs.analyze_kernel_access.reset()
+        tensors = frozenset(index for index, argument in enumerate(passed) if argument in pointers)
+        found = torchs.analyze_kernel_access(functions, name, len(passed), tuple(passed), tensors)
+        written = {access.name for access in found.read_writes.writes}
+    return [argument for argument in pointers if argument in written]
 
 
 def keep_binary(kernel, cubin, metadata):

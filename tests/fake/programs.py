@@ -118,7 +118,7 @@ def scheduled(schedule, made, place, places):
 
 
 def pipeline(schedule=Schedule1F1B, stages=1):
-    example = torch.zeros(2, 64, WIDTH, device=device)
+    example = torch.zeros(2, 64, WIDTH, device=device, requires_grad=True)
     made = [PipelineStage(Block().to(device), rank + ranks * number, ranks * stages, device, input_args=(example,), output_args=(example,))
             for number in range(stages)]
     return scheduled(schedule, made, rank, ranks)
@@ -131,13 +131,13 @@ def interleaved():
 def stages(across):
     """A pipeline of two stages, each on ranks `across` which the batch or the layer is divided."""
     mesh = init_device_mesh(device.type, (2, ranks // 2), mesh_dim_names=("stages", across))
-    block, example = Block().to(device), torch.zeros(2, 64, WIDTH, device=device)
+    block, example = Block().to(device), torch.zeros(2, 64, WIDTH, device=device, requires_grad=True)
     if across == "data":
         block = fully_shard(block, mesh=mesh["data"])
     else:
         parallelize_module(block, mesh["tensor"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
     number, group = mesh["stages"].get_local_rank(), mesh["stages"].get_group()
-    return scheduled(Schedule1F1B, [PipelineStage(block, number, 2, device, (example,), (example,), group)], number, 2)
+    return scheduled(Schedule1F1B, [PipelineStage(block, number, 2, device, (example,), (example,), group=group)], number, 2)
 
 
 def data_stages():

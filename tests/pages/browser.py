@@ -1,6 +1,5 @@
 """A headless Chromium, driven over its debugging pipe: no port, no network, nothing but the standard library."""
 
-import base64
 import json
 import os
 import select
@@ -144,13 +143,3 @@ class Page:
             elif method == "Network.requestWillBeSent" and not about["request"]["url"].startswith(("file:", "data:", "blob:")):
                 found.append("request: " + about["request"]["url"])
         return found
-
-    def picture(self, path, whole=False):
-        clip = {}
-        if whole:
-            size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-            clip = {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1},
-                    "captureBeyondViewport": True}  # fmt: skip
-        data = self.call("Page.captureScreenshot", format="png", **clip)["data"]
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(data))

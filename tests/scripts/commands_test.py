@@ -19,7 +19,7 @@ SETTING = re.compile(r"^\s*((export )?\w+=(\$\([^)]*\)|\S)*\s*)+")
 REASONS = {"the reader's own": r"…|\.{3}|(?<=[ =])/(path|new)/|(?<![\w$.-])[A-Z][A-Z_]*(?![\w=])",
            "a GPU": r"^(?!.*--as ).*(--device (cuda|npu)|--counters|tests/gpu/)",
            "Slurm": "slurm", "the network": "^(pip install|podman) "}
-LONG = r"^(\w+=\S* )*((scripts|tests|gallery|fleet_samples)/(?!mpirun)|cmake|strace|build/\S*benchmark)|(^|[ /])(capture|calibrate|nightly|replay|suite) "
+LONG = r"^(\w+=\S* )*(python3 )?((scripts|tests|gallery|fleet_samples)/(?!mpirun)|cmake|strace|build/\S*benchmark)|(^|[ /])(capture|calibrate|nightly|replay|suite) "
 
 
 def is_program(line):

@@ -137,7 +137,7 @@ class FakeTest(unittest.TestCase):
                 "capture: --as H100: predict: /nowhere/understudy cannot be started (No such file or directory); install "
                 "the package again, or build the clone with scripts/build"))
         with unittest.mock.patch.object(torch.backends.cuda, "is_built", lambda: False):
-            self.assertRegex(self.capture(SCRIPT, "--as", "H100")[1], r"\(it is built for CPUs alone\); use the CUDA build of torch .*--as cpu")
+            self.assertRegex(self.capture(SCRIPT, "--as", "H100")[1], r"\(it is built for CPUs alone\); use a CUDA build of torch .*--as cpu")
 
     def test_all_stages_of_a_pipeline(self):
         done = subprocess.run([*compare.CAPTURE, "--as", "A100", "--world-size", "2", "--all-kinds", "-o", str(self.folder / "out"),

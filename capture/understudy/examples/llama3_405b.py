@@ -148,11 +148,11 @@ with device:
     sine, cosine = torch.rand(2, LENGTH, HEAD // 2).unbind()
     model = Stage()
     tokens = torch.randint(0, WORDS, (BATCHES, LENGTH + 1))
-    example = torch.empty(LENGTH // PARTS, WIDTH)
-    result = torch.empty(LENGTH, WORDS // PARTS) if is_last else example
+    example = torch.empty(LENGTH // PARTS, WIDTH, requires_grad=True)
+    result = torch.empty(LENGTH, WORDS // PARTS, requires_grad=True) if is_last else example
 torch.set_default_dtype(torch.float32)
 optimizer = Optimizer(model)
-made = PipelineStage(model, stage, STAGES, device, tokens[:1, :-1] if is_first else example, result, mesh.get_group("stage"))
+made = PipelineStage(model, stage, STAGES, device, tokens[:1, :-1] if is_first else example, result, group=mesh.get_group("stage"))
 schedule = Schedule1F1B(made, BATCHES, loss_fn=loss_of)
 for _ in range(9):
     schedule.step(*([tokens[:, :-1]] if is_first else []), **({"target": tokens[:, 1:]} if is_last else {}))

@@ -58,4 +58,4 @@ def allow_without_driver(mode):
         (weight * 2).sum().backward()
     except (OSError, AttributeError, KeyError, ValueError, RuntimeError) as problem:
         raise Refused(f"torch {torch.__version__} of this process does not run a backward pass on CUDA tensors without a driver "
-                      f"({problem}); use the CUDA build of torch 2.11 on Linux x86_64, or --as cpu", USAGE) from problem
+                      f"({problem}); use a CUDA build of torch 2.9 to 2.15 on Linux x86_64, or --as cpu", USAGE) from problem

@@ -10,7 +10,7 @@ def prepare(arguments):
     """Sets torchrun's variables; must run before torch is imported. A card of this machine, if any, stays out of sight."""
     world = arguments.world_size or 1
     local = min(world, arguments.ranks_per_node)
-    os.environ.setdefault("KINETO_LOG_LEVEL", "5")  # it would complain that it finds no driver
+    os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # it would complain that it finds no driver
     os.environ.update(RANK=str(arguments.rank), WORLD_SIZE=str(world), LOCAL_RANK=str(arguments.rank % local),
                       LOCAL_WORLD_SIZE=str(local), GROUP_RANK=str(arguments.rank // local), MASTER_ADDR="localhost",
                       MASTER_PORT="29500", CUDA_VISIBLE_DEVICES="")

@@ -35,6 +35,9 @@ class Stream:
     def query(self):
         return True
 
+    def is_capturing(self):
+        return False
+
     def record_event(self, event=None):
         return (event or Event()).record(self)
 

@@ -45,6 +45,7 @@ CALLS = {
 }
 # By c10d's number; the factor of a premultiplied sum cannot be read here, but where Python calls (comms.py, reduce_op_labels).
 REDUCTIONS = dict(enumerate(("sum", "avg", "product", "min", "max", "band", "bor", "bxor")))
+OF_EQUALS = ("avg", "min", "max", "band", "bor")  # of numbers that follow from the script's own, which all ranks are taken to have alike
 POINT_TO_POINT = ("send", "recv")
 # Types as c10 names them in a record.
 DTYPES = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.int64: "Long",
@@ -183,7 +184,8 @@ class Groups:
         given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
         name, sent, received, peer = CALLS[func.overloadpacket._qualified_op_name.split("::")[1]]
         group = self._of(dist.ProcessGroup.unbox(given["process_group"]))
-        self._mode.contents.forget(given.get(received))
+        if name != "allreduce" or REDUCTIONS.get(given["reduce_op"].op()) not in OF_EQUALS:
+            self._mode.contents.forget(given.get(received))
         is_p2p = name in POINT_TO_POINT
         sequence = group.next_sequence(is_p2p)
         if sent is None:

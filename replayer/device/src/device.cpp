@@ -21,6 +21,7 @@
 #include "et_schema/base/open_library.h"
 #include "loaded_function.h"
 #include "replayer/cuda/driver.h"
+#include "torch_versions.h"
 
 namespace understudy::replayer {
 namespace {
@@ -169,7 +170,7 @@ void synchronize_stream(c10::Device device) {
 void* native_stream(c10::Device device) {
   return device.is_cpu()
              ? nullptr
-             : c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+             : native_handle(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
 }
 
 std::uint64_t device_peak_bytes(c10::Device device) {
@@ -238,8 +239,7 @@ std::optional<std::uint64_t> device_free_bytes(c10::Device device) {
     return std::nullopt;
   }
   try {
-    const auto [free, total] = at::getDeviceAllocator(device.type())->getMemoryInfo(device.index());
-    return free;
+    return free_bytes(*at::getDeviceAllocator(device.type()), device.index());
   } catch (const c10::NotImplementedError&) {
     return std::nullopt;
   }

@@ -16,9 +16,11 @@
 #include <span>
 #include <sstream>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "et_schema/model/comm_traits.h"
+#include "torch_versions.h"
 
 namespace understudy::replayer {
 namespace {
@@ -72,39 +74,40 @@ Setting switch_of(std::string_view name, Getter get, Setter set) {
           }};
 }
 
-Setting reduction(std::string_view name, at::CuBLASReductionOption (at::Context::*get)() const,
-                  void (at::Context::*set)(bool, bool)) {
-  using Option = at::CuBLASReductionOption;
-  return {name,
-          [get]() -> std::string {
-            switch ((at::globalContext().*get)()) {
-              case Option::AllowReducedPrecisionWithSplitK:
-                return "on";
-              case Option::DisallowReducedPrecisionAllowSplitK:
-                return "off";
-              case Option::DisallowReducedPrecisionDisallowSplitK:
-                return "off without split-k";
-            }
-            return "unknown";
-          },
-          [set](const std::string& text) {
-            const bool known = text == "on" || text == "off" || text == "off without split-k";
-            if (known) {
-              (at::globalContext().*set)(text == "on", text != "off without split-k");
-            }
-            return known;
-          }};
+template <typename Option, typename... Switches>
+Setting reduction(std::string_view name, Option (at::Context::*get)() const,
+                  void (at::Context::*set)(Switches...)) {
+  if constexpr (std::is_same_v<Option, bool>) {  // until LibTorch 2.9
+    return switch_of(name, get, set);
+  } else {
+    return {name,
+            [get]() -> std::string {
+              switch ((at::globalContext().*get)()) {
+                case Option::AllowReducedPrecisionWithSplitK:
+                  return "on";
+                case Option::DisallowReducedPrecisionAllowSplitK:
+                  return "off";
+                case Option::DisallowReducedPrecisionDisallowSplitK:
+                  return "off without split-k";
+              }
+              return "unknown";
+            },
+            [set](const std::string& text) {
+              const bool known = text == "on" || text == "off" || text == "off without split-k";
+              if (known) {
+                (at::globalContext().*set)(text == "on", text != "off without split-k");
+              }
+              return known;
+            }};
+  }
 }
 
 /// The precision of float32 by library and operator, in newer versions of LibTorch.
-Setting precision(std::string_view name, at::Float32Backend backend, at::Float32Op op,
+Setting precision(std::string_view name, const std::string& library, const std::string& op,
                   std::string_view variable = {}) {
-  return {name,
-          [backend, op] {
-            return at::precision2str(at::globalContext().float32Precision(backend, op));
-          },
-          [backend, op](const std::string& text) {
-            at::globalContext().setFloat32Precision(backend, op, at::str2precision(text));
+  return {name, [library, op] { return float32_precision(library, op); },
+          [library, op](const std::string& text) {
+            set_float32_precision(library, op, text);
             return true;
           },
           variable};
@@ -187,8 +190,6 @@ bool set_blas_library(const std::string& text) {
 /// precedes the names by library.
 const std::vector<Setting>& all_settings() {
   using at::Context;
-  using at::Float32Backend;
-  using at::Float32Op;
   static const std::vector<Setting> kSettings = {
       {"float32_matmul_precision",
        []() -> std::string {
@@ -203,13 +204,12 @@ const std::vector<Setting>& all_settings() {
          return known;
        },
        kTf32Variable},
-      precision("fp32_precision.cuda.matmul", Float32Backend::CUDA, Float32Op::MATMUL,
-                kTf32Variable),
-      precision("fp32_precision.cuda.conv", Float32Backend::CUDA, Float32Op::CONV),
-      precision("fp32_precision.cuda.rnn", Float32Backend::CUDA, Float32Op::RNN),
-      precision("fp32_precision.mkldnn.matmul", Float32Backend::MKLDNN, Float32Op::MATMUL),
-      precision("fp32_precision.mkldnn.conv", Float32Backend::MKLDNN, Float32Op::CONV),
-      precision("fp32_precision.mkldnn.rnn", Float32Backend::MKLDNN, Float32Op::RNN),
+      precision("fp32_precision.cuda.matmul", "cuda", "matmul", kTf32Variable),
+      precision("fp32_precision.cuda.conv", "cuda", "conv"),
+      precision("fp32_precision.cuda.rnn", "cuda", "rnn"),
+      precision("fp32_precision.mkldnn.matmul", "mkldnn", "matmul"),
+      precision("fp32_precision.mkldnn.conv", "mkldnn", "conv"),
+      precision("fp32_precision.mkldnn.rnn", "mkldnn", "rnn"),
       reduction("fp16_reduction", &Context::allowFP16ReductionCuBLAS,
                 &Context::setAllowFP16ReductionCuBLAS),
       reduction("bf16_reduction", &Context::allowBF16ReductionCuBLAS,

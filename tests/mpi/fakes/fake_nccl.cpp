@@ -582,17 +582,4 @@ int ncclAlltoAll(const void* from, void* to, std::size_t count, int dtype, ncclC
 
 }  // extern "C"
 
-// What LibTorch links, too, and no group of ours comes to.
-ANSWERS(ncclCommInitAll, kInvalidArgument)
-ANSWERS(ncclCommInitRank, kInvalidArgument)
-ANSWERS(ncclCommInitRankScalable, kInvalidArgument)
-ANSWERS(ncclCommShrink, kInvalidArgument)
-ANSWERS(ncclCommSplit, kInvalidArgument)
-ANSWERS(ncclCommWindowDeregister, kInvalidArgument)
-ANSWERS(ncclCommWindowRegister, kInvalidArgument)
-ANSWERS(ncclDevCommCreate, kInvalidArgument)
-ANSWERS(ncclDevCommDestroy, kInvalidArgument)
-ANSWERS(ncclGroupSimulateEnd, kInvalidArgument)
-ANSWERS(ncclMemAlloc, kInvalidArgument)
-ANSWERS(ncclMemFree, kInvalidArgument)
 ANSWERS(ncclRedOpDestroy, kSuccess)

@@ -25,15 +25,15 @@ add_dependencies(gpu_test understudy_fake_nvml)
 if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${UNDERSTUDY_TORCH_LIB}/libtorch_cuda.so"
    AND EXISTS "${UNDERSTUDY_TORCH_LIB}/../../nvidia/cu13/lib/libcudart.so.13")
   add_library(understudy_played_runtime SHARED
-    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/queues.cpp played_cuda/runtime.cpp
-    played_cuda/unplayed.cpp)
+    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/queues.cpp played_cuda/runtime.cpp)
+  understudy_answer_rest(understudy_played_runtime cuda 801)  # cudaErrorNotSupported
   add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
   add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
   foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)
     target_link_libraries(${played} PRIVATE understudy_options)
     set_target_properties(${played} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played_cuda")
   endforeach()
-  # What is not played is declared as no header does.
+  # The rest is declared as no header does.
   set_target_properties(understudy_played_runtime PROPERTIES UNITY_BUILD OFF)
   target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
   target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")

@@ -172,7 +172,7 @@ Section original_section(const ReportData& data) {
   }
   return {"original",
           "Against the original",
-          {original_table(total, is_whole), counters_against_original(data), notes}};
+          {original_table(total, is_whole), notes, counters_against_original(data)}};
 }
 
 Section pace_section(const ReportData& data) {

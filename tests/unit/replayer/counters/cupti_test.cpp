@@ -1,5 +1,6 @@
 #include "cupti.h"
 
+#include <cupti_version.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -270,6 +271,9 @@ TEST_F(Cupti, IsOfGpusOnly) {
 class CuptiMetrics : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    if constexpr (CUPTI_API_VERSION > 130100) {
+      GTEST_SKIP() << "CUPTI of CUDA 13.2 knows no chip without its driver";
+    }
     if (dlopen(UNDERSTUDY_TORCH_CUPTI, RTLD_NOW) == nullptr) {
       GTEST_SKIP() << dlerror();
     }

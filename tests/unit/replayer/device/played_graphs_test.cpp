@@ -186,8 +186,10 @@ TEST_F(PlayedGraphs, ThePeakIsThatOfAnIterationWithoutThem) {
   relu(relu(relu(x_)));
   const et_schema::RankReport without = replay(Streams::kOne).report;
   const et_schema::RankReport with = replay(Streams::kGraph).report;
-  constexpr std::uint64_t kGenerator = 1024;  // LibTorch keeps its generator's state on the GPU
-  EXPECT_EQ(with.memory.peak_bytes, without.memory.peak_bytes + kGenerator);
+  constexpr std::uint64_t kGenerator =
+      1024;  // older LibTorch keeps its generator's state on the GPU
+  EXPECT_GE(with.memory.peak_bytes, without.memory.peak_bytes);
+  EXPECT_LE(with.memory.peak_bytes, without.memory.peak_bytes + kGenerator);
 }
 
 TEST_F(PlayedGraphs, OptionsOfSingleOperatorsAreRefused) {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -263,12 +264,33 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
 }
 }
 
+ANSWERS(cuGetErrorString, kSuccess)
+
+extern "C" int cuDriverGetVersion(int* version) {
+  *version = 13'000;
+  return kSuccess;
+}
+
+/// A table of NVIDIA's own, its size before its functions. CUPTI 13.2 calls itself without end
+/// where there is none.
+extern "C" int cuGetExportTable(const void** table, const void*) {
+  static const std::array<const void*, 512> kTable = [] {
+    std::array<const void*, 512> made;
+    made.fill(reinterpret_cast<const void*>(&cuGetErrorString));
+    made.front() = reinterpret_cast<const void*>(sizeof(made));
+    return made;
+  }();
+  *table = kTable.data();
+  return kSuccess;
+}
+
+ANSWERS(cuDeviceGetPCIBusId, kSuccess)
+ANSWERS(cuDeviceGetCount, kSuccess)
 ANSWERS(cuCtxSetCurrent, kSuccess)
 ANSWERS(cuCtxSetLimit, kSuccess)
 ANSWERS(cuDeviceGet, kSuccess)
 ANSWERS(cuDevicePrimaryCtxRetain, kSuccess)
 ANSWERS(cuFuncSetCacheConfig, kSuccess)
-ANSWERS(cuGetErrorString, kSuccess)
 ANSWERS(cuLaunchCooperativeKernel, kSuccess)
 ANSWERS(cuLinkAddData_v2, kSuccess)
 ANSWERS(cuLinkComplete, kSuccess)
