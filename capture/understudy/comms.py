@@ -116,8 +116,9 @@ def reduce_op_labels():
     """While entered, reductions that Python calls have a label with their operator, which torch records in NCCL's form alone."""
     with contextlib.ExitStack() as originals:
         for name in REDUCTIONS if job.is_distributed() and not job.is_fake() and not _is_nccl_form() else ():
-            originals.callback(setattr, torch.distributed.ProcessGroup, name, vars(torch.distributed.ProcessGroup)[name])
-            setattr(torch.distributed.ProcessGroup, name, _labelled(getattr(torch.distributed.ProcessGroup, name)))
+            owner = torch.distributed.ProcessGroup
+            originals.callback(setattr, owner, name, vars(owner)[name])  # what getattr() gives is no method, since torch 2.15
+            setattr(owner, name, _labelled(getattr(owner, name)))
         yield
 
 

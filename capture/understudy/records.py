@@ -22,7 +22,7 @@ from .triton_kernels import LAUNCHES
 COMPRESSION = 6  # gzip's own default; Python's, 9, takes three times as long for a fourteenth fewer bytes
 LEAST_OBSERVED = 0.5  # least share of the profile's events in the trace of the same step; Gloo's may differ
 HEADER_BYTES = 4096  # read from a trace's start, before its nodes
-OPERATOR = re.compile(r'"name": "(\w+::\w+)"')  # since 2.15 a line of its own
+OPERATOR = re.compile(r'"name": "(\w+::\w+)"')  # alone: torch 2.15 writes each field on a line
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
 
 

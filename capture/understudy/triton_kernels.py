@@ -374,7 +374,7 @@ def mutated(function, signature, constants, attributes, identity):
 
 
 def _stored(function, signature, constants, attributes, pointers):
-    from torch._higher_order_ops import triton_kernel_wrap as torchs
+    from torch._higher_order_ops import triton_kernel_wrap as wrap
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
@@ -387,18 +387,18 @@ def _stored(function, signature, constants, attributes, pointers):
     backend.load_dialects(context)
     module = source.make_ir(target, options, backend.get_codegen_implementation(options),
                             backend.get_module_map(), context)
-    functions = torchs.ttir_to_functions(module)
+    functions = wrap.ttir_to_functions(module)
     name = next(iter(functions))
-    torchs.get_tma_stores.reset()
+    wrap.get_tma_stores.reset()
     passed = [argument for argument, kind in signature.items() if kind != "constexpr"]
-    if hasattr(torchs, "analyze_kernel_mutations"):  # torch 2.11
-        torchs.analyze_kernel_mutations.reset()
-        found = torchs.analyze_kernel_mutations(functions, name, len(passed))
+    if hasattr(wrap, "analyze_kernel_mutations"):  # until torch 2.11
+        wrap.analyze_kernel_mutations.reset()
+        found = wrap.analyze_kernel_mutations(functions, name, len(passed))
         written = {argument for argument, is_written in zip(passed, found) if is_written}
     else:
-        torchs.analyze_kernel_access.reset()
+        wrap.analyze_kernel_access.reset()
         tensors = frozenset(index for index, argument in enumerate(passed) if argument in pointers)
-        found = torchs.analyze_kernel_access(functions, name, len(passed), tuple(passed), tensors)
+        found = wrap.analyze_kernel_access(functions, name, len(passed), tuple(passed), tensors)
         written = {access.name for access in found.read_writes.writes}
     return [argument for argument in pointers if argument in written]
 

@@ -8,6 +8,7 @@
 #include "cli/common/output.h"
 #include "cli/common/progress.h"
 #include "cli/pages/document/timeline.h"
+#include "et_schema/base/input_files.h"
 #include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/model/comms.h"
 #include "et_schema/model/operator_trust.h"
@@ -54,9 +55,10 @@ struct PredictArguments {
 /// no collectives.
 int predict_operators(const PredictArguments& arguments);
 
-/// Predicts each row of a file of communication and prints the predictions. Throws as
+/// Predicts each row of communication in the files and prints the predictions. Throws as
 /// predict_operators().
-int predict_collectives(const PredictArguments& arguments);
+int predict_collectives(const PredictArguments& arguments,
+                        const std::vector<et_schema::InputFile>& files);
 
 /// Predicts a recorded step on another card, prints the prediction and writes the report. Returns
 /// the exit status. Throws Error (bad input) if there is no profile or no device work, Error

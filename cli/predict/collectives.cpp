@@ -6,7 +6,6 @@
 #include "cli/common/run_main.h"
 #include "cli/pages/document/from_json.h"
 #include "costs.h"
-#include "et_schema/base/input_files.h"
 #include "judged.h"
 #include "predictor/collectives/models.h"
 #include "predictor/platform/platform_costs.h"
@@ -54,22 +53,22 @@ pages::Page page_of(const Document& document, const Judged& judged) {
 
 }  // namespace
 
-int predict_collectives(const PredictArguments& arguments) {
+int predict_collectives(const PredictArguments& arguments,
+                        const std::vector<et_schema::InputFile>& files) {
   const ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
   const std::string& card = chosen.device;
   const predictor::CollectiveModels models = predictor::collectives_of(chosen.platform);
   Document predicted = Document::array();
   Judged judged;
-  et_schema::read_input_files(
-      arguments.table, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-        for (const CollectiveRow& row :
-             predictor::parse_collective_rows(file.data, file.name, false).rows) {
-          const Estimate time = predictor::estimate(
-              models, {row}, {card.empty() ? predictor::card_of(row) : card, row.network});
-          predicted.push_back(row_of(row, time));
-          judged.add(std::string(to_string(row.kind)), row.median_ns, time);
-        }
-      });
+  for (const et_schema::InputFile& file : files) {
+    for (const CollectiveRow& row :
+         predictor::parse_collective_rows(file.data, file.name, false).rows) {
+      const Estimate time = predictor::estimate(
+          models, {row}, {card.empty() ? predictor::card_of(row) : card, row.network});
+      predicted.push_back(row_of(row, time));
+      judged.add(std::string(to_string(row.kind)), row.median_ns, time);
+    }
+  }
   pages::show(page_of({{"format", "understudy-collective-predictions"},
                        {"version", 1},
                        {"card", card},

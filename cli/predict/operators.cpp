@@ -16,7 +16,6 @@
 #include "costs.h"
 #include "et_schema/base/csv.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/input_files.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/formats/json_trace/sniff.h"
@@ -37,17 +36,9 @@ struct Asked {
   std::vector<MeasuredCall> calls;
 };
 
-bool holds_communication(const std::string& path) {
-  bool found = false;
-  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-    found = found || predictor::is_collective_rows(file.data);
-  });
-  return found;
-}
-
-Asked read_asked(const std::string& path) {
+Asked asked_in(const std::vector<et_schema::InputFile>& files, const std::string& path) {
   std::optional<Asked> asked;
-  et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+  for (const et_schema::InputFile& file : files) {
     Asked& read = asked.emplace();
     const bool is_profile = et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto;
     if (is_profile || file.data.starts_with('{')) {
@@ -62,7 +53,7 @@ Asked read_asked(const std::string& path) {
       read.table = et_schema::parse_csv(file.data, file.name);
       read.calls = predictor::calls_of(read.table, predictor::Times::kOptional);
     }
-  });
+  }
   if (!asked || asked->calls.empty()) {
     throw et_schema::bad_input("nothing to predict",
                                {.file = path, .expected = "a row", .got = "none"});
@@ -125,10 +116,17 @@ pages::Page summary_page(const Asked& asked, const std::vector<predictor::Predic
 }  // namespace
 
 int predict_operators(const PredictArguments& arguments) {
-  if (holds_communication(arguments.table)) {
+  std::vector<et_schema::InputFile> files;
+  et_schema::read_input_files(
+      arguments.table, et_schema::process_limits(),
+      [&](et_schema::InputFile&& file) { files.push_back(std::move(file)); });
+  const auto is_communication = [](const et_schema::InputFile& file) {
+    return predictor::is_collective_rows(file.data);
+  };
+  if (std::ranges::any_of(files, is_communication)) {
     refuse_if(!arguments.report.empty(), "predictions of communication are printed", "--report",
               "--format json or csv", "--report FILE", "understudy predict --help shows examples");
-    return predict_collectives(arguments);
+    return predict_collectives(arguments, files);
   }
   refuse_if(arguments.format == Format::kHtml, "there is no page of single operators",
             "--format html", "a step: a benchmark or traces", "--operators");
@@ -146,7 +144,7 @@ int predict_operators(const PredictArguments& arguments) {
   Progress progress(arguments.quiet);
   progress.show("reading");
   const ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
-  const Asked asked = read_asked(arguments.table);
+  const Asked asked = asked_in(files, arguments.table);
   progress.show("predicting");
   std::vector<predictor::Prediction> predictions;
   predictions.reserve(asked.calls.size());

@@ -45,7 +45,7 @@ CALLS = {
 }
 # By c10d's number; the factor of a premultiplied sum cannot be read here, but where Python calls (comms.py, reduce_op_labels).
 REDUCTIONS = dict(enumerate(("sum", "avg", "product", "min", "max", "band", "bor", "bxor")))
-OF_EQUALS = ("avg", "min", "max", "band", "bor")  # of numbers that follow from the script's own, which all ranks are taken to have alike
+OF_EQUALS = ("avg", "min", "max", "band", "bor")  # give a number that all ranks have; all are taken to have this one's
 POINT_TO_POINT = ("send", "recv")
 # Types as c10 names them in a record.
 DTYPES = {torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.int64: "Long",

@@ -21,20 +21,10 @@
 #include <thread>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/processor.h"
 
 namespace understudy::fleet {
 namespace {
-
-std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    // Arm's cores have a number: 0xd4f is Neoverse V2.
-    if (line.starts_with("model name") || line.starts_with("CPU part")) {
-      return line.substr(std::min(line.size(), line.find(':') + 1));
-    }
-  }
-  return "processor";
-}
 
 /// Keeps letters and digits in lower case; replaces everything between them by one dash.
 std::string slug_of(std::string_view text) {
@@ -153,7 +143,8 @@ int core_count() {
 }
 
 std::string default_platform() {
-  return fmt::format("{}-{}c", slug_of(processor()), core_count());
+  const std::string model = et_schema::processor_model();
+  return fmt::format("{}-{}c", slug_of(model.empty() ? "processor" : model), core_count());
 }
 
 std::string now_utc() {

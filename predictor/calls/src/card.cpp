@@ -13,6 +13,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/json_fields.h"
+#include "et_schema/base/processor.h"
 
 namespace understudy::predictor {
 namespace {
@@ -145,28 +146,10 @@ std::vector<Card> read_cards(const std::string& path) {
 
 namespace {
 
-std::string first_line(const std::string& path) {
-  std::ifstream stream(path);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
-
-/// Returns the bytes of "32768K"; 0 if unknown.
-double cache_bytes(const std::string& text) {
-  const double number = std::strtod(text.c_str(), nullptr);
-  return number * (text.ends_with('M') ? kKibi * kKibi : text.ends_with('K') ? kKibi : 1);
-}
-
 double last_cache_bytes() {
-  double bytes = 0;
-  constexpr int kMostCaches = 8;
-  for (int i = 0; i < kMostCaches; ++i) {
-    const std::string folder =
-        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/size";
-    bytes = std::max(bytes, cache_bytes(first_line(folder)));
-  }
-  return bytes;
+  using et_schema::cache_bytes;
+  return static_cast<double>(
+      std::max({cache_bytes(1), cache_bytes(2), cache_bytes(3), cache_bytes(4)}));
 }
 
 double usable_cores() {
@@ -196,7 +179,7 @@ Card host_card() {
   card.l2_bytes = last_cache_bytes();
   card.clock_hz = std::strtod(value_of("/proc/cpuinfo", "cpu MHz").c_str(), nullptr) * kMega;
   card.memory_bytes = std::strtod(value_of("/proc/meminfo", "MemTotal").c_str(), nullptr) * kKibi;
-  card.source = value_of("/proc/cpuinfo", "model name");
+  card.source = et_schema::processor_model();
   return card;
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,5 @@ struct CeilingCall {
 /// Returns the calls that show a machine's ceilings. "DRAM" is the rate of cold calls, other levels
 /// are those of warm ones. Caches of a CPU whose size the system does not report are left out.
 [[nodiscard]] std::vector<CeilingCall> ceiling_calls(bool on_device);
-
-/// Returns the bytes of the data cache of that level that this host's first core uses; 0 if the
-/// system does not report it.
-[[nodiscard]] std::int64_t cache_bytes(int level);
 
 }  // namespace understudy::calibrator

@@ -6,6 +6,7 @@
 #include <torch/version.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -14,26 +15,29 @@
 /// What differs between the versions of LibTorch that the replayer builds with.
 namespace understudy::replayer {
 
-/// Returns the stream's handle in its platform's library, which LibTorch itself tells since 2.11.
+/// Returns the stream's handle in its platform's library, which LibTorch itself tells since 2.11;
+/// null if nothing tells it.
 template <typename Stream>
 void* native_handle(const Stream& stream) {
   if constexpr (requires { stream.native_handle(); }) {
     return stream.native_handle();
   } else {
-    return loaded_function<void*(const Stream&)>("_ZNK3c104cuda10CUDAStream6streamEv")(stream);
+    auto* const tell = loaded_function<void*(const Stream&)>("_ZNK3c104cuda10CUDAStream6streamEv");
+    return tell == nullptr ? nullptr : tell(stream);
   }
 }
 
-/// Returns the current device's free bytes, which its allocator tells since 2.10.
+/// Returns the current device's free bytes, which its allocator tells since 2.10. Nothing if they
+/// are not known.
 template <typename Allocator>
-std::size_t free_bytes(Allocator& allocator, c10::DeviceIndex device) {
+std::optional<std::uint64_t> free_bytes(Allocator& allocator, c10::DeviceIndex device) {
   if constexpr (requires { allocator.getMemoryInfo(device); }) {
     return allocator.getMemoryInfo(device).first;
   } else {
     std::size_t free = 0;
     std::size_t total = 0;
-    loaded_function<int(std::size_t*, std::size_t*)>("cudaMemGetInfo")(&free, &total);
-    return free;
+    auto* const tell = loaded_function<int(std::size_t*, std::size_t*)>("cudaMemGetInfo");
+    return tell != nullptr && tell(&free, &total) == 0 ? std::optional(free) : std::nullopt;
   }
 }
 

@@ -2,27 +2,15 @@
 
 #include <chrono>
 #include <ctime>
-#include <fstream>
 #include <string>
 #include <thread>
 
+#include "et_schema/base/processor.h"
 #include "et_schema/base/version.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::replayer {
 namespace {
-
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.starts_with("model name") || line.starts_with("CPU part")) {
-      const std::size_t colon = line.find(": ");
-      return colon == std::string::npos ? line : line.substr(colon + 2);
-    }
-  }
-  return "unknown";
-}
 
 std::string date_utc() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -55,7 +43,8 @@ et_schema::Environment describe_environment(const RankRun& run) {
   environment.tool_version = et_schema::kToolVersion;
   environment.date_utc = date_utc();
   environment.device = run.device;
-  environment.cpu_model = cpu_model();
+  const std::string cpu_model = et_schema::processor_model();
+  environment.cpu_model = cpu_model.empty() ? "unknown" : cpu_model;
   environment.cpu_count = static_cast<int>(std::thread::hardware_concurrency());
   environment.threads = run.threads;
   environment.versions = run.versions;

@@ -1,9 +1,9 @@
 #include "replayer/calibrator/design/ceilings.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
+#include "et_schema/base/processor.h"
 #include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
@@ -31,7 +31,7 @@ CeilingCall product(et_schema::DType dtype, std::int64_t size) {
 }  // namespace
 
 std::vector<CeilingCall> ceiling_calls(bool on_device) {
-  using et_schema::DType;
+  using et_schema::cache_bytes, et_schema::DType;
   std::vector<CeilingCall> calls;
   if (on_device) {
     // Cards since 2017 have a second-level cache of 4 MiB or more.
@@ -54,24 +54,6 @@ std::vector<CeilingCall> ceiling_calls(bool on_device) {
     calls.push_back(product(dtype, on_device ? 8192 : on_host));
   }
   return calls;
-}
-
-// The C library knows no caches of Arm's cores, and the sum of all last-level caches of x86's.
-std::int64_t cache_bytes(int level) {
-  for (int index = 0;; ++index) {
-    const std::string cache =
-        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    int found = 0;
-    std::string type;
-    std::int64_t kibibytes = 0;
-    if (!(std::ifstream(cache + "level") >> found && std::ifstream(cache + "type") >> type &&
-          std::ifstream(cache + "size") >> kibibytes)) {
-      return 0;
-    }
-    if (found == level && type != "Instruction") {
-      return kibibytes * 1024;
-    }
-  }
 }
 
 }  // namespace understudy::calibrator

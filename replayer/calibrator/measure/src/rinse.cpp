@@ -6,8 +6,8 @@
 
 #include "bound_call.h"
 #include "et_schema/base/assert.h"
+#include "et_schema/base/processor.h"
 #include "replayer/calibrator/design/call.h"
-#include "replayer/calibrator/design/ceilings.h"
 #include "replayer/calibrator/design/recipe.h"
 
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ constexpr double kTransposed = 0.75;
 
 /// Returns the size of a core's second-level cache; a usual size if the system does not report it.
 std::size_t own_cache_bytes() {
-  const std::int64_t told = cache_bytes(2);
+  const std::int64_t told = et_schema::cache_bytes(2);
   return told > 0 ? static_cast<std::size_t>(told) : std::size_t{1} << 20U;
 }
 
