@@ -1,6 +1,6 @@
 """Builds for aarch64 (Grace, Graviton) on a machine of another kind, and runs what was built: an hour of a core.
 
-Usage: cross_build.py [TORCH]     TORCH: a version on PyPI, as 2.11.0
+Usage: cross_build.py [TORCH]     TORCH: a version on PyPI, as 2.15.0
 
 In build/aarch64: what needs no LibTorch, its unit tests, and golden cases of the verbs, whose outputs are x86-64's. With TORCH
 also `replay`, its modules, and a replay of fleet_samples/mlp. Debian's libraries and PyPI's torch lie in build/aarch64-root.
@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD, SYSTEM = ROOT / "build/aarch64", ROOT / "build/aarch64-root"
 PYTHON = SYSTEM / "usr/lib/python3/dist-packages"
-CUDA = ("nvidia-nccl-cu13", *(f"nvidia-cuda-{part}==13.*" for part in ("runtime", "cupti", "crt", "cccl")))
+CUDA = ("nvidia-nccl-cu13", *(f"nvidia-{part}" for part in ("cublas", "cusolver", "cusparse")),
+        *(f"nvidia-cuda-{part}==13.*" for part in ("runtime", "cupti", "crt", "cccl")))
 TESTED = r"^(\w+_test\..*|golden\.(compare|compose|generate|inspect|predict|shard)\..*)$"
 # PostgreSQL wants a second user, whom the namespace lacks.
 LEFT_OUT = r"^fleet_test\.Kinds"

@@ -243,7 +243,7 @@ class NcclCommunicator : public DeviceCommunicator {
       }
     });
     if (call.kind == CommKind::kBarrier) {  // the only call that hosts wait for, too
-      c10::cuda::getCurrentCUDAStream().synchronize();
+      c10::cuda::getCurrentCUDAStream().unwrap().synchronize();
       watch_.check();
     }
   }
@@ -305,7 +305,7 @@ class NcclCommunicator : public DeviceCommunicator {
                  : made->recv(byte, peer, 0))
           ->wait();
     });
-    c10::cuda::getCurrentCUDAStream().synchronize();
+    c10::cuda::getCurrentCUDAStream().unwrap().synchronize();
     watch_.check();
   }
 

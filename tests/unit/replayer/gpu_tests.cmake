@@ -62,8 +62,7 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${UNDERSTUDY_TORCH_LIB}/libtorch_cuda.so"
       target_include_directories(${target} SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")
     endforeach()
     target_compile_definitions(played_gpu_test PRIVATE
-      UNDERSTUDY_FAKE_CUPTI="$<TARGET_FILE:understudy_fake_cupti>"
-      UNDERSTUDY_TORCH_CUPTI="${UNDERSTUDY_TORCH_LIB}/../../nvidia/cu13/lib/libcupti.so.13")
+      UNDERSTUDY_FAKE_CUPTI="$<TARGET_FILE:understudy_fake_cupti>")
     add_dependencies(played_gpu_test understudy_fake_cupti)
   endif()
   find_program(UNDERSTUDY_PTXAS ptxas HINTS /usr/local/cuda/bin)
