@@ -23,6 +23,7 @@ from .values import refuse
 
 LABEL = "understudy:call "
 MOST_WORKS = 100_000
+RECORDS_ASYNC = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)  # whether a call is asynchronous
 # c10d's operator → its name in a record, arguments with what is sent and received, argument with the root or peer.
 CALLS = {
     "allreduce_": ("allreduce", "tensors", "tensors", None),
@@ -64,6 +65,7 @@ class Work(dist.Work):
         super().__init__()
         self._group, self._sequence, self.held = group, sequence, list(held)
         self._results = [weakref.ref(each) for each in _tensors(results)]  # a work may outlive its tensors
+        group.owner.works.append(self)
 
     def wait(self, timeout=None):
         if self._group.open is None:
@@ -84,7 +86,7 @@ class Group:
     """What is recorded of one process group."""
 
     def __init__(self, owner, group):
-        self._owner = owner
+        self.owner = owner
         ranks = dist.get_process_group_ranks(group)
         stride = 0 if len(ranks) == 1 else ranks[1] - ranks[0]
         self.ranks, self.rank = ranks, group.rank()
@@ -103,14 +105,15 @@ class Group:
                 self.open.append(is_p2p)
         return [self._numbers[is_p2p] + (0 if first or is_p2p else 1), is_p2p]
 
-    def record(self, name, sequence, *, sent=None, received=None, peer=None, dtype="Byte", counts=(0, 0), splits=((), ()), reduction=None):
+    def record(self, name, sequence, *, sent=None, received=None, peer=None, dtype="Byte", counts=(0, 0), splits=((), ()), reduction=None,
+               is_async=False):
         call = {"name": name, "sequence": sequence, "group": [self.name, self.description], "peer": self.rank if peer is None else peer,
                 "sent": sent, "received": received, "dtype": dtype, "counts": counts, "splits": [list(each) for each in splits],
-                "ranks": [self.ranks[0], self.stride, len(self.ranks)], "reduction": reduction}
+                "ranks": [self.ranks[0], self.stride, len(self.ranks)], "reduction": reduction, "is_async": [is_async] * RECORDS_ASYNC}
         if name == "wait":
             call.update(group=["", ""], ranks=[-1, -1, 1])
-        label = f"{LABEL}{len(self._owner.calls)}"
-        self._owner.calls[label] = call
+        label = f"{LABEL}{len(self.owner.calls)}"
+        self.owner.calls[label] = call
         mark(label, reduction and (f"nccl:{name}", [reduction]))
 
 
@@ -123,7 +126,7 @@ class Groups:
         self.has_reducer = False  # DDP's
         self.partners = set()  # global ranks that it sends to or receives from, and others of their group: a pipeline's stages
         self._groups = {}  # name → Group
-        self._works = deque(maxlen=MOST_WORKS)  # kept while C++ may hold them: it alone would wait for ever
+        self.works = deque(maxlen=MOST_WORKS)  # kept while C++ may hold them: it alone would wait for ever
 
     def install(self):
         import torch.testing._internal.distributed.fake_pg as fake_pg
@@ -174,11 +177,6 @@ class Groups:
             self._groups[group.group_name] = Group(self, group)
         return self._groups[group.group_name]
 
-    def _work(self, group, sequence, results, held):
-        work = Work(group, sequence, results, held)
-        self._works.append(work)
-        return work
-
     def _call(self, func, types, args, kwargs):
         schema = func._schema
         given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
@@ -198,7 +196,7 @@ class Groups:
         if group.open is not None:
             group.held += held
             held = ()
-        work = self._work(group, sequence, given[received] if received else [], held).boxed()
+        work = Work(group, sequence, given[received] if received else [], held).boxed()
         return work if len(schema.returns) == 1 else (given[received], work)
 
     @staticmethod
@@ -215,16 +213,15 @@ class Groups:
             counts[0] = counts[1] * len(group.ranks)
         dtype = _tensors([given[sent], given[received]])[0].dtype
         group.record(name, sequence, sent=names.index(sent), received=names.index(received), peer=given[peer] if peer else None,
-                     dtype=DTYPES.get(dtype, str(dtype)), counts=counts, splits=splits,
+                     dtype=DTYPES.get(dtype, str(dtype)), counts=counts, splits=splits, is_async=given.get("async_op", True),
                      reduction=REDUCTIONS.get(given["reduce_op"].op()) if "reduce_op" in given else None)
 
     def _end_coalescing(self, group):
         ours = self._of(group)
-        kinds, ours.open = ours.open, None
+        is_p2p, ours.open = True in ours.open, None
         mark("nccl:coalesced")
-        is_p2p = True in kinds
         held, ours.held = ours.held, []
-        return self._work(ours, [ours._numbers[is_p2p], is_p2p], [], held)
+        return Work(ours, [ours._numbers[is_p2p], is_p2p], [], held)
 
     @staticmethod
     def _make_meshes():

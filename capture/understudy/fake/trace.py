@@ -69,15 +69,12 @@ def _record(node, call, parent):
     if call["sent"] is not None:
         _take(inputs, parent["inputs"], call["sent"], call["name"])
         _take(outputs, parent["inputs"], call["received"], call["name"])
-    for value in (call["sequence"], call["group"], call["peer"], call["name"], *call["splits"], start, stride, size):
+    for value in (call["sequence"], call["group"], call["peer"], call["name"], *call["splits"], start, stride, size, *call["is_async"]):
         inputs["values"].append(value)
         shape = [[] for _ in value] if isinstance(value, list) else []
         inputs["shapes"].append(shape)
         inputs["strides"].append(shape)
         inputs["types"].append(_type(value))
-    # A split list is a list, the two pairs are tuples.
-    for place in (-5, -4):
-        inputs["types"][place] = f"GenericList[{','.join('Int' for _ in inputs['values'][place])}]"
     node.update(name="record_param_comms", inputs=inputs, outputs=outputs)
     in_splits, out_splits = map(json.dumps, call["splits"])
     for attribute in node["attrs"]:
@@ -89,14 +86,14 @@ def _record(node, call, parent):
                               ("in_split_size", "string", in_splits), ("out_split_size", "string", out_splits),
                               ("global_rank_start", "uint64", start), ("global_rank_stride", "uint64", stride),
                               ("pg_name", "string", call["group"][0]), ("pg_desc", "string", call["group"][1]),
-                              ("pg_size", "uint64", size)):
+                              ("pg_size", "uint64", size), *(("is_asynchronized_op", "string", each) for each in call["is_async"])):
         if named or name not in OF_GROUPS:
             node["attrs"].append({"name": name, "type": kind, "value": value})
 
 
 def _type(value):
-    if isinstance(value, list):
-        return f"Tuple[{','.join(map(_type, value))}]"
+    if isinstance(value, list):  # of splits, which are numbers alone, or a pair
+        return f"{'GenericList' if {*map(type, value)} <= {int} else 'Tuple'}[{','.join(map(_type, value))}]"
     return {bool: "Bool", int: "Int", str: "String"}[type(value)]
 
 

@@ -170,9 +170,10 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
   if (traits(call.kind).reduces) {
     read_reduce_op(call, trace, node);
   }
-  if (!call.is_async && node.parent != kNoNode) {
-    call.is_async = recorded_async(trace.nodes[node.parent]);
-  }
+  // The operator above knows; some backends record each call as asynchronous.
+  const Node& above = node.parent == kNoNode ? node : trace.nodes[node.parent];
+  const std::optional<bool> is_async = recorded_async(above);
+  call.is_async = is_async ? is_async : call.is_async;
   return call;
 }
 

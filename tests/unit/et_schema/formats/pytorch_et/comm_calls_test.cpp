@@ -143,18 +143,18 @@ TEST(Comms, Torch113HasTheNameInTheLabelAround) {
 }
 
 TEST(Comms, AsynchronousFlagOfTheC10dParent) {
-  const Trace trace =
-      parse(trace_of({{.id = 3,
-                       .parent = 2,
-                       .name = "c10d::broadcast_",
-                       .inputs = arrays_of("[true]"),
-                       .schema = "c10d::broadcast_(Tensor[] tensors, bool asyncOp) -> ()"},
-                      {.id = 4,
-                       .parent = 3,
-                       .name = "record_param_comms",
-                       .inputs = arrays_of(R"([1, ["", ""], 0, "barrier", [], []])")}}));
+  const Trace trace = parse(
+      trace_of({{.id = 3,
+                 .parent = 2,
+                 .name = "c10d::broadcast_",
+                 .inputs = arrays_of("[false]"),
+                 .schema = "c10d::broadcast_(Tensor[] tensors, bool asyncOp) -> ()"},
+                {.id = 4,
+                 .parent = 3,
+                 .name = "record_param_comms",
+                 .inputs = arrays_of(R"([1, ["", ""], 0, "barrier", [], [], 0, 1, 2, true])")}}));
   // The c10d node is not counted again.
-  EXPECT_EQ(only_call(trace).is_async, true);
+  EXPECT_EQ(only_call(trace).is_async, false);
 }
 
 struct GlooCase {
