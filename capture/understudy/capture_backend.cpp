@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 #include <tuple>
@@ -34,6 +35,7 @@ using Tensors = std::vector<at::Tensor>;
 using TensorLists = std::vector<Tensors>;
 using Splits = std::vector<int64_t>;
 using Sequence = std::tuple<int64_t, bool>;  // number, and whether it is point to point
+constexpr int kMostYields = 1000;            // another owner of a work may keep it
 
 int64_t element_count(const at::Tensor& tensor) {
   return tensor.numel();
@@ -86,6 +88,10 @@ class RecordedWork : public Work {
     const at::RecordFunctionGuard silent(/*is_enabled=*/false);
     for (const auto& part : parts_) {
       part->wait(timeout);
+      // Gloo's thread holds the tensors a moment longer, on which a step's memory shall not depend.
+      for (int i = 0; i < kMostYields && part.use_count() > 1; ++i) {
+        std::this_thread::yield();
+      }
     }
     return true;
   }

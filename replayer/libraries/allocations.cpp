@@ -10,10 +10,6 @@ void understudy_count_allocations() {
   understudy::replayer::count_cpu_allocations();
 }
 
-std::uint64_t understudy_live_bytes() {
-  return understudy::replayer::cpu_allocations().live_bytes;
-}
-
 /// Returns the peak of live bytes since counting began, or since the last reset.
 std::uint64_t understudy_peak_bytes() {
   return understudy::replayer::cpu_allocations().peak_bytes;

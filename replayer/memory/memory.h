@@ -19,7 +19,9 @@ struct AllocatorCounts {
 };
 
 /// Adds a counting layer over LibTorch's CPU allocator, until the process ends. The allocator's
-/// blocks do not change; an allocation costs two more atomic additions. An allocation of 64 MiB or
+/// blocks do not change; an allocation costs two more atomic additions. What a thread allocates
+/// while it records no operators, as below at::RecordFunctionGuard, is not of the step, and not
+/// counted: copies of a communication backend, checksums of results. An allocation of 64 MiB or
 /// more that exceeds the machine's memory throws c10::OutOfMemoryError; otherwise the kernel would
 /// kill the process.
 void count_cpu_allocations();

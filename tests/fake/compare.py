@@ -1,15 +1,13 @@
 """Compares captures without running with real ones of the same programs:
 
-    compare.py [NAME…]              --as cpu, with captures on real Gloo ranks of programs.py
+    compare.py [NAME…]              --as cpu, and one rank under torch's fake group, with captures on 2 and 4 real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
-    compare.py --fake-group [NAME…] one rank under torch's fake group, with 2 and 4 real Gloo ranks of programs.py
     compare.py --measured FILE      --as B200, with SimuMax's table of steps of megatron_llama.py on 8 of them: case, parallel
                                     (tp2pp1), mbc (micro-batches), real_ms, real_alloc_gib
 
 A table: operators of each last rank that one of both called and the other did not (names, sizes, types; with recordings strides, too),
 below operators that both called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator, root or peer); groups that differ; peak of
-tensors' bytes, and how much of the real one Gloo's copies of what it reduces and scatters may be. A CPU's kernels have temporaries of their own, which no capture without running sees: _chunk_cat, which FSDP calls, makes
-the whole once more. Recordings need transformers 5.15.1 and torchvision in this Python, and a build. What differs in DLRM: torch computes
+tensors' bytes. Recordings need transformers 5.15.1 and torchvision in this Python, and a build. What differs in DLRM: torch computes
 the gradient of a binary cross entropy in place for real tensors alone. The compiled step is left out.
 """
 
@@ -39,7 +37,6 @@ REAL = ["--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
 BIN = ROOT / "build/release/bin"
 OF_CALLS = ("name", "group", "group_size", "batch", "dtype", "in_bytes", "out_bytes", "reduce_op", "asynchronous")
-BYTES = {"Float": 4, "BFloat16": 2}  # of what programs.py reduces
 OF_KINDS = ("data_stages", "tensor_stages")  # jobs of more ranks than kinds
 RANKS = next(ast.literal_eval(line.partition("= ")[2]) for line in PROGRAMS.read_text().splitlines() if line.startswith("RANKS"))
 
@@ -68,9 +65,9 @@ def capture_in_fake_group(name, rank, ranks, folder):
     return folder
 
 
-def capture(name, folder):
+def capture(name, folder, ranks=None):
     """Captures a program on real ranks and without running; returns the two folders."""
-    ranks = RANKS[name]
+    ranks = ranks or RANKS[name]
     which = ["--all-kinds"] if name in OF_KINDS else ["--rank", str(ranks - 1)]
     run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), *which, "-o", f"{folder}/fake", str(PROGRAMS), name, "cpu"])
     return capture_real(name, ranks, f"{folder}/real"), f"{folder}/fake"
@@ -233,25 +230,23 @@ def main():
             print(f"{name:16} {both:7,}  {only[0].total():9}  {only[1].total():9}", flush=True)
             print_differences(*only)
         return
-    in_group = names[:1] == ["--fake-group"]
-    names = names[1:] if in_group else names
-    print(f"{'program':13} ranks  only real  only fake  calls  that differ  groups that differ  peak, fake ÷ real  Gloo's copies")
-    for name, ranks in [(name, ranks) for name in names or RANKS for ranks in ((2, 4) if in_group else (RANKS[name],))
-                        if not in_group or ranks >= RANKS[name] > 1]:
+    print(f"{'program':13} ranks  captured  only real  only fake  calls  that differ  groups that differ  peak, fake ÷ real")
+    for name, ranks in [(name, ranks) for name in names or RANKS for ranks in ((2, 4) if RANKS[name] > 1 else (1,))]:
         with tempfile.TemporaryDirectory() as folder:
-            captured = (capture_real(name, ranks, f"{folder}/real"), capture_in_fake_group(name, ranks - 1, ranks, f"{folder}/fake")) \
-                if in_group else capture(name, folder)
-            rank = max(each["rank"] for each in json.loads(Path(captured[1], "capture.json").read_text())["ranks"])
-            *only, calls, groups, ratio = compare(captured, rank)
-            nodes, peak, _ = read(captured[0], rank)
-            made = calls_between_ranks(nodes)
-            copied = sum(int(each[2]) * BYTES[each[1]] for each in made if "reduce_scatter" in each[0]) / (peak or 1)
-            if name in OF_KINDS and not in_group:
-                jobs = job(captured[0]), job(captured[1], "--world-size", str(ranks))
+            real, *fakes = capture(name, folder, ranks)
+            if ranks > 1:
+                fakes.append(capture_in_fake_group(name, ranks - 1, ranks, f"{folder}/group"))
+            if name in OF_KINDS and ranks > 2:
+                jobs = job(real), job(fakes[0], "--world-size", str(ranks))
                 print(f"{name}: the job of a rank of each kind {'has' if jobs[0] == jobs[1] else 'lacks'} the real ranks' groups and calls")
-        shown = "–" if ratio is None else f"{ratio:.4f}"
-        print(f"{name:13} {ranks:5}  {only[0].total():9}  {only[1].total():9}  {len(made):5}  {calls:11}  {groups:18}  {shown:>17}  {copied:13.4f}", flush=True)
-        print_differences(*only)
+            for fake in fakes:
+                rank = max(each["rank"] for each in json.loads(Path(fake, "capture.json").read_text())["ranks"])
+                *only, calls, groups, ratio = compare((real, fake), rank)
+                made = len(calls_between_ranks(read(real, rank)[0]))
+                shown = "–" if ratio is None else f"{ratio:.4f}"
+                print(f"{name:13} {ranks:5}  {'in group' if fake.endswith('group') else '--as cpu'}  {only[0].total():9}  {only[1].total():9}  {made:5}  "
+                      f"{calls:11}  {groups:18}  {shown:>17}", flush=True)
+                print_differences(*only)
 
 
 if __name__ == "__main__":

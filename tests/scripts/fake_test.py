@@ -47,7 +47,8 @@ REFUSED = {
 }
 KNOWN = ("n = torch.arange(4, device='cuda'); n[1:] += 0; m = torch.ones_like(x, dtype=torch.bool)[:2]; print(n.tolist(), n.sum().item(), "
          "torch.tensor(1.0).add_(1).item(), bool((n.cumsum(0) > 6).any()), bool(m.logical_not_().logical_not().all()))")
-PRINTED = "print(f'{loss.item():.2f} {float(loss)}', torch.cuda.get_device_name(), torch.cuda.get_device_capability())"
+PRINTED = ("held = torch.cuda.memory_allocated(); mean = torch.nn.functional.mse_loss(x, x); print(f'{loss.item():.2f} {float(loss)}', "
+           "torch.cuda.get_device_name(), torch.cuda.get_device_capability(), torch.cuda.memory_allocated() - held); del mean")
 
 IN_FAKE_GROUP = """import torch, torch.distributed as dist, understudy
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -96,7 +97,7 @@ class FakeTest(unittest.TestCase):
 
     def test_a_card_that_is_not_there(self):
         printed, _, _ = self.capture(SCRIPT.format(line=PRINTED), "--as", "H100")
-        self.assertEqual(printed.splitlines()[-1], "? 1.0 NVIDIA H100 80GB HBM3 (9, 0)")
+        self.assertEqual(printed.splitlines()[-1], f"? 1.0 NVIDIA H100 80GB HBM3 (9, 0) {4 * 16 * 64}")
         described = json.loads((self.folder / "out/capture.json").read_text())
         self.assertEqual(described["not_run"], {"as": "NVIDIA H100 80GB HBM3"})
         rank = described["ranks"][0]

@@ -11,6 +11,10 @@ from .values import refuse
 DEVICES = 8  # that torch's guard for fake tensors knows
 
 
+def nothing(*_, **__):
+    return None
+
+
 class Stream:
     """Stands in for torch.cuda.Stream."""
 
@@ -23,14 +27,7 @@ class Stream:
         self.device_index, self.priority, self.stream_id = self.device.index, priority, Stream._made
         self.cuda_stream = self.stream_id
 
-    def wait_stream(self, stream):
-        pass
-
-    def wait_event(self, event):
-        pass
-
-    def synchronize(self):
-        pass
+    wait_stream = wait_event = synchronize = nothing
 
     def query(self):
         return True
@@ -52,17 +49,10 @@ class Stream:
 class Event:
     """Stands in for torch.cuda.Event. No time passes between two of them."""
 
-    def __init__(self, *_, **__):
-        pass
+    __init__ = wait = synchronize = nothing
 
     def record(self, stream=None):
         return self
-
-    def wait(self, stream=None):
-        pass
-
-    def synchronize(self):
-        pass
 
     def query(self):
         return True
@@ -122,9 +112,6 @@ def install(card, memory, devices):
 
     def current_stream(device=None):
         return _streams[-1] if _streams else default.setdefault(_index(device), Stream(_index(device)))
-
-    def nothing(*_, **__):
-        return None
 
     for name, answer in (("getDevice", get_device), ("setDevice", set_device), ("exchangeDevice", exchange),
                          ("maybeExchangeDevice", exchange), ("getDeviceCount", lambda: devices), ("synchronize", nothing),

@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.utils import _pytree as pytree
 
+from .memory import keep_whole_losses
 from .mode import record
 from .values import refuse, skip
 
@@ -26,6 +27,7 @@ def install(mode):
     torch.save = lambda *_, **__: skip("torch.save")  # it would write tensors without contents over a checkpoint
     _refuse_triton()
     _follow_storages(mode.memory)
+    keep_whole_losses(mode)
     _copy_and_move()
     _hide_class()
 

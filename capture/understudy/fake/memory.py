@@ -8,11 +8,14 @@ import ctypes
 import weakref
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 FIRST_ADDRESS = 1 << 47  # beyond what a process of Linux can have
 ROUNDING_BYTES = 512  # of CUDA's caching allocator (c10/cuda/CUDACachingAllocator.cpp, kMinBlockSize)
 ALIGNMENT_BYTES = 64  # of torch's allocator on a CPU
 SEARCHED_BYTES = 128  # of a storage's object
+# Losses whose kernels put those of all elements where their mean then comes to lie: it keeps the memory of all.
+MEANS_IN_PLACE = (torch.ops.aten.mse_loss, torch.ops.aten.smooth_l1_loss)
 
 
 def _address_offset():
@@ -55,7 +58,7 @@ class Memory:
 
     def allocate(self, address, device, size):
         unit = ALIGNMENT_BYTES if device.type == "cpu" else ROUNDING_BYTES
-        self._sizes[address] = (device, 0)
+        self._sizes.setdefault(address, (device, 0))
         self._change(address, -(-size // unit) * unit)
         self.allocations += 1
 
@@ -80,3 +83,14 @@ class Memory:
 
     def reset_peak(self):
         self.peak = dict(self.allocated)
+
+
+def keep_whole_losses(mode):
+    def loss(func, types, args, kwargs):
+        mean = mode.dispatch_as_torch(func, types, args, kwargs)
+        if isinstance(mean, FakeTensor) and mean.dim() == 0:
+            elements = torch.broadcast_shapes(args[0].shape, args[1].shape).numel()
+            mean.untyped_storage().resize_(elements * mean.element_size())
+        return mean
+
+    mode.handlers.update(dict.fromkeys(MEANS_IN_PLACE, loss))

@@ -32,7 +32,6 @@ class FakeCapture:
     def __init__(self, out_dir, mode, values, groups, card):
         self._output = OutputFolder(out_dir)
         self._mode, self._values, self._groups, self._card = mode, values, groups, card
-        self._device = torch.device("cpu") if card is None else torch.device("cuda", torch.cuda.current_device())
         self._autocast = AutocastSeen()
         self._steps = None  # ended ones; None: the first has not begun
         self._uncounted = 0
@@ -77,8 +76,7 @@ class FakeCapture:
             self._output.discard()
 
     def _begin_trace(self):
-        if self._card is not None:
-            self._device = torch.device("cuda", torch.cuda.current_device())
+        self._device = torch.device("cpu" if self._card is None else f"cuda:{torch.cuda.current_device()}")
         self._mode.memory.reset_peak()
         self._allocations = self._mode.memory.allocations
         self._recording.enter_context(self._autocast)
@@ -134,9 +132,8 @@ class FakeCapture:
     def _summarize(self):
         read = self._values.read
         rows = [f"wrote {self._output.folder}",
-                f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents"]
-        peak = self._mode.memory.peak.get(self._device, 0)
-        rows.append(f"  memory        {size_text(peak)} of {self._device} at most, by tensors' lifetimes")
+                f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents",
+                f"  memory        {size_text(self._mode.memory.peak.get(self._device, 0))} of {self._device} at most, by tensors' lifetimes"]
         if read:
             lines = ", ".join(f"{line} ({count})" for line, count in read.most_common(4))
             rows.append(f"  not known     values that the script read, taken for 1, finite ones: {lines}")

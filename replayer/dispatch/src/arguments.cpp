@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <type_traits>

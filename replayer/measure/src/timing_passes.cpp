@@ -1,7 +1,6 @@
 // Passes that time each operator.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

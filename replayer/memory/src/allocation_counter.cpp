@@ -1,3 +1,4 @@
+#include <ATen/record_function.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <c10/util/Exception.h>
@@ -165,6 +166,10 @@ class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     refuse_what_does_not_fit(bytes);
+    // Gloo works below a capture with recording off, also on its threads, and takes copies there.
+    if (!at::isRecordFunctionEnabled()) {
+      return c10::GetDefaultCPUAllocator()->allocate(bytes);
+    }
     void* data = is_guarding ? guarded_blocks.load()->allocate(bytes) : nullptr;
     const bool is_guarded = data != nullptr;
     data = is_guarded ? data : allocate_block(bytes);
