@@ -13,7 +13,7 @@
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "mpi_error.h"
-#include "mpi_transfers.h"
+#include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/launcher.h"
 
 namespace understudy::backends {
@@ -81,6 +81,96 @@ class LimitedCall {
   std::thread watcher_;
 };
 
+/// MPI requests that complete together. Messages of any size are cut into pieces that MPI can
+/// count.
+class MpiTransfers : public Transfers {
+ public:
+  /// `comms` is indexed by channel, and must outlive the transfers.
+  explicit MpiTransfers(const std::vector<MPI_Comm>& comms) : comms_(comms) {}
+
+  void send(const Buffer& buffer, int peer, int tag, Channel channel) override {
+    for_each_piece(buffer, [&](void* at, int bytes) {
+      check_mpi(MPI_Isend(at, bytes, MPI_BYTE, peer, tag, comms_[channel], add(kNotReceived)),
+                "MPI_Isend");
+    });
+  }
+
+  void receive(const Buffer& buffer, int peer, int tag, Channel channel) override {
+    for_each_piece(buffer, [&](void* at, int bytes) {
+      check_mpi(MPI_Irecv(at, bytes, MPI_BYTE, peer, tag, comms_[channel], add(bytes)),
+                "MPI_Irecv");
+    });
+  }
+
+  [[nodiscard]] bool test() override {
+    if (requests_.empty()) {
+      return true;
+    }
+    statuses_.resize(requests_.size());
+    int all_done = 0;
+    const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all_done,
+                                 statuses_.data());
+    if (code == MPI_ERR_IN_STATUS) {
+      const auto failed =
+          std::find_if(statuses_.begin(), statuses_.end(), [](const MPI_Status& status) {
+            return status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING;
+          });
+      check_mpi(failed == statuses_.end() ? code : failed->MPI_ERROR, "a transfer");
+    }
+    check_mpi(code, "MPI_Testall");
+    if (all_done == 0) {
+      return false;
+    }
+    check_sizes();
+    requests_.clear();
+    expected_bytes_.clear();
+    return true;
+  }
+
+ private:
+  /// Calls post(data, bytes) for pieces of at most kLargestPiece; once if the buffer is empty.
+  template <typename Post>
+  static void for_each_piece(const Buffer& buffer, const Post& post) {
+    std::int64_t at = 0;
+    do {
+      post(static_cast<std::byte*>(buffer.data) + at,
+           static_cast<int>(std::min(kLargestPiece, size_bytes(buffer) - at)));
+      at += kLargestPiece;
+    } while (at < size_bytes(buffer));
+  }
+
+  /// Adds a request, which must be filled at once: the pointer is valid until the next call.
+  [[nodiscard]] MPI_Request* add(int expected_bytes) {
+    requests_.push_back(MPI_REQUEST_NULL);
+    expected_bytes_.push_back(expected_bytes);
+    return &requests_.back();
+  }
+
+  void check_sizes() const {
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (expected_bytes_[i] == kNotReceived) {
+        continue;
+      }
+      int received = 0;
+      check_mpi(MPI_Get_count(&statuses_[i], MPI_BYTE, &received), "MPI_Get_count");
+      if (received != expected_bytes_[i]) {
+        throw et_schema::run_failed(
+            "a message of another size",
+            {.expected = fmt::format("{} bytes from rank {} of the group", expected_bytes_[i],
+                                     statuses_[i].MPI_SOURCE),
+             .got = fmt::format("{}", received)});
+      }
+    }
+  }
+
+  static constexpr std::int64_t kLargestPiece = std::int64_t{1} << 30U;
+  static constexpr int kNotReceived = -1;
+  const std::vector<MPI_Comm>& comms_;
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<int> expected_bytes_;  ///< size of receives; kNotReceived of sends
+};
+
 }  // namespace
 
 MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
@@ -114,10 +204,7 @@ MpiSession::~MpiSession() {
 }
 
 MpiWire::MpiWire(const BackendOptions& options)
-    : options_(options),
-      session_(options),
-      tag_limit_(tag_limit_of_mpi()),
-      reductions_(std::in_place) {
+    : options_(options), session_(options), tag_limit_(tag_limit_of_mpi()) {
   const LimitedCall limited(options_, "MPI_Comm_dup");
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world_size_), "MPI_Comm_size");
@@ -127,7 +214,6 @@ MpiWire::MpiWire(const BackendOptions& options)
 }
 
 MpiWire::~MpiWire() {
-  reductions_.reset();
   if (is_unfinished_) {
     return;
   }
@@ -175,7 +261,7 @@ Channel MpiWire::open(std::uint32_t id, std::span<const int> ranks) {
 }
 
 std::unique_ptr<Transfers> MpiWire::make_transfers() {
-  return make_mpi_transfers(comms_, *reductions_);
+  return std::make_unique<MpiTransfers>(comms_);
 }
 
 void MpiWire::listen() {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "mpi_types.h"
 #include "replayer/backends/interface/roll_call.h"
 #include "replayer/backends/ranks/wire.h"
 
@@ -47,7 +46,6 @@ class MpiWire : public Wire {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int world_size() const override { return world_size_; }
   [[nodiscard]] int tag_limit() const override { return tag_limit_; }
-  [[nodiscard]] bool has_collectives() const override { return true; }
 
   [[nodiscard]] Channel open(std::uint32_t id, std::span<const int> ranks) override;
   [[nodiscard]] std::unique_ptr<Transfers> make_transfers() override;
@@ -74,7 +72,6 @@ class MpiWire : public Wire {
   int rank_ = 0;
   int world_size_ = 1;
   int tag_limit_ = 0;
-  std::optional<MpiReductions> reductions_;
   std::vector<MPI_Comm> comms_;  ///< by channel
   MPI_Comm letters_ = MPI_COMM_NULL;
   MPI_Request listening_ = MPI_REQUEST_NULL;

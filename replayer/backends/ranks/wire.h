@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/base/assert.h"
 #include "replayer/backends/interface/backend.h"
 
 namespace understudy::backends {
@@ -16,39 +15,19 @@ namespace understudy::backends {
 /// A space of tags among the ranks of a group: its messages never match those of another channel.
 using Channel = std::uint32_t;
 
-/// Transfers that complete together. Buffers must live until test() has returned true. Ranks and
-/// roots are those of the channel's group.
+/// Messages that complete together. Buffers must live until test() has returned true. Ranks are
+/// those of the channel's group.
 class Transfers {
  public:
   virtual ~Transfers() = default;
 
-  virtual void send(const void* data, std::int64_t bytes, int peer, int tag, Channel channel) = 0;
+  virtual void send(const Buffer& buffer, int peer, int tag, Channel channel) = 0;
   /// Receives a message. test() throws if the message has another size.
-  virtual void receive(void* data, std::int64_t bytes, int peer, int tag, Channel channel) = 0;
+  virtual void receive(const Buffer& buffer, int peer, int tag, Channel channel) = 0;
 
-  /// Returns true once all transfers are complete; the set is then empty. Throws Error (failed) if
-  /// a transfer failed or a message had another size.
+  /// Returns true once all messages are complete; the set is then empty. Throws Error (failed) if
+  /// one failed or had another size.
   [[nodiscard]] virtual bool test() = 0;
-
-  // The transport's own collectives, for wires that have them. Each is in place: `buffer` holds
-  // this rank's part before, and its part of the result afterwards. For an average, they compute
-  // the sum.
-  virtual void all_reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, Channel) { none(); }
-  virtual void reduce(const Buffer& /*buffer*/, ReduceOp /*op*/, int /*root*/, Channel) { none(); }
-  virtual void broadcast(const Buffer& /*buffer*/, int /*root*/, Channel) { none(); }
-  /// Gathers `own_bytes` of each rank, at most kLargestPart.
-  virtual void all_gather(const Buffer& /*buffer*/, std::int64_t /*own_bytes*/, Channel) { none(); }
-  /// Exchanges `part_bytes` with each rank, at most kLargestPart; not in place.
-  virtual void all_to_all(const Buffer& /*from*/, const Buffer& /*to*/, std::int64_t /*part_bytes*/,
-                          Channel) {
-    none();
-  }
-  virtual void barrier(Channel) { none(); }
-
-  static constexpr std::int64_t kLargestPart = 0x7fffffff;
-
- private:
-  static void none() { UNDERSTUDY_ASSERT(false); }
 };
 
 /// A few bytes that another rank sent outside of all channels.
@@ -70,8 +49,6 @@ class Wire {
   [[nodiscard]] virtual int world_size() const = 0;
   /// Returns the exclusive upper bound of tags.
   [[nodiscard]] virtual int tag_limit() const = 0;
-  /// Returns true if Transfers have collectives; the same on all ranks.
-  [[nodiscard]] virtual bool has_collectives() const = 0;
 
   /// Opens a channel between the world ranks `ranks`. Each of these ranks must call it in the same
   /// order with the same `id`, which must be unique.

@@ -25,6 +25,7 @@
 #include "et_schema/base/error.h"
 #include "header.h"
 #include "meet.h"
+#include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/launcher.h"
 #include "replayer/backends/ranks/wire.h"
 #include "socket.h"
@@ -89,7 +90,6 @@ class TcpWire : public Wire {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int world_size() const override { return static_cast<int>(peers_.size()); }
   [[nodiscard]] int tag_limit() const override { return INT_MAX; }
-  [[nodiscard]] bool has_collectives() const override { return false; }
 
   [[nodiscard]] Channel open(std::uint32_t id, std::span<const int> ranks) override {
     channels_.push_back({id, {ranks.begin(), ranks.end()}});
@@ -441,13 +441,11 @@ class TcpTransfers : public Transfers {
  public:
   explicit TcpTransfers(TcpWire& wire) : wire_(wire) {}
 
-  // Casting away const is safe: a send only reads the data.
-  void send(const void* data, std::int64_t bytes, int peer, int tag, Channel channel) override {
-    auto* const content = static_cast<std::byte*>(const_cast<void*>(data));
-    wire_.send(add({content, bytes, peer, false, bytes}), tag, channel);
+  void send(const Buffer& buffer, int peer, int tag, Channel channel) override {
+    wire_.send(add(buffer, peer, size_bytes(buffer)), tag, channel);
   }
-  void receive(void* data, std::int64_t bytes, int peer, int tag, Channel channel) override {
-    wire_.receive(add({static_cast<std::byte*>(data), bytes, peer, false, 0}), tag, channel);
+  void receive(const Buffer& buffer, int peer, int tag, Channel channel) override {
+    wire_.receive(add(buffer, peer, 0), tag, channel);
   }
 
   [[nodiscard]] bool test() override {
@@ -467,8 +465,9 @@ class TcpTransfers : public Transfers {
   }
 
  private:
-  std::shared_ptr<Transfer> add(Transfer transfer) {
-    return all_.emplace_back(std::make_shared<Transfer>(transfer));
+  std::shared_ptr<Transfer> add(const Buffer& buffer, int peer, std::int64_t arrived_bytes) {
+    return all_.emplace_back(std::make_shared<Transfer>(Transfer{
+        static_cast<std::byte*>(buffer.data), size_bytes(buffer), peer, false, arrived_bytes}));
   }
 
   TcpWire& wire_;

@@ -190,10 +190,12 @@ void Engine::begin(Operation& operation) {
   } else {
     operation.index = ++group.collective_count;
   }
-  const auto slots = static_cast<std::uint64_t>(wire_.tag_limit() / kTagsOfCall);
-  const int tag = static_cast<int>(operation.index % slots) * kTagsOfCall;
-  operation.schedule = std::make_unique<Schedule>(wire_.make_transfers());
-  lower(call, group, wire_.has_collectives(), tag, *operation.schedule);
+  const bool is_message = et_schema::is_message(call.kind);
+  const auto tags = static_cast<std::uint64_t>(wire_.tag_limit());
+  operation.schedule.emplace(wire_.make_transfers(),
+                             is_message ? group.messages : group.collectives,
+                             is_message ? call.tag : static_cast<int>(operation.index % tags));
+  lower(call, group, *operation.schedule);
 }
 
 void Engine::poll(bool look) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Operation {
   Group* group = nullptr;
   std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
-  std::unique_ptr<Schedule> schedule;           ///< set once the call has begun
+  std::optional<Schedule> schedule;             ///< set once the call has begun
   std::chrono::steady_clock::time_point ended;  ///< set once the call is done
   std::atomic<bool> done{false};
 };

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,18 +17,22 @@ namespace {
 
 using et_schema::CommKind;
 
+/// Reductions and broadcasts are direct if they have as many bytes, and each rank's part has.
 constexpr std::int64_t kDirectBytes = std::int64_t{1} << 15U;
-constexpr int kDirectRanks = 16;
-constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23U;
+constexpr std::int64_t kDirectPartBytes = std::int64_t{1} << 11U;
+/// What arrives for a direct reduction at once.
+constexpr std::int64_t kRoomBytes = std::int64_t{1} << 23U;
+/// Branches of a tree of ranks at each of its levels.
+constexpr int kBranches = 4;
 
+/// Small buffers go up and down a tree of ranks. Of large ones each rank owns a part: it receives
+/// all versions of it, reduces them, and sends the result to those who get it. This is the least
+/// possible traffic, and all ranks share the work. All ranks must make the same choice.
 class Lowering {
  public:
-  /// Among the group's calls in progress, only this one may use `tag`.
-  Lowering(const Call& call, const Group& group, bool has_collectives, int tag, Schedule& schedule)
+  Lowering(const Call& call, const Group& group, Schedule& schedule)
       : call_(call),
         group_(group),
-        has_collectives_(has_collectives),
-        tag_(tag),
         schedule_(schedule),
         size_(static_cast<std::size_t>(group.size())),
         self_(static_cast<std::size_t>(group.rank)) {}
@@ -37,9 +40,8 @@ class Lowering {
   void lower() const {
     switch (call_.kind) {
       case CommKind::kAllReduce:
-        return reduce(/*to_all=*/true);
       case CommKind::kReduce:
-        return reduce(/*to_all=*/false);
+        return reduce();
       case CommKind::kReduceScatter:
         return reduce_scatter(call_.inputs);
       case CommKind::kReduceScatterBase:
@@ -49,18 +51,18 @@ class Lowering {
       case CommKind::kAllGather:
         return exchange(each_to_all(call_.inputs), call_.outputs);
       case CommKind::kAllGatherBase:
-        return all_gather_base();
+        return exchange(each_to_all(call_.inputs), equal_parts(call_.outputs, group_.size()));
       case CommKind::kGather:
-        return rooted(call_.inputs[0], call_.outputs, /*to_root=*/true);
+        return gather(call_.inputs[0], call_.outputs);
       case CommKind::kScatter:
-        return rooted(call_.outputs[0], call_.inputs, /*to_root=*/false);
+        return scatter(call_.inputs, call_.outputs);
       case CommKind::kAllToAll:
-        return all_to_all();
       case CommKind::kAllToAllV:
-        return all_to_allv();
+        return all_to_all();
       case CommKind::kSend:
+        return send_each(call_.inputs, call_.root_or_peer);
       case CommKind::kRecv:
-        return message();
+        return receive_each(call_.outputs, call_.root_or_peer);
       case CommKind::kBarrier:
         return barrier();
       case CommKind::kWait:
@@ -71,143 +73,190 @@ class Lowering {
   }
 
  private:
-  // Reductions. Large ones among few ranks are direct: each rank receives all versions of its own
-  // part, reduces it, and sends the result to the others. This is the least possible traffic, and
-  // all ranks share the work; Open MPI's non-blocking reductions in place take up to twice as long.
-  // Other reductions use the wire's own collectives, if it has any.
-  //
-  // Direct ones go in pieces, because fresh memory for all that arrives costs more than the
-  // reduction (a page fault for each page).
+  // What only moves: each part goes from one rank to another in a single step.
 
-  /// A piece of a buffer that is reduced directly.
-  struct Piece {
-    std::vector<Buffer> parts;  ///< by rank
-    Buffer own;                 ///< where this rank's part is reduced
-    std::byte* arrived = nullptr;
-  };
-  /// Pieces that are reduced together: kPieceBytes at most, or a single one.
-  struct Batch {
-    std::vector<Piece> pieces = {};
-    std::int64_t bytes = 0;
-    std::int64_t own_bytes = 0;
-  };
-  using Batches = std::vector<Batch>;
-  enum class ResultTo : std::uint8_t { kOwner, kRoot, kAll };
-
-  /// Adds a buffer of these parts, whose own one is reduced into `own`.
-  static void add(const std::vector<Buffer>& parts, const Buffer& own, Batches& batches) {
-    std::int64_t bytes = 0;
-    std::int64_t most = 0;
-    for (const Buffer& part : parts) {
-      bytes += size_bytes(part);
-      most = std::max(most, part.count);
-    }
-    const std::int64_t pieces = bytes / kPieceBytes + 1;
-    const std::int64_t count = (most + pieces - 1) / pieces;
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      const auto cut = [&](const Buffer& whole) {
-        const std::int64_t first = std::min(piece * count, whole.count);
-        return slice(whole, first, std::min(count, whole.count - first));
-      };
-      if (batches.empty() || batches.back().bytes + bytes / pieces > kPieceBytes) {
-        batches.emplace_back();
-      }
-      Batch& batch = batches.back();
-      Piece& added = batch.pieces.emplace_back(Piece{.parts = {}, .own = cut(own)});
-      std::ranges::transform(parts, std::back_inserter(added.parts), cut);
-      batch.bytes += bytes / pieces;
-      batch.own_bytes += size_bytes(added.own);
-    }
-  }
-
-  /// Adds the steps of direct reductions. Each step ends a batch and begins the next.
-  void reduce_directly(Batches batches, ResultTo to) const {
-    std::int64_t own_bytes = 0;
-    for (const Batch& batch : batches) {
-      own_bytes = std::max(own_bytes, batch.own_bytes);
-    }
-    // A rank that gets no result reduces its part in scratch memory. Two batches need it at a
-    // time: the results of one are being sent while the next one is reduced.
-    const bool gets_result = to != ResultTo::kRoot || is_root();
-    const std::int64_t room = own_bytes * (group_.size() - 1);
-    std::byte* const memory = schedule_.scratch(room + (gets_result ? 0 : 2 * own_bytes));
-    for (std::size_t i = 0; i < batches.size(); ++i) {
-      std::byte* arrived = memory;
-      std::byte* result = memory + room + (i % 2 == 0 ? 0 : own_bytes);
-      for (Piece& piece : batches[i].pieces) {
-        piece.arrived =
-            std::exchange(arrived, arrived + size_bytes(piece.own) * (group_.size() - 1));
-        if (!gets_result) {
-          piece.own.data = std::exchange(result, result + size_bytes(piece.own));
-        }
-      }
-    }
-    const auto shared = std::make_shared<const Batches>(std::move(batches));
-    for (std::size_t i = 0; i <= shared->size(); ++i) {
-      schedule_.add([this_ = *this, shared, i, to](Transfers& transfers) {
-        if (i > 0) {
-          this_.end((*shared)[i - 1], to, transfers);
-        }
-        if (i < shared->size()) {
-          for (const Piece& piece : (*shared)[i].pieces) {
-            this_.post_parts_to_owners(piece, transfers);
-          }
-        }
-      });
-    }
-  }
-
-  void end(const Batch& batch, ResultTo to, Transfers& transfers) const {
-    for (const Piece& piece : batch.pieces) {
-      copy(piece.parts[self_], piece.own);
+  /// Sends sends[i·n + r] to rank r, and receives receives[i·n + r] from it.
+  void exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives) const {
+    for (std::size_t list = 0; list < receives.size(); list += size_) {
+      // Each rank begins with its neighbour, so that they do not all begin with the same rank.
       for (std::size_t step = 1; step < size_; ++step) {
-        reduce_local(piece.own,
-                     piece.arrived + static_cast<std::int64_t>(step - 1) * size_bytes(piece.own),
-                     call_.op);
+        const std::size_t peer = (self_ + size_ - step) % size_;
+        schedule_.receive(receives[list + peer], static_cast<int>(peer));
       }
-      finish(piece.own);
-      if (to != ResultTo::kOwner) {
-        post_result(piece, to, transfers);
+      for (std::size_t step = 1; step < size_; ++step) {
+        const std::size_t peer = (self_ + step) % size_;
+        schedule_.send(sends[list + peer], static_cast<int>(peer));
+      }
+      copy(sends[list + self_], receives[list + self_]);
+    }
+  }
+
+  /// Gathers each rank's `own` in the root's `parts`.
+  void gather(const Buffer& own, const std::vector<Buffer>& parts) const {
+    if (!is_root()) {
+      return schedule_.send(own, call_.root_or_peer);
+    }
+    for (std::size_t peer = 0; peer < size_; ++peer) {
+      if (peer != self_) {
+        schedule_.receive(parts[peer], static_cast<int>(peer));
+      }
+    }
+    copy(own, parts[self_]);
+  }
+
+  /// Sends the root's parts[i·n + r] to own[i] of rank r.
+  void scatter(const std::vector<Buffer>& parts, const std::vector<Buffer>& own) const {
+    if (!is_root()) {
+      return receive_each(own, call_.root_or_peer);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::size_t peer = i % size_;
+      if (peer == self_) {
+        copy(parts[i], own[i / size_]);
+      } else {
+        schedule_.send(parts[i], static_cast<int>(peer));
       }
     }
   }
 
-  /// Adds the steps of all_reduce (`to_all`) or of reduce, whose result only the root gets.
-  void reduce(bool to_all) const {
-    const bool gets_result = to_all || is_root();
-    Batches batches;
-    std::vector<Buffer> by_wire;
+  /// After each step this rank knows of twice as many ranks that they have come.
+  void barrier() const {
+    for (int stride = 1; stride < group_.size(); stride *= 2) {
+      schedule_.receive({}, (group_.rank + group_.size() - stride) % group_.size());
+      schedule_.send({}, (group_.rank + stride) % group_.size());
+      schedule_.then();
+    }
+  }
+
+  void all_to_all() const {
+    std::vector<Buffer> inputs;
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      if (gets_result) {
-        copy(call_.inputs[i], call_.outputs[i]);
+      inputs.push_back(unaliased(call_.inputs[i], call_.outputs[i]));
+    }
+    if (call_.kind == CommKind::kAllToAllV) {
+      exchange(split(inputs[0], call_.in_splits), split(call_.outputs[0], call_.out_splits));
+    } else if (inputs.size() == 1) {
+      exchange(equal_parts(inputs, group_.size()), equal_parts(call_.outputs, group_.size()));
+    } else {
+      exchange(inputs, call_.outputs);
+    }
+  }
+
+  void broadcast() const {
+    std::vector<Buffer> small;
+    std::vector<Buffer> parts;
+    std::vector<Buffer> own;
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      const Buffer& buffer = call_.outputs[i];
+      if (is_root()) {
+        copy(call_.inputs[i], buffer);
       }
-      const Buffer& buffer = gets_result ? call_.outputs[i] : call_.inputs[i];
-      if (size_ == 1) {
-        finish(buffer);
-      } else if (is_direct(buffer)) {
+      if (group_.size() > kBranches && is_direct(buffer)) {
+        const std::vector<Buffer> of_buffer = even_parts(buffer, group_.size());
+        parts.insert(parts.end(), of_buffer.begin(), of_buffer.end());
+        own.push_back(of_buffer[self_]);
+      } else {
+        small.push_back(buffer);
+      }
+    }
+    broadcast_by_tree(small, call_.root_or_peer);
+    if (!parts.empty()) {
+      schedule_.then();
+      scatter(parts, own);
+      schedule_.then();
+      exchange(each_to_all(own), parts);
+    }
+  }
+
+  // Trees of ranks.
+
+  /// A rank's place in a tree.
+  struct Place {
+    int parent = -1;  ///< -1: this rank is the root
+    std::vector<int> children = {};
+  };
+
+  [[nodiscard]] Place place_below(int root) const {
+    const int size = group_.size();
+    const int self = (group_.rank - root + size) % size;
+    Place place;
+    for (int stride = 1; stride < size; stride *= kBranches) {
+      if (const int above = self % (stride * kBranches); above != 0) {
+        place.parent = (self - above + root) % size;
+        break;
+      }
+      for (int branch = 1; branch < kBranches && self + branch * stride < size; ++branch) {
+        place.children.push_back((self + branch * stride + root) % size);
+      }
+    }
+    return place;
+  }
+
+  /// Reduces the buffers of all ranks in those of the root.
+  void reduce_by_tree(const std::vector<Buffer>& buffers, int root) const {
+    const Place place = place_below(root);
+    std::vector<Buffer> arrived;
+    for (const int child : place.children) {
+      for (const Buffer& buffer : buffers) {
+        arrived.push_back({schedule_.scratch(size_bytes(buffer)), buffer.count, buffer.dtype});
+        schedule_.receive(arrived.back(), child);
+      }
+    }
+    const bool is_top = place.parent < 0;
+    schedule_.then([this_ = *this, buffers, arrived, is_top] {
+      for (std::size_t i = 0; i < arrived.size(); ++i) {
+        reduce_local(buffers[i % buffers.size()], arrived[i].data, this_.call_.op);
+      }
+      for (std::size_t i = 0; is_top && i < buffers.size(); ++i) {
+        this_.finish(buffers[i]);
+      }
+    });
+    if (!is_top) {
+      send_each(buffers, place.parent);
+    }
+  }
+
+  void broadcast_by_tree(const std::vector<Buffer>& buffers, int root) const {
+    const Place place = place_below(root);
+    if (place.parent >= 0) {
+      receive_each(buffers, place.parent);
+      schedule_.then();
+    }
+    // The last one has the most ranks below it.
+    std::for_each(place.children.rbegin(), place.children.rend(),
+                  [&](int child) { send_each(buffers, child); });
+  }
+
+  // Reductions.
+
+  /// Adds the steps of all_reduce or of reduce, whose result only the root gets.
+  void reduce() const {
+    const bool to_all = call_.kind == CommKind::kAllReduce;
+    std::vector<Buffer> small;
+    Batches batches;
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      const Buffer& input = call_.inputs[i];
+      if (gets_result()) {
+        copy(input, call_.outputs[i]);
+      }
+      const Buffer& buffer = gets_result() ? call_.outputs[i] : input;
+      if (is_direct(buffer)) {
         const std::vector<Buffer> parts = even_parts(buffer, group_.size());
         add(parts, parts[self_], batches);
       } else {
-        by_wire.push_back(buffer);
+        small.push_back(gets_result() ? buffer : twin(input));
       }
     }
-    if (!by_wire.empty()) {
-      schedule_.add([this_ = *this, by_wire, to_all](Transfers& transfers) {
-        const Call& call = this_.call_;
-        for (const Buffer& buffer : by_wire) {
-          to_all ? transfers.all_reduce(buffer, call.op, this_.group_.collectives)
-                 : transfers.reduce(buffer, call.op, call.root_or_peer, this_.group_.collectives);
-        }
-      });
-      schedule_.add([this_ = *this, by_wire, gets_result](Transfers&) {
-        if (gets_result) {
-          std::ranges::for_each(by_wire, [&](const Buffer& buffer) { this_.finish(buffer); });
-        }
-      });
+    if (!small.empty()) {
+      reduce_by_tree(small, to_all ? 0 : call_.root_or_peer);
     }
-    if (!batches.empty()) {
-      reduce_directly(std::move(batches), to_all ? ResultTo::kAll : ResultTo::kRoot);
+    if (!small.empty() && to_all) {
+      if (group_.rank != 0) {
+        schedule_.then();  // the buffers are being sent until now
+      }
+      broadcast_by_tree(small, 0);
     }
+    reduce_directly(std::move(batches));
   }
 
   /// `inputs` holds one input per rank for each output.
@@ -222,38 +271,96 @@ class Lowering {
       }
       add(parts, output, batches);
     }
-    reduce_directly(std::move(batches), ResultTo::kOwner);
+    reduce_directly(std::move(batches));
   }
 
-  // Must return the same on all ranks.
-  [[nodiscard]] bool is_direct(const Buffer& buffer) const {
-    return !has_collectives_ ||
-           (size_bytes(buffer) >= kDirectBytes && group_.size() <= kDirectRanks);
-  }
-
-  /// Sends each rank its part, and receives this rank's part from all others into consecutive
-  /// memory.
-  void post_parts_to_owners(const Piece& piece, Transfers& transfers) const {
-    for (std::size_t step = 1; step < size_; ++step) {
-      std::byte* room = piece.arrived + static_cast<std::int64_t>(step - 1) * size_bytes(piece.own);
-      receive({room, piece.own.count, piece.own.dtype}, from(step), tag_, transfers);
+  /// A piece of a buffer that is reduced directly.
+  struct Piece {
+    std::vector<Buffer> parts;  ///< by rank
+    Buffer own;                 ///< where this rank's part is reduced
+    std::int64_t room_at = 0;
+    std::byte* room = nullptr;  ///< for each rank's version of this rank's part
+    [[nodiscard]] Buffer version(std::size_t rank) const {
+      return {room + static_cast<std::int64_t>(rank) * size_bytes(own), own.count, own.dtype};
     }
-    for (std::size_t step = 1; step < size_; ++step) {
-      send(piece.parts[static_cast<std::size_t>(to(step))], to(step), tag_, transfers);
-    }
-  }
+  };
+  /// Pieces that are reduced together. They have the room of the batch before: fresh memory for all
+  /// that arrives would cost more than the reduction (a page fault for each page).
+  struct Batch {
+    std::vector<Piece> pieces = {};
+    std::int64_t room_bytes = 0;  ///< kRoomBytes at most
+  };
+  using Batches = std::vector<Batch>;
 
-  void post_result(const Piece& piece, ResultTo to_whom, Transfers& transfers) const {
-    const bool to_all = to_whom == ResultTo::kAll;
-    if (to_all || is_root()) {
-      for (std::size_t step = 1; step < size_; ++step) {
-        receive(piece.parts[static_cast<std::size_t>(from(step))], from(step), tag_ + 1, transfers);
+  /// Adds a buffer of these parts, whose own one is reduced into `own`.
+  void add(const std::vector<Buffer>& parts, const Buffer& own, Batches& batches) const {
+    const Buffer& largest = *std::ranges::max_element(parts, {}, &Buffer::count);
+    const std::int64_t pieces = size_bytes(largest) * group_.size() / kRoomBytes + 1;
+    const std::int64_t count = (largest.count + pieces - 1) / pieces;
+    const std::int64_t bytes = count * et_schema::item_size(own.dtype) * group_.size();
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const auto cut = [&](const Buffer& whole) {
+        const std::int64_t first = std::min(piece * count, whole.count);
+        return slice(whole, first, std::min(count, whole.count - first));
+      };
+      if (batches.empty() || batches.back().room_bytes + bytes > kRoomBytes) {
+        batches.emplace_back();
       }
-    } else {
-      send(piece.own, call_.root_or_peer, tag_ + 1, transfers);
+      Batch& batch = batches.back();
+      Piece& added = batch.pieces.emplace_back(
+          Piece{.parts = {}, .own = cut(own), .room_at = batch.room_bytes});
+      std::ranges::transform(parts, std::back_inserter(added.parts), cut);
+      batch.room_bytes += bytes;
     }
-    for (std::size_t step = 1; to_all && step < size_; ++step) {
-      send(piece.own, to(step), tag_ + 1, transfers);
+  }
+
+  /// The results of a batch are sent while the parts of the next one arrive.
+  void reduce_directly(Batches batches) const {
+    std::int64_t room_bytes = 0;
+    for (const Batch& batch : batches) {
+      room_bytes = std::max(room_bytes, batch.room_bytes);
+    }
+    // A rank that gets no result reduces its part in the room, so it has two, in turn.
+    std::byte* room = schedule_.scratch(gets_result() ? room_bytes : 2 * room_bytes);
+    std::byte* other = gets_result() ? room : room + room_bytes;
+    for (Batch& batch : batches) {
+      for (Piece& piece : batch.pieces) {
+        piece.room = room + piece.room_at;
+        piece.own = gets_result() ? piece.own : piece.version(self_);
+        send_parts(piece);
+      }
+      schedule_.then([this_ = *this, pieces = batch.pieces] {
+        std::ranges::for_each(pieces, [&](const Piece& piece) { this_.reduce(piece); });
+      });
+      std::ranges::for_each(batch.pieces, [&](const Piece& piece) { send_result(piece); });
+      std::swap(room, other);
+    }
+  }
+
+  /// Sends each rank its part, and receives all versions of this rank's.
+  void send_parts(const Piece& piece) const {
+    std::vector<Buffer> versions;
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      versions.push_back(rank == self_ ? piece.parts[self_] : piece.version(rank));
+    }
+    exchange(piece.parts, versions);
+  }
+
+  void reduce(const Piece& piece) const {
+    copy(piece.parts[self_], piece.own);
+    for (std::size_t rank = 0; rank < size_; ++rank) {
+      if (rank != self_) {
+        reduce_local(piece.own, piece.version(rank).data, call_.op);
+      }
+    }
+    finish(piece.own);
+  }
+
+  void send_result(const Piece& piece) const {
+    if (call_.kind == CommKind::kAllReduce) {
+      exchange(each_to_all({piece.own}), piece.parts);
+    } else if (call_.kind == CommKind::kReduce) {
+      gather(piece.own, piece.parts);
     }
   }
 
@@ -266,144 +373,18 @@ class Lowering {
     }
   }
 
-  // Collectives that only move bytes. If the wire has its own and each rank has one buffer of equal
-  // parts, they are used. Messages between each pair of ranks are used if sizes differ, buffers are
-  // lists, or a part is too large. All ranks must make the same choice.
-
-  void broadcast() const {
-    if (is_root()) {
-      for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-        copy(call_.inputs[i], call_.outputs[i]);
-      }
-    }
-    if (!has_collectives_) {
-      for (const Buffer& buffer : call_.outputs) {
-        rooted_exchange(std::vector<Buffer>(size_, buffer), std::vector<Buffer>(size_, buffer),
-                        /*to_root=*/false);
-      }
-      return;
-    }
-    schedule_.add([this_ = *this](Transfers& transfers) {
-      for (const Buffer& buffer : this_.call_.outputs) {
-        transfers.broadcast(buffer, this_.call_.root_or_peer, this_.group_.collectives);
-      }
-    });
+  [[nodiscard]] bool gets_result() const { return call_.kind != CommKind::kReduce || is_root(); }
+  [[nodiscard]] bool is_direct(const Buffer& buffer) const {
+    return size_bytes(buffer) >= std::max(kDirectBytes, kDirectPartBytes * group_.size());
   }
 
-  void all_gather_base() const {
-    const bool is_small = std::ranges::all_of(
-        call_.inputs, [](const Buffer& b) { return size_bytes(b) <= Transfers::kLargestPart; });
-    if (!has_collectives_ || !is_small) {
-      exchange(each_to_all(call_.inputs), equal_parts(call_.outputs, group_.size()));
-      return;
-    }
-    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      const Buffer& input = call_.inputs[i];
-      copy(input, slice(call_.outputs[i], group_.rank * input.count, input.count));
-    }
-    schedule_.add([this_ = *this](Transfers& transfers) {
-      for (std::size_t i = 0; i < this_.call_.inputs.size(); ++i) {
-        transfers.all_gather(this_.call_.outputs[i], size_bytes(this_.call_.inputs[i]),
-                             this_.group_.collectives);
-      }
-    });
-  }
+  [[nodiscard]] bool is_root() const { return group_.rank == call_.root_or_peer; }
 
-  /// Adds a gather (`to_root`) or a scatter: `own` is each rank's buffer, `parts` are the root's.
-  void rooted(const Buffer& own, const std::vector<Buffer>& parts, bool to_root) const {
-    std::vector<Buffer> others(size_);
-    others[static_cast<std::size_t>(call_.root_or_peer)] = own;
-    const std::vector<Buffer> of_root = is_root() ? parts : std::vector<Buffer>(size_);
-    rooted_exchange(to_root ? others : of_root, to_root ? of_root : others, to_root);
+  void send_each(const std::vector<Buffer>& buffers, int peer) const {
+    std::ranges::for_each(buffers, [&](const Buffer& buffer) { schedule_.send(buffer, peer); });
   }
-
-  void all_to_all() const {
-    std::vector<Buffer> inputs;
-    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      inputs.push_back(unaliased(call_.inputs[i], call_.outputs[i]));
-    }
-    if (inputs.size() != 1 || size_ == 1) {
-      exchange(inputs, call_.outputs);
-      return;
-    }
-    const std::int64_t bytes = size_bytes(inputs[0]) / group_.size();
-    if (!has_collectives_ || bytes > Transfers::kLargestPart) {
-      exchange(equal_parts(inputs, group_.size()), equal_parts(call_.outputs, group_.size()));
-      return;
-    }
-    schedule_.add([this_ = *this, input = inputs[0], bytes](Transfers& transfers) {
-      transfers.all_to_all(input, this_.call_.outputs[0], bytes, this_.group_.collectives);
-    });
-  }
-
-  void all_to_allv() const {
-    const Buffer input = unaliased(call_.inputs[0], call_.outputs[0]);
-    exchange(split(input, call_.in_splits), split(call_.outputs[0], call_.out_splits));
-  }
-
-  void message() const {
-    schedule_.add([this_ = *this](Transfers& transfers) {
-      const Call& call = this_.call_;
-      for (const Buffer& buffer : call.kind == CommKind::kSend ? call.inputs : call.outputs) {
-        if (call.kind == CommKind::kSend) {
-          transfers.send(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
-                         this_.group_.messages);
-        } else {
-          transfers.receive(buffer.data, size_bytes(buffer), call.root_or_peer, call.tag,
-                            this_.group_.messages);
-        }
-      }
-    });
-  }
-
-  void barrier() const {
-    if (!has_collectives_) {
-      exchange(std::vector<Buffer>(size_), std::vector<Buffer>(size_));
-      return;
-    }
-    schedule_.add(
-        [channel = group_.collectives](Transfers& transfers) { transfers.barrier(channel); });
-  }
-
-  /// Sends sends[i·n + r] to rank r, and receives receives[i·n + r] from it.
-  void exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives) const {
-    schedule_.add([this_ = *this, sends, receives](Transfers& transfers) {
-      for (std::size_t list = 0; list < receives.size(); list += this_.size_) {
-        for (std::size_t step = 1; step < this_.size_; ++step) {
-          const int peer = this_.from(step);
-          this_.receive(receives[list + static_cast<std::size_t>(peer)], peer, this_.tag_,
-                        transfers);
-        }
-        for (std::size_t step = 1; step < this_.size_; ++step) {
-          const int peer = this_.to(step);
-          this_.send(sends[list + static_cast<std::size_t>(peer)], peer, this_.tag_, transfers);
-        }
-        copy(sends[list + this_.self_], receives[list + this_.self_]);
-      }
-    });
-  }
-
-  /// Adds an exchange in which only the root receives (`to_root`) or sends.
-  void rooted_exchange(const std::vector<Buffer>& sends, const std::vector<Buffer>& receives,
-                       bool to_root) const {
-    schedule_.add([this_ = *this, sends, receives, to_root](Transfers& transfers) {
-      const auto post = [&](int peer, bool receives_here) {
-        const auto index = static_cast<std::size_t>(peer);
-        if (receives_here) {
-          this_.receive(receives[index], peer, this_.tag_, transfers);
-        } else {
-          this_.send(sends[index], peer, this_.tag_, transfers);
-        }
-      };
-      if (!this_.is_root()) {
-        post(this_.call_.root_or_peer, !to_root);
-        return;
-      }
-      for (std::size_t step = 1; step < this_.size_; ++step) {
-        post(this_.to(step), to_root);
-      }
-      copy(sends[this_.self_], receives[this_.self_]);
-    });
+  void receive_each(const std::vector<Buffer>& buffers, int peer) const {
+    std::ranges::for_each(buffers, [&](const Buffer& buffer) { schedule_.receive(buffer, peer); });
   }
 
   /// Returns a list with each buffer once per rank.
@@ -415,35 +396,20 @@ class Lowering {
     return sends;
   }
 
+  /// Returns a copy that lives as long as the schedule.
+  [[nodiscard]] Buffer twin(const Buffer& buffer) const {
+    const Buffer copied{schedule_.scratch(size_bytes(buffer)), buffer.count, buffer.dtype};
+    copy(buffer, copied);
+    return copied;
+  }
+
   /// Returns the input, or a copy of it if the output overlaps it.
   [[nodiscard]] Buffer unaliased(const Buffer& input, const Buffer& output) const {
-    if (!overlap(input, output)) {
-      return input;
-    }
-    const Buffer twin{schedule_.scratch(size_bytes(input)), input.count, input.dtype};
-    copy(input, twin);
-    return twin;
-  }
-
-  // Each rank begins with its neighbour, so that the ranks do not all begin with the same rank.
-  [[nodiscard]] int to(std::size_t step) const { return static_cast<int>((self_ + step) % size_); }
-  [[nodiscard]] int from(std::size_t step) const {
-    return static_cast<int>((self_ + size_ - step) % size_);
-  }
-
-  [[nodiscard]] bool is_root() const { return group_.rank == call_.root_or_peer; }
-  void send(const Buffer& buffer, int peer, int tag, Transfers& transfers) const {
-    transfers.send(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
-  }
-
-  void receive(const Buffer& buffer, int peer, int tag, Transfers& transfers) const {
-    transfers.receive(buffer.data, size_bytes(buffer), peer, tag, group_.collectives);
+    return overlap(input, output) ? twin(input) : input;
   }
 
   const Call& call_;
   const Group& group_;
-  bool has_collectives_;
-  int tag_;
   Schedule& schedule_;
   std::size_t size_;
   std::size_t self_;
@@ -451,9 +417,8 @@ class Lowering {
 
 }  // namespace
 
-void lower(const Call& call, const Group& group, bool has_collectives, int tag,
-           Schedule& schedule) {
-  Lowering(call, group, has_collectives, tag, schedule).lower();
+void lower(const Call& call, const Group& group, Schedule& schedule) {
+  Lowering(call, group, schedule).lower();
 }
 
 }  // namespace understudy::backends

@@ -11,19 +11,22 @@
 
 namespace understudy::backends {
 
-/// A call as a sequence of steps. Each step posts transfers, and the next step runs when they are
-/// complete.
+/// A call as a sequence of steps: work of this rank, then messages that are under way together. The
+/// next step begins when they are complete.
 ///
-/// The wire's own collectives appear only in the first step. So all ranks post them in the order in
-/// which calls are issued, however fast each rank proceeds. Later steps exchange messages under
-/// tags that belong to the call.
+/// All messages of a call have its tag. So what two ranks send each other in several steps must
+/// have the same order on both.
 class Schedule {
  public:
-  using Step = std::function<void(Transfers&)>;
+  /// Begins the first step. Ranks of messages are those of the channel's group.
+  Schedule(std::unique_ptr<Transfers> transfers, Channel channel, int tag)
+      : channel_(channel), tag_(tag), transfers_(std::move(transfers)) {}
 
-  explicit Schedule(std::unique_ptr<Transfers> transfers) : transfers_(std::move(transfers)) {}
-
-  void add(Step step) { steps_.push_back(std::move(step)); }
+  /// Begins the next step.
+  void then(std::function<void()> work = nullptr) { steps_.push_back({std::move(work), {}}); }
+  /// Add a message to the last step; its buffer is read or written when the step has begun.
+  void send(const Buffer& buffer, int peer) { add({buffer, peer, /*is_send=*/true}); }
+  void receive(const Buffer& buffer, int peer) { add({buffer, peer, /*is_send=*/false}); }
   /// Allocates memory that lives as long as the schedule.
   [[nodiscard]] std::byte* scratch(std::int64_t bytes) {
     return scratch_
@@ -38,13 +41,39 @@ class Schedule {
       if (next_ == steps_.size()) {
         return true;
       }
-      steps_[next_++](*transfers_);
+      begin(steps_[next_++]);
     }
     return false;
   }
 
  private:
-  std::vector<Step> steps_;
+  struct Message {
+    Buffer buffer;
+    int peer;
+    bool is_send;
+  };
+  struct Step {
+    std::function<void()> work = nullptr;
+    std::vector<Message> messages = {};
+  };
+
+  void add(const Message& message) { steps_.back().messages.push_back(message); }
+  void begin(const Step& step) {
+    if (step.work) {
+      step.work();
+    }
+    for (const auto& [buffer, peer, is_send] : step.messages) {
+      if (is_send) {
+        transfers_->send(buffer, peer, tag_, channel_);
+      } else {
+        transfers_->receive(buffer, peer, tag_, channel_);
+      }
+    }
+  }
+
+  Channel channel_;
+  int tag_;
+  std::vector<Step> steps_ = std::vector<Step>(1);
   std::size_t next_ = 0;
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   std::unique_ptr<Transfers> transfers_;  // the last member: it uses scratch memory

@@ -38,7 +38,6 @@ class PlayedWire : public Wire {
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 2; }
   [[nodiscard]] int tag_limit() const override { return 1; }
-  [[nodiscard]] bool has_collectives() const override { return false; }
   [[nodiscard]] Channel open(std::uint32_t /*id*/, std::span<const int> /*ranks*/) override {
     return 0;
   }
