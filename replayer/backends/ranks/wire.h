@@ -35,7 +35,7 @@ struct Letter {
   int from = 0;  ///< world rank
   std::vector<std::byte> bytes;
 };
-inline constexpr std::size_t kLargestLetter = 256;
+inline constexpr std::size_t kLargestLetter = 280;
 
 /// A transport between the ranks of a job: MPI, sockets. Only one thread at a time may call it.
 /// Failures throw Error with the transport's own text.

@@ -25,8 +25,7 @@ Engine::Engine(Wire& wire, double time_limit_s, GroupFinder find_group)
       world_rank_(wire.rank()),
       time_limit_s_(time_limit_s),
       find_group_(std::move(find_group)),
-      board_(wire, [this](const Question& question) { return answer(question); }),
-      watch_(board_),
+      watch_(wire, [this](const Question& question) { return answer(question); }),
       thread_([this] { work(); }) {}
 
 Engine::~Engine() {
@@ -231,11 +230,13 @@ void Engine::advance_all() {
 }
 
 void Engine::look_around() {
-  board_.serve();
+  const auto now = std::chrono::steady_clock::now();
+  watch_.serve(now);
   if (!active_.empty()) {
     const Operation& oldest = *active_.front();
-    watch_.look({oldest.call, *oldest.group, oldest.index, world_rank_, time_limit_s_.load()},
-                oldest.started, std::chrono::steady_clock::now());
+    watch_.look({oldest.call, *oldest.group, oldest.index, oldest.started, world_rank_,
+                 time_limit_s_.load()},
+                now);
   }
 }
 
@@ -249,6 +250,7 @@ void Engine::fail(std::exception_ptr failure) {
 
 Answer Engine::answer(const Question& question) const {
   Answer answer;
+  answer.question = question;
   answer.progress = progress_.load();
   const Group* group = find_group_(question.group);
   const auto asker = static_cast<std::size_t>(question.asker);

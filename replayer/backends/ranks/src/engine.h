@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "board.h"
 #include "group.h"
 #include "replayer/backends/interface/communicator.h"
 #include "schedule.h"
@@ -99,7 +98,6 @@ class Engine {
   const GroupFinder find_group_;
 
   std::timed_mutex token_;
-  Board board_;
   Watch watch_;
   std::vector<std::shared_ptr<Operation>> active_;
   unsigned polls_ = 0;

@@ -10,8 +10,8 @@ using et_schema::CommKind;
 
 namespace {
 
-[[nodiscard]] std::string where_is(const Heard& heard) {
-  const std::string doing(heard.answer.doing.data());
+[[nodiscard]] std::string where_is(const Answer& answer) {
+  const std::string doing(answer.doing.data());
   return doing.empty() ? "is in no communication" : fmt::format("waits in {}", doing);
 }
 
@@ -24,19 +24,19 @@ namespace {
                      is_send ? "from" : "to");
 }
 
-[[nodiscard]] std::string got_of(const LateCall& late, const std::vector<Heard>& heard) {
+[[nodiscard]] std::string got_of(const std::vector<Heard>& heard) {
   std::string text;
   for (const Heard& other : heard) {
-    if (other.answered && other.answer.started >= late.index) {
+    if (other.answer && other.answer->has_started()) {
       continue;
     }
     text += text.empty() ? "" : "; ";
-    if (!other.answered) {
+    if (!other.answer) {
       text += fmt::format("rank {} does not answer{}", other.world_rank,
                           other.is_stopped ? ": its process is stopped" : "");
     } else {
-      text += fmt::format("rank {} has started {} and {}", other.world_rank, other.answer.started,
-                          where_is(other));
+      text += fmt::format("rank {} has started {} and {}", other.world_rank, other.answer->started,
+                          where_is(*other.answer));
     }
   }
   return text.empty() ? "all have started it: the transfer is slow or stuck" : text;
@@ -68,6 +68,7 @@ std::string describe(const Call& call, const Group& group, std::uint64_t index) 
 
 Question question_of(const LateCall& late) {
   Question question;
+  question.index = late.index;
   question.group = late.group.id;
   question.asker = late.group.rank;
   if (late.call.kind == CommKind::kRecv) {
@@ -104,7 +105,7 @@ et_schema::Error lost_rank_error(const LateCall& late, int world_rank, Processes
 et_schema::Error late_call_error(const LateCall& late, const std::vector<Heard>& heard) {
   return error_of(
       late, fmt::format("a communication did not complete within {} s", late.time_limit_s),
-      got_of(late, heard),
+      got_of(heard),
       "a rank that computes for longer than this needs a higher time limit (--timeout); one that "
       "waits in another call runs another program");
 }

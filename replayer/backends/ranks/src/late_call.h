@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "board.h"
 #include "et_schema/base/error.h"
 #include "group.h"
 #include "processes.h"
@@ -16,8 +19,37 @@ struct LateCall {
   const Call& call;
   const Group& group;
   std::uint64_t index;  ///< number of the call among those of its kind in the group, from 1
+  std::chrono::steady_clock::time_point started;
   int world_rank;
   double time_limit_s;
+};
+
+/// A question to another rank, sent if a call that involves the rank takes long.
+struct Question {
+  enum class About : std::int32_t { kCollectives, kSendsToMe, kReceivesFromMe };
+  std::uint64_t index = 0;  ///< of the asker's call
+  About about = About::kCollectives;
+  GroupId group = 0;
+  std::int32_t asker = 0;  ///< rank in the group
+  bool operator==(const Question&) const = default;
+};
+
+inline constexpr std::size_t kDoingBytes = 240;
+
+struct Answer {
+  Question question;
+  std::uint64_t started = 0;   ///< number of started calls of the kind in question
+  std::uint64_t progress = 0;  ///< number of calls of Job::note_progress() so far
+  /// Description of the call that the rank waits in, a C string; empty if in no call.
+  std::array<char, kDoingBytes> doing{};
+  [[nodiscard]] bool has_started() const { return started >= question.index; }
+};
+
+/// What is known of a rank that a late call waits for.
+struct Heard {
+  int world_rank = 0;
+  std::optional<Answer> answer;
+  bool is_stopped = false;  ///< its process is stopped, as far as this is known
 };
 
 /// Return the question, and the world ranks to ask: the rest of the group, or the peer of a send or

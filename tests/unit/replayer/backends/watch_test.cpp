@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -42,7 +43,8 @@ class PlayedWire : public Wire {
     return 0;
   }
   [[nodiscard]] std::unique_ptr<Transfers> make_transfers() override { return nullptr; }
-  void post(int /*world_rank*/, std::span<const std::byte> /*letter*/) override {
+  void post(int /*world_rank*/, std::span<const std::byte> letter) override {
+    std::memcpy(&answer.question, letter.data(), letter.size());
     is_asked_ = true;
   }
   [[nodiscard]] std::optional<Letter> next_letter() override {
@@ -104,18 +106,17 @@ class WatchTest : public ::testing::Test {
   std::optional<GivenUp> wait(double limit_s, const std::function<void(double)>& at) {
     Call call;
     call.kind = et_schema::CommKind::kAllReduce;
-    const LateCall late{call, group_, 4, 0, limit_s};
-    Board board(wire_, [](const Question&) { return Answer(); });
-    Watch watch(board);
-    watch.set_processes(Processes({own_process(), other_->id()}));
     const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
+    const LateCall late{call, group_, 4, start, 0, limit_s};
+    Watch watch(wire_, [](const Question&) { return Answer(); });
+    watch.set_processes(Processes({own_process(), other_->id()}));
     for (double s = 0; s < kLongestS; s += kStepS) {
       at(s);
-      board.serve();
+      const Clock::time_point now =
+          start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+      watch.serve(now);
       try {
-        watch.look(
-            late, start,
-            start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s)));
+        watch.look(late, now);
       } catch (const et_schema::Error& error) {
         return GivenUp{s, et_schema::to_text(error)};
       }
