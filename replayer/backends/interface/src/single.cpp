@@ -10,12 +10,13 @@
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
+#include "et_schema/model/comm_traits.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/backends/interface/check_call.h"
 
 namespace understudy::backends {
 
-using et_schema::CommKind;
+using et_schema::CommSizes;
 
 namespace {
 
@@ -160,67 +161,45 @@ class SingleBackend : public Backend {
   void move(const Call& call, const CallPlace& place) {
     const auto self = static_cast<std::size_t>(place.group_rank);
     const auto size = static_cast<std::size_t>(place.group_size);
-    const bool root = call.root_or_peer == place.group_rank;
-    switch (call.kind) {
-      case CommKind::kAllReduce:
-      case CommKind::kBroadcast:
-      case CommKind::kReduce:
-        copy_each(call, place);
-        return;
-      case CommKind::kAllGather:
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-          copy_cyclically(call.inputs[i / size], call.outputs[i]);
+    const bool is_root = call.root_or_peer == place.group_rank;
+    const std::size_t outputs = call.outputs.size();
+    switch (et_schema::traits(call.kind).sizes) {
+      case CommSizes::kPairs:
+        return copy_each(call, place);
+      case CommSizes::kOutputsOfRoot:
+        if (!is_root) {
+          pass(call.inputs[0]);
+        }
+        [[fallthrough]];
+      case CommSizes::kOutputPerRank:
+      case CommSizes::kOutputOfAll:
+      case CommSizes::kEqualParts:
+      case CommSizes::kSplits:
+        for (std::size_t i = 0; i < outputs; ++i) {
+          copy_cyclically(call.inputs[i * call.inputs.size() / outputs], call.outputs[i]);
         }
         return;
-      case CommKind::kAllGatherBase:
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-          gather_parts(call.inputs[i], call.outputs[i], place);
-        }
-        return;
-      case CommKind::kReduceScatter:
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-          copy(call.inputs[i * size + self], call.outputs[i]);
-        }
-        return;
-      case CommKind::kReduceScatterBase:
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      case CommSizes::kInputOfAll:
+        for (std::size_t i = 0; i < outputs; ++i) {
           copy(part(call.inputs[i], place.group_rank, call.outputs[i].count), call.outputs[i]);
         }
         return;
-      case CommKind::kGather:
-        for (const Buffer& output : call.outputs) {
-          copy_cyclically(call.inputs[0], output);
+      case CommSizes::kInputsOfRoot:
+        if (!is_root) {
+          return fill_zeros(call.outputs[0]);
         }
-        if (!root) {
-          pass(call.inputs[0]);
-        }
-        return;
-      case CommKind::kScatter:
-        if (root) {
-          copy(call.inputs[self], call.outputs[0]);
-        } else {
-          fill_zeros(call.outputs[0]);
+        [[fallthrough]];
+      case CommSizes::kInputPerRank:
+        for (std::size_t i = 0; i < outputs; ++i) {
+          copy(call.inputs[i * size + self], call.outputs[i]);
         }
         return;
-      case CommKind::kAllToAll:
-      case CommKind::kAllToAllV:
-        for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-          copy_cyclically(call.inputs[i], call.outputs[i]);
-        }
+      case CommSizes::kMessage:
+        std::ranges::for_each(call.inputs, [&](const Buffer& input) { pass(input); });
+        std::ranges::for_each(call.outputs, [&](const Buffer& output) { fill_zeros(output); });
         return;
-      case CommKind::kSend:
-        for (const Buffer& input : call.inputs) {
-          pass(input);
-        }
-        return;
-      case CommKind::kRecv:
-        for (const Buffer& output : call.outputs) {
-          fill_zeros(output);
-        }
-        return;
-      case CommKind::kBarrier:
-      case CommKind::kWait:
-      case CommKind::kInit:
+      case CommSizes::kNone:
+      case CommSizes::kNoCommunication:
         return;
     }
   }
@@ -239,7 +218,8 @@ class SingleBackend : public Backend {
     }
   }
 
-  /// Fills `to` with repetitions of `from`, or with zeros if `from` is empty.
+  /// Fills `to` with repetitions of `from`, which may be one of them, or with zeros if `from` is
+  /// empty.
   void copy_cyclically(const Buffer& from, const Buffer& to) const {
     if (from.count == 0) {
       fill_zeros(to);
@@ -262,13 +242,6 @@ class SingleBackend : public Backend {
       if (place.group_size > 1) {
         pass(call.outputs[i]);
       }
-    }
-  }
-
-  // The input may be one of the output's parts; copying it onto itself changes nothing.
-  void gather_parts(const Buffer& input, const Buffer& output, const CallPlace& place) const {
-    for (std::int64_t i = 0; i < place.group_size; ++i) {
-      copy(input, part(output, i, input.count));
     }
   }
 
