@@ -68,7 +68,8 @@ class RanksBackend : public Backend {
     std::vector<ProcessId> processes(world.size());
     const ProcessId own = own_process();
     try {
-      all_gather(&own, sizeof(own), processes.data());
+      run_set_up(CommKind::kAllGatherBase, {bytes_of(&own)},
+                 {bytes_of(processes.data(), processes.size())});
     } catch (...) {
       wire_->leave_unfinished();
       throw;
@@ -132,57 +133,38 @@ class RanksBackend : public Backend {
   }
 
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
-    const auto size = static_cast<std::size_t>(world_size());
-    const auto length = static_cast<std::int64_t>(text.size());
-    std::vector<std::int64_t> lengths(size);
-    all_gather(&length, sizeof(length), lengths.data());
-
-    std::vector<std::string> texts(size);
-    std::string own = text;
-    Call content;
-    content.kind = CommKind::kAllGather;
-    content.inputs = {{own.data(), length, DType::kUInt8}};
-    for (std::size_t i = 0; i < size; ++i) {
-      texts[i].resize(static_cast<std::size_t>(lengths[i]));
-      content.outputs.push_back({texts[i].data(), lengths[i], DType::kUInt8});
+    std::vector<std::string> texts(static_cast<std::size_t>(world_size()));
+    std::vector<std::size_t> lengths(texts.size());
+    const std::size_t own_length = text.size();
+    run_set_up(CommKind::kAllGatherBase, {bytes_of(&own_length)},
+               {bytes_of(lengths.data(), lengths.size())});
+    std::vector<Buffer> parts;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      texts[i].resize(lengths[i]);
+      parts.push_back(bytes_of(texts[i].data(), lengths[i]));
     }
-    engine_->run(content, *set_up_);
+    run_set_up(CommKind::kAllGather, {bytes_of(text.data(), text.size())}, std::move(parts));
     return texts;
   }
 
   [[nodiscard]] std::vector<std::int64_t> processes_here() const override { return pids_here_; }
   [[nodiscard]] std::string scatter_text(const std::vector<std::string>& texts) override {
-    const auto bytes_of = [](auto& data, std::size_t bytes) {
-      // Sends only read the buffer.
-      return Buffer{const_cast<char*>(reinterpret_cast<const char*>(&data)),
-                    static_cast<std::int64_t>(bytes), DType::kUInt8};
-    };
-    std::vector<std::int64_t> lengths;
-    std::vector<Buffer> parts;
-    if (rank() == 0) {
-      std::ranges::transform(texts, std::back_inserter(lengths), &std::string::size);
-      std::ranges::transform(lengths, std::back_inserter(parts), [&](const std::int64_t& length) {
-        return bytes_of(length, sizeof(length));
-      });
+    std::vector<std::size_t> lengths(texts.size());
+    std::vector<Buffer> length_parts;
+    std::vector<Buffer> text_parts;
+    for (std::size_t i = 0; rank() == 0 && i < texts.size(); ++i) {
+      lengths[i] = texts[i].size();
+      length_parts.push_back(bytes_of(&lengths[i]));
+      text_parts.push_back(bytes_of(texts[i].data(), lengths[i]));
     }
-    std::int64_t own_length = 0;
-    scatter(std::move(parts), bytes_of(own_length, sizeof(own_length)));
-    parts.clear();
-    if (rank() == 0) {
-      std::ranges::transform(texts, std::back_inserter(parts), [&](const std::string& text) {
-        return bytes_of(*text.data(), text.size());
-      });
-    }
-    std::string own(static_cast<std::size_t>(own_length), '\0');
-    scatter(std::move(parts), bytes_of(*own.data(), own.size()));
+    std::size_t own_length = 0;
+    run_set_up(CommKind::kScatter, std::move(length_parts), {bytes_of(&own_length)});
+    std::string own(own_length, '\0');
+    run_set_up(CommKind::kScatter, std::move(text_parts), {bytes_of(own.data(), own.size())});
     return own;
   }
 
-  void barrier() override {
-    Call call;
-    call.kind = CommKind::kBarrier;
-    engine_->run(call, *set_up_);
-  }
+  void barrier() override { run_set_up(CommKind::kBarrier, {}, {}); }
 
   void set_time_limit(double seconds) override { engine_->set_time_limit(seconds); }
   void note_progress() override { engine_->note_progress(); }
@@ -252,21 +234,19 @@ class RanksBackend : public Backend {
     return group;
   }
 
-  /// Gathers `bytes` of every rank in the set-up group.
-  void all_gather(const void* own, std::int64_t bytes, void* all) {
-    Call call;
-    call.kind = CommKind::kAllGatherBase;
-    call.inputs = {{const_cast<void*>(own), bytes, DType::kUInt8}};  // an input is only read
-    call.outputs = {{all, bytes * world_size(), DType::kUInt8}};
-    engine_->run(call, *set_up_);
+  /// Inputs are only read.
+  template <typename Item>
+  [[nodiscard]] static Buffer bytes_of(const Item* items, std::size_t count = 1) {
+    return {const_cast<Item*>(items), static_cast<std::int64_t>(count * sizeof(Item)),
+            DType::kUInt8};
   }
 
-  /// Sends each rank its part of rank 0's `parts` in the set-up group; sizes may differ.
-  void scatter(std::vector<Buffer> parts, const Buffer& own) {
+  /// Runs a call of the job itself.
+  void run_set_up(CommKind kind, std::vector<Buffer> inputs, std::vector<Buffer> outputs) {
     Call call;
-    call.kind = CommKind::kScatter;
-    call.inputs = std::move(parts);
-    call.outputs = {own};
+    call.kind = kind;
+    call.inputs = std::move(inputs);
+    call.outputs = std::move(outputs);
     engine_->run(call, *set_up_);
   }
 
