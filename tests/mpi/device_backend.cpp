@@ -46,7 +46,6 @@ class DeviceBackend : public Backend {
   [[nodiscard]] std::string version() const override { return device_->version(); }
   [[nodiscard]] int rank() const override { return host_->rank(); }
   [[nodiscard]] int world_size() const override { return host_->world_size(); }
-  [[nodiscard]] std::string host() const override { return host_->host(); }
   [[nodiscard]] std::vector<std::string> all_gather_text(const std::string& text) override {
     return host_->all_gather_text(text);
   }

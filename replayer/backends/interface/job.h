@@ -12,7 +12,8 @@ class Job {
   virtual ~Job() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int world_size() const = 0;
-  [[nodiscard]] virtual std::string host() const = 0;
+  /// Returns the name of this rank's host.
+  [[nodiscard]] virtual std::string host() const;
 
   /// Returns every rank's text on every rank, by rank. Used to match programs and merge reports.
   [[nodiscard]] virtual std::vector<std::string> all_gather_text(const std::string& text) = 0;

@@ -1,65 +1,58 @@
-#include "mpi_wire.h"
-
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
-#include "mpi_error.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/launcher.h"
+#include "replayer/backends/interface/roll_call.h"
+#include "replayer/backends/ranks/wire.h"
 
 namespace understudy::backends {
-
 namespace {
 
 constexpr int kSmallestTagLimit = 32767;  // guaranteed by the standard
 constexpr int kLetterTag = 1;
 
-[[nodiscard]] int tag_limit_of_mpi() {
-  void* value = nullptr;
-  int is_set = 0;
-  check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &is_set),
-            "MPI_Comm_get_attr");
-  return is_set != 0 ? *static_cast<int*>(value) : kSmallestTagLimit;
+/// Throws Error (failed) with MPI's text unless `code` is MPI_SUCCESS; `doing` completes "MPI
+/// failed in …".
+void check_mpi(int code, const char* doing) {
+  if (code == MPI_SUCCESS) {
+    return;
+  }
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  const bool is_known = MPI_Error_string(code, text.data(), &length) == MPI_SUCCESS;
+  throw et_schema::run_failed(fmt::format("MPI failed in {}", doing),
+                              {.got = is_known ? text.data() : fmt::format("error {}", code)});
 }
 
-/// Scope of an MPI call that waits for other ranks and cannot be cancelled. If it exceeds the time
-/// limit, calls `options.stuck`; a roll call adds which ranks are missing.
-class LimitedCall {
- public:
-  LimitedCall(const BackendOptions& options, const char* name, const RollCall* roll = nullptr) {
-    if (options.stuck) {
-      watcher_ = std::thread([this, &options, name, roll] { watch(options, name, roll); });
-    }
+/// Calls `options.stuck`, naming ranks that the roll call misses, if the returned thread's life
+/// exceeds the time limit: that of an MPI call that waits for others and cannot be cancelled.
+[[nodiscard]] std::jthread limit(const BackendOptions& options, const char* name,
+                                 const RollCall* roll = nullptr) {
+  if (!options.stuck) {
+    return {};
   }
-
-  LimitedCall(const LimitedCall&) = delete;
-  LimitedCall& operator=(const LimitedCall&) = delete;
-  ~LimitedCall() {
-    if (!watcher_.joinable()) {
-      return;
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      has_ended_ = true;
-    }
-    changed_.notify_one();
-    watcher_.join();
-  }
-
- private:
-  void watch(const BackendOptions& options, const char* name, const RollCall* roll) {
-    std::unique_lock lock(mutex_);
+  return std::jthread([&options, name, roll](const std::stop_token& ended) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
     const std::chrono::duration<double> limit(options.time_limit_s);
-    if (changed_.wait_for(lock, limit, [this] { return has_ended_; })) {
+    std::condition_variable_any().wait_for(lock, ended, limit, [] { return false; });
+    if (ended.stop_requested()) {
       return;
     }
     const std::optional<Launch> launch = launched();
@@ -73,13 +66,8 @@ class LimitedCall {
          .hint = "a process that was not started, has ended or is stopped never comes: see that as "
                  "many run as there are ranks, on every host; slow starts need a higher time limit "
                  "(--timeout)"}));
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool has_ended_ = false;
-  std::thread watcher_;
-};
+  });
+}
 
 /// MPI requests that complete together. Messages of any size are cut into pieces that MPI can
 /// count.
@@ -171,143 +159,163 @@ class MpiTransfers : public Transfers {
   std::vector<int> expected_bytes_;  ///< size of receives; kNotReceived of sends
 };
 
+/// A wire over MPI. Letters have a communicator of their own.
+class MpiWire : public Wire {
+ public:
+  explicit MpiWire(const BackendOptions& options) : options_(options) {
+    initialize();
+    const std::jthread limited = limit(options_, "MPI_Comm_dup");
+    check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
+    check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world_size_), "MPI_Comm_size");
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &letters_), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_set_errhandler(letters_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  MpiWire(const MpiWire&) = delete;
+  MpiWire& operator=(const MpiWire&) = delete;
+  ~MpiWire() override {
+    if (is_unfinished_) {
+      return;
+    }
+    for (Posted& letter : posted_) {
+      MPI_Request_free(&letter.sending);  // the rank may have ended; MPI_Finalize sends what it can
+    }
+    for (MPI_Comm& comm : comms_) {
+      MPI_Comm_free(&comm);
+    }
+    MPI_Comm_free(&letters_);
+    if (finalizes_) {
+      const std::jthread limited = limit(options_, "MPI_Finalize");
+      MPI_Finalize();
+    }
+  }
+
+  [[nodiscard]] std::string name() const override { return "mpi"; }
+  [[nodiscard]] std::string version() const override {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+    const std::string_view whole(text.data(), static_cast<std::size_t>(length));
+    return std::string(whole.substr(0, whole.find_first_of(",\n")));
+  }
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int world_size() const override { return world_size_; }
+  [[nodiscard]] int tag_limit() const override {
+    void* value = nullptr;
+    int is_set = 0;
+    check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &is_set),
+              "MPI_Comm_get_attr");
+    return is_set != 0 ? *static_cast<int*>(value) : kSmallestTagLimit;
+  }
+
+  [[nodiscard]] Channel open(std::uint32_t id, std::span<const int> ranks) override {
+    MPI_Group world = MPI_GROUP_NULL;
+    MPI_Group members = MPI_GROUP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+    check_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
+              "MPI_Group_incl");
+    const std::jthread limited = limit(options_, "MPI_Comm_create_group");
+    const int tag = static_cast<int>(id % static_cast<std::uint32_t>(kSmallestTagLimit));
+    check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm), "MPI_Comm_create_group");
+    check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check_mpi(MPI_Group_free(&members), "MPI_Group_free");
+    check_mpi(MPI_Group_free(&world), "MPI_Group_free");
+    comms_.push_back(comm);
+    return static_cast<Channel>(comms_.size() - 1);
+  }
+
+  [[nodiscard]] std::unique_ptr<Transfers> make_transfers() override {
+    return std::make_unique<MpiTransfers>(comms_);
+  }
+
+  void post(int world_rank, std::span<const std::byte> letter) override {
+    std::erase_if(posted_, [](Posted& earlier) {
+      int is_sent = 0;
+      check_mpi(MPI_Test(&earlier.sending, &is_sent, MPI_STATUS_IGNORE), "MPI_Test");
+      return is_sent != 0;
+    });
+    Posted& kept = posted_.emplace_back(Posted{{letter.begin(), letter.end()}, MPI_REQUEST_NULL});
+    check_mpi(MPI_Isend(kept.bytes.data(), static_cast<int>(kept.bytes.size()), MPI_BYTE,
+                        world_rank, kLetterTag, letters_, &kept.sending),
+              "MPI_Isend");
+  }
+
+  [[nodiscard]] std::optional<Letter> next_letter() override {
+    int has_arrived = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, kLetterTag, letters_, &has_arrived, &status),
+              "MPI_Iprobe");
+    if (has_arrived == 0) {
+      return std::nullopt;
+    }
+    int bytes = 0;
+    check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+    Letter letter{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
+    check_mpi(MPI_Recv(letter.bytes.data(), bytes, MPI_BYTE, letter.from, kLetterTag, letters_,
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    return letter;
+  }
+
+  /// Always false: if a rank dies, the launcher ends the job.
+  [[nodiscard]] bool is_lost(int /*world_rank*/) const override { return false; }
+  /// Skips MPI_Finalize, too. If the process then ends with a status other than 0, the launcher
+  /// ends the job.
+  void leave_unfinished() override { is_unfinished_ = true; }
+  void abort_others(int status) override { MPI_Abort(MPI_COMM_WORLD, status); }
+
+ private:
+  /// Calls MPI_Init, unless the program that loaded the module has done so.
+  void initialize() {
+    int is_initialized = 0;
+    check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
+    int provided = MPI_THREAD_SINGLE;
+    if (is_initialized != 0) {
+      check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
+    } else {
+      // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would slow
+      // down every call.
+      const std::jthread limited = limit(options_, "MPI_Init_thread", &roll_);
+      check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
+                "MPI_Init_thread");
+      finalizes_ = true;
+    }
+    check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN),
+              "MPI_Comm_set_errhandler");
+    if (provided < MPI_THREAD_SERIALIZED) {
+      throw et_schema::usage_error(
+          "the MPI library cannot be called from threads",
+          {.expected = "MPI_THREAD_SERIALIZED",
+           .got = fmt::format("thread level {}", provided),
+           .hint = "use an MPI library that was built with thread support"});
+    }
+  }
+
+  struct Posted {
+    std::vector<std::byte> bytes;
+    MPI_Request sending = MPI_REQUEST_NULL;
+  };
+  std::deque<Posted> posted_;  ///< letters in transit; they outlive MPI_Finalize
+  BackendOptions options_;
+  RollCall roll_;  ///< kept until the end: others may still wait when this rank has finished
+  bool finalizes_ = false;
+  bool is_unfinished_ = false;
+  int rank_ = 0;
+  int world_size_ = 1;
+  std::vector<MPI_Comm> comms_;  ///< by channel
+  MPI_Comm letters_ = MPI_COMM_NULL;
+};
+
 }  // namespace
-
-MpiSession::MpiSession(const BackendOptions& options) : options_(options) {
-  int is_initialized = 0;
-  check_mpi(MPI_Initialized(&is_initialized), "MPI_Initialized");
-  int provided = MPI_THREAD_SINGLE;
-  if (is_initialized != 0) {
-    check_mpi(MPI_Query_thread(&provided), "MPI_Query_thread");
-  } else {
-    // Not MPI_THREAD_MULTIPLE: only one thread at a time calls MPI, and MPI's locks would slow down
-    // every call.
-    const LimitedCall limited(options_, "MPI_Init_thread", &roll_);
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
-              "MPI_Init_thread");
-    finalize_ = true;
-  }
-  check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  if (provided < MPI_THREAD_SERIALIZED) {
-    throw et_schema::usage_error("the MPI library cannot be called from threads",
-                                 {.expected = "MPI_THREAD_SERIALIZED",
-                                  .got = fmt::format("thread level {}", provided),
-                                  .hint = "use an MPI library that was built with thread support"});
-  }
-}
-
-MpiSession::~MpiSession() {
-  if (finalize_) {
-    const LimitedCall limited(options_, "MPI_Finalize");
-    MPI_Finalize();
-  }
-}
-
-MpiWire::MpiWire(const BackendOptions& options)
-    : options_(options), session_(options), tag_limit_(tag_limit_of_mpi()) {
-  const LimitedCall limited(options_, "MPI_Comm_dup");
-  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &world_size_), "MPI_Comm_size");
-  check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &letters_), "MPI_Comm_dup");
-  check_mpi(MPI_Comm_set_errhandler(letters_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  listen();
-}
-
-MpiWire::~MpiWire() {
-  if (is_unfinished_) {
-    return;
-  }
-  MPI_Cancel(&listening_);
-  MPI_Wait(&listening_, MPI_STATUS_IGNORE);
-  for (Posted& letter : posted_) {
-    MPI_Request_free(&letter.sending);  // the rank may have ended; MPI_Finalize sends what it can
-  }
-  for (MPI_Comm& comm : comms_) {
-    MPI_Comm_free(&comm);
-  }
-  MPI_Comm_free(&letters_);
-}
-
-std::string MpiWire::version() const {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  check_mpi(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-  const std::string_view whole(text.data(), static_cast<std::size_t>(length));
-  return std::string(whole.substr(0, whole.find_first_of(",\n")));
-}
-
-std::string MpiWire::host() const {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> text{};
-  int length = 0;
-  check_mpi(MPI_Get_processor_name(text.data(), &length), "MPI_Get_processor_name");
-  return std::string(text.data(), static_cast<std::size_t>(length));
-}
-
-Channel MpiWire::open(std::uint32_t id, std::span<const int> ranks) {
-  MPI_Group world = MPI_GROUP_NULL;
-  MPI_Group members = MPI_GROUP_NULL;
-  MPI_Comm comm = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
-  check_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
-            "MPI_Group_incl");
-  const LimitedCall limited(options_, "MPI_Comm_create_group");
-  const int tag = static_cast<int>(id % static_cast<std::uint32_t>(kSmallestTagLimit));
-  check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm), "MPI_Comm_create_group");
-  check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Group_free(&members), "MPI_Group_free");
-  check_mpi(MPI_Group_free(&world), "MPI_Group_free");
-  comms_.push_back(comm);
-  return static_cast<Channel>(comms_.size() - 1);
-}
-
-std::unique_ptr<Transfers> MpiWire::make_transfers() {
-  return std::make_unique<MpiTransfers>(comms_);
-}
-
-void MpiWire::listen() {
-  check_mpi(MPI_Irecv(incoming_.data(), static_cast<int>(incoming_.size()), MPI_BYTE,
-                      MPI_ANY_SOURCE, kLetterTag, letters_, &listening_),
-            "MPI_Irecv");
-}
-
-void MpiWire::post(int world_rank, std::span<const std::byte> letter) {
-  UNDERSTUDY_ASSERT(letter.size() <= kLargestLetter);
-  free_sent();
-  Posted& kept = posted_.emplace_back(Posted{{letter.begin(), letter.end()}, MPI_REQUEST_NULL});
-  check_mpi(MPI_Isend(kept.bytes.data(), static_cast<int>(kept.bytes.size()), MPI_BYTE, world_rank,
-                      kLetterTag, letters_, &kept.sending),
-            "MPI_Isend");
-}
-
-void MpiWire::free_sent() {
-  std::erase_if(posted_, [](Posted& letter) {
-    int is_sent = 0;
-    check_mpi(MPI_Test(&letter.sending, &is_sent, MPI_STATUS_IGNORE), "MPI_Test");
-    return is_sent != 0;
-  });
-}
-
-std::optional<Letter> MpiWire::next_letter() {
-  int arrived = 0;
-  MPI_Status status;
-  check_mpi(MPI_Test(&listening_, &arrived, &status), "MPI_Test");
-  if (arrived == 0) {
-    return std::nullopt;
-  }
-  int bytes = 0;
-  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
-  Letter letter{status.MPI_SOURCE, {incoming_.begin(), incoming_.begin() + bytes}};
-  listen();
-  return letter;
-}
-
-void MpiWire::leave_unfinished() {
-  is_unfinished_ = true;
-  session_.leave_unfinished();
-}
-
-void MpiWire::abort_others(int status) {
-  MPI_Abort(MPI_COMM_WORLD, status);
-}
-
 }  // namespace understudy::backends
+
+extern "C" int understudy_backend_version() {
+  return understudy::backends::kBackendVersion;
+}
+
+extern "C" understudy::backends::Backend* understudy_make_backend(
+    const understudy::backends::BackendOptions& options) {
+  namespace backends = understudy::backends;
+  return backends::make_ranks_backend(std::make_unique<backends::MpiWire>(options), options)
+      .release();
+}

@@ -44,7 +44,6 @@ class Wire {
   virtual ~Wire() = default;
   [[nodiscard]] virtual std::string name() const = 0;     ///< Backend::name()
   [[nodiscard]] virtual std::string version() const = 0;  ///< Backend::version()
-  [[nodiscard]] virtual std::string host() const = 0;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int world_size() const = 0;
   /// Returns the exclusive upper bound of tags.

@@ -82,11 +82,6 @@ class TcpWire : public Wire {
     return fmt::format("sockets, met at c10d's store with{} {}",
                        std::getenv(kJobKey) == nullptr ? "out" : "", kJobKey);
   }
-  [[nodiscard]] std::string host() const override {
-    std::array<char, HOST_NAME_MAX + 1> name{};
-    return gethostname(name.data(), name.size()) == 0 ? name.data() : "";
-  }
-
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int world_size() const override { return static_cast<int>(peers_.size()); }
   [[nodiscard]] int tag_limit() const override { return INT_MAX; }

@@ -18,7 +18,6 @@ class ForwardingBackend : public backends::Backend {
   std::string version() const override { return inner_->version(); }
   int rank() const override { return inner_->rank(); }
   int world_size() const override { return inner_->world_size(); }
-  std::string host() const override { return inner_->host(); }
   backends::GroupId make_group(const std::string& name, std::span<const int> ranks) override {
     return inner_->make_group(name, ranks);
   }

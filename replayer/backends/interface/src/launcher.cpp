@@ -1,12 +1,16 @@
 #include "replayer/backends/interface/launcher.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cstdlib>
 #include <span>
 #include <string_view>
+
+#include "replayer/backends/interface/job.h"
 
 namespace understudy::backends {
 
@@ -132,6 +136,11 @@ std::optional<int> launched_local_rank() {
 
 std::optional<int> launched_local_size() {
   return first_number(kLocalSizes);
+}
+
+std::string Job::host() const {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 std::optional<std::string> launched_job() {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -19,8 +17,6 @@ namespace understudy::backends {
 using et_schema::CommSizes;
 
 namespace {
-
-constexpr std::size_t kHostNameBytes = 256;
 
 [[nodiscard]] std::byte* bytes_of(const Buffer& buffer) {
   return static_cast<std::byte*>(buffer.data);
@@ -74,10 +70,6 @@ class SingleBackend : public Backend {
   [[nodiscard]] std::string version() const override { return {}; }  // a report has the tool's
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 1; }
-  [[nodiscard]] std::string host() const override {
-    std::array<char, kHostNameBytes> text{};
-    return gethostname(text.data(), text.size() - 1) == 0 ? text.data() : "unknown";
-  }
 
   [[nodiscard]] bool takes(const Call& call) const override {
     return call.memory == et_schema::DeviceType::kCpu ||

@@ -23,6 +23,7 @@ constexpr unsigned kPollsBetweenLooks = 64;
 Engine::Engine(Wire& wire, double time_limit_s, GroupFinder find_group)
     : wire_(wire),
       world_rank_(wire.rank()),
+      tags_(static_cast<std::uint64_t>(wire.tag_limit())),
       time_limit_s_(time_limit_s),
       find_group_(std::move(find_group)),
       watch_(wire, [this](const Question& question) { return answer(question); }),
@@ -190,10 +191,9 @@ void Engine::begin(Operation& operation) {
     operation.index = ++group.collective_count;
   }
   const bool is_message = et_schema::is_message(call.kind);
-  const auto tags = static_cast<std::uint64_t>(wire_.tag_limit());
   operation.schedule.emplace(wire_.make_transfers(),
                              is_message ? group.messages : group.collectives,
-                             is_message ? call.tag : static_cast<int>(operation.index % tags));
+                             is_message ? call.tag : static_cast<int>(operation.index % tags_));
   lower(call, group, *operation.schedule);
 }
 

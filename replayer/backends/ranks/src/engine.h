@@ -93,6 +93,7 @@ class Engine {
 
   Wire& wire_;
   const int world_rank_;
+  const std::uint64_t tags_;
   std::atomic<double> time_limit_s_;
   std::atomic<std::uint64_t> progress_{0};
   const GroupFinder find_group_;

@@ -93,7 +93,6 @@ class RanksBackend : public Backend {
   [[nodiscard]] std::string version() const override { return wire_->version(); }
   [[nodiscard]] int rank() const override { return wire_->rank(); }
   [[nodiscard]] int world_size() const override { return wire_->world_size(); }
-  [[nodiscard]] std::string host() const override { return wire_->host(); }
   [[nodiscard]] GroupId make_group(const std::string& name, std::span<const int> ranks) override {
     std::vector<int> members(ranks.begin(), ranks.end());
     if (members.empty()) {

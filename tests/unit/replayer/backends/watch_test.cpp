@@ -35,7 +35,6 @@ class PlayedWire : public Wire {
 
   [[nodiscard]] std::string name() const override { return {}; }
   [[nodiscard]] std::string version() const override { return {}; }
-  [[nodiscard]] std::string host() const override { return {}; }
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 2; }
   [[nodiscard]] int tag_limit() const override { return 1; }

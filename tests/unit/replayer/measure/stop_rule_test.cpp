@@ -27,7 +27,6 @@ class RankJob : public backends::Job {
   RankJob(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
   int rank() const override { return rank_; }
   int world_size() const override { return meeting_.ranks(); }
-  std::string host() const override { return {}; }
   std::vector<std::string> all_gather_text(const std::string& text) override {
     return meeting_.exchange(rank_, text);
   }
