@@ -9,10 +9,8 @@ namespace understudy::backends {
 /// after each operation.
 void reduce_local(const Buffer& into, const void* from, ReduceOp op);
 
-/// Turns a sum over `ranks` into an average; integers are truncated.
-void divide(const Buffer& buffer, int ranks);
-
-/// Multiplies floating-point numbers by `factor`.
-void multiply(const Buffer& buffer, double factor);
+/// Divides by `divisor`, which truncates integers; if that is 1, multiplies floating-point numbers
+/// by `factor`.
+void scale(const Buffer& buffer, int divisor, double factor);
 
 }  // namespace understudy::backends

@@ -365,12 +365,7 @@ class Lowering {
   }
 
   void finish(const Buffer& buffer) const {
-    if (call_.op == ReduceOp::kAvg) {
-      divide(buffer, group_.size());
-    }
-    if (call_.factor != 1) {
-      multiply(buffer, call_.factor);
-    }
+    scale(buffer, call_.op == ReduceOp::kAvg ? group_.size() : 1, call_.factor);
   }
 
   [[nodiscard]] bool gets_result() const { return call_.kind != CommKind::kReduce || is_root(); }

@@ -92,51 +92,43 @@ void reduce_halves(void* into, const void* from, std::int64_t count, ReduceOp op
   }
 }
 
+/// number = change(number)
+template <typename Number, typename Change>
+void change_each(void* data, std::int64_t count, Change change) {
+  auto* numbers = static_cast<Number*>(data);
+  std::transform(numbers, numbers + count, numbers, change);
+}
+
 /// Divides integers as 64-bit numbers, because a narrow type may not hold the number of ranks.
 template <typename Number>
-void divide_numbers(void* data, std::int64_t count, int ranks) {
+void scale_numbers(void* data, std::int64_t count, int divisor, double factor) {
+  const auto by = static_cast<Number>(factor);
+  if (divisor == 1) {
+    return change_each<Number>(data, count, [by](Number x) { return static_cast<Number>(x * by); });
+  }
   using Divisor =
       std::conditional_t<std::is_integral_v<Number>,
                          std::conditional_t<std::is_signed_v<Number>, std::int64_t, std::uint64_t>,
                          Number>;
-  auto* numbers = static_cast<Number*>(data);
-  std::for_each(numbers, numbers + count, [divisor = static_cast<Divisor>(ranks)](Number& x) {
-    x = static_cast<Number>(x / divisor);
+  change_each<Number>(data, count, [wide = static_cast<Divisor>(divisor)](Number x) {
+    return static_cast<Number>(x / wide);
   });
 }
 
-/// half = change(half)
-template <typename Half, typename Change>
-void change_halves(void* data, std::int64_t count, Change change) {
-  auto* halves = static_cast<std::uint16_t*>(data);
-  std::for_each(halves, halves + count,
-                [change](std::uint16_t& x) { x = Half::from_float(change(Half::to_float(x))); });
-}
-
 template <typename Half>
-void divide_halves(void* data, std::int64_t count, int ranks) {
-  change_halves<Half>(data, count,
-                      [divisor = static_cast<float>(ranks)](float x) { return x / divisor; });
-}
-
-template <typename Number>
-void multiply_numbers(const Buffer& buffer, double factor) {
-  auto* numbers = static_cast<Number*>(buffer.data);
-  std::for_each(numbers, numbers + buffer.count,
-                [by = static_cast<Number>(factor)](Number& x) { x *= by; });
-}
-
-template <typename Half>
-void multiply_halves(const Buffer& buffer, double factor) {
-  change_halves<Half>(buffer.data, buffer.count,
-                      [by = static_cast<float>(factor)](float x) { return x * by; });
+void scale_halves(void* data, std::int64_t count, int divisor, double factor) {
+  change_each<std::uint16_t>(
+      data, count, [divisor, by = static_cast<float>(factor)](std::uint16_t x) {
+        const float number = Half::to_float(x);
+        return Half::from_float(divisor == 1 ? number * by : number / static_cast<float>(divisor));
+      });
 }
 
 struct ElementType {
   DType dtype;
   void (*reduce)(void* into, const void* from, std::int64_t elements, ReduceOp op);
-  void (*divide)(void* data, std::int64_t numbers, int ranks);
-  std::int64_t numbers = 1;  ///< numbers in an element, for `divide`
+  void (*scale)(void* data, std::int64_t numbers, int divisor, double factor);
+  std::int64_t numbers = 1;  ///< numbers in an element, for `scale`
 };
 
 /// Complex halves are only added, number by number.
@@ -146,7 +138,7 @@ void reduce_complex_halves(void* into, const void* from, std::int64_t count, Red
 
 template <typename Number>
 [[nodiscard]] constexpr ElementType numbers_of(DType dtype) {
-  return {dtype, reduce_numbers<Number>, divide_numbers<Number>};
+  return {dtype, reduce_numbers<Number>, scale_numbers<Number>};
 }
 
 [[nodiscard]] const ElementType& element_type(DType dtype) {
@@ -162,11 +154,11 @@ template <typename Number>
       numbers_of<std::uint64_t>(DType::kUInt64),
       numbers_of<float>(DType::kFloat32),
       numbers_of<double>(DType::kFloat64),
-      {DType::kComplexFloat32, reduce_numbers<std::complex<float>>, divide_numbers<float>, 2},
-      {DType::kComplexFloat64, reduce_numbers<std::complex<double>>, divide_numbers<double>, 2},
-      {DType::kFloat16, reduce_halves<Float16>, divide_halves<Float16>},
-      {DType::kBFloat16, reduce_halves<BFloat16>, divide_halves<BFloat16>},
-      {DType::kComplexFloat16, reduce_complex_halves, divide_halves<Float16>, 2},
+      {DType::kComplexFloat32, reduce_numbers<std::complex<float>>, scale_numbers<float>, 2},
+      {DType::kComplexFloat64, reduce_numbers<std::complex<double>>, scale_numbers<double>, 2},
+      {DType::kFloat16, reduce_halves<Float16>, scale_halves<Float16>},
+      {DType::kBFloat16, reduce_halves<BFloat16>, scale_halves<BFloat16>},
+      {DType::kComplexFloat16, reduce_complex_halves, scale_halves<Float16>, 2},
   };
   const auto* found = std::ranges::find(kTypes, dtype, &ElementType::dtype);
   UNDERSTUDY_ASSERT(found != std::end(kTypes));
@@ -181,25 +173,10 @@ void reduce_local(const Buffer& into, const void* from, ReduceOp op) {
   }
 }
 
-void divide(const Buffer& buffer, int ranks) {
-  if (buffer.count > 0) {
+void scale(const Buffer& buffer, int divisor, double factor) {
+  if (buffer.count > 0 && (divisor != 1 || factor != 1)) {
     const ElementType& element = element_type(buffer.dtype);
-    UNDERSTUDY_ASSERT(element.divide != nullptr);
-    element.divide(buffer.data, buffer.count * element.numbers, ranks);
-  }
-}
-
-void multiply(const Buffer& buffer, double factor) {
-  switch (buffer.dtype) {
-    case DType::kFloat16:
-      return multiply_halves<Float16>(buffer, factor);
-    case DType::kBFloat16:
-      return multiply_halves<BFloat16>(buffer, factor);
-    case DType::kFloat64:
-      return multiply_numbers<double>(buffer, factor);
-    default:
-      UNDERSTUDY_ASSERT(buffer.dtype == DType::kFloat32);  // checked by check_call()
-      return multiply_numbers<float>(buffer, factor);
+    element.scale(buffer.data, buffer.count * element.numbers, divisor, factor);
   }
 }
 
