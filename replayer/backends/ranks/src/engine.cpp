@@ -9,8 +9,6 @@
 
 namespace understudy::backends {
 
-using et_schema::CommKind;
-
 namespace {
 
 /// Interval at which an idle thread looks for questions of other ranks.
@@ -20,12 +18,11 @@ constexpr unsigned kPollsBetweenLooks = 64;
 
 }  // namespace
 
-Engine::Engine(Wire& wire, double time_limit_s, GroupFinder find_group)
+Engine::Engine(Wire& wire, double time_limit_s)
     : wire_(wire),
       world_rank_(wire.rank()),
       tags_(static_cast<std::uint64_t>(wire.tag_limit())),
       time_limit_s_(time_limit_s),
-      find_group_(std::move(find_group)),
       watch_(wire, [this](const Question& question) { return answer(question); }),
       thread_([this] { work(); }) {}
 
@@ -38,7 +35,7 @@ Engine::~Engine() {
   thread_.join();
 }
 
-std::shared_ptr<Operation> Engine::start(const Call& call, Group& group) {
+std::shared_ptr<Operation> Engine::start(const Call& call, const Group& group) {
   auto operation = enqueue(call, group);
   queue_changed_.notify_one();
   return operation;
@@ -53,7 +50,7 @@ void Engine::wait(Operation& operation) {
   }
 }
 
-void Engine::run(const Call& call, Group& group) {
+void Engine::run(const Call& call, const Group& group) {
   wait(*enqueue(call, group));
 }
 
@@ -94,7 +91,7 @@ bool Engine::is_idle() {
   return !has_queue_.load() && !has_active_.load() && !has_failed_.load();
 }
 
-std::shared_ptr<Operation> Engine::enqueue(const Call& call, Group& group) {
+std::shared_ptr<Operation> Engine::enqueue(const Call& call, const Group& group) {
   throw_if_failed();
   auto operation = std::make_shared<Operation>();
   operation->call = call;
@@ -181,16 +178,10 @@ void Engine::take_queue() {
 
 void Engine::begin(Operation& operation) {
   const Call& call = operation.call;
-  Group& group = *operation.group;
-  const auto peer = static_cast<std::size_t>(call.root_or_peer);
-  if (call.kind == CommKind::kSend) {
-    operation.index = ++group.sends[peer];
-  } else if (call.kind == CommKind::kRecv) {
-    operation.index = ++group.receives[peer];
-  } else {
-    operation.index = ++group.collective_count;
-  }
+  const Group& group = *operation.group;
   const bool is_message = et_schema::is_message(call.kind);
+  operation.index = ++started_[is_message ? Line{group.id, call.kind, call.root_or_peer}
+                                          : Line{.group = group.id}];
   operation.schedule.emplace(wire_.make_transfers(),
                              is_message ? group.messages : group.collectives,
                              is_message ? call.tag : static_cast<int>(operation.index % tags_));
@@ -252,20 +243,8 @@ Answer Engine::answer(const Question& question) const {
   Answer answer;
   answer.question = question;
   answer.progress = progress_.load();
-  const Group* group = find_group_(question.group);
-  const auto asker = static_cast<std::size_t>(question.asker);
-  if (group != nullptr && asker < group->sends.size()) {
-    switch (question.about) {
-      case Question::About::kCollectives:
-        answer.started = group->collective_count;
-        break;
-      case Question::About::kSendsToMe:
-        answer.started = group->sends.at(asker);
-        break;
-      case Question::About::kReceivesFromMe:
-        answer.started = group->receives.at(asker);
-        break;
-    }
+  if (const auto line = started_.find(question.line); line != started_.end()) {
+    answer.started = line->second;
   }
   if (!active_.empty()) {
     const Operation& oldest = *active_.front();

@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,7 +23,7 @@ namespace understudy::backends {
 /// A call in progress. The engine's thread and the caller's share it.
 struct Operation {
   Call call;
-  Group* group = nullptr;
+  const Group* group = nullptr;
   std::uint64_t index = 0;  ///< number of the call among those of its kind in the group, from 1
   std::chrono::steady_clock::time_point started;
   std::optional<Schedule> schedule;             ///< set once the call has begun
@@ -39,19 +40,16 @@ struct Operation {
 /// other. The first failure is kept, and every wait reports it.
 class Engine {
  public:
-  /// Finds a group by its id, for questions of other ranks; null if there is none yet.
-  using GroupFinder = std::function<const Group*(GroupId)>;
-
-  Engine(Wire& wire, double time_limit_s, GroupFinder find_group);
+  Engine(Wire& wire, double time_limit_s);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Stops the thread, even if calls are in progress.
   ~Engine();
 
   /// Hands the call to the engine's thread.
-  [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, Group& group);
+  [[nodiscard]] std::shared_ptr<Operation> start(const Call& call, const Group& group);
   void wait(Operation& operation);
-  void run(const Call& call, Group& group);
+  void run(const Call& call, const Group& group);
   /// Releases a call that nobody will wait for and whose buffers may be freed. If the call is in
   /// progress, this is a failure: no transfer continues afterwards.
   void let_go(const Operation& operation);
@@ -74,7 +72,7 @@ class Engine {
   [[nodiscard]] bool is_idle();
 
  private:
-  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, Group& group);
+  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, const Group& group);
   void poll_until(const Operation& operation);
   void work();
 
@@ -96,10 +94,10 @@ class Engine {
   const std::uint64_t tags_;
   std::atomic<double> time_limit_s_;
   std::atomic<std::uint64_t> progress_{0};
-  const GroupFinder find_group_;
 
   std::timed_mutex token_;
   Watch watch_;
+  std::map<Line, std::uint64_t> started_;  ///< numbers of calls
   std::vector<std::shared_ptr<Operation>> active_;
   unsigned polls_ = 0;
 

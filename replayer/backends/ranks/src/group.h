@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,16 +21,20 @@ struct Group {
   Channel collectives = 0;
   Channel messages = 0;
 
-  // Numbers of calls that this process has started, to find out which rank waits for which:
-  std::uint64_t collective_count = 0;
-  std::vector<std::uint64_t> sends;     ///< by peer
-  std::vector<std::uint64_t> receives;  ///< by peer
-
   [[nodiscard]] int size() const { return static_cast<int>(ranks.size()); }
   [[nodiscard]] bool is_member() const { return rank >= 0; }
   [[nodiscard]] CallPlace place(int world_rank) const {
     return CallPlace{world_rank, name, rank, size()};
   }
+};
+
+/// Calls of a rank that are counted together: the collectives of a group, or its messages of one
+/// direction with one peer.
+struct Line {
+  GroupId group = 0;
+  et_schema::CommKind kind = et_schema::CommKind::kBarrier;  ///< of all collectives
+  std::int32_t peer = 0;                                     ///< rank in the group
+  auto operator<=>(const Line&) const = default;
 };
 
 /// "allreduce, call 4 of group 'world'", "recv from rank 2, call 1 of group 'pipeline'".

@@ -67,16 +67,12 @@ std::string describe(const Call& call, const Group& group, std::uint64_t index) 
 }
 
 Question question_of(const LateCall& late) {
-  Question question;
-  question.index = late.index;
-  question.group = late.group.id;
-  question.asker = late.group.rank;
-  if (late.call.kind == CommKind::kRecv) {
-    question.about = Question::About::kSendsToMe;
-  } else if (late.call.kind == CommKind::kSend) {
-    question.about = Question::About::kReceivesFromMe;
+  if (!et_schema::is_message(late.call.kind)) {
+    return {late.index, {.group = late.group.id}};
   }
-  return question;
+  const bool is_send = late.call.kind == CommKind::kSend;
+  return {late.index,
+          {late.group.id, is_send ? CommKind::kRecv : CommKind::kSend, late.group.rank}};
 }
 
 std::vector<int> ranks_to_ask(const LateCall& late) {

@@ -26,11 +26,8 @@ struct LateCall {
 
 /// A question to another rank, sent if a call that involves the rank takes long.
 struct Question {
-  enum class About : std::int32_t { kCollectives, kSendsToMe, kReceivesFromMe };
   std::uint64_t index = 0;  ///< of the asker's call
-  About about = About::kCollectives;
-  GroupId group = 0;
-  std::int32_t asker = 0;  ///< rank in the group
+  Line line;                ///< in which the asked rank has to start as many
   bool operator==(const Question&) const = default;
 };
 
@@ -38,7 +35,7 @@ inline constexpr std::size_t kDoingBytes = 240;
 
 struct Answer {
   Question question;
-  std::uint64_t started = 0;   ///< number of started calls of the kind in question
+  std::uint64_t started = 0;   ///< number of started calls of the line
   std::uint64_t progress = 0;  ///< number of calls of Job::note_progress() so far
   /// Description of the call that the rank waits in, a C string; empty if in no call.
   std::array<char, kDoingBytes> doing{};

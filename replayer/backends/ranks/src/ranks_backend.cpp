@@ -63,8 +63,7 @@ class RanksBackend : public Backend {
     std::iota(world.begin(), world.end(), 0);
     groups_.push_back(make(0, "world", world));
     set_up_ = make(kSetUpGroup, "set-up of the job", world);
-    engine_ = std::make_shared<Engine>(*wire_, options.time_limit_s,
-                                       [this](GroupId id) { return find_group(id); });
+    engine_ = std::make_shared<Engine>(*wire_, options.time_limit_s);
     std::vector<ProcessId> processes(world.size());
     const ProcessId own = own_process();
     try {
@@ -115,7 +114,7 @@ class RanksBackend : public Backend {
   }
 
   [[nodiscard]] std::unique_ptr<Work> start(const Call& call) override {
-    Group& group = group_for(call);
+    const Group& group = group_for(call);
     return std::make_unique<RanksWork>(engine_, engine_->start(call, group));
   }
 
@@ -127,7 +126,7 @@ class RanksBackend : public Backend {
   }
 
   void run(const Call& call) override {
-    Group& group = group_for(call);
+    const Group& group = group_for(call);
     engine_->run(call, group);
   }
 
@@ -176,7 +175,7 @@ class RanksBackend : public Backend {
  private:
   /// Returns the group of a call. Throws if this rank is no member, or the call does not fit the
   /// group.
-  [[nodiscard]] Group& group_for(const Call& call) {
+  [[nodiscard]] const Group& group_for(const Call& call) {
     if (call.group >= groups_.size() || !groups_[call.group]->is_member()) {
       throw et_schema::run_failed(
           "a communication outside of its group",
@@ -187,16 +186,9 @@ class RanksBackend : public Backend {
                       ? fmt::format("{} of {}", call.group, groups_.size())
                       : to_text(groups_[call.group]->name, groups_[call.group]->ranks)});
     }
-    Group& group = *groups_[call.group];
+    const Group& group = *groups_[call.group];
     check_call(call, group.place(rank()));
     return group;
-  }
-
-  [[nodiscard]] const Group* find_group(GroupId id) const {
-    if (id == kSetUpGroup) {
-      return set_up_.get();
-    }
-    return id < groups_.size() ? groups_[id].get() : nullptr;
   }
 
   // Opening a channel may block. So a call with a time limit first checks that each member has
@@ -222,8 +214,6 @@ class RanksBackend : public Backend {
     group->id = id;
     group->name = name;
     group->ranks = std::move(ranks);
-    group->sends.resize(group->ranks.size());
-    group->receives.resize(group->ranks.size());
     const auto self = std::ranges::find(group->ranks, rank());
     if (self != group->ranks.end()) {
       group->rank = static_cast<int>(self - group->ranks.begin());
