@@ -19,6 +19,6 @@ namespace understudy::tests {
 [[nodiscard]] std::string nccl_log();
 /// Connects to the played GPU: connect_devices() behind what is played in place of CUDA and NCCL.
 [[nodiscard]] std::unique_ptr<backends::DeviceCommunicator> connect_played(
-    backends::Backend& host, const backends::DeviceOptions& options);
+    backends::Backend& host, const backends::BackendOptions& options);
 
 }  // namespace understudy::tests

@@ -7,10 +7,6 @@
 
 namespace understudy::backends {
 
-struct DeviceOptions {
-  double time_limit_s = 300;
-};
-
 /// Moves tensors between the devices of a job's ranks without copies through host memory. A call
 /// starts after the work of LibTorch's current stream, and what is issued to the stream after
 /// wait() runs after the call. Calls in host memory are forwarded to the backend that it was made
@@ -25,7 +21,7 @@ class DeviceCommunicator : public Communicator {
 
 /// Function that the module of a device communicator exports with C linkage under the name below,
 /// in addition to kBackendVersionSymbol.
-using MakeDeviceCommunicatorFn = DeviceCommunicator* (*)(Backend&, const DeviceOptions&);
+using MakeDeviceCommunicatorFn = DeviceCommunicator* (*)(Backend&, const BackendOptions&);
 inline constexpr const char* kMakeDeviceCommunicatorSymbol = "understudy_make_device_communicator";
 
 /// Loads this version's device communicator from module_directory(); it stays loaded until the
@@ -33,6 +29,6 @@ inline constexpr const char* kMakeDeviceCommunicatorSymbol = "understudy_make_de
 /// result: the ranks set up their connections through it. Throws Error (usage) as load_backend()
 /// does, and if the device's libraries are missing.
 [[nodiscard]] std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host,
-                                                                  const DeviceOptions& options);
+                                                                  const BackendOptions& options);
 
 }  // namespace understudy::backends

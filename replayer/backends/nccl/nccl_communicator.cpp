@@ -75,7 +75,7 @@ std::string to_text(const std::set<Connection>& connections) {
 
 /// PyTorch's variables: errors come back here and never end the process, and nothing is written
 /// beside the report.
-void set_up_pytorch(const DeviceOptions& options) {
+void set_up_pytorch(const BackendOptions& options) {
   const std::string limit_s = fmt::format("{:.0f}", std::ceil(options.time_limit_s));
   for (const auto& [name, value] : std::map<const char*, std::string>{
            {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},
@@ -99,7 +99,7 @@ class NoWarnings : public c10::WarningHandler {
 /// PyTorch's groups for NCCL, beside a backend through which the ranks meet.
 class NcclCommunicator : public DeviceCommunicator {
  public:
-  NcclCommunicator(Backend& host, const DeviceOptions& options)
+  NcclCommunicator(Backend& host, const BackendOptions& options)
       : host_(host),
         device_(c10::DeviceType::CUDA, c10::cuda::current_device()),
         exceptions_at_start_(std::uncaught_exceptions()),
@@ -358,7 +358,7 @@ extern "C" int understudy_backend_version() {
 }
 
 extern "C" understudy::backends::DeviceCommunicator* understudy_make_device_communicator(
-    understudy::backends::Backend& host, const understudy::backends::DeviceOptions& options) {
+    understudy::backends::Backend& host, const understudy::backends::BackendOptions& options) {
   understudy::backends::set_up_pytorch(options);
   at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
   return std::make_unique<understudy::backends::NcclCommunicator>(host, options).release();

@@ -86,7 +86,7 @@ RankComms::RankComms(const et_schema::Bench& bench, int rank, backends::Backend&
 void RankComms::connect(backends::Backend& backend, const ReplayOptions& options) {
   devices_ = backends::connect_devices(
       backend,
-      {.time_limit_s = options.timeout_s.value_or(backends::DeviceOptions{}.time_limit_s)});
+      {.time_limit_s = options.timeout_s.value_or(backends::BackendOptions{}.time_limit_s)});
   used_ = devices_.get();
   path_ = devices_->name();
 }

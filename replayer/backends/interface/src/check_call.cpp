@@ -42,26 +42,34 @@ class Checker {
     }
   }
 
+  /// The call's inputs or outputs.
+  struct Side {
+    const char* name;
+    const std::vector<Buffer>& buffers;
+  };
+
   void check_sizes(CommSizes sizes) const {
+    const Side in{"inputs", call_.inputs};
+    const Side out{"outputs", call_.outputs};
     switch (sizes) {
       case CommSizes::kPairs:
-        return check_pairs();
-      case CommSizes::kOutputPerRank:
-        return check_parts(call_.inputs, "outputs", call_.outputs);
+        return check_multiples(out, in, 1);
       case CommSizes::kOutputOfAll:
-        return check_multiples("outputs", call_.outputs, call_.inputs);
-      case CommSizes::kInputPerRank:
-        return check_parts(call_.outputs, "inputs", call_.inputs);
+        return check_multiples(out, in, place_.group_size);
       case CommSizes::kInputOfAll:
-        return check_multiples("inputs", call_.inputs, call_.outputs);
+        return check_multiples(in, out, place_.group_size);
+      case CommSizes::kOutputPerRank:
+        return check_parts(out, in);
+      case CommSizes::kInputPerRank:
+        return check_parts(in, out);
       case CommSizes::kOutputsOfRoot:
-        return check_rooted(call_.inputs, "inputs", call_.outputs, "outputs");
+        return check_rooted(out, in);
       case CommSizes::kInputsOfRoot:
-        return check_rooted(call_.outputs, "outputs", call_.inputs, "inputs");
+        return check_rooted(in, out);
       case CommSizes::kEqualParts:
-        return check_all_to_all();
+        return check_all_to_all(in, out);
       case CommSizes::kSplits:
-        return check_all_to_allv();
+        return check_all_to_allv(in, out);
       case CommSizes::kMessage:
       case CommSizes::kNone:
         return;
@@ -91,16 +99,16 @@ class Checker {
     }
   }
 
-  void check_number(const char* side, const std::vector<Buffer>& buffers,
-                    std::size_t expected) const {
-    if (buffers.size() != expected) {
-      fail(side, fmt::format("{} buffers", expected), fmt::format("{}", buffers.size()));
+  void check_number(const Side& side, std::size_t expected) const {
+    if (side.buffers.size() != expected) {
+      fail(side.name, fmt::format("{} buffers", expected), fmt::format("{}", side.buffers.size()));
     }
   }
 
-  void check_size(const std::string& field, const Buffer& buffer, std::int64_t expected) const {
-    if (buffer.count != expected) {
-      fail(field, fmt::format("{} elements", expected), fmt::format("{}", buffer.count));
+  void check_size(const Side& side, std::size_t i, std::int64_t expected) const {
+    if (side.buffers[i].count != expected) {
+      fail(fmt::format("{}[{}]", side.name, i), fmt::format("{} elements", expected),
+           fmt::format("{}", side.buffers[i].count));
     }
   }
 
@@ -124,58 +132,47 @@ class Checker {
     }
   }
 
-  void check_pairs() const {
-    check_number("outputs", call_.outputs, call_.inputs.size());
-    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
-      check_size(fmt::format("outputs[{}]", i), call_.outputs[i], call_.inputs[i].count);
+  /// Checks that each of `large` is `factor` times as large as its one of `small`.
+  void check_multiples(const Side& large, const Side& small, std::int64_t factor) const {
+    check_number(large, small.buffers.size());
+    for (std::size_t i = 0; i < large.buffers.size(); ++i) {
+      check_size(large, i, small.buffers[i].count * factor);
     }
   }
 
   /// Checks that `parts` holds one buffer per rank for each of `wholes`, and that this rank's has
   /// the size of the whole.
-  void check_parts(const std::vector<Buffer>& wholes, const char* side,
-                   const std::vector<Buffer>& parts) const {
-    check_number(side, parts, wholes.size() * size_);
-    for (std::size_t i = 0; i < wholes.size(); ++i) {
-      const std::size_t own = i * size_ + self_;
-      check_size(fmt::format("{}[{}]", side, own), parts[own], wholes[i].count);
+  void check_parts(const Side& parts, const Side& wholes) const {
+    check_number(parts, wholes.buffers.size() * size_);
+    for (std::size_t i = 0; i < wholes.buffers.size(); ++i) {
+      check_size(parts, i * size_ + self_, wholes.buffers[i].count);
     }
   }
 
-  void check_multiples(const char* side, const std::vector<Buffer>& large,
-                       const std::vector<Buffer>& small) const {
-    check_number(side, large, small.size());
-    for (std::size_t i = 0; i < large.size(); ++i) {
-      check_size(fmt::format("{}[{}]", side, i), large[i], small[i].count * place_.group_size);
-    }
-  }
-
-  void check_rooted(const std::vector<Buffer>& own, const char* own_side,
-                    const std::vector<Buffer>& parts, const char* parts_side) const {
+  void check_rooted(const Side& parts, const Side& own) const {
     check_root();
-    check_number(own_side, own, 1);
+    check_number(own, 1);
     if (place_.group_rank == call_.root_or_peer) {
-      check_parts(own, parts_side, parts);
+      check_parts(parts, own);
     }
   }
 
-  void check_all_to_all() const {
-    if (call_.inputs.size() == 1 && call_.outputs.size() == 1) {
-      check_size("outputs[0]", call_.outputs[0], call_.inputs[0].count);
-      if (call_.inputs[0].count % place_.group_size != 0) {
-        fail("inputs[0]", fmt::format("a multiple of {} elements", place_.group_size),
-             fmt::format("{}", call_.inputs[0].count));
-      }
-      return;
+  void check_all_to_all(const Side& in, const Side& out) const {
+    if (in.buffers.size() != 1 || out.buffers.size() != 1) {
+      check_number(in, size_);
+      check_number(out, size_);
+      return check_size(out, self_, in.buffers[self_].count);
     }
-    check_number("inputs", call_.inputs, size_);
-    check_number("outputs", call_.outputs, size_);
-    check_size(fmt::format("outputs[{}]", self_), call_.outputs[self_], call_.inputs[self_].count);
+    check_size(out, 0, in.buffers[0].count);
+    if (in.buffers[0].count % place_.group_size != 0) {
+      fail("inputs[0]", fmt::format("a multiple of {} elements", place_.group_size),
+           fmt::format("{}", in.buffers[0].count));
+    }
   }
 
-  void check_all_to_allv() const {
-    check_number("inputs", call_.inputs, 1);
-    check_number("outputs", call_.outputs, 1);
+  void check_all_to_allv(const Side& in, const Side& out) const {
+    check_number(in, 1);
+    check_number(out, 1);
     check_splits("in_splits", call_.in_splits, call_.inputs[0].count);
     check_splits("out_splits", call_.out_splits, call_.outputs[0].count);
     if (call_.in_splits[self_] != call_.out_splits[self_]) {

@@ -93,7 +93,7 @@ std::unique_ptr<Backend> join_job(const BackendOptions& options) {
   return load_backend(name, directory_of(name), options);
 }
 
-std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const DeviceOptions& options) {
+std::unique_ptr<DeviceCommunicator> connect_devices(Backend& host, const BackendOptions& options) {
   const auto make = maker_of<MakeDeviceCommunicatorFn>("nccl", directory_of("nccl"),
                                                        kMakeDeviceCommunicatorSymbol);
   return std::unique_ptr<DeviceCommunicator>(make(host, options));

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "et_schema/base/assert.h"
-#include "parts.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/ranks/reduce_local.h"
 
@@ -24,6 +25,50 @@ constexpr std::int64_t kDirectPartBytes = std::int64_t{1} << 11U;
 constexpr std::int64_t kRoomBytes = std::int64_t{1} << 23U;
 /// Branches of a tree of ranks at each of its levels.
 constexpr int kBranches = 4;
+
+[[nodiscard]] Buffer slice(const Buffer& whole, std::int64_t first, std::int64_t count) {
+  const std::int64_t bytes = first * et_schema::item_size(whole.dtype);
+  return {bytes > 0 ? static_cast<std::byte*>(whole.data) + bytes : whole.data, count, whole.dtype};
+}
+
+/// Cuts a buffer into consecutive parts of these sizes.
+[[nodiscard]] std::vector<Buffer> split(const Buffer& whole,
+                                        const std::vector<std::int64_t>& counts) {
+  std::vector<Buffer> parts;
+  std::int64_t at = 0;
+  for (const std::int64_t count : counts) {
+    parts.push_back(slice(whole, std::exchange(at, at + count), count));
+  }
+  return parts;
+}
+
+/// Cuts each buffer into n parts whose sizes differ by one element at most, the larger ones first.
+/// The parts of all buffers are one list.
+[[nodiscard]] std::vector<Buffer> even_parts(const std::vector<Buffer>& wholes, int n) {
+  std::vector<Buffer> parts;
+  for (const Buffer& whole : wholes) {
+    std::int64_t at = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t count = whole.count / n + (i < whole.count % n ? 1 : 0);
+      parts.push_back(slice(whole, std::exchange(at, at + count), count));
+    }
+  }
+  return parts;
+}
+
+/// Copies all elements; the buffers must have the same size and may overlap.
+void copy(const Buffer& from, const Buffer& to) {
+  if (from.data != to.data && from.count > 0) {
+    std::memmove(to.data, from.data, static_cast<std::size_t>(size_bytes(from)));
+  }
+}
+
+[[nodiscard]] bool overlap(const Buffer& a, const Buffer& b) {
+  const auto* a_begin = static_cast<const std::byte*>(a.data);
+  const auto* b_begin = static_cast<const std::byte*>(b.data);
+  return a.count > 0 && b.count > 0 && std::less<>()(a_begin, b_begin + size_bytes(b)) &&
+         std::less<>()(b_begin, a_begin + size_bytes(a));
+}
 
 /// Small buffers go up and down a tree of ranks. Of large ones each rank owns a part: it receives
 /// all versions of it, reduces them, and sends the result to those who get it. This is the least
@@ -45,13 +90,13 @@ class Lowering {
       case CommKind::kReduceScatter:
         return reduce_scatter(call_.inputs);
       case CommKind::kReduceScatterBase:
-        return reduce_scatter(equal_parts(call_.inputs, group_.size()));
+        return reduce_scatter(even_parts(call_.inputs, group_.size()));
       case CommKind::kBroadcast:
         return broadcast();
       case CommKind::kAllGather:
         return exchange(each_to_all(call_.inputs), call_.outputs);
       case CommKind::kAllGatherBase:
-        return exchange(each_to_all(call_.inputs), equal_parts(call_.outputs, group_.size()));
+        return exchange(each_to_all(call_.inputs), even_parts(call_.outputs, group_.size()));
       case CommKind::kGather:
         return gather(call_.inputs[0], call_.outputs);
       case CommKind::kScatter:
@@ -136,7 +181,7 @@ class Lowering {
     if (call_.kind == CommKind::kAllToAllV) {
       exchange(split(inputs[0], call_.in_splits), split(call_.outputs[0], call_.out_splits));
     } else if (inputs.size() == 1) {
-      exchange(equal_parts(inputs, group_.size()), equal_parts(call_.outputs, group_.size()));
+      exchange(even_parts(inputs, group_.size()), even_parts(call_.outputs, group_.size()));
     } else {
       exchange(inputs, call_.outputs);
     }
@@ -144,23 +189,25 @@ class Lowering {
 
   void broadcast() const {
     std::vector<Buffer> small;
-    std::vector<Buffer> parts;
-    std::vector<Buffer> own;
+    std::vector<Buffer> large;
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
       const Buffer& buffer = call_.outputs[i];
       if (is_root()) {
         copy(call_.inputs[i], buffer);
       }
       if (group_.size() > kBranches && is_direct(buffer)) {
-        const std::vector<Buffer> of_buffer = even_parts(buffer, group_.size());
-        parts.insert(parts.end(), of_buffer.begin(), of_buffer.end());
-        own.push_back(of_buffer[self_]);
+        large.push_back(buffer);
       } else {
         small.push_back(buffer);
       }
     }
     broadcast_by_tree(small, call_.root_or_peer);
-    if (!parts.empty()) {
+    if (!large.empty()) {
+      const std::vector<Buffer> parts = even_parts(large, group_.size());
+      std::vector<Buffer> own;
+      for (std::size_t i = self_; i < parts.size(); i += size_) {
+        own.push_back(parts[i]);
+      }
       schedule_.then();
       scatter(parts, own);
       schedule_.then();
@@ -241,7 +288,7 @@ class Lowering {
       }
       const Buffer& buffer = gets_result() ? call_.outputs[i] : input;
       if (is_direct(buffer)) {
-        const std::vector<Buffer> parts = even_parts(buffer, group_.size());
+        const std::vector<Buffer> parts = even_parts({buffer}, group_.size());
         add(parts, parts[self_], batches);
       } else {
         small.push_back(gets_result() ? buffer : twin(input));
