@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -31,41 +34,132 @@ std::vector<double> zeros(std::int64_t count) {
   return std::vector<double>(static_cast<std::size_t>(count), 0);
 }
 
-std::vector<double> joined(const std::vector<std::vector<double>>& parts) {
+/// Buffers of this rank, and what they hold after the call.
+using Lists = std::vector<std::vector<double>>;
+struct Moved {
+  Lists inputs = {};
+  Lists outputs = {};
+};
+
+/// A call whose rank `from` sends count(from, to) numbers to rank `to`.
+Moved moved_by(CommKind kind, int root, const std::function<std::int64_t(int, int)>& count) {
+  const int self = backend().rank();
+  const bool is_root = self == root;
+  const auto part = [&](int from, int to) { return numbers_of(from, to, count(from, to)); };
+  Moved moved;
+  for (int rank = 0; rank < backend().world_size(); ++rank) {
+    switch (kind) {
+      case CommKind::kAllGather:
+      case CommKind::kAllGatherBase:
+        moved.outputs.push_back(part(rank, 0));
+        break;
+      case CommKind::kGather:
+        moved.outputs.resize(is_root ? moved.outputs.size() + 1 : 0, part(rank, 0));
+        break;
+      case CommKind::kScatter:
+        moved.inputs.resize(is_root ? moved.inputs.size() + 1 : 0, part(root, rank));
+        break;
+      default:
+        moved.inputs.push_back(part(self, rank));
+        moved.outputs.push_back(part(rank, self));
+    }
+  }
+  if (kind == CommKind::kScatter) {
+    moved.outputs = {part(root, self)};
+  } else if (moved.inputs.empty()) {
+    moved.inputs = {part(self, 0)};
+  }
+  return moved;
+}
+
+Lists joined(const Lists& parts) {
   std::vector<double> all;
   for (const auto& part : parts) {
     all.insert(all.end(), part.begin(), part.end());
   }
-  return all;
+  return {all};
 }
 
-/// What each rank holds after it has gathered `count` numbers of all.
-std::vector<double> gathered(std::int64_t count) {
-  std::vector<std::vector<double>> parts;
-  for (int from = 0; from < backend().world_size(); ++from) {
-    parts.push_back(numbers_of(from, 0, count));
+std::vector<std::int64_t> sizes_of(const Lists& parts) {
+  std::vector<std::int64_t> sizes;
+  std::ranges::transform(parts, std::back_inserter(sizes), &std::vector<double>::size);
+  return sizes;
+}
+
+/// Runs the call, with one buffer in place of a list's if `is_joined`.
+void expect_moved(CommKind kind, DType dtype, int root, const Moved& moved, bool is_joined) {
+  const Lists sent = is_joined ? joined(moved.inputs) : moved.inputs;
+  const Lists expected = is_joined ? joined(moved.outputs) : moved.outputs;
+  std::vector<Data> inputs;
+  std::vector<Data> outputs;
+  std::ranges::for_each(sent, [&](const auto& list) { inputs.emplace_back(dtype, list); });
+  std::ranges::for_each(expected, [&](const auto& list) {
+    outputs.emplace_back(dtype, zeros(static_cast<std::int64_t>(list.size())));
+  });
+  Call call{.kind = kind,
+            .root_or_peer = root,
+            .inputs = buffers_of(inputs),
+            .outputs = buffers_of(outputs)};
+  if (kind == CommKind::kAllToAllV) {
+    call.in_splits = sizes_of(moved.inputs);
+    call.out_splits = sizes_of(moved.outputs);
   }
-  return joined(parts);
+  backend().run(call);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(outputs[i].holds(expected[i])) << et_schema::to_string(kind) << " output " << i;
+  }
 }
 
-Call make_call(CommKind kind, int root = 0) {
-  Call call;
-  call.kind = kind;
-  call.root_or_peer = root;
-  return call;
+constexpr std::array<std::int64_t, 4> kMovedCounts = {0, 1, 33, 12007};
+
+TEST(Moved, EvenPartsOfEveryDType) {
+  for (const DType dtype : all_dtypes()) {
+    for (const std::int64_t count : kMovedCounts) {
+      const auto even = [count](int, int) { return count; };
+      for (const auto& [kind, is_joined] : {std::pair(CommKind::kAllGatherBase, true),
+                                            {CommKind::kAllToAll, true},
+                                            {CommKind::kAllToAllV, true},
+                                            {CommKind::kAllToAll, false},
+                                            {CommKind::kAllGather, false}}) {
+        expect_moved(kind, dtype, 0, moved_by(kind, 0, even), is_joined);
+      }
+    }
+  }
 }
 
-constexpr std::array<std::int64_t, 4> kMovedCounts = {0, 1, 33, 50021};
+TEST(Moved, UnevenParts) {
+  for (const std::int64_t unit : {0, 1, 7001}) {
+    // Some are empty.
+    const auto uneven = [unit](int from, int to) { return (from * 3 + to * 5) % 4 * unit; };
+    const auto expect = [&](CommKind kind, bool is_joined) {
+      expect_moved(kind, DType::kInt16, 0, moved_by(kind, 0, uneven), is_joined);
+    };
+    expect(CommKind::kAllGather, false);
+    expect(CommKind::kAllToAll, false);
+    expect(CommKind::kAllToAllV, true);
+  }
+}
+
+TEST(Moved, FromAndToEveryRoot) {
+  // PyTorch's groups for NCCL take parts of one size alone.
+  const bool is_even = backend().name() == "nccl";
+  const auto count = [is_even](int from, int to) { return is_even ? 2 : (from + to) * 2; };
+  for (int root = 0; root < backend().world_size(); ++root) {
+    for (const CommKind kind : {CommKind::kGather, CommKind::kScatter}) {
+      expect_moved(kind, DType::kInt32, root, moved_by(kind, root, count), false);
+    }
+  }
+}
 
 TEST(Broadcast, EveryRootEveryDType) {
-  const int ranks = backend().world_size();
   for (const DType dtype : all_dtypes()) {
-    for (int root = 0; root < ranks; ++root) {
-      for (const std::int64_t count : kMovedCounts) {
+    for (int root = 0; root < backend().world_size(); ++root) {
+      for (const std::int64_t count : {0, 1, 33, 50021}) {
         Data data(dtype, numbers_of(backend().rank(), 0, count));
-        Call call = make_call(CommKind::kBroadcast, root);
-        call.inputs = call.outputs = {data.buffer()};
-        backend().run(call);
+        backend().run({.kind = CommKind::kBroadcast,
+                       .root_or_peer = root,
+                       .inputs = {data.buffer()},
+                       .outputs = {data.buffer()}});
         EXPECT_TRUE(data.holds(numbers_of(root, 0, count)));
       }
     }
@@ -74,170 +168,45 @@ TEST(Broadcast, EveryRootEveryDType) {
 
 TEST(Broadcast, CoalescedFromAnotherBuffer) {
   const int root = backend().world_size() - 1;
-  Data first(DType::kInt16, numbers_of(backend().rank(), 1, 4));
-  Data second(DType::kInt16, numbers_of(backend().rank(), 2, 40000));
-  Data first_out(DType::kInt16, zeros(4));
-  Data second_out(DType::kInt16, zeros(40000));
-  Call call = make_call(CommKind::kBroadcast, root);
-  call.inputs = {first.buffer(), second.buffer()};
-  call.outputs = {first_out.buffer(), second_out.buffer()};
-  backend().run(call);
-  EXPECT_TRUE(first_out.holds(numbers_of(root, 1, 4)));
-  EXPECT_TRUE(second_out.holds(numbers_of(root, 2, 40000)));
-}
-
-TEST(AllGather, BaseEveryDType) {
-  const int ranks = backend().world_size();
-  for (const DType dtype : all_dtypes()) {
-    for (const std::int64_t count : kMovedCounts) {
-      Data input(dtype, numbers_of(backend().rank(), 0, count));
-      Data output(dtype, zeros(count * ranks));
-      Call call = make_call(CommKind::kAllGatherBase);
-      call.inputs = {input.buffer()};
-      call.outputs = {output.buffer()};
-      backend().run(call);
-      EXPECT_TRUE(output.holds(gathered(count)));
-    }
-  }
-}
-
-TEST(AllGather, BaseInPlace) {
-  const int ranks = backend().world_size();
-  constexpr std::int64_t kCount = 9;
-  std::vector<std::vector<double>> own(static_cast<std::size_t>(ranks), zeros(kCount));
-  own[static_cast<std::size_t>(backend().rank())] = numbers_of(backend().rank(), 0, kCount);
-  Data output(DType::kFloat32, joined(own));
-  Call call = make_call(CommKind::kAllGatherBase);
-  call.inputs = {output.part(backend().rank() * kCount, kCount)};
-  call.outputs = {output.buffer()};
-  backend().run(call);
-  EXPECT_TRUE(output.holds(gathered(kCount)));
-}
-
-TEST(AllGather, UnevenListsCoalesced) {
-  const int ranks = backend().world_size();
-  const int rank = backend().rank();
   std::vector<Data> inputs;
   std::vector<Data> outputs;
-  constexpr int kLists = 2;
-  for (int list = 0; list < kLists; ++list) {
-    inputs.emplace_back(DType::kFloat16, numbers_of(rank, list, rank * 5 + list));
-    for (int from = 0; from < ranks; ++from) {
-      outputs.emplace_back(DType::kFloat16, zeros(from * 5 + list));
-    }
+  constexpr std::array<std::int64_t, 2> kCounts = {4, 40000};
+  for (const std::int64_t count : kCounts) {
+    inputs.emplace_back(DType::kInt16, numbers_of(backend().rank(), 1, count));
+    outputs.emplace_back(DType::kInt16, zeros(count));
   }
-  Call call = make_call(CommKind::kAllGather);
-  call.inputs = buffers_of(inputs);
-  call.outputs = buffers_of(outputs);
-  backend().run(call);
-  for (int list = 0; list < kLists; ++list) {
-    for (int from = 0; from < ranks; ++from) {
-      EXPECT_TRUE(outputs[static_cast<std::size_t>(list * ranks + from)].holds(
-          numbers_of(from, list, from * 5 + list)));
-    }
+  backend().run({.kind = CommKind::kBroadcast,
+                 .root_or_peer = root,
+                 .inputs = buffers_of(inputs),
+                 .outputs = buffers_of(outputs)});
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(outputs[i].holds(numbers_of(root, 1, kCounts[i])));
   }
 }
 
-TEST(GatherAndScatter, EveryRootUneven) {
-  const int ranks = backend().world_size();
+TEST(Moved, InPlace) {
+  const auto nine = [](int, int) { return std::int64_t{9}; };
   const int rank = backend().rank();
-  // PyTorch's groups for NCCL take parts of one size alone.
-  const auto count_of = [is_even = backend().name() == "nccl"](int of) {
-    return is_even ? 2 : of * 2;
-  };
-  for (int root = 0; root < ranks; ++root) {
-    Data own(DType::kInt32, numbers_of(rank, 3, count_of(rank)));
-    std::vector<Data> parts;
-    for (int i = 0; i < ranks && rank == root; ++i) {
-      parts.emplace_back(DType::kInt32, zeros(count_of(i)));
-    }
-    Call gather = make_call(CommKind::kGather, root);
-    gather.inputs = {own.buffer()};
-    gather.outputs = buffers_of(parts);
-    backend().run(gather);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const int from = static_cast<int>(i);
-      EXPECT_TRUE(parts[i].holds(numbers_of(from, 3, count_of(from))));
-    }
-    Data back(DType::kInt32, zeros(count_of(rank)));
-    Call scatter = make_call(CommKind::kScatter, root);
-    scatter.inputs = gather.outputs;
-    scatter.outputs = {back.buffer()};
-    backend().run(scatter);
-    EXPECT_TRUE(back.holds(numbers_of(rank, 3, count_of(rank))));
-  }
+  const Moved gathered = moved_by(CommKind::kAllGatherBase, 0, nine);
+  Lists own(gathered.outputs.size(), zeros(9));
+  own[static_cast<std::size_t>(rank)] = gathered.inputs[0];
+  Data whole(DType::kFloat32, joined(own)[0]);
+  backend().run({.kind = CommKind::kAllGatherBase,
+                 .inputs = {whole.part(rank * 9, 9)},
+                 .outputs = {whole.buffer()}});
+  EXPECT_TRUE(whole.holds(joined(gathered.outputs)[0]));
+  const Moved exchanged = moved_by(CommKind::kAllToAll, 0, nine);
+  Data data(DType::kInt8, joined(exchanged.inputs)[0]);
+  backend().run(
+      {.kind = CommKind::kAllToAll, .inputs = {data.buffer()}, .outputs = {data.buffer()}});
+  EXPECT_TRUE(data.holds(joined(exchanged.outputs)[0]));
 }
 
-TEST(AllToAll, OneBufferEveryDType) {
-  const int ranks = backend().world_size();
-  const int rank = backend().rank();
-  for (const DType dtype : all_dtypes()) {
-    for (const bool in_place : {false, true}) {
-      for (const std::int64_t count : {std::int64_t{0}, std::int64_t{6}, std::int64_t{12007}}) {
-        std::vector<std::vector<double>> sent;
-        std::vector<std::vector<double>> expected;
-        for (int peer = 0; peer < ranks; ++peer) {
-          sent.push_back(numbers_of(rank, peer, count));
-          expected.push_back(numbers_of(peer, rank, count));
-        }
-        Data input(dtype, joined(sent));
-        Data output(dtype, zeros(count * ranks));
-        Call call = make_call(CommKind::kAllToAll);
-        call.inputs = {input.buffer()};
-        call.outputs = {in_place ? input.buffer() : output.buffer()};
-        backend().run(call);
-        EXPECT_TRUE((in_place ? input : output).holds(joined(expected)));
-      }
-    }
-  }
+Call send(int peer, Data& data) {
+  return {.kind = CommKind::kSend, .root_or_peer = peer, .inputs = {data.buffer()}};
 }
-
-TEST(AllToAll, UnevenLists) {
-  const int ranks = backend().world_size();
-  const int rank = backend().rank();
-  std::vector<Data> inputs;
-  std::vector<Data> outputs;
-  for (int peer = 0; peer < ranks; ++peer) {
-    inputs.emplace_back(DType::kInt64, numbers_of(rank, peer, rank + 2 * peer));
-    outputs.emplace_back(DType::kInt64, zeros(peer + 2 * rank));
-  }
-  Call call = make_call(CommKind::kAllToAll);
-  call.inputs = buffers_of(inputs);
-  call.outputs = buffers_of(outputs);
-  backend().run(call);
-  for (int peer = 0; peer < ranks; ++peer) {
-    EXPECT_TRUE(
-        outputs[static_cast<std::size_t>(peer)].holds(numbers_of(peer, rank, peer + 2 * rank)));
-  }
-}
-
-/// How much rank `from` sends to rank `to`: uneven amounts, some of them zero.
-std::int64_t split(int from, int to, std::int64_t unit) {
-  return static_cast<std::int64_t>((from * 3 + to * 5) % 4) * unit;
-}
-
-TEST(AllToAllV, UnevenSplitsEveryDType) {
-  const int ranks = backend().world_size();
-  const int rank = backend().rank();
-  for (const DType dtype : all_dtypes()) {
-    for (const std::int64_t unit : {std::int64_t{0}, std::int64_t{1}, std::int64_t{7001}}) {
-      Call call = make_call(CommKind::kAllToAllV);
-      std::vector<std::vector<double>> sent;
-      std::vector<std::vector<double>> expected;
-      for (int peer = 0; peer < ranks; ++peer) {
-        call.in_splits.push_back(split(rank, peer, unit));
-        call.out_splits.push_back(split(peer, rank, unit));
-        sent.push_back(numbers_of(rank, peer, call.in_splits.back()));
-        expected.push_back(numbers_of(peer, rank, call.out_splits.back()));
-      }
-      Data input(dtype, joined(sent));
-      Data output(dtype, zeros(static_cast<std::int64_t>(joined(expected).size())));
-      call.inputs = {input.buffer()};
-      call.outputs = {output.buffer()};
-      backend().run(call);
-      EXPECT_TRUE(output.holds(joined(expected)));
-    }
-  }
+Call receive(int peer, Data& data) {
+  return {.kind = CommKind::kRecv, .root_or_peer = peer, .outputs = {data.buffer()}};
 }
 
 TEST(SendAndReceive, LargeMessagesBothWaysAroundTheRing) {
@@ -248,12 +217,8 @@ TEST(SendAndReceive, LargeMessagesBothWaysAroundTheRing) {
   constexpr std::int64_t kCount = 300007;
   Data sent(DType::kFloat32, numbers_of(rank, right, kCount));
   Data received(DType::kFloat32, zeros(kCount));
-  Call send = make_call(CommKind::kSend, right);
-  send.inputs = {sent.buffer()};
-  Call receive = make_call(CommKind::kRecv, left);
-  receive.outputs = {received.buffer()};
-  auto sending = backend().start(send);
-  auto receiving = backend().start(receive);
+  auto sending = backend().start(send(right, sent));
+  auto receiving = backend().start(receive(left, received));
   backend().wait(std::move(sending));
   backend().wait(std::move(receiving));
   EXPECT_TRUE(received.holds(numbers_of(left, rank, kCount)));
@@ -265,6 +230,20 @@ void prepare(std::vector<Call> calls) {
     call.memory = et_schema::DeviceType::kCuda;
   }
   backend().prepare(calls);
+}
+
+/// Runs the calls as a batch; returns what NCCL was asked for, if it was.
+std::string log_of_batch(std::vector<Call> calls) {
+  std::vector<const Call*> batch;
+  for (Call& call : calls) {
+    call.path = backends::MessagePath::kBatch;
+    batch.push_back(&call);
+  }
+  static_cast<void>(nccl_log());
+  for (auto& work : backend().start_batch(batch)) {
+    backend().wait(std::move(work));
+  }
+  return nccl_log();
 }
 
 // Both ways around a ring, sends first: on one connection in turn, each rank would wait for ever.
@@ -281,24 +260,11 @@ TEST(SendAndReceive, ABatchGoesTogether) {
   Data to_left(DType::kFloat32, numbers_of(rank, 2, kCount));
   Data from_left(DType::kFloat32, zeros(kCount));
   Data from_right(DType::kFloat32, zeros(kCount));
-  std::array<Call, 4> calls = {make_call(CommKind::kSend, right), make_call(CommKind::kSend, left),
-                               make_call(CommKind::kRecv, left), make_call(CommKind::kRecv, right)};
-  calls[0].inputs = {to_right.buffer()};
-  calls[1].inputs = {to_left.buffer()};
-  calls[2].outputs = {from_left.buffer()};
-  calls[3].outputs = {from_right.buffer()};
-  std::vector<const Call*> batch;
-  for (Call& call : calls) {
-    call.path = backends::MessagePath::kBatch;
-    batch.push_back(&call);
-  }
-  static_cast<void>(nccl_log());
-  for (auto& work : backend().start_batch(batch)) {
-    backend().wait(std::move(work));
-  }
+  const std::string log = log_of_batch({send(right, to_right), send(left, to_left),
+                                        receive(left, from_left), receive(right, from_right)});
   EXPECT_TRUE(from_left.holds(numbers_of(left, 1, kCount)));
   EXPECT_TRUE(from_right.holds(numbers_of(right, 2, kCount)));
-  if (const std::string log = nccl_log(); !log.empty()) {
+  if (!log.empty()) {
     EXPECT_EQ(log, fmt::format("{} of {}: send {} send {} recv {} recv {}\n", rank, ranks, right,
                                left, left, right));
   }
@@ -311,28 +277,20 @@ TEST(Broadcast, ABatchWithOtherCollectivesGoesTogether) {
   Data moved(DType::kFloat32, numbers_of(rank, 1, count));
   Data sent(DType::kFloat32, numbers_of(rank, 2, count));
   Data received(DType::kFloat32, zeros(count));
-  std::array<Call, 2> calls = {make_call(CommKind::kBroadcast, ranks - 1),
-                               make_call(CommKind::kAllToAll)};
-  calls[0].inputs = calls[0].outputs = {moved.buffer()};
-  calls[1].inputs = {sent.buffer()};
-  calls[1].outputs = {received.buffer()};
-  std::vector<const Call*> batch;
-  for (Call& call : calls) {
-    call.path = backends::MessagePath::kBatch;
-    batch.push_back(&call);
-  }
-  static_cast<void>(nccl_log());
-  for (auto& work : backend().start_batch(batch)) {
-    backend().wait(std::move(work));
-  }
+  const std::string log = log_of_batch(
+      {{.kind = CommKind::kBroadcast,
+        .root_or_peer = ranks - 1,
+        .inputs = {moved.buffer()},
+        .outputs = {moved.buffer()}},
+       {.kind = CommKind::kAllToAll, .inputs = {sent.buffer()}, .outputs = {received.buffer()}}});
   EXPECT_TRUE(moved.holds(numbers_of(ranks - 1, 1, count)));
-  std::vector<std::vector<double>> parts;
+  Lists parts;
   for (int from = 0; from < ranks; ++from) {
     const std::vector<double> all = numbers_of(from, 2, count);
     parts.emplace_back(all.begin() + 33 * rank, all.begin() + 33 * (rank + 1));
   }
-  EXPECT_TRUE(received.holds(joined(parts)));
-  if (const std::string log = nccl_log(); !log.empty()) {
+  EXPECT_TRUE(received.holds(joined(parts)[0]));
+  if (!log.empty()) {
     std::string exchange;
     for (int other = 0; other < ranks; ++other) {
       exchange += fmt::format(" send {0} recv {0}", other);
@@ -350,12 +308,8 @@ TEST(SendAndReceive, SingleOnesOfAPairShareItsCommunicator) {
   Data there(DType::kFloat32, numbers_of(0, 1, 5));
   Data back(DType::kFloat32, zeros(5));
   if (rank < 2) {
-    for (const CommKind kind : {CommKind::kSend, CommKind::kRecv}) {
-      calls.push_back(make_call(kind, 1 - rank));
-      calls.back().path = backends::MessagePath::kPair;
-    }
-    calls[0].inputs = {rank == 0 ? there.buffer() : back.buffer()};
-    calls[1].outputs = {back.buffer()};
+    calls = {send(1 - rank, rank == 0 ? there : back), receive(1 - rank, back)};
+    calls[0].path = calls[1].path = backends::MessagePath::kPair;
     if (rank == 1) {
       std::swap(calls[0], calls[1]);
     }
@@ -387,15 +341,13 @@ TEST(SendAndReceive, TagsTellMessagesApart) {
     received.emplace_back(DType::kInt32, zeros(5));
   }
   for (int tag = 0; tag < kTags; ++tag) {
-    Call call = make_call(CommKind::kSend, right);
+    Call call = send(right, sent[static_cast<std::size_t>(tag)]);
     call.tag = tag;
-    call.inputs = {sent[static_cast<std::size_t>(tag)].buffer()};
     works.push_back(backend().start(call));
   }
   for (int tag = kTags - 1; tag >= 0; --tag) {
-    Call call = make_call(CommKind::kRecv, left);
+    Call call = receive(left, received[static_cast<std::size_t>(tag)]);
     call.tag = tag;
-    call.outputs = {received[static_cast<std::size_t>(tag)].buffer()};
     backend().run(call);
   }
   for (auto& work : works) {
@@ -410,19 +362,15 @@ TEST(SendAndReceive, AnEmptyMessageComesBeforeTheNext) {
   const int ranks = backend().world_size();
   const int rank = backend().rank();
   const int from = (rank + ranks - 1) % ranks;
+  Data nothing(DType::kFloat32, {});
   Data sent(DType::kFloat32, numbers_of(rank, 0, 3));
   Data received(DType::kFloat32, zeros(3));
-  Call send = make_call(CommKind::kSend, (rank + 1) % ranks);
-  Call receive = make_call(CommKind::kRecv, from);
   std::vector<std::unique_ptr<backends::Work>> sending;
-  for (const bool is_empty : {true, false}) {
-    send.inputs = {is_empty ? backends::Buffer{nullptr, 0, DType::kFloat32} : sent.buffer()};
-    sending.push_back(backend().start(send));
+  for (Data* const data : {&nothing, &sent}) {
+    sending.push_back(backend().start(send((rank + 1) % ranks, *data)));
   }
-  for (const bool is_empty : {true, false}) {
-    receive.outputs = {is_empty ? backends::Buffer{nullptr, 0, DType::kFloat32}
-                                : received.buffer()};
-    backend().run(receive);
+  for (Data* const data : {&nothing, &received}) {
+    backend().run(receive(from, *data));
   }
   for (auto& work : sending) {
     backend().wait(std::move(work));
@@ -441,12 +389,13 @@ TEST(Barrier, NobodyLeavesBeforeTheLastCame) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     std::int64_t came = now();
-    backend().run(make_call(CommKind::kBarrier));
+    backend().run({.kind = CommKind::kBarrier});
     const std::int64_t left = now();
-    Call last = make_call(CommKind::kAllReduce);
-    last.op = backends::ReduceOp::kMax;
-    last.inputs = last.outputs = {{&came, 1, DType::kInt64}};
-    backend().run(last);
+    const backends::Buffer last{&came, 1, DType::kInt64};
+    backend().run({.kind = CommKind::kAllReduce,
+                   .op = backends::ReduceOp::kMax,
+                   .inputs = {last},
+                   .outputs = {last}});
     EXPECT_LE(came, left);
   }
 }

@@ -55,10 +55,10 @@ struct Call {
   int root_or_peer = 0;  ///< rank in the group
   ReduceOp op = ReduceOp::kSum;
   double factor = 1;  ///< scales sums of floating-point numbers (et_schema::Reduction::factor)
-  std::vector<Buffer> inputs;
-  std::vector<Buffer> outputs;
-  std::vector<std::int64_t> in_splits;         ///< elements
-  std::vector<std::int64_t> out_splits;        ///< elements
+  std::vector<Buffer> inputs = {};
+  std::vector<Buffer> outputs = {};
+  std::vector<std::int64_t> in_splits = {};    ///< elements
+  std::vector<std::int64_t> out_splits = {};   ///< elements
   int tag = 0;                                 ///< send and recv only
   MessagePath path = MessagePath::kDirection;  ///< send and recv only; kBatch for any in a batch
   /// Location of all buffers: on the host, or on the device of this rank (kCuda).

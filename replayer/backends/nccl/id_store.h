@@ -39,9 +39,7 @@ class IdStore : public c10d::HashStore {
  private:
   [[nodiscard]] static Call message(et_schema::CommKind kind, int peer,
                                     std::vector<std::uint8_t>& bytes) {
-    Call call;
-    call.kind = kind;
-    call.root_or_peer = peer;
+    Call call{.kind = kind, .root_or_peer = peer};
     (kind == et_schema::CommKind::kSend ? call.inputs : call.outputs) = {
         {bytes.data(), static_cast<std::int64_t>(bytes.size()), et_schema::DType::kUInt8}};
     return call;

@@ -158,7 +158,7 @@ class Meeting {
     Hello hello{launch_.rank, digits_of(et_schema::random_digits()), {}};
     hello.proof = proof("call", told, hello);
     Digits answer{};
-    if (!write_all(socket, std::as_bytes(std::span(&hello, 1)), deadline_) ||
+    if (!write_first(socket, std::as_bytes(std::span(&hello, 1))) ||
         !read_all(socket, std::as_writable_bytes(std::span(answer)), deadline_) ||
         answer != proof("answer", told, hello)) {
       throw not_met(fmt::format("rank {} hung up, or has another {}", rank, kJobKey));
@@ -216,7 +216,7 @@ class Meeting {
     }
     const Digits answer = proof("answer", own_address_, hello);
     place = std::move(caller.socket);
-    return write_all(place, std::as_bytes(std::span(answer)), deadline_);
+    return write_first(place, std::as_bytes(std::span(answer)));
   }
 
   [[nodiscard]] std::string missing_text(const std::vector<Socket>& peers) const {

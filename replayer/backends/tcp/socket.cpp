@@ -60,32 +60,6 @@ using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
   return {host.data(), std::stoi(port.data())};
 }
 
-/// Returns true if the socket becomes ready for `events` before the deadline.
-[[nodiscard]] bool wait_for(const Socket& socket, short events, Deadline deadline) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-      deadline - std::chrono::steady_clock::now());
-  pollfd ready{socket.fd(), events, 0};
-  return left.count() > 0 && poll(&ready, 1, static_cast<int>(left.count())) > 0;
-}
-
-/// Transfers all bytes by `move`, which is recv() or send(). Returns false if a ready socket
-/// transfers none, or the deadline has passed.
-template <typename Byte, typename Move>
-[[nodiscard]] bool move_all(const Socket& socket, std::span<Byte> bytes, Deadline deadline,
-                            short events, int flags, Move move) {
-  while (!bytes.empty()) {
-    if (!wait_for(socket, events, deadline)) {
-      return false;
-    }
-    const ssize_t moved = move(socket.fd(), bytes.data(), bytes.size(), flags);
-    if (moved == 0 || (moved < 0 && errno != EAGAIN && errno != EINTR)) {
-      return false;
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
-  }
-  return true;
-}
-
 }  // namespace
 
 Socket::~Socket() {
@@ -156,11 +130,20 @@ std::optional<std::size_t> read_some(const Socket& socket, std::span<std::byte> 
 }
 
 bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline) {
-  return move_all(socket, bytes, deadline, POLLIN, MSG_DONTWAIT, recv);
+  while (!bytes.empty() && std::chrono::steady_clock::now() < deadline) {
+    wait_for_any({&socket}, deadline);
+    const std::optional<std::size_t> got = read_some(socket, bytes);
+    if (!got) {
+      return false;
+    }
+    bytes = bytes.subspan(*got);
+  }
+  return bytes.empty();
 }
 
-bool write_all(const Socket& socket, std::span<const std::byte> bytes, Deadline deadline) {
-  return move_all(socket, bytes, deadline, POLLOUT, MSG_DONTWAIT | MSG_NOSIGNAL, send);
+bool write_first(const Socket& socket, std::span<const std::byte> bytes) {
+  return send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+         static_cast<ssize_t>(bytes.size());
 }
 
 void make_quick(const Socket& socket) {

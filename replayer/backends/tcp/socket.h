@@ -54,10 +54,11 @@ void wait_for_any(const std::vector<const Socket*>& sockets, Deadline deadline);
 /// Reads the available bytes; returns nothing if the other side has closed.
 [[nodiscard]] std::optional<std::size_t> read_some(const Socket& socket,
                                                    std::span<std::byte> bytes);
-/// Transfer all bytes. Return false if the other side has closed, or the deadline has passed.
+/// Reads all bytes. Returns false if the other side has closed, or the deadline has passed.
 [[nodiscard]] bool read_all(const Socket& socket, std::span<std::byte> bytes, Deadline deadline);
-[[nodiscard]] bool write_all(const Socket& socket, std::span<const std::byte> bytes,
-                             Deadline deadline);
+/// Writes the first bytes on a new connection: so few that they fit in the system's memory. Returns
+/// false if the other side has closed.
+[[nodiscard]] bool write_first(const Socket& socket, std::span<const std::byte> bytes);
 /// Makes the socket non-blocking, and sends small messages without delay.
 void make_quick(const Socket& socket);
 

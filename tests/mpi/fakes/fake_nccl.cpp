@@ -25,6 +25,7 @@
 
 #include "answers.h"
 #include "replayer/backends/interface/half.h"
+#include "replayer/backends/ranks/reduce_local.h"
 #include "wires.h"
 
 extern "C" int cudaLaunchHostFunc(void* stream, void (*function)(void*), void* data);
@@ -33,7 +34,10 @@ extern "C" int cudaDeviceSynchronize();
 namespace {
 
 using understudy::backends::BFloat16;
+using understudy::backends::Buffer;
 using understudy::backends::Float16;
+using understudy::backends::ReduceOp;
+using understudy::et_schema::DType;
 using understudy::tests::Wires;
 using Bytes = std::vector<std::byte>;
 
@@ -42,19 +46,12 @@ constexpr int kInvalidArgument = 4;
 constexpr int kRemoteError = 6;
 constexpr int kInProgress = 7;
 
-enum Op { kSum, kProduct, kMax, kMin, kAvg };
-enum DType {
-  kInt8,
-  kUInt8,
-  kInt32,
-  kUInt32,
-  kInt64,
-  kUInt64,
-  kFloat16,
-  kFloat32,
-  kFloat64,
-  kBFloat16
-};
+// In the order of ncclDataType_t and ncclRedOp_t.
+constexpr std::array kDTypes = {DType::kInt8,    DType::kUInt8,   DType::kInt32,   DType::kUInt32,
+                                DType::kInt64,   DType::kUInt64,  DType::kFloat16, DType::kFloat32,
+                                DType::kFloat64, DType::kBFloat16};
+constexpr std::array kOps = {ReduceOp::kSum, ReduceOp::kProduct, ReduceOp::kMax, ReduceOp::kMin,
+                             ReduceOp::kAvg};
 
 }  // namespace
 
@@ -63,7 +60,7 @@ struct ncclComm {
   int size;
   int rank;
   bool blocks = true;
-  std::vector<double> factors = {};  ///< of premultiplied sums, whose numbers follow kAvg's
+  std::vector<double> factors = {};  ///< of premultiplied sums, whose numbers follow those of kOps
   std::set<void*> registered = {};
   bool is_used = false;  ///< some call has been launched
   std::atomic<bool> is_in_progress = false;
@@ -92,93 +89,25 @@ struct ncclComm {
 
 namespace {
 
+DType dtype_of(int dtype) {
+  return kDTypes.at(static_cast<std::size_t>(dtype));
+}
+
 std::size_t size_of(int dtype) {
-  constexpr std::size_t kSizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
-  return kSizes[dtype];
+  return static_cast<std::size_t>(understudy::et_schema::item_size(dtype_of(dtype)));
 }
 
-template <typename T>
-T combined(T a, T b, int op) {
-  switch (op) {
-    case kProduct:
-      return static_cast<T>(a * b);
-    case kMax:
-      return a > b ? a : b;
-    case kMin:
-      return a < b ? a : b;
-    default:
-      return static_cast<T>(a + b);
-  }
-}
-
-template <typename T>
-void reduce_numbers(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op,
-                    double factor) {
-  for (std::size_t i = 0; i < count; ++i) {
-    T result{};
-    for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
-      T number{};
-      std::memcpy(&number, inputs[rank].data() + i * sizeof(T), sizeof(T));
-      result = rank == 0 ? number : combined(result, number, op);
-    }
-    if (op == kAvg) {
-      result = static_cast<T>(result / static_cast<T>(inputs.size()));
-    } else if (factor != 1) {
-      result = static_cast<T>(static_cast<double>(result) * factor);
-    }
-    std::memcpy(out + i * sizeof(T), &result, sizeof(T));
-  }
-}
-
-template <typename Half>
-void reduce_halves(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int op,
-                   double factor) {
-  std::vector<Bytes> wide;
-  for (const Bytes& input : inputs) {
-    wide.emplace_back(count * sizeof(float));
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint16_t bits = 0;
-      std::memcpy(&bits, input.data() + i * sizeof bits, sizeof bits);
-      const float number = Half::to_float(bits);
-      std::memcpy(wide.back().data() + i * sizeof number, &number, sizeof number);
-    }
-  }
-  Bytes result(count * sizeof(float));
-  reduce_numbers<float>(wide, result.data(), count, op, factor);
-  for (std::size_t i = 0; i < count; ++i) {
-    float number = 0;
-    std::memcpy(&number, result.data() + i * sizeof number, sizeof number);
-    const std::uint16_t bits = Half::from_float(number);
-    std::memcpy(out + i * sizeof bits, &bits, sizeof bits);
-  }
-}
-
+/// With a factor it is a sum of elements that are multiplied by it.
 void reduce(const std::vector<Bytes>& inputs, std::byte* out, std::size_t count, int dtype, int op,
             double factor) {
-  switch (dtype) {
-    case kInt8:
-      return reduce_numbers<std::int8_t>(inputs, out, count, op, factor);
-    case kUInt8:
-      return reduce_numbers<std::uint8_t>(inputs, out, count, op, factor);
-    case kInt32:
-      return reduce_numbers<std::int32_t>(inputs, out, count, op, factor);
-    case kUInt32:
-      return reduce_numbers<std::uint32_t>(inputs, out, count, op, factor);
-    case kInt64:
-      return reduce_numbers<std::int64_t>(inputs, out, count, op, factor);
-    case kUInt64:
-      return reduce_numbers<std::uint64_t>(inputs, out, count, op, factor);
-    case kFloat16:
-      return reduce_halves<Float16>(inputs, out, count, op, factor);
-    case kFloat32:
-      return reduce_numbers<float>(inputs, out, count, op, factor);
-    case kFloat64:
-      return reduce_numbers<double>(inputs, out, count, op, factor);
-    case kBFloat16:
-      return reduce_halves<BFloat16>(inputs, out, count, op, factor);
-    default:
-      return;
+  const auto number = static_cast<std::size_t>(op);
+  const ReduceOp how = number < kOps.size() ? kOps.at(number) : ReduceOp::kSum;
+  const Buffer result{out, static_cast<std::int64_t>(count), dtype_of(dtype)};
+  std::memcpy(out, inputs.front().data(), inputs.front().size());
+  for (std::size_t rank = 1; rank < inputs.size(); ++rank) {
+    reduce_local(result, inputs[rank].data(), how);
   }
+  scale(result, how == ReduceOp::kAvg ? static_cast<int>(inputs.size()) : 1, factor);
 }
 
 std::byte* writable(const void* data) {
@@ -213,7 +142,8 @@ void must_live(const ncclComm* comm) {
 
 double factor_of(const ncclComm* comm, int op) {
   must_live(comm);
-  return op > kAvg ? comm->factors.at(static_cast<std::size_t>(op - kAvg - 1)) : 1;
+  const auto number = static_cast<std::size_t>(op);
+  return number < kOps.size() ? 1 : comm->factors.at(number - kOps.size());
 }
 
 void bury(ncclComm* comm) {
@@ -459,27 +389,27 @@ int ncclRedOpCreatePreMulSum(int* op, void* scalar, int dtype, int residence, nc
   std::uint16_t half = 0;
   float single = 0;
   double factor = 0;
-  switch (dtype) {
-    case kBFloat16:
+  switch (dtype_of(dtype)) {
+    case DType::kBFloat16:
       std::memcpy(&half, scalar, sizeof half);
       factor = static_cast<double>(BFloat16::to_float(half));
       break;
-    case kFloat16:
+    case DType::kFloat16:
       std::memcpy(&half, scalar, sizeof half);
       factor = static_cast<double>(Float16::to_float(half));
       break;
-    case kFloat32:
+    case DType::kFloat32:
       std::memcpy(&single, scalar, sizeof single);
       factor = static_cast<double>(single);
       break;
-    case kFloat64:
+    case DType::kFloat64:
       std::memcpy(&factor, scalar, sizeof factor);
       break;
     default:
       return kInvalidArgument;
   }
   comm->factors.push_back(factor);
-  *op = kAvg + static_cast<int>(comm->factors.size());
+  *op = static_cast<int>(kOps.size() + comm->factors.size() - 1);
   return kSuccess;
 }
 int ncclGroupStart() {

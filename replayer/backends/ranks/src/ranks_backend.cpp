@@ -232,11 +232,8 @@ class RanksBackend : public Backend {
 
   /// Runs a call of the job itself.
   void run_set_up(CommKind kind, std::vector<Buffer> inputs, std::vector<Buffer> outputs) {
-    Call call;
-    call.kind = kind;
-    call.inputs = std::move(inputs);
-    call.outputs = std::move(outputs);
-    engine_->run(call, *set_up_);
+    engine_->run({.kind = kind, .inputs = std::move(inputs), .outputs = std::move(outputs)},
+                 *set_up_);
   }
 
   std::unique_ptr<Wire> wire_;

@@ -1,38 +1,16 @@
 #include "processes.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
+#include "sleeping_process.h"
 
 namespace understudy::backends {
 namespace {
 
 using State = Processes::State;
 
-/// A process that sleeps until it is killed.
-class Child {
- public:
-  Child() : pid_(fork()) {
-    while (pid_ == 0) {
-      pause();
-    }
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
-
 TEST(Processes, AreAliveStoppedAndEnded) {
-  const Child child;
+  const SleepingProcess child;
   const Processes processes({own_process(), process_here(child.pid())});
   EXPECT_EQ(processes.state(0), State::kAlive);
   EXPECT_EQ(processes.state(1), State::kAlive);

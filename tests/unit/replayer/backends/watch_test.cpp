@@ -3,10 +3,7 @@
 #include "watch.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "et_schema/base/error.h"
+#include "sleeping_process.h"
 
 namespace understudy::backends {
 
@@ -61,30 +59,6 @@ class PlayedWire : public Wire {
   bool is_asked_ = false;
 };
 
-/// A process that sleeps until it is killed.
-class Sleeper {
- public:
-  Sleeper() : pid_(fork()) {
-    while (pid_ == 0) {
-      pause();
-    }
-  }
-  Sleeper(const Sleeper&) = delete;
-  Sleeper& operator=(const Sleeper&) = delete;
-  ~Sleeper() { end(); }
-  void end() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      waitpid(pid_, nullptr, 0);
-      pid_ = 0;
-    }
-  }
-  [[nodiscard]] ProcessId id() const { return process_here(pid_); }
-
- private:
-  pid_t pid_;
-};
-
 /// Rank 0 of two waits in its fourth all-reduce, which rank 1 has not started.
 class WatchTest : public ::testing::Test {
  protected:
@@ -108,7 +82,7 @@ class WatchTest : public ::testing::Test {
     const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
     const LateCall late{call, group_, 4, start, 0, limit_s};
     Watch watch(wire_, [](const Question&) { return Answer(); });
-    watch.set_processes(Processes({own_process(), other_->id()}));
+    watch.set_processes(Processes({own_process(), process_here(other_->pid())}));
     for (double s = 0; s < kLongestS; s += kStepS) {
       at(s);
       const Clock::time_point now =
@@ -124,7 +98,7 @@ class WatchTest : public ::testing::Test {
   }
 
   PlayedWire wire_;
-  std::optional<Sleeper> other_;
+  std::optional<SleepingProcess> other_;
   Group group_;
 };
 
