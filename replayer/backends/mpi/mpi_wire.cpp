@@ -24,7 +24,6 @@
 namespace understudy::backends {
 namespace {
 
-constexpr int kSmallestTagLimit = 32767;  // guaranteed by the standard
 constexpr int kLetterTag = 1;
 
 /// Throws Error (failed) with MPI's text unless `code` is MPI_SUCCESS; `doing` completes "MPI
@@ -199,13 +198,6 @@ class MpiWire : public Wire {
   }
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int world_size() const override { return world_size_; }
-  [[nodiscard]] int tag_limit() const override {
-    void* value = nullptr;
-    int is_set = 0;
-    check_mpi(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &is_set),
-              "MPI_Comm_get_attr");
-    return is_set != 0 ? *static_cast<int*>(value) : kSmallestTagLimit;
-  }
 
   [[nodiscard]] Channel open(std::uint32_t id, std::span<const int> ranks) override {
     MPI_Group world = MPI_GROUP_NULL;
@@ -215,8 +207,8 @@ class MpiWire : public Wire {
     check_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
               "MPI_Group_incl");
     const std::jthread limited = limit(options_, "MPI_Comm_create_group");
-    const int tag = static_cast<int>(id % static_cast<std::uint32_t>(kSmallestTagLimit));
-    check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, members, tag, &comm), "MPI_Comm_create_group");
+    check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, members, static_cast<int>(id % kTags), &comm),
+              "MPI_Comm_create_group");
     check_mpi(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check_mpi(MPI_Group_free(&members), "MPI_Group_free");
     check_mpi(MPI_Group_free(&world), "MPI_Group_free");

@@ -15,6 +15,9 @@ namespace understudy::backends {
 /// A space of tags among the ranks of a group: its messages never match those of another channel.
 using Channel = std::uint32_t;
 
+/// Number of tags, from 0 on, that MPI's standard guarantees.
+inline constexpr std::uint32_t kTags = 32767;
+
 /// Messages that complete together. Buffers must live until test() has returned true. Ranks are
 /// those of the channel's group.
 class Transfers {
@@ -46,8 +49,6 @@ class Wire {
   [[nodiscard]] virtual std::string version() const = 0;  ///< Backend::version()
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int world_size() const = 0;
-  /// Returns the exclusive upper bound of tags.
-  [[nodiscard]] virtual int tag_limit() const = 0;
 
   /// Opens a channel between the world ranks `ranks`. Each of these ranks must call it in the same
   /// order with the same `id`, which must be unique.

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -84,7 +83,6 @@ class TcpWire : public Wire {
   }
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int world_size() const override { return static_cast<int>(peers_.size()); }
-  [[nodiscard]] int tag_limit() const override { return INT_MAX; }
 
   [[nodiscard]] Channel open(std::uint32_t id, std::span<const int> ranks) override {
     channels_.push_back({id, {ranks.begin(), ranks.end()}});

@@ -21,7 +21,6 @@ constexpr unsigned kPollsBetweenLooks = 64;
 Engine::Engine(Wire& wire, double time_limit_s)
     : wire_(wire),
       world_rank_(wire.rank()),
-      tags_(static_cast<std::uint64_t>(wire.tag_limit())),
       time_limit_s_(time_limit_s),
       watch_(wire, [this](const Question& question) { return answer(question); }),
       thread_([this] { work(); }) {}
@@ -184,7 +183,7 @@ void Engine::begin(Operation& operation) {
                                           : Line{.group = group.id}];
   operation.schedule.emplace(wire_.make_transfers(),
                              is_message ? group.messages : group.collectives,
-                             is_message ? call.tag : static_cast<int>(operation.index % tags_));
+                             is_message ? call.tag : static_cast<int>(operation.index % kTags));
   lower(call, group, *operation.schedule);
 }
 

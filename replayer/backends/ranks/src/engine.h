@@ -91,7 +91,6 @@ class Engine {
 
   Wire& wire_;
   const int world_rank_;
-  const std::uint64_t tags_;
   std::atomic<double> time_limit_s_;
   std::atomic<std::uint64_t> progress_{0};
 

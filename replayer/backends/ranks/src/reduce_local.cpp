@@ -28,11 +28,11 @@ void combine_each(void* into, const void* from, std::int64_t count, Combine comb
 template <typename Number>
 using Wide = std::conditional_t<std::is_integral_v<Number>, std::uint64_t, Number>;
 
-template <typename Number>
-void reduce_numbers(void* into, const void* from, std::int64_t count, ReduceOp op) {
-  const auto each = [&](auto combine) { combine_each<Number>(into, from, count, combine); };
+/// Calls apply(combine), where combine(a, b) is the operation on two numbers.
+template <typename Number, typename Apply>
+void with_operation(ReduceOp op, Apply apply) {
   const auto widely = [&](auto combine) {
-    each([combine](Number a, Number b) {
+    apply([combine](Number a, Number b) {
       return static_cast<Number>(
           combine(static_cast<Wide<Number>>(a), static_cast<Wide<Number>>(b)));
     });
@@ -48,15 +48,15 @@ void reduce_numbers(void* into, const void* from, std::int64_t count, ReduceOp o
   }
   if constexpr (std::totally_ordered<Number>) {
     if (op == ReduceOp::kMin) {
-      return each([](Number a, Number b) { return std::min(a, b); });
+      return apply([](Number a, Number b) { return std::min(a, b); });
     }
     if (op == ReduceOp::kMax) {
-      return each([](Number a, Number b) { return std::max(a, b); });
+      return apply([](Number a, Number b) { return std::max(a, b); });
     }
   }
   if constexpr (std::is_integral_v<Number>) {
     const auto bits = [&](auto combine) {
-      each([combine](Number a, Number b) { return static_cast<Number>(combine(a, b)); });
+      apply([combine](Number a, Number b) { return static_cast<Number>(combine(a, b)); });
     };
     if (op == ReduceOp::kBand) {
       return bits(std::bit_and<>{});
@@ -66,30 +66,23 @@ void reduce_numbers(void* into, const void* from, std::int64_t count, ReduceOp o
   UNDERSTUDY_ASSERT(false);
 }
 
+template <typename Number>
+void reduce_numbers(void* into, const void* from, std::int64_t count, ReduceOp op) {
+  with_operation<Number>(op,
+                         [&](auto combine) { combine_each<Number>(into, from, count, combine); });
+}
+
 void reduce_bools(void* into, const void* from, std::int64_t count, ReduceOp op) {
   reduce_numbers<std::uint8_t>(into, from, count, of_bools(op));
 }
 
 template <typename Half>
 void reduce_halves(void* into, const void* from, std::int64_t count, ReduceOp op) {
-  const auto each = [&](auto combine) {
+  with_operation<float>(op, [&](auto combine) {
     combine_each<std::uint16_t>(into, from, count, [combine](std::uint16_t a, std::uint16_t b) {
       return Half::from_float(combine(Half::to_float(a), Half::to_float(b)));
     });
-  };
-  switch (op) {
-    case ReduceOp::kSum:
-    case ReduceOp::kAvg:
-      return each(std::plus<float>{});
-    case ReduceOp::kProduct:
-      return each(std::multiplies<float>{});
-    case ReduceOp::kMin:
-      return each([](float a, float b) { return std::min(a, b); });
-    case ReduceOp::kMax:
-      return each([](float a, float b) { return std::max(a, b); });
-    default:
-      UNDERSTUDY_ASSERT(false);
-  }
+  });
 }
 
 /// number = change(number)

@@ -35,7 +35,6 @@ class PlayedWire : public Wire {
   [[nodiscard]] std::string version() const override { return {}; }
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int world_size() const override { return 2; }
-  [[nodiscard]] int tag_limit() const override { return 1; }
   [[nodiscard]] Channel open(std::uint32_t /*id*/, std::span<const int> /*ranks*/) override {
     return 0;
   }
