@@ -35,13 +35,9 @@ namespace {
 using et_schema::CommKind;
 using et_schema::DeviceType;
 
-class NcclWork : public Work {
- public:
-  explicit NcclWork(Works works) : works_(std::move(works)) {}
-  [[nodiscard]] Works& works() { return works_; }
-
- private:
-  Works works_;
+struct NcclWork : Work {
+  explicit NcclWork(Works issued) : works(std::move(issued)) {}
+  Works works;
 };
 
 /// A communicator of NCCL: the one of a group's collectives and batches, or of the single messages
@@ -224,7 +220,7 @@ class NcclCommunicator : public DeviceCommunicator {
       return host_.wait(std::move(work));
     }
     watch_.guard([&] {
-      for (const c10::intrusive_ptr<c10d::Work>& each : mine->works()) {
+      for (const c10::intrusive_ptr<c10d::Work>& each : mine->works) {
         each->wait();  // the current stream waits, not the host
       }
     });

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "late_call.h"
-#include "lower.h"
 
 namespace understudy::backends {
 
@@ -57,27 +55,16 @@ void Engine::let_go(const Operation& operation) {
   if (operation.done.load(std::memory_order_acquire)) {
     return;
   }
-  with_token([&] {
-    if (!operation.done.load(std::memory_order_acquire) && !has_failed_.load()) {
-      fail(std::make_exception_ptr(
-          et_schema::run_failed("a communication was given up under way", {})));
-    }
-  });
-}
-
-void Engine::with_token(const std::function<void()>& action) {
-  const std::lock_guard lock(token_);
-  action();
-}
-
-void Engine::with_token_or_without(std::chrono::milliseconds patience,
-                                   const std::function<void()>& action) {
-  const std::unique_lock lock(token_, patience);
-  action();
+  const auto held = token();
+  if (!operation.done.load(std::memory_order_acquire) && !has_failed_.load()) {
+    fail(std::make_exception_ptr(
+        et_schema::run_failed("a communication was given up under way", {})));
+  }
 }
 
 void Engine::watch_processes(Processes processes) {
-  with_token([&] { watch_.set_processes(std::move(processes)); });
+  const auto held = token();
+  watch_.set_processes(std::move(processes));
 }
 
 void Engine::interrupt() {

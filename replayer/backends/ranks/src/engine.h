@@ -54,12 +54,12 @@ class Engine {
   /// progress, this is a failure: no transfer continues afterwards.
   void let_go(const Operation& operation);
 
-  /// Runs `action` while no other thread calls the wire.
-  void with_token(const std::function<void()>& action);
-  /// Runs `action` with the token if it becomes free within `patience`, otherwise without it. For
-  /// the end of the job.
-  void with_token_or_without(std::chrono::milliseconds patience,
-                             const std::function<void()>& action);
+  /// Returns the token, while which is held no other thread calls the wire; nothing if it does not
+  /// become free within `patience`, which only the end of the job takes.
+  [[nodiscard]] std::unique_lock<std::timed_mutex> token(
+      std::chrono::milliseconds patience = std::chrono::hours(1)) {
+    return {token_, patience};
+  }
 
   /// Makes the engine notice at once if a rank's process ends.
   void watch_processes(Processes processes);

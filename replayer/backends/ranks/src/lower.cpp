@@ -1,5 +1,3 @@
-#include "lower.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 #include "et_schema/base/assert.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/ranks/reduce_local.h"
+#include "schedule.h"
 
 namespace understudy::backends {
 namespace {

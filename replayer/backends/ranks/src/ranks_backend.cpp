@@ -109,7 +109,8 @@ class RanksBackend : public Backend {
     }
     check_same_everywhere(name, members);
     const auto id = static_cast<GroupId>(groups_.size());
-    engine_->with_token([&] { groups_.push_back(make(id, name, std::move(members))); });
+    const auto token = engine_->token();
+    groups_.push_back(make(id, name, std::move(members)));
     return id;
   }
 
@@ -168,7 +169,8 @@ class RanksBackend : public Backend {
   void note_progress() override { engine_->note_progress(); }
   void interrupt() override { engine_->interrupt(); }
   [[noreturn]] void abort(int status) override {
-    engine_->with_token_or_without(kAbortPatience, [&] { wire_->abort_others(status); });
+    const auto token = engine_->token(kAbortPatience);
+    wire_->abort_others(status);
     std::_Exit(status);
   }
 

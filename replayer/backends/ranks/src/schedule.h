@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "group.h"
+#include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/ranks/wire.h"
 
 namespace understudy::backends {
@@ -78,5 +80,9 @@ class Schedule {
   std::vector<std::unique_ptr<std::byte[]>> scratch_;
   std::unique_ptr<Transfers> transfers_;  // the last member: it uses scratch memory
 };
+
+/// Adds a checked call's steps to a schedule. The steps keep references to `call` and `group`,
+/// which must outlive the schedule.
+void lower(const Call& call, const Group& group, Schedule& schedule);
 
 }  // namespace understudy::backends

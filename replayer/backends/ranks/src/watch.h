@@ -1,17 +1,48 @@
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "late_call.h"
+#include "group.h"
 #include "processes.h"
 #include "replayer/backends/ranks/wire.h"
 
 namespace understudy::backends {
+
+/// A call that did not complete within the time limit.
+struct LateCall {
+  const Call& call;
+  const Group& group;
+  std::uint64_t index;  ///< number of the call among those of its kind in the group, from 1
+  std::chrono::steady_clock::time_point started;
+  int world_rank;
+  double time_limit_s;
+};
+
+/// A question to another rank, sent if a call that involves the rank takes long.
+struct Question {
+  std::uint64_t index = 0;  ///< of the asker's call
+  Line line;                ///< in which the asked rank has to start as many
+  bool operator==(const Question&) const = default;
+};
+
+inline constexpr std::size_t kDoingBytes = 240;
+
+struct Answer {
+  Question question;
+  std::uint64_t started = 0;   ///< number of started calls of the line
+  std::uint64_t progress = 0;  ///< number of calls of Job::note_progress() so far
+  /// Description of the call that the rank waits in, a C string; empty if in no call.
+  std::array<char, kDoingBytes> doing{};
+  [[nodiscard]] bool has_started() const { return started >= question.index; }
+};
 
 /// Watches the call that has been in progress longest. It asks the ranks that the call waits for
 /// how far they are, and answers their questions, also while the program computes. It ends the call
@@ -47,7 +78,7 @@ class Watch {
   [[nodiscard]] bool is_late(const LateCall& late, Clock::time_point now) const;
   [[nodiscard]] bool is_overdue(const Waited& other, const LateCall& late,
                                 Clock::time_point now) const;
-  [[nodiscard]] std::vector<Heard> all_heard(Clock::time_point now) const;
+  [[nodiscard]] std::string all_heard(Clock::time_point now) const;
 
   Wire& wire_;
   Answerer answerer_;
