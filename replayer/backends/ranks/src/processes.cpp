@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace understudy::backends {
 namespace {
@@ -38,30 +41,21 @@ std::optional<Stat> stat_of(std::int64_t pid) {
   return stat;
 }
 
-std::string host_text() {
+/// Returns a number for the system's boot and the namespace of process ids; 0 if one is unknown.
+std::size_t host_number() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string boot;
   std::getline(file, boot);
-  std::array<char, ProcessId::kHostBytes> names{};
-  const ssize_t length = readlink("/proc/self/ns/pid", names.data(), names.size());
-  if (boot.empty() || length <= 0) {
-    return {};
-  }
-  return boot + " " + std::string(names.data(), static_cast<std::size_t>(length));
+  std::error_code error;
+  const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  return boot.empty() || names.empty() ? 0 : std::hash<std::string>()(boot + names);
 }
 
 }  // namespace
 
 ProcessId process_here(pid_t pid) {
-  ProcessId process;
-  const std::string host = host_text();
   const std::optional<Stat> stat = stat_of(pid);
-  if (stat && host.size() < process.host.size()) {
-    std::copy(host.begin(), host.end(), process.host.begin());
-    process.started = stat->started;
-  }
-  process.pid = pid;
-  return process;
+  return {stat ? host_number() : 0, pid, stat.value_or(Stat()).started};
 }
 
 ProcessId own_process() {
@@ -69,7 +63,7 @@ ProcessId own_process() {
 }
 
 bool Processes::is_here(const ProcessId& rank) const {
-  return own_.host.front() != '\0' && rank.host == own_.host;
+  return own_.host != 0 && rank.host == own_.host;
 }
 
 std::vector<std::int64_t> Processes::pids_here() const {

@@ -2,7 +2,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -12,9 +11,7 @@ namespace understudy::backends {
 
 /// Identifies a process to others on its host. Plain bytes, which can be sent.
 struct ProcessId {
-  static constexpr std::size_t kHostBytes = 96;
-  /// The system's boot and the namespace of process ids; empty if unknown.
-  std::array<char, kHostBytes> host{};
+  std::size_t host = 0;  ///< of the system's boot and the namespace of process ids; 0: unknown
   std::int64_t pid = 0;
   std::uint64_t started = 0;  ///< clock ticks after boot; needed because process ids are reused
 };

@@ -33,9 +33,9 @@ TEST(Processes, OfTheSameNumberButAnotherStartHaveEnded) {
 
 TEST(Processes, OfOtherHostsAreUnknown) {
   ProcessId elsewhere = own_process();
-  elsewhere.host.front() = '?';
+  ++elsewhere.host;
   ProcessId untold = own_process();
-  untold.host = {};
+  untold.host = 0;
   const Processes processes({elsewhere, untold});
   EXPECT_EQ(processes.state(0), State::kUnknown);
   EXPECT_EQ(processes.state(1), State::kUnknown);
