@@ -116,11 +116,7 @@ class DeviceBackend : public Backend {
     device_->prepare(calls);
   }
   [[nodiscard]] static Call call_of(CommKind kind, GroupId group) {
-    Call call;
-    call.kind = kind;
-    call.group = group;
-    call.memory = DeviceType::kCuda;
-    return call;
+    return {.kind = kind, .group = group, .memory = DeviceType::kCuda};
   }
   [[nodiscard]] Call placed(Call call) const {
     call.memory = DeviceType::kCuda;

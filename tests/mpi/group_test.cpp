@@ -18,11 +18,10 @@ using et_schema::CommKind;
 using et_schema::DType;
 
 Call sum_of(Data& data, GroupId group) {
-  Call call;
-  call.kind = CommKind::kAllReduce;
-  call.group = group;
-  call.inputs = call.outputs = {data.buffer()};
-  return call;
+  return {.kind = CommKind::kAllReduce,
+          .group = group,
+          .inputs = {data.buffer()},
+          .outputs = {data.buffer()}};
 }
 
 std::vector<double> repeated(double number, std::size_t count) {
@@ -62,14 +61,13 @@ TEST(Groups, OrderOfRanksIsTheGroups) {
   const int ranks = backend().world_size();
   std::vector<int> reversed(static_cast<std::size_t>(ranks));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
-  Call call;
-  call.kind = CommKind::kAllGatherBase;
-  call.group = backend().make_group("reversed", reversed);
+  const GroupId group = backend().make_group("reversed", reversed);
   Data own(DType::kInt32, {static_cast<double>(backend().rank())});
   Data all(DType::kInt32, repeated(-1, static_cast<std::size_t>(ranks)));
-  call.inputs = {own.buffer()};
-  call.outputs = {all.buffer()};
-  backend().run(call);
+  backend().run({.kind = CommKind::kAllGatherBase,
+                 .group = group,
+                 .inputs = {own.buffer()},
+                 .outputs = {all.buffer()}});
   EXPECT_TRUE(all.holds(std::vector<double>(reversed.begin(), reversed.end())));
 }
 
@@ -125,60 +123,32 @@ TEST(Groups, RanksIssueCallsOfOverlappingGroupsInDifferentOrders) {
   }
 }
 
-TEST(Async, ManyCallsOfAllKindsWaitedForInReverse) {
+TEST(Async, ManyCallsWaitedForInReverse) {
+  struct Started {
+    std::unique_ptr<Data> input;
+    std::unique_ptr<Data> output;
+    std::vector<double> expected;
+    std::unique_ptr<backends::Work> work;
+  };
   const int ranks = backend().world_size();
-  const int rank = backend().rank();
   constexpr int kCalls = 200;
   std::mt19937 random(7);  // the same on all ranks
-  std::vector<std::unique_ptr<backends::Work>> works;
-  std::vector<std::unique_ptr<Data>> inputs;
-  std::vector<std::unique_ptr<Data>> outputs;
-  std::vector<std::vector<double>> expected;
+  std::vector<Started> all;
   for (int i = 0; i < kCalls; ++i) {
-    const auto count = static_cast<std::int64_t>(random() % 20000);
-    const auto n = static_cast<std::size_t>(count);
-    Call call;
-    switch (random() % 4) {
-      case 0:
-        call.kind = CommKind::kAllReduce;
-        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
-        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
-        expected.push_back(repeated(ranks * (ranks - 1) / 2 + ranks * i, n));
-        break;
-      case 1:
-        call.kind = CommKind::kBroadcast;
-        call.root_or_peer = i % ranks;
-        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
-        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
-        expected.push_back(repeated(i % ranks + i, n));
-        break;
-      case 2: {
-        call.kind = CommKind::kAllGatherBase;
-        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, n)));
-        const std::size_t all = n * static_cast<std::size_t>(ranks);
-        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, all)));
-        expected.emplace_back();
-        for (int from = 0; from < ranks; ++from) {
-          expected.back().insert(expected.back().end(), n, from + i);
-        }
-        break;
-      }
-      default: {
-        call.kind = CommKind::kReduceScatterBase;
-        const std::size_t all = n * static_cast<std::size_t>(ranks);
-        inputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(rank + i, all)));
-        outputs.push_back(std::make_unique<Data>(DType::kFloat32, repeated(0, n)));
-        expected.push_back(repeated(ranks * (ranks - 1) / 2 + ranks * i, n));
-        break;
-      }
-    }
-    call.inputs = {inputs.back()->buffer()};
-    call.outputs = {outputs.back()->buffer()};
-    works.push_back(backend().start(call));
+    const std::size_t count = random() % 20000;
+    const bool is_sum = random() % 2 == 0;
+    Started& one = all.emplace_back();
+    one.input = std::make_unique<Data>(DType::kFloat32, repeated(backend().rank() + i, count));
+    one.output = std::make_unique<Data>(DType::kFloat32, repeated(0, count));
+    one.expected = repeated(is_sum ? ranks * (ranks - 1) / 2 + ranks * i : i % ranks + i, count);
+    one.work = backend().start({.kind = is_sum ? CommKind::kAllReduce : CommKind::kBroadcast,
+                                .root_or_peer = i % ranks,
+                                .inputs = {one.input->buffer()},
+                                .outputs = {one.output->buffer()}});
   }
-  for (std::size_t i = works.size(); i-- > 0;) {
-    backend().wait(std::move(works[i]));
-    EXPECT_TRUE(outputs[i]->holds(expected[i])) << "call " << i;
+  for (std::size_t i = all.size(); i-- > 0;) {
+    backend().wait(std::move(all[i].work));
+    EXPECT_TRUE(all[i].output->holds(all[i].expected)) << "call " << i;
   }
 }
 

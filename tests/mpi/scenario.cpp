@@ -36,27 +36,20 @@ struct Scenario {
   std::function<void(Backend&)> run;
 };
 
+backends::Buffer buffer_of(std::vector<float>& data) {
+  return {data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32};
+}
+
 Call all_reduce(std::vector<float>& data) {
-  Call call;
-  call.kind = CommKind::kAllReduce;
-  call.inputs =
-      call.outputs = {{data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32}};
-  return call;
+  return {.kind = CommKind::kAllReduce, .inputs = {buffer_of(data)}, .outputs = {buffer_of(data)}};
 }
 
 Call receive(std::vector<float>& data, int peer) {
-  Call call;
-  call.kind = CommKind::kRecv;
-  call.root_or_peer = peer;
-  call.outputs = {{data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32}};
-  return call;
+  return {.kind = CommKind::kRecv, .root_or_peer = peer, .outputs = {buffer_of(data)}};
 }
 
 Call send(std::vector<float>& data, int peer) {
-  Call call = receive(data, peer);
-  call.kind = CommKind::kSend;
-  call.inputs.swap(call.outputs);
-  return call;
+  return {.kind = CommKind::kSend, .root_or_peer = peer, .inputs = {buffer_of(data)}};
 }
 
 /// A rank that computes for longer than any limit; it ends only with the job.

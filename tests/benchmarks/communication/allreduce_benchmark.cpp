@@ -57,11 +57,9 @@ double slowest(const std::function<void()>& action) {
 }
 
 Call all_reduce(std::vector<float>& data) {
-  Call call;
-  call.kind = CommKind::kAllReduce;
-  call.inputs =
-      call.outputs = {{data.data(), static_cast<std::int64_t>(data.size()), DType::kFloat32}};
-  return call;
+  const backends::Buffer buffer{data.data(), static_cast<std::int64_t>(data.size()),
+                                DType::kFloat32};
+  return {.kind = CommKind::kAllReduce, .inputs = {buffer}, .outputs = {buffer}};
 }
 
 /// Ways to make one call are tried in slices, in turn, so that what else the machine does meets all

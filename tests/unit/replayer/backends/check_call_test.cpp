@@ -33,12 +33,10 @@ struct Refused {
 
 Call make_call(CommKind kind, std::vector<Buffer> inputs, std::vector<Buffer> outputs,
                int root = 0) {
-  Call call;
-  call.kind = kind;
-  call.inputs = std::move(inputs);
-  call.outputs = std::move(outputs);
-  call.root_or_peer = root;
-  return call;
+  return {.kind = kind,
+          .root_or_peer = root,
+          .inputs = std::move(inputs),
+          .outputs = std::move(outputs)};
 }
 
 Call all_to_allv(std::vector<std::int64_t> in_splits, std::vector<std::int64_t> out_splits) {

@@ -9,12 +9,8 @@ using et_schema::CommKind;
 using et_schema::DType;
 
 bool reduces(DType dtype, ReduceOp op, double factor = 1) {
-  Call call;
-  call.kind = CommKind::kAllReduce;
-  call.op = op;
-  call.factor = factor;
-  call.inputs = call.outputs = {{nullptr, 0, dtype}};
-  return reduces_on_device(call);
+  return reduces_on_device(
+      {.kind = CommKind::kAllReduce, .op = op, .factor = factor, .inputs = {{nullptr, 0, dtype}}});
 }
 
 TEST(ReducesOnDevice, NumbersAsTheyAre) {

@@ -25,11 +25,7 @@ Buffer part(Numbers& numbers, std::size_t first, std::size_t count) {
 }
 
 Call make_call(CommKind kind, GroupId group = 0, int root = 0) {
-  Call call;
-  call.kind = kind;
-  call.group = group;
-  call.root_or_peer = root;
-  return call;
+  return {.kind = kind, .group = group, .root_or_peer = root};
 }
 
 /// Rank 2 of 4, alone.
@@ -108,10 +104,8 @@ TEST(Single, AllGatherRepeatsTheOwnPart) {
   const auto backend = third_of_four();
   Numbers input = {7, 8};
   Numbers whole(8, 0);
-  Call base = make_call(CommKind::kAllGatherBase);
-  base.inputs = {buffer(input)};
-  base.outputs = {buffer(whole)};
-  backend->run(base);
+  backend->run(
+      {.kind = CommKind::kAllGatherBase, .inputs = {buffer(input)}, .outputs = {buffer(whole)}});
   EXPECT_EQ(whole, (Numbers{7, 8, 7, 8, 7, 8, 7, 8}));
 
   std::vector<Numbers> parts = {{0}, {}, {0, 0}, {0, 0, 0, 0, 0}};
@@ -127,10 +121,9 @@ TEST(Single, AllGatherRepeatsTheOwnPart) {
 TEST(Single, AllGatherBaseInPlace) {
   const auto backend = third_of_four();
   Numbers whole = {0, 0, 0, 0, 5, 6, 0, 0};
-  Call call = make_call(CommKind::kAllGatherBase);
-  call.inputs = {part(whole, 4, 2)};
-  call.outputs = {buffer(whole)};
-  backend->run(call);
+  backend->run({.kind = CommKind::kAllGatherBase,
+                .inputs = {part(whole, 4, 2)},
+                .outputs = {buffer(whole)}});
   EXPECT_EQ(whole, (Numbers{5, 6, 5, 6, 5, 6, 5, 6}));
 }
 
@@ -138,18 +131,18 @@ TEST(Single, ReduceScatterAndScatterTakeTheOwnPart) {
   const auto backend = third_of_four();
   Numbers input = {0, 1, 2, 3, 4, 5, 6, 7};
   Numbers output(2);
-  Call base = make_call(CommKind::kReduceScatterBase);
-  base.inputs = {buffer(input)};
-  base.outputs = {buffer(output)};
-  backend->run(base);
+  backend->run({.kind = CommKind::kReduceScatterBase,
+                .inputs = {buffer(input)},
+                .outputs = {buffer(output)}});
   EXPECT_EQ(output, (Numbers{4, 5}));
 
   for (const CommKind kind : {CommKind::kReduceScatter, CommKind::kScatter}) {
     output = {0, 0};
-    Call lists = make_call(kind, 0, 2);
-    lists.inputs = {part(input, 0, 1), part(input, 1, 3), part(input, 6, 2), part(input, 0, 0)};
-    lists.outputs = {buffer(output)};
-    backend->run(lists);
+    backend->run(
+        {.kind = kind,
+         .root_or_peer = 2,
+         .inputs = {part(input, 0, 1), part(input, 1, 3), part(input, 6, 2), part(input, 0, 0)},
+         .outputs = {buffer(output)}});
     EXPECT_EQ(output, (Numbers{6, 7}));
   }
 }
@@ -157,14 +150,10 @@ TEST(Single, ReduceScatterAndScatterTakeTheOwnPart) {
 TEST(Single, WhatOthersWouldHaveSentIsZero) {
   const auto backend = third_of_four();
   Numbers output = {1, 1};
-  Call scatter = make_call(CommKind::kScatter, 0, 0);
-  scatter.outputs = {buffer(output)};
-  backend->run(scatter);
+  backend->run({.kind = CommKind::kScatter, .root_or_peer = 0, .outputs = {buffer(output)}});
   EXPECT_EQ(output, (Numbers{0, 0}));
   output = {1, 1};
-  Call receive = make_call(CommKind::kRecv, 0, 1);
-  receive.outputs = {buffer(output)};
-  backend->run(receive);
+  backend->run({.kind = CommKind::kRecv, .root_or_peer = 1, .outputs = {buffer(output)}});
   EXPECT_EQ(output, (Numbers{0, 0}));
 }
 
@@ -179,9 +168,7 @@ TEST(Single, GatherFillsAllPartsOnTheRootAndSendsElsewhere) {
   }
   backend->run(root);
   EXPECT_EQ(parts, (std::vector<Numbers>{{3, 4}, {3}, {3, 4}, {3, 4, 3}}));
-  Call other = make_call(CommKind::kGather, 0, 1);
-  other.inputs = {buffer(input)};
-  backend->run(other);
+  backend->run({.kind = CommKind::kGather, .root_or_peer = 1, .inputs = {buffer(input)}});
   EXPECT_EQ(input, (Numbers{3, 4}));
 }
 
@@ -218,10 +205,10 @@ TEST(Single, RankWithinASubGroup) {
   const GroupId group = backend->make_group("reversed pair", ranks);
   Numbers input = {1, 2};
   Numbers output = {0};
-  Call call = make_call(CommKind::kReduceScatterBase, group);
-  call.inputs = {buffer(input)};
-  call.outputs = {buffer(output)};
-  backend->run(call);
+  backend->run({.kind = CommKind::kReduceScatterBase,
+                .group = group,
+                .inputs = {buffer(input)},
+                .outputs = {buffer(output)}});
   EXPECT_EQ(output, (Numbers{2}));
 }
 

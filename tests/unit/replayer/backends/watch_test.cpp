@@ -76,8 +76,7 @@ class WatchTest : public ::testing::Test {
   /// Looks until the call is given up; `at` is called before each look with the seconds since the
   /// call's start. Nothing: it is never given up.
   std::optional<GivenUp> wait(double limit_s, const std::function<void(double)>& at) {
-    Call call;
-    call.kind = et_schema::CommKind::kAllReduce;
+    const Call call{.kind = et_schema::CommKind::kAllReduce};
     const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
     const LateCall late{call, group_, 4, start, 0, limit_s};
     Watch watch(wire_, [](const Question&) { return Answer(); });
