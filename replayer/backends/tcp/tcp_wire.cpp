@@ -149,7 +149,7 @@ class TcpWire : public Wire {
     const Key key{open.ranks[static_cast<std::size_t>(transfer->peer)], open.id, tag};
     const std::shared_ptr<Incoming> message = take_first(kept_, key);
     if (message == nullptr) {
-      awaited_[key].push_back(transfer);
+      awaited_.emplace(key, transfer);
       return;
     }
     message->transfer = transfer;
@@ -194,22 +194,18 @@ class TcpWire : public Wire {
   };
   /// Sender's world rank, channel's id, tag.
   using Key = std::tuple<int, std::uint32_t, std::int32_t>;
+  /// Items of one key stay in their order.
   template <typename Item>
-  using Queues = std::map<Key, std::deque<std::shared_ptr<Item>>>;
+  using Queues = std::multimap<Key, std::shared_ptr<Item>>;
 
-  /// Removes and returns the first item of a queue; null if it is empty.
+  /// Removes and returns the first item of a key; null if there is none.
   template <typename Item>
   static std::shared_ptr<Item> take_first(Queues<Item>& queues, const Key& key) {
-    const auto queue = queues.find(key);
-    if (queue == queues.end()) {
+    const auto first = queues.lower_bound(key);
+    if (first == queues.end() || first->first != key) {
       return nullptr;
     }
-    std::shared_ptr<Item> first = std::move(queue->second.front());
-    queue->second.pop_front();
-    if (queue->second.empty()) {
-      queues.erase(queue);
-    }
-    return first;
+    return queues.extract(first).mapped();
   }
 
   [[nodiscard]] Peer& peer(int world_rank) { return peers_[static_cast<std::size_t>(world_rank)]; }
@@ -342,7 +338,7 @@ class TcpWire : public Wire {
       const Key key{world_rank, header.channel, header.tag};
       incoming->transfer = take_first(awaited_, key);
       if (incoming->transfer == nullptr) {
-        kept_[key].push_back(incoming);
+        kept_.emplace(key, incoming);
       }
     }
     incoming->is_own = incoming->transfer == nullptr || incoming->transfer->bytes != header.bytes;

@@ -124,12 +124,8 @@ void Engine::work() {
         return;
       }
     }
-    if (caller_polls_.load()) {
-      continue;
-    }
-    if (has_failed_.load()) {
-      // Transfers in progress must not continue: the caller may have freed the buffers.
-      continue;
+    if (caller_polls_.load() || has_failed_.load()) {
+      continue;  // after a failure the caller may have freed the buffers of transfers in progress
     }
     {
       const std::lock_guard lock(token_);
