@@ -154,6 +154,7 @@ class SingleBackend : public Backend {
     const auto self = static_cast<std::size_t>(place.group_rank);
     const auto size = static_cast<std::size_t>(place.group_size);
     const bool is_root = call.root_or_peer == place.group_rank;
+    const bool is_send = call.kind == et_schema::CommKind::kSend;
     const std::size_t outputs = call.outputs.size();
     switch (et_schema::traits(call.kind).sizes) {
       case CommSizes::kPairs:
@@ -187,8 +188,10 @@ class SingleBackend : public Backend {
         }
         return;
       case CommSizes::kMessage:
-        std::ranges::for_each(call.inputs, [&](const Buffer& input) { pass(input); });
-        std::ranges::for_each(call.outputs, [&](const Buffer& output) { fill_zeros(output); });
+        // A send may name its input as output, too.
+        std::ranges::for_each(is_send ? call.inputs : call.outputs, [&](const Buffer& buffer) {
+          is_send ? pass(buffer) : fill_zeros(buffer);
+        });
         return;
       case CommSizes::kNone:
       case CommSizes::kNoCommunication:
