@@ -19,6 +19,10 @@ understudy_test(gpu_test ALONE
   ROOMS replayer)
 target_compile_definitions(gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
 add_dependencies(gpu_test understudy_fake_nvml)
+if(UNDERSTUDY_CUPTI_HEADERS)
+  target_sources(gpu_test PRIVATE counters/cupti_metrics_test.cpp)
+  target_include_directories(gpu_test SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")
+endif()
 
 # LibTorch's own CUDA half on a runtime that is played: linked first, by the runtime's name, so that the real one is
 # never loaded.

@@ -186,8 +186,8 @@ TEST_F(PlayedGraphs, ThePeakIsThatOfAnIterationWithoutThem) {
   relu(relu(relu(x_)));
   const et_schema::RankReport without = replay(Streams::kOne).report;
   const et_schema::RankReport with = replay(Streams::kGraph).report;
-  constexpr std::uint64_t kGenerator =
-      1024;  // older LibTorch keeps its generator's state on the GPU
+  // LibTorch until 2.14 keeps its generators' states on the GPU.
+  constexpr std::uint64_t kGenerator = 2048;
   EXPECT_GE(with.memory.peak_bytes, without.memory.peak_bytes);
   EXPECT_LE(with.memory.peak_bytes, without.memory.peak_bytes + kGenerator);
 }
