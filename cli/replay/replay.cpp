@@ -1,16 +1,16 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
 #include <functional>
-#include <string>
 
 #include "arguments.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/process.h"
 #include "job.h"
 
 namespace understudy::cli {
@@ -22,20 +22,12 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 /// system does not report it.
 SteadyTime process_start() {
   const SteadyTime now = std::chrono::steady_clock::now();
-  std::ifstream file("/proc/self/stat");
-  std::string text;
-  std::getline(file, text);
-  // The name, in parentheses, may hold blanks; the start is the 20th word after it.
-  constexpr int kWord = 20;
-  std::size_t at = text.rfind(')');
-  for (int word = 0; word < kWord && at != std::string::npos; ++word) {
-    at = text.find(' ', at + 1);
-  }
+  const std::uint64_t ticks = et_schema::own_process().started;
   timespec since_boot{};
-  if (at == std::string::npos || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) {
+  if (ticks == 0 || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) {
     return now;
   }
-  const double started = std::stod(text.substr(at)) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  const double started = static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
   constexpr double kNano = 1e-9;
   const double age = static_cast<double>(since_boot.tv_sec) +
                      static_cast<double>(since_boot.tv_nsec) * kNano - started;

@@ -8,19 +8,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/process.h"
 #include "et_schema/base/processor.h"
 
 namespace understudy::fleet {
@@ -41,50 +39,6 @@ std::string slug_of(std::string_view text) {
     slug.pop_back();
   }
   return slug;
-}
-
-constexpr std::size_t kHostNameBytes = 256;
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-std::string without_line_end(std::string text) {
-  while (!text.empty() && text.back() == '\n') {
-    text.pop_back();
-  }
-  return text;
-}
-
-/// Returns the start time of a process in clock ticks after boot (field 22 of /proc/PID/stat).
-/// Counts fields from the end of the name, which may contain blanks. Empty if there is no such
-/// process, or if it is a zombie.
-std::string start_of(const std::string& pid) {
-  const std::string stat = content_of("/proc/" + pid + "/stat");
-  const std::size_t behind_name = stat.rfind(')');
-  if (behind_name == std::string::npos) {
-    return "";
-  }
-  constexpr int kFieldsBefore = 19;  // "state" is the first field after the name
-  std::size_t at = behind_name + 2;
-  if (at < stat.size() && stat[at] == 'Z') {
-    return "";
-  }
-  for (int field = 0; field < kFieldsBefore && at != std::string::npos; ++field) {
-    at = stat.find(' ', at + 1);
-  }
-  return at == std::string::npos ? "" : stat.substr(at + 1, stat.find(' ', at + 1) - at - 1);
-}
-
-/// Returns the identity of the namespace in which process numbers are unique.
-std::string place_text() {
-  std::array<char, kHostNameBytes> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  std::error_code error;
-  const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
-  return fmt::format("{}|{}|{}", host.data(),
-                     without_line_end(content_of("/proc/sys/kernel/random/boot_id")), names);
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& got) {
@@ -156,22 +110,16 @@ std::string now_utc() {
 }
 
 std::string this_owner(const std::string& part) {
-  const std::string pid = std::to_string(::getpid());
-  return fmt::format("{}|{}|{}|{}", place_text(), pid, start_of(pid), part);
+  const et_schema::ProcessId own = et_schema::own_process();
+  return fmt::format("{}|{}|{}|{}", own.host, own.pid, own.started, part);
 }
 
 bool is_certainly_gone(const std::string& owner) {
-  const std::string place = place_text() + "|";
-  if (!owner.starts_with(place)) {
-    return false;
-  }
-  const std::size_t pid_end = owner.find('|', place.size());
-  const std::size_t start_end = owner.find('|', pid_end + 1);
-  if (pid_end == std::string::npos || start_end == std::string::npos) {
-    return false;
-  }
-  const std::string pid = owner.substr(place.size(), pid_end - place.size());
-  return start_of(pid) != owner.substr(pid_end + 1, start_end - pid_end - 1);
+  std::istringstream words(owner);
+  et_schema::ProcessId id;
+  char bar = ' ';
+  words >> id.host >> bar >> id.pid >> bar >> id.started >> bar;
+  return words && et_schema::state_of(id) == et_schema::ProcessState::kEnded;
 }
 
 std::string NodeLock::default_path() {

@@ -301,10 +301,6 @@ class MpiWire : public Wire {
 }  // namespace
 }  // namespace understudy::backends
 
-extern "C" int understudy_backend_version() {
-  return understudy::backends::kBackendVersion;
-}
-
 extern "C" understudy::backends::Backend* understudy_make_backend(
     const understudy::backends::BackendOptions& options) {
   namespace backends = understudy::backends;

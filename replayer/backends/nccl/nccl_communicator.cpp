@@ -349,10 +349,6 @@ class NcclCommunicator : public DeviceCommunicator {
 }  // namespace
 }  // namespace understudy::backends
 
-extern "C" int understudy_backend_version() {
-  return understudy::backends::kBackendVersion;
-}
-
 extern "C" understudy::backends::DeviceCommunicator* understudy_make_device_communicator(
     understudy::backends::Backend& host, const understudy::backends::BackendOptions& options) {
   understudy::backends::set_up_pytorch(options);

@@ -9,8 +9,8 @@ namespace understudy::backends {
 /// after each operation.
 void reduce_local(const Buffer& into, const void* from, ReduceOp op);
 
-/// Divides by `divisor`, which truncates integers; if that is 1, multiplies floating-point numbers
-/// by `factor`.
+/// If `divisor` is not 1, divides by it, truncating integers; else multiplies floating-point
+/// numbers by `factor`.
 void scale(const Buffer& buffer, int divisor, double factor);
 
 }  // namespace understudy::backends

@@ -470,10 +470,6 @@ std::unique_ptr<Transfers> TcpWire::make_transfers() {
 }  // namespace
 }  // namespace understudy::backends
 
-extern "C" int understudy_backend_version() {
-  return understudy::backends::kBackendVersion;
-}
-
 extern "C" understudy::backends::Backend* understudy_make_backend(
     const understudy::backends::BackendOptions& options) {
   namespace backends = understudy::backends;

@@ -11,7 +11,6 @@ understudy_test(gpu_test ALONE
     device/kernel_settings_test.cpp
     device/nvml_test.cpp
     device/placement_test.cpp
-    fake_device.cpp
     memory/memory_limit_test.cpp
     values/values_device_test.cpp
   HEADERS understudy_torch_test_headers

@@ -171,9 +171,9 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
     read_reduce_op(call, trace, node);
   }
   // The operator above knows; some backends record each call as asynchronous.
-  const Node& above = node.parent == kNoNode ? node : trace.nodes[node.parent];
-  const std::optional<bool> is_async = recorded_async(above);
-  call.is_async = is_async ? is_async : call.is_async;
+  const std::optional<bool> above =
+      node.parent == kNoNode ? std::nullopt : recorded_async(trace.nodes[node.parent]);
+  call.is_async = above ? above : call.is_async;
   return call;
 }
 

@@ -132,7 +132,7 @@ class Checker {
     }
   }
 
-  /// Checks that each of `large` is `factor` times as large as its one of `small`.
+  /// Checks that `large` has as many buffers as `small`, each `factor` times as large.
   void check_multiples(const Side& large, const Side& small, std::int64_t factor) const {
     check_number(large, small.buffers.size());
     for (std::size_t i = 0; i < large.buffers.size(); ++i) {

@@ -10,7 +10,11 @@ namespace understudy::backends {
 namespace {
 
 /// Interval at which an idle thread looks for questions of other ranks.
-constexpr std::chrono::milliseconds kIdleLook{100};
+constexpr std::chrono::microseconds kIdleLook{100'000};
+/// Waking the thread takes longer than a small call. So behind a call that was started it looks for
+/// the next one by itself for a while.
+constexpr std::chrono::microseconds kNap{200};
+constexpr std::chrono::milliseconds kNapsFor{10};
 /// Polls between two looks at the clock and at questions.
 constexpr unsigned kPollsBetweenLooks = 64;
 
@@ -33,9 +37,7 @@ Engine::~Engine() {
 }
 
 std::shared_ptr<Operation> Engine::start(const Call& call, const Group& group) {
-  auto operation = enqueue(call, group);
-  queue_changed_.notify_one();
-  return operation;
+  return enqueue(call, group, /*is_waited_for=*/false);
 }
 
 void Engine::wait(Operation& operation) {
@@ -48,7 +50,7 @@ void Engine::wait(Operation& operation) {
 }
 
 void Engine::run(const Call& call, const Group& group) {
-  wait(*enqueue(call, group));
+  wait(*enqueue(call, group, /*is_waited_for=*/true));
 }
 
 void Engine::let_go(const Operation& operation) {
@@ -62,9 +64,9 @@ void Engine::let_go(const Operation& operation) {
   }
 }
 
-void Engine::watch_processes(Processes processes) {
+void Engine::watch_processes(std::vector<et_schema::ProcessId> by_rank) {
   const auto held = token();
-  watch_.set_processes(std::move(processes));
+  watch_.set_processes(std::move(by_rank));
 }
 
 void Engine::interrupt() {
@@ -77,15 +79,26 @@ bool Engine::is_idle() {
   return !has_queue_.load() && !has_active_.load() && !has_failed_.load();
 }
 
-std::shared_ptr<Operation> Engine::enqueue(const Call& call, const Group& group) {
+std::shared_ptr<Operation> Engine::enqueue(const Call& call, const Group& group,
+                                           bool is_waited_for) {
   throw_if_failed();
   auto operation = std::make_shared<Operation>();
   operation->call = call;
   operation->group = &group;
   operation->started = std::chrono::steady_clock::now();
-  const std::lock_guard lock(queue_mutex_);
-  queue_.push_back(operation);
-  has_queue_.store(true);
+  bool wakes = false;
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_.push_back(operation);
+    has_queue_.store(true);
+    if (!is_waited_for) {
+      naps_until_ = operation->started + kNapsFor;
+      wakes = !naps_;
+    }
+  }
+  if (wakes) {
+    queue_changed_.notify_one();
+  }
   return operation;
 }
 
@@ -104,7 +117,7 @@ void Engine::poll_until(const Operation& operation) {
   {
     const std::lock_guard lock(queue_mutex_);
     caller_polls_.store(false);
-    hand_over = has_active_.load() || !queue_.empty();
+    hand_over = !naps_ && (has_active_.load() || !queue_.empty());
   }
   if (hand_over) {
     queue_changed_.notify_one();
@@ -117,14 +130,17 @@ void Engine::work() {
                      (!queue_.empty() || has_active_.load()));
   };
   for (;;) {
+    bool has_napped = false;
     {
       std::unique_lock lock(queue_mutex_);
-      queue_changed_.wait_for(lock, kIdleLook, has_work);
+      naps_ = std::chrono::steady_clock::now() < naps_until_;
+      const bool is_woken = queue_changed_.wait_for(lock, naps_ ? kNap : kIdleLook, has_work);
+      has_napped = std::exchange(naps_, false) && !is_woken;
       if (stop_) {
         return;
       }
     }
-    if (caller_polls_.load() || has_failed_.load()) {
+    if (has_napped || caller_polls_.load() || has_failed_.load()) {
       continue;  // after a failure the caller may have freed the buffers of transfers in progress
     }
     {

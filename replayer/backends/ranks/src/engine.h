@@ -54,15 +54,15 @@ class Engine {
   /// progress, this is a failure: no transfer continues afterwards.
   void let_go(const Operation& operation);
 
-  /// Returns the token, while which is held no other thread calls the wire; nothing if it does not
-  /// become free within `patience`, which only the end of the job takes.
-  [[nodiscard]] std::unique_lock<std::timed_mutex> token(
-      std::chrono::milliseconds patience = std::chrono::hours(1)) {
+  /// Returns the token. While it is held, no other thread calls the wire.
+  [[nodiscard]] std::unique_lock<std::timed_mutex> token() { return std::unique_lock(token_); }
+  /// As above, for the end of the job: owns nothing if it does not become free within `patience`.
+  [[nodiscard]] std::unique_lock<std::timed_mutex> token(std::chrono::milliseconds patience) {
     return {token_, patience};
   }
 
   /// Makes the engine notice at once if a rank's process ends.
-  void watch_processes(Processes processes);
+  void watch_processes(std::vector<et_schema::ProcessId> by_rank);
   void set_time_limit(double seconds) { time_limit_s_.store(seconds); }
   void note_progress() { progress_.fetch_add(1, std::memory_order_relaxed); }
   /// Makes calls in progress and later ones fail. May be called from any thread.
@@ -72,7 +72,8 @@ class Engine {
   [[nodiscard]] bool is_idle();
 
  private:
-  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, const Group& group);
+  [[nodiscard]] std::shared_ptr<Operation> enqueue(const Call& call, const Group& group,
+                                                   bool is_waited_for);
   void poll_until(const Operation& operation);
   void work();
 
@@ -105,6 +106,8 @@ class Engine {
   std::deque<std::shared_ptr<Operation>> queue_;
   std::exception_ptr failure_;
   bool stop_ = false;
+  std::chrono::steady_clock::time_point naps_until_;
+  bool naps_ = false;  ///< the thread looks for calls by itself
   std::atomic<bool> has_queue_{false};
   std::atomic<bool> has_active_{false};
   std::atomic<bool> has_failed_{false};

@@ -17,6 +17,7 @@
 #include "engine.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/process.h"
 #include "group.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/ranks/wire.h"
@@ -64,8 +65,8 @@ class RanksBackend : public Backend {
     groups_.push_back(make(0, "world", world));
     set_up_ = make(kSetUpGroup, "set-up of the job", world);
     engine_ = std::make_shared<Engine>(*wire_, options.time_limit_s);
-    std::vector<ProcessId> processes(world.size());
-    const ProcessId own = own_process();
+    std::vector<et_schema::ProcessId> processes(world.size());
+    const et_schema::ProcessId own = et_schema::own_process();
     try {
       run_set_up(CommKind::kAllGatherBase, {bytes_of(&own)},
                  {bytes_of(processes.data(), processes.size())});
@@ -73,9 +74,10 @@ class RanksBackend : public Backend {
       wire_->leave_unfinished();
       throw;
     }
-    Processes known(std::move(processes));
-    pids_here_ = known.pids_here();
-    engine_->watch_processes(std::move(known));
+    std::ranges::transform(processes, std::back_inserter(pids_here_), [](const auto& process) {
+      return et_schema::is_here(process) ? process.pid : std::int64_t{0};
+    });
+    engine_->watch_processes(std::move(processes));
   }
 
   RanksBackend(const RanksBackend&) = delete;
@@ -240,7 +242,7 @@ class RanksBackend : public Backend {
 
   std::unique_ptr<Wire> wire_;
   int exceptions_at_start_ = 0;
-  std::vector<std::int64_t> pids_here_;  ///< by rank
+  std::vector<std::int64_t> pids_here_;  ///< by rank; 0: on another host
   std::deque<std::unique_ptr<Group>> groups_;
   /// The group for texts and barriers of the job itself, which programs cannot use.
   std::unique_ptr<Group> set_up_;

@@ -169,6 +169,7 @@ void reduce_local(const Buffer& into, const void* from, ReduceOp op) {
 void scale(const Buffer& buffer, int divisor, double factor) {
   if (buffer.count > 0 && (divisor != 1 || factor != 1)) {
     const ElementType& element = element_type(buffer.dtype);
+    UNDERSTUDY_ASSERT(element.scale != nullptr);
     element.scale(buffer.data, buffer.count * element.numbers, divisor, factor);
   }
 }

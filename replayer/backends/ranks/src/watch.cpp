@@ -12,6 +12,7 @@
 namespace understudy::backends {
 
 using et_schema::CommKind;
+using et_schema::ProcessState;
 
 namespace {
 
@@ -87,8 +88,8 @@ void post(Wire& wire, int world_rank, const Content& content) {
 }
 
 [[nodiscard]] et_schema::Error lost_rank_error(const LateCall& late, int world_rank,
-                                               Processes::State process) {
-  if (process == Processes::State::kEnded) {
+                                               ProcessState process) {
+  if (process == ProcessState::kEnded) {
     return error_of(
         late, "a rank has died", fmt::format("the process of rank {} has ended", world_rank),
         "what ended it stands in its own output or in the system's log: memory, mostly");
@@ -96,7 +97,7 @@ void post(Wire& wire, int world_rank, const Content& content) {
   return error_of(
       late, "a rank is not reached any more",
       fmt::format("the connection to rank {} has ended; its process {}", world_rank,
-                  process == Processes::State::kUnknown ? "is on another host" : "is still there"),
+                  process == ProcessState::kUnknown ? "is on another host" : "is still there"),
       "if the rank has failed, its own output says why; else the network, or a firewall on the "
       "way, has cut the connection");
 }
@@ -169,6 +170,12 @@ void Watch::look(const LateCall& late, Clock::time_point now) {
   }
 }
 
+ProcessState Watch::state(int world_rank) const {
+  return processes_.empty()
+             ? ProcessState::kUnknown
+             : et_schema::state_of(processes_.at(static_cast<std::size_t>(world_rank)));
+}
+
 void Watch::begin(const LateCall& late) {
   started_ = late.started;
   question_ = question_of(late);
@@ -179,8 +186,8 @@ void Watch::begin(const LateCall& late) {
 }
 
 void Watch::look_for_death(Waited& other, const LateCall& late, Clock::time_point now) {
-  const Processes::State process = processes_.state(other.world_rank);
-  if (process != Processes::State::kEnded && !wire_.is_lost(other.world_rank)) {
+  const ProcessState process = state(other.world_rank);
+  if (process != ProcessState::kEnded && !wire_.is_lost(other.world_rank)) {
     return;
   }
   if (!other.dead_since) {
@@ -231,7 +238,7 @@ std::string Watch::all_heard(Clock::time_point now) const {
       text += fmt::format("rank {} has started {} and {}", other.world_rank, other.answer->started,
                           where_is(*other.answer));
     } else {
-      const bool is_stopped = processes_.state(other.world_rank) == Processes::State::kStopped;
+      const bool is_stopped = state(other.world_rank) == ProcessState::kStopped;
       text += fmt::format("rank {} does not answer{}", other.world_rank,
                           is_stopped ? ": its process is stopped" : "");
     }

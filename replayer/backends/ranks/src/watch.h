@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/process.h"
 #include "group.h"
-#include "processes.h"
 #include "replayer/backends/ranks/wire.h"
 
 namespace understudy::backends {
@@ -55,7 +55,7 @@ class Watch {
   Watch(Wire& wire, Answerer answerer) : wire_(wire), answerer_(std::move(answerer)) {}
 
   /// Sets the processes of the job's ranks. Before that, no rank is known to have ended.
-  void set_processes(Processes processes) { processes_ = std::move(processes); }
+  void set_processes(std::vector<et_schema::ProcessId> by_rank) { processes_ = std::move(by_rank); }
 
   /// Answers received questions, and takes received answers.
   void serve(Clock::time_point now);
@@ -72,6 +72,7 @@ class Watch {
     std::optional<Clock::time_point> dead_since = {};
   };
 
+  [[nodiscard]] et_schema::ProcessState state(int world_rank) const;
   void begin(const LateCall& late);
   void take(const Answer& answer, int from, Clock::time_point now);
   void look_for_death(Waited& other, const LateCall& late, Clock::time_point now);
@@ -82,9 +83,9 @@ class Watch {
 
   Wire& wire_;
   Answerer answerer_;
-  Processes processes_;
-  Clock::time_point started_;  ///< begin of the watched call
-  Question question_;          ///< about the watched call; its number is that of the call
+  std::vector<et_schema::ProcessId> processes_;  ///< by world rank; empty: unknown
+  Clock::time_point started_;                    ///< begin of the watched call
+  Question question_;  ///< about the watched call; its number is that of the call
   Clock::time_point next_look_;
   std::vector<Waited> waited_;
 };

@@ -80,7 +80,7 @@ class WatchTest : public ::testing::Test {
     const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
     const LateCall late{call, group_, 4, start, 0, limit_s};
     Watch watch(wire_, [](const Question&) { return Answer(); });
-    watch.set_processes(Processes({own_process(), process_here(other_->pid())}));
+    watch.set_processes({et_schema::own_process(), et_schema::process_here(other_->pid())});
     for (double s = 0; s < kLongestS; s += kStepS) {
       at(s);
       const Clock::time_point now =

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cupti_host.h"
+#include "et_schema/base/error.h"
 #include "et_schema/facts/counter_formulas.h"
 
 namespace understudy::replayer::testing {
@@ -74,6 +75,11 @@ TEST_P(CuptiMetrics, AllButOperationsNeedOnePass) {
   counters.emplace_back("flop");
   EXPECT_EQ(passes_of(host, counters), 2U);
   EXPECT_LE(passes_of(host, {"tensor_flop"}), std::string(GetParam()) == "GB202" ? 9U : 5U);
+}
+
+TEST_P(CuptiMetrics, AChipOfTheFutureIsRefused) {
+  const CuptiLibrary library;
+  EXPECT_THROW(CuptiHost(library, std::string(GetParam()) + "9"), et_schema::Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, CuptiMetrics,

@@ -5,9 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_device.h"
 #include "fixture.h"
-#include "forwarding_backend.h"
 #include "gpu_observation.h"
 #include "replayer/run/run_error.h"
 #include "replayer/run/streams.h"
@@ -18,7 +16,6 @@ namespace {
 
 using testing_errors::told;
 using Steps = std::vector<std::uint32_t>;
-using Texts = std::vector<std::string>;
 
 TEST(DeviceTimer, TimesSpansOfAPass) {
   DeviceTimer timer(c10::Device(c10::kCPU), 3);
@@ -46,19 +43,6 @@ TEST(DeviceTimer, ARehearsalKeepsNothing) {
   EXPECT_TRUE(times_ms[1].has_value());
 }
 
-TEST(DeviceTimer, EventsAreMadeBeforeThePass) {
-  FakeDevice::reset();
-  DeviceTimer timer(FakeDevice::device(), 2);
-  EXPECT_EQ(FakeDevice::log(), (Texts{"event", "event", "event", "event", "synchronize"}));
-  FakeDevice::reset();
-  timer.begin(1);
-  timer.end(1);
-  EXPECT_EQ(FakeDevice::log(), (Texts{"record", "record"}));
-  const auto times_ms = timer.collect();
-  EXPECT_FALSE(times_ms[0].has_value());
-  EXPECT_EQ(times_ms[1], FakeDevice::kElapsedMs);
-}
-
 class DevicePassTest : public ReplayerTest {};
 
 TEST_F(DevicePassTest, TimesOperatorsByName) {
@@ -67,7 +51,7 @@ TEST_F(DevicePassTest, TimesOperatorsByName) {
   builder_.add_op(kRelu, {ref(x)}, {ref(y)});
   keep(y, sink(DType::kFloat32, {4}));
   const TrialResult& result = try_out();
-  DeviceTimeHook hook(builder_.program(), result.program, FakeDevice::device());
+  DeviceTimeHook hook(builder_.program(), result.program, c10::Device(c10::kCPU));
   for (int pass = 0; pass < 3; ++pass) {
     machine_->run(result_.program, hook);
     hook.end_pass();
@@ -75,8 +59,8 @@ TEST_F(DevicePassTest, TimesOperatorsByName) {
   std::vector<et_schema::OperatorTime> operators = {{"aten::relu", "elementwise", 1, 0.5},
                                                     {"aten::mm", "matmul", 1, 0.5}};
   hook.report(operators);
-  EXPECT_EQ(operators[0].device_ms, FakeDevice::kElapsedMs);
-  EXPECT_EQ(operators[0].device_samples_ms, std::vector<double>(3, FakeDevice::kElapsedMs));
+  EXPECT_GT(operators[0].device_ms, 0);
+  EXPECT_EQ(operators[0].device_samples_ms.size(), 3U);
   EXPECT_FALSE(operators[1].device_ms.has_value());
 }
 
@@ -87,7 +71,7 @@ TEST_F(DevicePassTest, ViewsAndAllocationsHaveNoTimeAndACommunicationHasItsRest)
                   {ref(x), numbers({2, 2})}, {ref(y)});
   builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
   const TrialResult& result = try_out();
-  DeviceTimeHook hook(builder_.program(), result.program, FakeDevice::device());
+  DeviceTimeHook hook(builder_.program(), result.program, c10::Device(c10::kCPU));
   machine_->run(result_.program, hook);
   hook.end_pass();
   const std::string comm = builder_.program().instructions[1].name;
@@ -95,85 +79,7 @@ TEST_F(DevicePassTest, ViewsAndAllocationsHaveNoTimeAndACommunicationHasItsRest)
                                                     {comm, "communication", 1, 0.5}};
   hook.report(operators);
   EXPECT_FALSE(operators[0].device_ms.has_value());
-  const auto comm_steps =
-      static_cast<double>(std::ranges::count_if(result.program.steps, [](const Step& step) {
-        return step.kind == StepKind::kStart || step.kind == StepKind::kJoin;
-      }));
-  EXPECT_EQ(operators[1].device_ms, comm_steps * FakeDevice::kElapsedMs);
-}
-
-/// An operator that the device finds fault with once it has run.
-class LostDeviceTest : public ReplayerTest {
- protected:
-  std::string failure_on_device() {
-    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-    const SlotId y = builder_.intermediate(DType::kFloat32, {4});
-    builder_.add_op(kRelu, {ref(x)}, {ref(y)});
-    const Program& program = builder_.program();
-    decisions_ = std::make_unique<Decisions>(
-        program, Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
-    machine_ = std::make_unique<Machine>(program, *backend_);
-    externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
-    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {},
-                FakeDevice::device());
-    return testing_errors::error_of([&] { result_ = trial.run(); });
-  }
-};
-
-TEST_F(LostDeviceTest, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
-  FakeDevice::reset();
-  FakeDevice::fail_synchronizations(1);
-  EXPECT_EQ(failure_on_device(),
-            told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
-                 "expected: aten::relu(Tensor self) -> Tensor", "got: an illegal memory access",
-                 "hint: --continue-on-error replays the rest and counts the operator as dropped; "
-                 "--op-library loads custom operators."));
-}
-
-TEST_F(LostDeviceTest, ADeviceThatAnswersNothingAnyMoreEndsTheRun) {
-  FakeDevice::reset();
-  FakeDevice::fail_synchronizations(1000);
-  EXPECT_EQ(
-      failure_on_device(),
-      told("privateuseone:0 was lost in aten::relu", "node: 101",
-           "field: aten::relu(float32[4] strides [1])",
-           "expected: privateuseone:0 still answers after it", "got: an illegal memory access",
-           "hint: No operator can run on the device after such an error. Look for an index outside "
-           "of a table (another --seed draws others), for memory that something else took, and in "
-           "the system's log for errors of the device (Xid of NVIDIA's driver)."));
-  FakeDevice::reset();
-}
-
-/// Notes how communications are asked for.
-class NotingCalls : public ForwardingBackend {
- public:
-  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
-    ++started;
-    return ForwardingBackend::start(call);
-  }
-  void run(const backends::Call& call) override {
-    ++ran;
-    ForwardingBackend::run(call);
-  }
-  int started = 0;
-  int ran = 0;
-};
-
-// A kernel that has to be loaded can wait for the device, which waits for a collective, which waits
-// for a rank whose kernel has to be loaded.
-TEST_F(LostDeviceTest, NoCollectiveIsUnderWayWhileAnOperatorRunsForTheFirstTime) {
-  FakeDevice::reset();
-  auto owned = std::make_unique<NotingCalls>();
-  NotingCalls& calls = *owned;
-  backend_ = std::move(owned);
-  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
-  EXPECT_EQ(failure_on_device(), "no error");
-  EXPECT_EQ(calls.ran, 1);
-  EXPECT_EQ(calls.started, 0);
-  iterate();
-  EXPECT_EQ(calls.ran, 1);
-  EXPECT_EQ(calls.started, 1);
+  EXPECT_GT(operators[1].device_ms, 0);
 }
 
 TEST(StepError, ADevicesMemoryIsNotTheHosts) {
@@ -191,18 +97,6 @@ TEST(StepError, ADevicesMemoryIsNotTheHosts) {
            "got: CUDA out of memory. Tried to allocate 2.00 GiB.",
            "hint: Replay on a machine with more memory, or fewer ranks on this one (mpirun with "
            "several hosts, or --rank K for one rank alone)."));
-}
-
-TEST(FinishIteration, SaysWhichDeviceFailed) {
-  FakeDevice::reset();
-  finish_iteration(FakeDevice::device());
-  FakeDevice::fail_synchronizations(1);
-  EXPECT_EQ(testing_errors::error_of([&] { return finish_iteration(FakeDevice::device()); }),
-            told("privateuseone:0 failed in an iteration",
-                 "expected: the operators that passed the first, checked iteration to pass again",
-                 "got: an illegal memory access",
-                 "hint: CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens."));
-  FakeDevice::reset();
 }
 
 TEST(Window, HoldsIterationsForTwoSecondsAndMore) {

@@ -25,6 +25,7 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
+#include "fixture.h"
 #include "forwarding_backend.h"
 #include "generator/job/generate.h"
 #include "gpu_observation.h"
@@ -492,6 +493,88 @@ TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
   EXPECT_EQ(text.substr(0, text.find("  got:")),
             "cuda:0 failed in an iteration\n"
             "  expected: the operators that passed the first, checked iteration to pass again\n");
+}
+
+/// An operator that the GPU finds fault with once it has run.
+class LostGpu : public ReplayerTest {
+ protected:
+  std::string failure_on_gpu() {
+    const Program& program = builder_.program();
+    decisions_ = std::make_unique<Decisions>(
+        program, Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
+    machine_ = std::make_unique<Machine>(program, *backend_);
+    externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
+    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {}, gpu());
+    return testing_errors::error_of([&] { result_ = trial.run(); });
+  }
+  /// With a kernel on the GPU before the operator.
+  std::string failure_after(const played_cuda::Fault& /*fault*/) {
+    const at::Tensor kernel = at::ones({1}, on_gpu());
+    builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
+    const std::string text = failure_on_gpu();
+    const std::size_t got = text.find("  got:");
+    return text.substr(0, got) + text.substr(text.find("  hint:"));
+  }
+  SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+};
+
+TEST_F(LostGpu, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
+  EXPECT_EQ(failure_after(played_cuda::Fault(/*for_good=*/false)),
+            told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
+                 "expected: aten::relu(Tensor self) -> Tensor",
+                 "hint: --continue-on-error replays the rest and counts the operator as dropped; "
+                 "--op-library loads custom operators."));
+}
+
+TEST_F(LostGpu, ThatAnswersNothingAnyMoreEndsTheRun) {
+  EXPECT_EQ(
+      failure_after(played_cuda::Fault()),
+      told("cuda:0 was lost in aten::relu", "node: 101",
+           "field: aten::relu(float32[4] strides [1])", "expected: cuda:0 still answers after it",
+           "hint: No operator can run on the device after such an error. Look for an index outside "
+           "of a table (another --seed draws others), for memory that something else took, and in "
+           "the system's log for errors of the device (Xid of NVIDIA's driver)."));
+}
+
+/// Notes how communications are asked for.
+class NotingCalls : public ForwardingBackend {
+ public:
+  std::unique_ptr<backends::Work> start(const backends::Call& call) override {
+    ++started;
+    return ForwardingBackend::start(call);
+  }
+  void run(const backends::Call& call) override {
+    ++ran;
+    ForwardingBackend::run(call);
+  }
+  int started = 0;
+  int ran = 0;
+};
+
+// A kernel that has to be loaded can wait for the device, which waits for a collective, which waits
+// for a rank whose kernel has to be loaded.
+TEST_F(LostGpu, NoCollectiveIsUnderWayWhileAnOperatorRunsForTheFirstTime) {
+  auto owned = std::make_unique<NotingCalls>();
+  NotingCalls& calls = *owned;
+  backend_ = std::move(owned);
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(x_)});
+  EXPECT_EQ(failure_on_gpu(), "no error");
+  EXPECT_EQ(calls.ran, 1);
+  EXPECT_EQ(calls.started, 0);
+  iterate();
+  EXPECT_EQ(calls.ran, 1);
+  EXPECT_EQ(calls.started, 1);
+}
+
+TEST(PlayedGpu, EventsAreMadeBeforeThePass) {
+  std::vector<played_cuda::Issued> issues;
+  played_cuda::keep_issues(&issues);
+  DeviceTimer timer(gpu(), 2);
+  EXPECT_EQ(issues.size(), 4U);
+  timer.begin(1);
+  timer.end(1);
+  played_cuda::keep_issues(nullptr);
+  EXPECT_EQ(issues.size(), 6U);
 }
 
 TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {

@@ -23,10 +23,11 @@ void set_memory(std::size_t bytes = kUsualMemory);
 /// The driver is of that version from now on, older than what the runtime needs.
 void set_old_driver(int version);
 /// While it lives, the GPU fails in a kernel: with the next one that is launched, which nobody sees
-/// before the call behind it, and for good, as after an illegal access to memory.
+/// before the call behind it, and for good, as after an illegal access to memory; else until the
+/// host has waited for it.
 class Fault {
  public:
-  Fault();
+  explicit Fault(bool for_good = true);
   Fault(const Fault&) = delete;
   Fault& operator=(const Fault&) = delete;
   ~Fault();

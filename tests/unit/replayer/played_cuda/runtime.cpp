@@ -61,6 +61,7 @@ struct Gpu {
   std::vector<played_cuda::Issued>* issues = nullptr;
   bool fails_next = false;
   bool has_failed = false;
+  bool fails_for_good = true;
 };
 
 Gpu& gpu() {
@@ -178,7 +179,10 @@ cudaError_t wait_until(Clock::time_point time) {
       stopped_at = time.time_since_epoch().count();
     }
   }
-  return state_of_gpu();
+  const cudaError_t state = state_of_gpu();
+  const std::scoped_lock lock(gpu().mutex);
+  gpu().has_failed = gpu().has_failed && gpu().fails_for_good;
+  return state;
 }
 
 cudaError_t is_over(Clock::time_point time) {
@@ -269,8 +273,9 @@ void set_old_driver(int version) {
   gpu().old_driver = version;
 }
 
-Fault::Fault() {
+Fault::Fault(bool for_good) {
   const std::scoped_lock lock(gpu().mutex);
+  gpu().fails_for_good = for_good;
   gpu().fails_next = true;
 }
 

@@ -1,4 +1,4 @@
-#include "processes.h"
+#include "et_schema/base/process.h"
 
 #include <unistd.h>
 
@@ -6,13 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
 
-namespace understudy::backends {
+namespace understudy::et_schema {
 namespace {
 
 struct Stat {
@@ -51,42 +50,35 @@ std::size_t host_number() {
   return boot.empty() || names.empty() ? 0 : std::hash<std::string>()(boot + names);
 }
 
+std::size_t this_host() {
+  static const std::size_t kNumber = host_number();
+  return kNumber;
+}
+
 }  // namespace
 
-ProcessId process_here(pid_t pid) {
+ProcessId process_here(std::int64_t pid) {
   const std::optional<Stat> stat = stat_of(pid);
-  return {stat ? host_number() : 0, pid, stat.value_or(Stat()).started};
+  return {stat ? this_host() : 0, pid, stat.value_or(Stat()).started};
 }
 
 ProcessId own_process() {
   return process_here(getpid());
 }
 
-bool Processes::is_here(const ProcessId& rank) const {
-  return own_.host != 0 && rank.host == own_.host;
+bool is_here(const ProcessId& process) {
+  return process.host != 0 && process.host == this_host();
 }
 
-std::vector<std::int64_t> Processes::pids_here() const {
-  std::vector<std::int64_t> pids;
-  std::ranges::transform(ranks_, std::back_inserter(pids), [this](const ProcessId& rank) {
-    return is_here(rank) ? rank.pid : std::int64_t{0};
-  });
-  return pids;
+ProcessState state_of(const ProcessId& process) {
+  if (!is_here(process)) {
+    return ProcessState::kUnknown;
+  }
+  const std::optional<Stat> stat = stat_of(process.pid);
+  if (!stat || stat->started != process.started || stat->state == 'Z' || stat->state == 'X') {
+    return ProcessState::kEnded;
+  }
+  return stat->state == 'T' || stat->state == 't' ? ProcessState::kStopped : ProcessState::kAlive;
 }
 
-Processes::State Processes::state(int world_rank) const {
-  if (ranks_.empty()) {
-    return State::kUnknown;
-  }
-  const ProcessId& rank = ranks_.at(static_cast<std::size_t>(world_rank));
-  if (!is_here(rank)) {
-    return State::kUnknown;
-  }
-  const std::optional<Stat> stat = stat_of(rank.pid);
-  if (!stat || stat->started != rank.started || stat->state == 'Z' || stat->state == 'X') {
-    return State::kEnded;
-  }
-  return stat->state == 'T' || stat->state == 't' ? State::kStopped : State::kAlive;
-}
-
-}  // namespace understudy::backends
+}  // namespace understudy::et_schema
