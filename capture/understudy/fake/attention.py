@@ -1,7 +1,7 @@
 """Attention as the named card would choose it.
 
 torch chooses between cuDNN's, flash and memory-efficient attention in C++ by the device's properties, which no device answers here. The
-rules are those of torch 2.11 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
+rules are those of torch 2.15 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
 """
 
 import functools
@@ -14,43 +14,64 @@ from ..kernels import ATTENTIONS
 
 HALF = (torch.float16, torch.bfloat16)
 PADDED_TO = 8  # flash's heads, and the rows of a mask
-PREFERS_CUDNN = ((9, 0), (10, 0))
+WIDE_BACKWARD = ((192, 128), (256, 256))  # heads of more than 128 of which cuDNN has gradients
 
 
 def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
-    """Returns `cudnn`, `flash`, `mem_efficient` or `math`: the first that fits in the order of priority, which scripts may set."""
+    """Returns `cudnn`, `flash`, `mem_efficient` or `math`: the first that fits in the order of priority, which scripts may set. Raises
+    RuntimeError if the script has forbidden all that fit."""
     of_arguments = (query, key, value)
-    if (query.dim() != 4 or not query.dtype == key.dtype == value.dtype
-            or any(0 in each.shape or each.stride(-1) != 1 for each in of_arguments) or not (query.size(0) == key.size(0) == value.size(0))):
-        return "math"
-    capability = (card.major, card.minor)
-    same_heads = query.size(1) == key.size(1) == value.size(1)
-    heads_fit = same_heads or (enable_gqa and key.size(1) == value.size(1) and query.size(1) % key.size(1) == 0)
-    head, value_head, dtype = query.size(-1), value.size(-1), query.dtype
-    is_half = heads_fit and (8, 0) <= capability <= (12, 1) and dtype in HALF
+    if (any(each.dim() != 4 or each.dtype != query.dtype or each.size(0) != query.size(0) for each in of_arguments)
+            or 0 in (query.size(2), key.size(2)) or (mask is not None and mask.stride(-1) != 1)):
+        return _first({"math": torch.backends.cuda.math_sdp_enabled})
+    capability, is_amd = (card.major, card.minor), card.name.startswith("AMD")
+    heads, key_heads, value_heads = (each.size(1) for each in of_arguments)
+    head, key_head, value_head, dtype = query.size(-1), key.size(-1), value.size(-1), query.dtype
+    is_dense = all(each.stride(-1) == 1 for each in of_arguments)
+    is_half = (8, 0) <= capability <= (12, 1) and dtype in HALF and (is_dense or head == 1)
+    needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in of_arguments)
+
+    def heads_fit(alike):
+        if not enable_gqa:
+            return heads == key_heads == value_heads or (heads > 0 and key_heads == value_heads == 1)
+        return key_heads > 0 and heads % key_heads == 0 and (key_heads == value_heads or (not alike and value_heads > 0 and heads % value_heads == 0))
+
+    def mask_fits():
+        wanted = (query.size(0), heads, query.size(2), key.size(2))
+        return mask is None or (not mask.requires_grad and mask.dim() in (2, 4)
+                                and all(size in (1, most) for size, most in zip(mask.shape, wanted[-mask.dim():])))
 
     def cudnn():
-        most = 256 if capability == (9, 0) else 128
-        return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and not card.name.startswith("AMD") and max(head, value_head) <= most
-                and head % 8 == value_head % 8 == 0 and key.size(2) > 1 and not (query.size(2) == 1 and dropout)
+        is_wide = capability == (9, 0) or card.major == 10
+        return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and not is_amd and heads_fit(False) and mask_fits()
+                and max(head, value_head) <= (256 if is_wide else 128) and head % 8 == value_head % 8 == 0
+                and not (needs_grad and is_wide and max(head, value_head) > 128 and (head, value_head) not in WIDE_BACKWARD)
+                and max(query.size(0), heads) <= 65535 and key.size(2) > 1 and dropout * 16 % 1 == 0 and not (query.size(2) == 1 and dropout)
                 and (not torch.are_deterministic_algorithms_enabled() or torch.is_deterministic_algorithms_warn_only_enabled()))
 
     def flash():
         # The backward pass of cards of these chips lacks room for the widest heads.
-        is_small = (8, 6) <= capability <= (8, 9) or capability >= (12, 0)
-        needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in of_arguments)
-        return (torch.backends.cuda.flash_sdp_enabled() and is_half and mask is None and head == value_head <= 256
-                and not (is_causal and query.size(2) != key.size(2))
+        is_small = (8, 6) <= capability <= (8, 9) or card.major == 12
+        return (torch.backends.cuda.flash_sdp_enabled() and is_half and mask is None and head == key_head == value_head <= 256
+                and heads_fit(True) and not (is_causal and query.size(2) != key.size(2))
                 and not (needs_grad and is_small and (192 < head <= 224 or (head > 224 and dropout))))
 
     def efficient():
         unit = (8 if card.major >= 7 else 1) if dtype in HALF else (4 if card.major >= 8 else 1)
         fits = dtype in (torch.float16, torch.float32) or (card.major >= 8 and dtype == torch.bfloat16)
-        return torch.backends.cuda.mem_efficient_sdp_enabled() and fits and same_heads and head % unit == value_head % unit == 0
+        is_aligned = card.major < 8 or all(each.storage_offset() % unit == 0 or not each.numel() for each in of_arguments)
+        return (torch.backends.cuda.mem_efficient_sdp_enabled() and (5, 0) <= capability <= (12, 1) and fits and is_dense and heads_fit(True)
+                and (heads == key_heads or not is_amd) and head == key_head > 0 and value_head > 0 and head % unit == value_head % unit == 0 and is_aligned)
 
-    fits = {"cudnn": cudnn, "flash": flash, "mem_efficient": efficient, "math": torch.backends.cuda.math_sdp_enabled}
+    return _first({"cudnn": cudnn, "flash": flash, "mem_efficient": efficient, "math": torch.backends.cuda.math_sdp_enabled})
+
+
+def _first(fits):
     order = [ATTENTIONS[number] for number in torch._C._get_sdp_priority_order()]
-    return next((name for name in order if name in fits and fits[name]()), "math")
+    chosen = next((name for name in order if name in fits and fits[name]()), None)
+    if chosen is None:
+        raise RuntimeError("No available kernel. Aborting execution.")  # as torch does
+    return chosen
 
 
 def _additive(mask, dtype):
@@ -98,7 +119,7 @@ def install(card, mode):
                                                                      enable_gqa=enable_gqa)[0]
         return CALLS[chosen](query, key, value, mask, dropout_p, is_causal, scale)
 
-    if (card.major, card.minor) in PREFERS_CUDNN and not card.name.startswith("AMD"):  # torch does so at the first attention
+    if card.major in (9, 10) and not card.name.startswith("AMD"):  # torch does so at the first attention
         torch._C._set_sdp_priority_order([ATTENTIONS.index(name) for name in ("cudnn", "flash", "mem_efficient", "math")])
     _registered.impl("scaled_dot_product_attention", attention, "AutogradCUDA")
     mode.handlers[torch.ops.aten.scaled_dot_product_attention] = functools.partial(mode.run_native, native=attention)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 
@@ -24,6 +25,7 @@ def load(arguments):
     import torch._dynamo  # noqa: F401: a mode would load it
     os.chdir(here)
     gc.freeze()  # it stays until the process ends
+    atexit.register(gc.unfreeze)  # else Triton's libraries say that it leaked
 
 
 def make_capture(arguments):

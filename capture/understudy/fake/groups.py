@@ -23,7 +23,7 @@ from .values import refuse
 
 LABEL = "understudy:call "
 MOST_WORKS = 100_000
-RECORDS_ASYNC = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)  # whether a call is asynchronous
+RECORDS_ASYNC = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)  # a record says whether its call is asynchronous
 # c10d's operator → its name in a record, arguments with what is sent and received, argument with the root or peer.
 CALLS = {
     "allreduce_": ("allreduce", "tensors", "tensors", None),

@@ -1,8 +1,10 @@
-// What the played GPU says of itself: those of an H100 that LibTorch asks for.
+// What the played GPU says of itself: those of an H100 that LibTorch asks for, with the capability
+// that UNDERSTUDY_PLAYED_CAPABILITY ("8.0") names.
 
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "played_cuda.h"
 
@@ -28,6 +30,9 @@ cudaDeviceProp properties_of_gpu() {
   properties.maxGridSize[0] = 2147483647;
   properties.maxGridSize[1] = properties.maxGridSize[2] = 65535;
   properties.major = 9;
+  if (const char* const wish = std::getenv("UNDERSTUDY_PLAYED_CAPABILITY"); wish != nullptr) {
+    std::sscanf(wish, "%d.%d", &properties.major, &properties.minor);
+  }
   properties.multiProcessorCount = 132;
   properties.l2CacheSize = 50 << 20;
   properties.textureAlignment = 512;
