@@ -179,6 +179,8 @@ ROWS = {  # names without overload: the rule is for each that PyTorch has no fun
     lambda given: (dense(given.hx), dense(given.hx, [given.hx.size(0), 5 * given.hx.size(1)])): "_thnn_fused_gru_cell",
     recurrent_backward: "_cudnn_rnn_backward miopen_rnn_backward",
     lambda given: (dense(given.log_probs),): "_ctc_loss_backward",
+    lambda given: (dense(given.self),): "multi_margin_loss_backward multilabel_margin_loss_backward",
+    lambda given: (None,): "_fused_sgd_",
 }
 INSTEAD = {  # of PyTorch's own function
     lambda given: (convolved(given),): "convolution",
@@ -202,11 +204,12 @@ def kernel_of(schema, rule):
     return kernel
 
 
-def register():
-    """Makes the rules PyTorch's functions; returns what keeps them."""
+def register(of_devices=True):
+    """Makes the rules PyTorch's functions; returns what keeps them. With `of_devices` PyTorch's own ones give what devices do, too."""
     library = torch.library.Library("aten", "IMPL", "Meta")
-    torch._meta_registrations.device_hint = lambda _: "cpu" if Where.on_cpu else "cuda"
-    for rows, replaces in ((ROWS, False), (INSTEAD, True)):
+    if of_devices:
+        torch._meta_registrations.device_hint = lambda _: "cpu" if Where.on_cpu else "cuda"
+    for rows, replaces in ((ROWS, False), (INSTEAD, True))[:1 + of_devices]:
         for rule, names in rows.items():
             for name in names.split():
                 for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):

@@ -17,6 +17,7 @@ import signal
 import site
 import struct
 import sys
+import tempfile
 import types
 
 CALLS, ANSWERS, FILTERS = 3, 4, 5
@@ -459,6 +460,7 @@ def answer():
 def main():
     """Without PyTorch nothing is answered, and the reader of the status finds its end."""
     global torch, meta_rules, other_sizes, parts
+    tempfile.tempdir = "/tmp"  # torch asks for one while it is loaded, and to look for one is to write
     sys.path.append(site.getusersitepackages())
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import torch

@@ -10,6 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
+#include "et_schema/base/processor.h"
 #include "fleet/analysis/change_points.h"
 #include "fleet/database/schema.h"
 #include "fleet/nightly/night_run.h"
@@ -103,7 +104,7 @@ void complete(NightlyArguments& arguments) {
   if (night.platform.empty()) {
     night.platform = fleet::default_platform();
   }
-  night.jobs = static_cast<std::size_t>(arguments.jobs.value_or(fleet::core_count()));
+  night.jobs = static_cast<std::size_t>(arguments.jobs.value_or(et_schema::usable_cores()));
   const auto connection = fleet::open_fleet(night.url, fleet::Opening::kExisting);
   night.store = open_store(*connection, night.store).folder().string();
   night.tools = find_tools(!night.replay.generate_only);

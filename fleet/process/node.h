@@ -8,9 +8,6 @@ namespace understudy::fleet {
 /// number of cores, "amd-epyc-9b14-2c". Lower case, digits and dashes.
 [[nodiscard]] std::string default_platform();
 
-/// Cores that this process may use.
-[[nodiscard]] int core_count();
-
 /// "2026-11-21T02:00:00Z". For display only: nothing is decided by the wall clock.
 [[nodiscard]] std::string now_utc();
 

@@ -41,17 +41,16 @@ def compare(capability):
     from understudy.fake import attention
     major, minor = map(int, capability.split("."))
     card, draw, seen = types.SimpleNamespace(major=major, minor=minor, name="NVIDIA"), random.Random(1), set()
-    of_torch = lambda *each, enable_gqa: attention.ATTENTIONS[torch._fused_sdp_choice(*each, enable_gqa=enable_gqa)]  # noqa: E731
-    of_ours = lambda *each, enable_gqa: attention.choose(card, *each, enable_gqa)  # noqa: E731
     for _ in range(DRAWS):
         *arguments, enable_gqa = drawn(torch, draw)
         for name in ("cudnn", "flash", "mem_efficient", "math"):
             getattr(torch.backends.cuda, f"enable_{name}_sdp")(draw.random() < 0.95)
         torch.use_deterministic_algorithms(draw.random() < 0.05)
         chosen = []
-        for choose in (of_torch, of_ours):
+        for choose in (lambda: attention.ATTENTIONS[torch._fused_sdp_choice(*arguments, enable_gqa=enable_gqa)],
+                       lambda: attention.choose(card, *arguments, enable_gqa)):
             try:
-                chosen.append(choose(*arguments, enable_gqa=enable_gqa))
+                chosen.append(choose())
             except RuntimeError:
                 chosen.append("none")
         seen.add(" but ".join(dict.fromkeys(chosen)))

@@ -1,7 +1,7 @@
 """Attention as the named card would choose it.
 
 torch chooses between cuDNN's, flash and memory-efficient attention in C++ by the device's properties, which no device answers here. The
-rules are those of torch 2.15 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
+rules are those of torch 2.11 to 2.15 (ATen/native/transformers/cuda/sdp_utils.cpp, and attention.cpp for what is called).
 """
 
 import functools
@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from ..kernels import ATTENTIONS
+from .mode import TORCH
 
 HALF = (torch.float16, torch.bfloat16)
 PADDED_TO = 8  # flash's heads, and the rows of a mask
@@ -21,9 +22,8 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
     """Returns `cudnn`, `flash`, `mem_efficient` or `math`: the first that fits in the order of priority, which scripts may set. Raises
     RuntimeError if the script has forbidden all that fit."""
     of_arguments = (query, key, value)
-    if (any(each.dim() != 4 or each.dtype != query.dtype or each.size(0) != query.size(0) for each in of_arguments)
-            or 0 in (query.size(2), key.size(2)) or (mask is not None and mask.stride(-1) != 1)):
-        return _first({"math": torch.backends.cuda.math_sdp_enabled})
+    fuses = (all(each.dim() == 4 and each.dtype == query.dtype and each.size(0) == query.size(0) for each in of_arguments)
+             and query.size(-2) > 0 and key.size(-2) > 0 and (mask is None or mask.stride(-1) == 1))
     capability, is_amd = (card.major, card.minor), card.name.startswith("AMD")
     heads, key_heads, value_heads = (each.size(1) for each in of_arguments)
     head, key_head, value_head, dtype = query.size(-1), key.size(-1), value.size(-1), query.dtype
@@ -31,9 +31,9 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
     is_half = (8, 0) <= capability <= (12, 1) and dtype in HALF and (is_dense or head == 1)
     needs_grad = torch.is_grad_enabled() and any(each.requires_grad for each in of_arguments)
 
-    def heads_fit(alike):
-        if not enable_gqa:
-            return heads == key_heads == value_heads or (heads > 0 and key_heads == value_heads == 1)
+    def heads_fit(alike, in_groups=True):
+        if not (enable_gqa and in_groups):
+            return heads == key_heads == value_heads or (TORCH >= (2, 14) and heads > 0 and key_heads == value_heads == 1)
         return key_heads > 0 and heads % key_heads == 0 and (key_heads == value_heads or (not alike and value_heads > 0 and heads % value_heads == 0))
 
     def mask_fits():
@@ -42,11 +42,12 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
                                 and all(size in (1, most) for size, most in zip(mask.shape, wanted[-mask.dim():])))
 
     def cudnn():
-        is_wide = capability == (9, 0) or card.major == 10
+        most = 256 if capability == (9, 0) or (card.major == 10 and TORCH >= (2, 14)) else 128
+        lacks_backward = TORCH >= (2, 14) and needs_grad and most > 128 and max(head, value_head) > 128 and (head, value_head) not in WIDE_BACKWARD
         return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and not is_amd and heads_fit(False) and mask_fits()
-                and max(head, value_head) <= (256 if is_wide else 128) and head % 8 == value_head % 8 == 0
-                and not (needs_grad and is_wide and max(head, value_head) > 128 and (head, value_head) not in WIDE_BACKWARD)
-                and max(query.size(0), heads) <= 65535 and key.size(2) > 1 and dropout * 16 % 1 == 0 and not (query.size(2) == 1 and dropout)
+                and (max(head, value_head) <= most or (card.major == 10 and (head, value_head) == (192, 128))) and not lacks_backward
+                and head % 8 == value_head % 8 == 0 and (dropout * 16 % 1 == 0 or TORCH < (2, 12)) and not (query.size(2) == 1 and dropout)
+                and max(query.size(0), heads) <= 65535 and key.size(2) > 1
                 and (not torch.are_deterministic_algorithms_enabled() or torch.is_deterministic_algorithms_warn_only_enabled()))
 
     def flash():
@@ -59,19 +60,16 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
     def efficient():
         unit = (8 if card.major >= 7 else 1) if dtype in HALF else (4 if card.major >= 8 else 1)
         fits = dtype in (torch.float16, torch.float32) or (card.major >= 8 and dtype == torch.bfloat16)
-        is_aligned = card.major < 8 or all(each.storage_offset() % unit == 0 or not each.numel() for each in of_arguments)
-        return (torch.backends.cuda.mem_efficient_sdp_enabled() and (5, 0) <= capability <= (12, 1) and fits and is_dense and heads_fit(True)
+        is_aligned = card.major < 8 or TORCH < (2, 13) or all(each.storage_offset() % unit == 0 or not each.numel() for each in of_arguments)
+        return (torch.backends.cuda.mem_efficient_sdp_enabled() and (5, 0) <= capability <= (12, 1) and fits and is_dense and heads_fit(True, TORCH >= (2, 14))
                 and (heads == key_heads or not is_amd) and head == key_head > 0 and value_head > 0 and head % unit == value_head % unit == 0 and is_aligned)
 
-    return _first({"cudnn": cudnn, "flash": flash, "mem_efficient": efficient, "math": torch.backends.cuda.math_sdp_enabled})
-
-
-def _first(fits):
-    order = [ATTENTIONS[number] for number in torch._C._get_sdp_priority_order()]
-    chosen = next((name for name in order if name in fits and fits[name]()), None)
-    if chosen is None:
-        raise RuntimeError("No available kernel. Aborting execution.")  # as torch does
-    return chosen
+    fits = {"cudnn": cudnn, "flash": flash, "mem_efficient": efficient} if fuses else {}
+    fits["math"] = torch.backends.cuda.math_sdp_enabled
+    for name in (ATTENTIONS[number] for number in torch._C._get_sdp_priority_order()):
+        if name in fits and fits[name]():
+            return name
+    raise RuntimeError("No available kernel. Aborting execution.")  # as torch does
 
 
 def _additive(mask, dtype):

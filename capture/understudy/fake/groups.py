@@ -18,12 +18,12 @@ from torch.utils import _pytree as pytree
 
 from ..comms import list_groups_of_others
 from . import data_parallel
-from .mode import mark
+from .mode import TORCH, mark
 from .values import refuse
 
 LABEL = "understudy:call "
 MOST_WORKS = 100_000
-RECORDS_ASYNC = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 12)  # a record says whether its call is asynchronous
+RECORDS_ASYNC = TORCH >= (2, 12)  # a record says whether its call is asynchronous
 # c10d's operator → its name in a record, arguments with what is sent and received, argument with the root or peer.
 CALLS = {
     "allreduce_": ("allreduce", "tensors", "tensors", None),

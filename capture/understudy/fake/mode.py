@@ -6,11 +6,13 @@ import functools
 import torch
 from torch._subclasses import fake_tensor
 
+from .. import meta_rules
 from . import backward
 from .contents import Contents
 from .memory import Memory
 from .trace import NATIVE, SUBCLASS
 
+TORCH = tuple(map(int, torch.__version__.split(".")[:2]))
 COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
 DEVICE = torch.ops.prim.device
 record = torch.autograd._enable_record_function  # for this thread
@@ -62,6 +64,7 @@ class FakeMode(fake_tensor.FakeTensorMode):
         self.contents = Contents(self.memory)
         self.fake_tensor_converter = _Converter(copy_data=False)
         self.handlers = {}
+        self.rules = meta_rules.register(of_devices=False)
         self._depth = 0
 
     def _prep_args_for_hash(self, result, args, state, id_hashed_objects):

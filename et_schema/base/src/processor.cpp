@@ -1,5 +1,7 @@
 #include "et_schema/base/processor.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -13,6 +15,12 @@ std::string processor_model() {
     }
   }
   return "";
+}
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
 // The C library knows no caches of Arm's cores, and the sum of all last-level caches of x86's.

@@ -11,6 +11,7 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
+#include "et_schema/base/processor.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/report/report_json.h"
@@ -74,7 +75,7 @@ class ReplayStep {
         last_change_(last_change(context.connection, benchmark_.benchmark_hash, item.platform)) {}
 
   void run() {
-    const int cores = core_count();
+    const int cores = et_schema::usable_cores();
     if (benchmark_.world_size > cores && !options_.oversubscribes) {
       context_.finish(item_, kWasSkipped,
                       fmt::format("{}: {} ranks on {} cores (--oversubscribe runs it)", job_,

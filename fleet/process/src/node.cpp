@@ -1,13 +1,11 @@
 #include "fleet/process/node.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sched.h>
+#include <fmt/chrono.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -15,7 +13,6 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
-#include <thread>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/process.h"
@@ -35,10 +32,7 @@ std::string slug_of(std::string_view text) {
       slug += '-';
     }
   }
-  while (!slug.empty() && slug.back() == '-') {
-    slug.pop_back();
-  }
-  return slug;
+  return slug.substr(0, slug.find_last_not_of('-') + 1);
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& got) {
@@ -87,26 +81,14 @@ void lock_file(int descriptor, int operation, const std::string& path) {
 
 }  // namespace
 
-int core_count() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof cores, &cores) == 0) {
-    return CPU_COUNT(&cores);
-  }
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 std::string default_platform() {
   const std::string model = et_schema::processor_model();
-  return fmt::format("{}-{}c", slug_of(model.empty() ? "processor" : model), core_count());
+  return fmt::format("{}-{}c", slug_of(model.empty() ? "processor" : model),
+                     et_schema::usable_cores());
 }
 
 std::string now_utc() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 std::string this_owner(const std::string& part) {

@@ -1,7 +1,5 @@
 #include "predictor/calls/card.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -152,12 +150,6 @@ double last_cache_bytes() {
       std::max({cache_bytes(1), cache_bytes(2), cache_bytes(3), cache_bytes(4)}));
 }
 
-double usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 /// Returns the value of a "key : value" line in /proc/cpuinfo or /proc/meminfo; empty if missing.
 std::string value_of(const char* path, const std::string& key) {
   std::ifstream stream(path);
@@ -175,7 +167,7 @@ std::string value_of(const char* path, const std::string& key) {
 Card host_card() {
   Card card;
   card.name = "cpu";
-  card.processors = usable_cores();
+  card.processors = et_schema::usable_cores();
   card.l2_bytes = last_cache_bytes();
   card.clock_hz = std::strtod(value_of("/proc/cpuinfo", "cpu MHz").c_str(), nullptr) * kMega;
   card.memory_bytes = std::strtod(value_of("/proc/meminfo", "MemTotal").c_str(), nullptr) * kKibi;

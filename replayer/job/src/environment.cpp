@@ -1,6 +1,6 @@
+#include <fmt/chrono.h>
 #include <sys/utsname.h>
 
-#include <chrono>
 #include <ctime>
 #include <string>
 #include <thread>
@@ -11,16 +11,6 @@
 
 namespace understudy::replayer {
 namespace {
-
-std::string date_utc() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  constexpr std::size_t kRoom = 32;
-  char text[kRoom];
-  const std::size_t length = std::strftime(text, kRoom, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {text, length};
-}
 
 /// Returns the compiler's name and version; only Clang's version text includes the name.
 std::string compiler() {
@@ -41,7 +31,7 @@ std::string kernel() {
 et_schema::Environment describe_environment(const RankRun& run) {
   et_schema::Environment environment;
   environment.tool_version = et_schema::kToolVersion;
-  environment.date_utc = date_utc();
+  environment.date_utc = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   environment.device = run.device;
   const std::string cpu_model = et_schema::processor_model();
   environment.cpu_model = cpu_model.empty() ? "unknown" : cpu_model;

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/processor.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
 #include "process/ended_process.h"
@@ -219,7 +220,7 @@ TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
 TEST(Nodes, HaveANameOfTheirKind) {
   const std::string name = default_platform();
   EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos);
-  EXPECT_TRUE(name.ends_with("-" + std::to_string(core_count()) + "c"));
+  EXPECT_TRUE(name.ends_with("-" + std::to_string(et_schema::usable_cores()) + "c"));
   EXPECT_EQ(now_utc().size(), std::string("2026-11-21T02:00:00Z").size());
 }
 
