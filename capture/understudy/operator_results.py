@@ -17,7 +17,6 @@ import signal
 import site
 import struct
 import sys
-import tempfile
 import types
 
 CALLS, ANSWERS, FILTERS = 3, 4, 5
@@ -460,7 +459,6 @@ def answer():
 def main():
     """Without PyTorch nothing is answered, and the reader of the status finds its end."""
     global torch, meta_rules, other_sizes, parts
-    tempfile.tempdir = "/tmp"  # torch asks for one while it is loaded, and to look for one is to write
     sys.path.append(site.getusersitepackages())
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import torch
@@ -473,7 +471,7 @@ def main():
     import torch.fx.experimental.symbolic_shapes  # noqa: F401  what many of those functions load; each child would
     try:
         import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: F401  defines FSDP's operators
-    except ImportError:  # they are refused by name
+    except (ImportError, OSError):  # they are refused by name; torch 2.9 writes a folder while it loads them
         pass
     rules = meta_rules.register()
     os.write(1, b"\0")
