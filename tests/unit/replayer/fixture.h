@@ -29,7 +29,8 @@ class ReplayerTest : public ::testing::Test {
     decisions_ = std::make_unique<Decisions>(program, Decisions::Options{cpu, Only::kAll});
     machine_ = std::make_unique<Machine>(program, *backend_);
     externals_ = std::make_unique<Externals>(program, cpu, 0);
-    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, continue_on_error);
+    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, continue_on_error, {},
+                watched_);
     result_ = trial.run();
     return result_;
   }
@@ -62,6 +63,7 @@ class ReplayerTest : public ::testing::Test {
 
   ProgramBuilder builder_;
   std::unique_ptr<backends::Backend> backend_ = backends::make_single_backend({});
+  c10::Device watched_{c10::kCPU};  ///< that the trial waits for behind each operator
   std::vector<BoundGroup> groups_ = {{"world", 0, 1}};
   std::unique_ptr<Decisions> decisions_;
   std::unique_ptr<Machine> machine_;

@@ -45,43 +45,6 @@ TEST(DeviceTimer, ARehearsalKeepsNothing) {
 
 class DevicePassTest : public ReplayerTest {};
 
-TEST_F(DevicePassTest, TimesOperatorsByName) {
-  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-  const SlotId y = builder_.intermediate(DType::kFloat32, {4});
-  builder_.add_op(kRelu, {ref(x)}, {ref(y)});
-  keep(y, sink(DType::kFloat32, {4}));
-  const TrialResult& result = try_out();
-  DeviceTimeHook hook(builder_.program(), result.program, c10::Device(c10::kCPU));
-  for (int pass = 0; pass < 3; ++pass) {
-    machine_->run(result_.program, hook);
-    hook.end_pass();
-  }
-  std::vector<et_schema::OperatorTime> operators = {{"aten::relu", "elementwise", 1, 0.5},
-                                                    {"aten::mm", "matmul", 1, 0.5}};
-  hook.report(operators);
-  EXPECT_GT(operators[0].device_ms, 0);
-  EXPECT_EQ(operators[0].device_samples_ms.size(), 3U);
-  EXPECT_FALSE(operators[1].device_ms.has_value());
-}
-
-TEST_F(DevicePassTest, ViewsAndAllocationsHaveNoTimeAndACommunicationHasItsRest) {
-  const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-  const SlotId y = builder_.view(x, {2, 2}, {2, 1}, 0);
-  builder_.add_op("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-                  {ref(x), numbers({2, 2})}, {ref(y)});
-  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
-  const TrialResult& result = try_out();
-  DeviceTimeHook hook(builder_.program(), result.program, c10::Device(c10::kCPU));
-  machine_->run(result_.program, hook);
-  hook.end_pass();
-  const std::string comm = builder_.program().instructions[1].name;
-  std::vector<et_schema::OperatorTime> operators = {{"aten::view", "view", 1, 0.5},
-                                                    {comm, "communication", 1, 0.5}};
-  hook.report(operators);
-  EXPECT_FALSE(operators[0].device_ms.has_value());
-  EXPECT_GT(operators[1].device_ms, 0);
-}
-
 TEST(StepError, ADevicesMemoryIsNotTheHosts) {
   ProgramBuilder builder;
   const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));

@@ -50,6 +50,8 @@ namespace {
 
 using testing_errors::told;
 
+constexpr const char* kIllegalAccess = "got: CUDA error: an illegal memory access was encountered";
+
 c10::Device gpu() {
   return open_device("cuda", std::nullopt);
 }
@@ -490,30 +492,22 @@ TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
   const auto backend = backends::make_single_backend({});
   const std::string text =
       testing_errors::error_of([&] { return replay_rank(bench, 0, *backend, options); });
-  EXPECT_EQ(text.substr(0, text.find("  got:")),
-            "cuda:0 failed in an iteration\n"
-            "  expected: the operators that passed the first, checked iteration to pass again\n");
+  EXPECT_EQ(text,
+            told("cuda:0 failed in an iteration",
+                 "expected: the operators that passed the first, checked iteration to pass again",
+                 kIllegalAccess,
+                 "hint: CUDA_LAUNCH_BLOCKING=1 makes the operator known at which it happens."));
 }
 
-/// An operator that the GPU finds fault with once it has run.
+/// Operators that the GPU may find fault with once they have run.
 class LostGpu : public ReplayerTest {
  protected:
-  std::string failure_on_gpu() {
-    const Program& program = builder_.program();
-    decisions_ = std::make_unique<Decisions>(
-        program, Decisions::Options{c10::Device(c10::kCPU), Only::kAll});
-    machine_ = std::make_unique<Machine>(program, *backend_);
-    externals_ = std::make_unique<Externals>(program, c10::Device(c10::kCPU), 0);
-    Trial trial(*decisions_, *machine_, *externals_, *backend_, groups_, false, {}, gpu());
-    return testing_errors::error_of([&] { result_ = trial.run(); });
-  }
+  LostGpu() { watched_ = gpu(); }
   /// With a kernel on the GPU before the operator.
   std::string failure_after(const played_cuda::Fault& /*fault*/) {
     const at::Tensor kernel = at::ones({1}, on_gpu());
     builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
-    const std::string text = failure_on_gpu();
-    const std::size_t got = text.find("  got:");
-    return text.substr(0, got) + text.substr(text.find("  hint:"));
+    return failure();
   }
   SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
 };
@@ -521,7 +515,7 @@ class LostGpu : public ReplayerTest {
 TEST_F(LostGpu, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
   EXPECT_EQ(failure_after(played_cuda::Fault(/*for_good=*/false)),
             told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
-                 "expected: aten::relu(Tensor self) -> Tensor",
+                 "expected: aten::relu(Tensor self) -> Tensor", kIllegalAccess,
                  "hint: --continue-on-error replays the rest and counts the operator as dropped; "
                  "--op-library loads custom operators."));
 }
@@ -531,17 +525,23 @@ TEST_F(LostGpu, ThatAnswersNothingAnyMoreEndsTheRun) {
       failure_after(played_cuda::Fault()),
       told("cuda:0 was lost in aten::relu", "node: 101",
            "field: aten::relu(float32[4] strides [1])", "expected: cuda:0 still answers after it",
+           kIllegalAccess,
            "hint: No operator can run on the device after such an error. Look for an index outside "
            "of a table (another --seed draws others), for memory that something else took, and in "
            "the system's log for errors of the device (Xid of NVIDIA's driver)."));
 }
 
-/// Notes how communications are asked for.
+/// Notes how communications are asked for. A start, and a wait, is a kernel.
 class NotingCalls : public ForwardingBackend {
  public:
   std::unique_ptr<backends::Work> start(const backends::Call& call) override {
     ++started;
+    at::ones({1}, on_gpu());
     return ForwardingBackend::start(call);
+  }
+  backends::Ended wait(std::unique_ptr<backends::Work> work) override {
+    at::ones({1}, on_gpu());
+    return ForwardingBackend::wait(std::move(work));
   }
   void run(const backends::Call& call) override {
     ++ran;
@@ -558,12 +558,42 @@ TEST_F(LostGpu, NoCollectiveIsUnderWayWhileAnOperatorRunsForTheFirstTime) {
   NotingCalls& calls = *owned;
   backend_ = std::move(owned);
   builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(x_)});
-  EXPECT_EQ(failure_on_gpu(), "no error");
+  EXPECT_EQ(failure(), "no error");
   EXPECT_EQ(calls.ran, 1);
   EXPECT_EQ(calls.started, 0);
   iterate();
   EXPECT_EQ(calls.ran, 1);
   EXPECT_EQ(calls.started, 1);
+}
+
+/// The operators run on the CPU: on the GPU they take no time.
+TEST_F(LostGpu, OperatorsAreTimedByNameButViewsAndACommunicationWithItsRest) {
+  backend_ = std::make_unique<NotingCalls>();
+  const SlotId y = builder_.view(x_, {2, 2}, {2, 1}, 0);
+  builder_.add_op("aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+                  {ref(x_), numbers({2, 2})}, {ref(y)});
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(x_)});
+  builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
+  const TrialResult& result = try_out();
+  const played_cuda::StoppedClock stopped;
+  DeviceTimeHook hook(builder_.program(), result.program, gpu());
+  for (int pass = 0; pass < 3; ++pass) {
+    machine_->run(result_.program, hook);
+    hook.end_pass();
+  }
+  const std::string comm = builder_.program().instructions[1].name;
+  std::vector<et_schema::OperatorTime> operators = {{"aten::view", "view", 1, 0.5},
+                                                    {comm, "communication", 1, 0.5},
+                                                    {"aten::relu", "elementwise", 1, 0.5},
+                                                    {"aten::mm", "matmul", 1, 0.5}};
+  hook.report(operators);
+  EXPECT_FALSE(operators[0].device_ms.has_value());
+  EXPECT_EQ(operators[2].device_samples_ms, std::vector<double>(3, 0));
+  EXPECT_FALSE(operators[3].device_ms.has_value());
+  ASSERT_EQ(operators[1].device_samples_ms.size(), 3U);
+  for (const double sample_ms : operators[1].device_samples_ms) {
+    EXPECT_NEAR(sample_ms, 2 * played_cuda::kKernelMs + 0.002, 1e-5);  // and a launch when idle
+  }
 }
 
 TEST(PlayedGpu, EventsAreMadeBeforeThePass) {
