@@ -5,8 +5,8 @@
 
 namespace understudy::et_schema {
 
-/// Identifies a process to others on its host, and apart from earlier ones of the same number.
-/// Plain bytes, which can be sent.
+/// Identifies a process on its host, even after its number was given to another. Plain bytes, which
+/// can be sent.
 struct ProcessId {
   std::size_t host = 0;  ///< hash of the boot and of the namespace of process ids; 0: unknown
   std::int64_t pid = 0;

@@ -11,8 +11,8 @@ namespace understudy::fleet {
 /// "2026-11-21T02:00:00Z". For display only: nothing is decided by the wall clock.
 [[nodiscard]] std::string now_utc();
 
-/// Returns the identity of a worker: its process (et_schema::ProcessId), and `part`. Unique over
-/// all workers ever started.
+/// Returns the name of a worker: its process (et_schema::ProcessId) and `part`. No two workers ever
+/// started share one.
 [[nodiscard]] std::string this_owner(const std::string& part);
 
 /// Returns true if the owner is an ended process of this host. Owners elsewhere may be alive.

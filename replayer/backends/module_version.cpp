@@ -1,6 +1,6 @@
 #include "replayer/backends/interface/backend.h"
 
-// In each backend's module: what load.cpp asks before it makes anything.
+// Linked into each backend's module. load.cpp compares the version before it makes a backend.
 extern "C" int understudy_backend_version() {
   return understudy::backends::kBackendVersion;
 }

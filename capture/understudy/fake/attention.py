@@ -43,7 +43,7 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
 
     def cudnn():
         most = 256 if capability == (9, 0) or (card.major == 10 and TORCH >= (2, 14)) else 128
-        lacks_backward = TORCH >= (2, 14) and needs_grad and most > 128 and max(head, value_head) > 128 and (head, value_head) not in WIDE_BACKWARD
+        lacks_backward = TORCH >= (2, 14) and needs_grad and most == 256 and max(head, value_head) > 128 and (head, value_head) not in WIDE_BACKWARD
         return (torch.backends.cuda.cudnn_sdp_enabled() and is_half and not is_amd and heads_fit(False) and mask_fits()
                 and (max(head, value_head) <= most or (card.major == 10 and (head, value_head) == (192, 128))) and not lacks_backward
                 and head % 8 == value_head % 8 == 0 and (dropout * 16 % 1 == 0 or TORCH < (2, 12)) and not (query.size(2) == 1 and dropout)
@@ -64,8 +64,7 @@ def choose(card, query, key, value, mask, dropout, is_causal, enable_gqa):
         return (torch.backends.cuda.mem_efficient_sdp_enabled() and (5, 0) <= capability <= (12, 1) and fits and is_dense and heads_fit(True, TORCH >= (2, 14))
                 and (heads == key_heads or not is_amd) and head == key_head > 0 and value_head > 0 and head % unit == value_head % unit == 0 and is_aligned)
 
-    fits = {"cudnn": cudnn, "flash": flash, "mem_efficient": efficient} if fuses else {}
-    fits["math"] = torch.backends.cuda.math_sdp_enabled
+    fits = {"math": torch.backends.cuda.math_sdp_enabled, **({"cudnn": cudnn, "flash": flash, "mem_efficient": efficient} if fuses else {})}
     for name in (ATTENTIONS[number] for number in torch._C._get_sdp_priority_order()):
         if name in fits and fits[name]():
             return name

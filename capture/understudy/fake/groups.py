@@ -23,7 +23,6 @@ from .values import refuse
 
 LABEL = "understudy:call "
 MOST_WORKS = 100_000
-RECORDS_ASYNC = TORCH >= (2, 12)  # a record says whether its call is asynchronous
 # c10d's operator → its name in a record, arguments with what is sent and received, argument with the root or peer.
 CALLS = {
     "allreduce_": ("allreduce", "tensors", "tensors", None),
@@ -109,7 +108,7 @@ class Group:
                is_async=False):
         call = {"name": name, "sequence": sequence, "group": [self.name, self.description], "peer": self.rank if peer is None else peer,
                 "sent": sent, "received": received, "dtype": dtype, "counts": counts, "splits": [list(each) for each in splits],
-                "ranks": [self.ranks[0], self.stride, len(self.ranks)], "reduction": reduction, "is_async": [is_async] * RECORDS_ASYNC}
+                "ranks": [self.ranks[0], self.stride, len(self.ranks)], "reduction": reduction, "is_async": [is_async] * (TORCH >= (2, 12))}  # older ones do not say
         if name == "wait":
             call.update(group=["", ""], ranks=[-1, -1, 1])
         label = f"{LABEL}{len(self.owner.calls)}"

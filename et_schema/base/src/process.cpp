@@ -41,17 +41,15 @@ std::optional<Stat> stat_of(std::int64_t pid) {
 }
 
 /// Returns a number for the system's boot and the namespace of process ids; 0 if one is unknown.
-std::size_t host_number() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string boot;
-  std::getline(file, boot);
-  std::error_code error;
-  const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
-  return boot.empty() || names.empty() ? 0 : std::hash<std::string>()(boot + names);
-}
-
 std::size_t this_host() {
-  static const std::size_t kNumber = host_number();
+  static const std::size_t kNumber = [] {
+    std::ifstream file("/proc/sys/kernel/random/boot_id");
+    std::string boot;
+    std::getline(file, boot);
+    std::error_code error;
+    const std::string names = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+    return boot.empty() || names.empty() ? 0 : std::hash<std::string>()(boot + names);
+  }();
   return kNumber;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 
 namespace understudy::et_schema {
 
@@ -20,7 +21,9 @@ std::string processor_model() {
 int usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0
+             ? CPU_COUNT(&cores)
+             : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 // The C library knows no caches of Arm's cores, and the sum of all last-level caches of x86's.

@@ -100,8 +100,8 @@ bool is_certainly_gone(const std::string& owner) {
   std::istringstream words(owner);
   et_schema::ProcessId id;
   char bar = ' ';
-  words >> id.host >> bar >> id.pid >> bar >> id.started >> bar;
-  return words && et_schema::state_of(id) == et_schema::ProcessState::kEnded;
+  return (words >> id.host >> bar >> id.pid >> bar >> id.started >> bar) &&
+         et_schema::state_of(id) == et_schema::ProcessState::kEnded;
 }
 
 std::string NodeLock::default_path() {

@@ -1,7 +1,7 @@
-// Measures what the mpi backend's all-reduce costs more than MPI_Iallreduce and MPI_Wait in the
-// same run, and how much of it a replay hides behind a gap of the host and behind operators; beside
-// each the same without a replay: a thread that does nothing but test MPI's. Run it under mpirun,
-// with "overlap" for that part alone; rank 0 prints.
+// Times the mpi backend's all-reduce and MPI_Iallreduce with MPI_Wait in turn. Then measures how
+// much of an all-reduce a replay hides behind a gap of the host and behind operators, and how much
+// a bare program hides that has a thread test MPI's request. Run it under mpirun; "overlap" as the
+// argument leaves the first part out. Rank 0 prints.
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <mpi.h>

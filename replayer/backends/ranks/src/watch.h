@@ -83,7 +83,7 @@ class Watch {
 
   Wire& wire_;
   Answerer answerer_;
-  std::vector<et_schema::ProcessId> processes_;  ///< by world rank; empty: unknown
+  std::vector<et_schema::ProcessId> processes_;  ///< by world rank; empty until set
   Clock::time_point started_;                    ///< begin of the watched call
   Question question_;  ///< about the watched call; its number is that of the call
   Clock::time_point next_look_;

@@ -1,5 +1,5 @@
-// What the played GPU says of itself: those of an H100 that LibTorch asks for, with the capability
-// that UNDERSTUDY_PLAYED_CAPABILITY ("8.0") names.
+// The played GPU's properties: an H100's, as far as LibTorch asks for them.
+// UNDERSTUDY_PLAYED_CAPABILITY=8.0 sets another compute capability.
 
 #include <cuda_runtime_api.h>
 
