@@ -30,7 +30,6 @@ namespace understudy::cli {
 namespace {
 
 using calibrator::Call;
-using calibrator::DesignPoint;
 using et_schema::MeasuredCall;
 
 /// NVML updates its energy counter every 20 to 100 ms.
@@ -199,21 +198,19 @@ class Measuring {
   }
 
   void sweep() {
-    calibrator::SweepHooks hooks;
-    hooks.now_s = [this] { return spent_s(); };
-    hooks.measure = [this](const DesignPoint& point) {
-      return time(point.call, to_text(point.call), summary_.refused);
-    };
-    hooks.is_interrupted = [] { return StopSignals::signal() != 0; };
-    hooks.progress = [this](std::size_t done, const std::string&, double left) {
-      progress_.show({"operators", done, std::nullopt, left});
-    };
-    calibrator::SweepLimits limits;
-    limits.budget_s = std::max(0.0, left_s());
-    summary_.areas = calibrator::run_sweep(
-        calibrator::make_areas(
-            arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits),
-        limits, hooks);
+    calibrator::Rotation rotation(calibrator::make_areas(
+        arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits));
+    for (std::size_t done = 0; !is_over(); ++done) {
+      const std::optional<Call> call = rotation.next();
+      if (!call) {
+        break;
+      }
+      progress_.show({"operators", done, std::nullopt, left_s()});
+      const double begin_s = spent_s();
+      const bool is_timed = time(*call, to_text(*call), summary_.refused).has_value();
+      rotation.add(is_timed, spent_s() - begin_s);
+    }
+    summary_.areas = rotation.counts();
   }
 
   et_schema::Bench load_bench(const std::string& path) {

@@ -16,8 +16,8 @@
 #include "cli/sandbox/sandbox.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/platform/ceilings.h"
-#include "replayer/calibrator/sweep/journal.h"
-#include "replayer/calibrator/sweep/sweep.h"
+#include "replayer/calibrator/design/rotation.h"
+#include "replayer/calibrator/journal/journal.h"
 
 namespace understudy::cli {
 
@@ -68,7 +68,7 @@ struct CalibrationSummary {
   bool found_cut_line = false;
   CallCounts of_benches;
   CallCounts neighbours;
-  std::vector<calibrator::AreaResult> areas;
+  std::vector<calibrator::AreaCounts> areas;
   std::map<std::string, std::uint64_t> refused;  ///< calls of areas, by operator and reason
   std::optional<TablesSummary> tables;           ///< unset if not requested
   std::size_t rows = 0;

@@ -2,51 +2,40 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/file_name.h"
-#include "et_schema/base/statistics.h"
 #include "measure.h"
 
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using calibrator::AreaEnd;
-using calibrator::AreaResult;
-using pages::counts, pages::facts_at, pages::figures, pages::shares, pages::table_at, pages::texts;
+using calibrator::AreaCounts;
+using pages::counts, pages::facts_at, pages::figures, pages::table_at, pages::texts;
 
 /// Sums the operators of each class.
-Json classes_json(const std::vector<AreaResult>& areas) {
+Json classes_json(const std::vector<AreaCounts>& areas) {
   struct Sums {
-    std::size_t operators = 0, known = 0, calls = 0, refused = 0;
+    std::size_t operators = 0, calls = 0, refused = 0;
     double spent_s = 0;
-    std::vector<double> errors = {};
   };
   std::map<std::string, Sums> classes;
-  for (const AreaResult& area : areas) {
+  for (const AreaCounts& area : areas) {
     Sums& sums = classes[area.op_class];
     ++sums.operators;
-    sums.known += area.end == AreaEnd::kError || area.end == AreaEnd::kExhausted ? 1 : 0;
-    sums.calls += area.points;
+    sums.calls += area.timed;
     sums.refused += area.refused;
     sums.spent_s += area.spent_s;
-    if (area.error) {
-      sums.errors.push_back(*area.error);
-    }
   }
   Json list = Json::array();
-  for (auto& [name, sums] : classes) {
-    const std::optional<double> error = et_schema::median(std::move(sums.errors));
+  for (const auto& [name, sums] : classes) {
     list.push_back({{"name", name},
                     {"operators", sums.operators},
-                    {"known", sums.known},
                     {"calls", sums.calls},
                     {"refused", sums.refused},
-                    {"error", error ? Json(*error) : Json()},
                     {"spent_s", sums.spent_s}});
   }
   return list;
@@ -61,15 +50,13 @@ Json counts_json(const CallCounts& counts) {
 
 Json summary_document(const CalibrationSummary& summary, const std::string& rows) {
   Json areas = Json::array();
-  for (const AreaResult& area : summary.areas) {
+  for (const AreaCounts& area : summary.areas) {
     Json& row = areas.emplace_back();
     row["name"] = area.name;
     row["class"] = area.op_class;
-    row["calls"] = area.points;
+    row["calls"] = area.timed;
     row["refused"] = area.refused;
-    row["error"] = area.error ? Json(*area.error) : Json();
     row["spent_s"] = area.spent_s;
-    row["ended_by"] = to_string(area.end);
   }
   Json tables;
   if (summary.tables) {
@@ -153,18 +140,15 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
                                         counts("neighbours", "neighbours/calls"),
                                         counts("of these timed", "neighbours/timed")})}});
   }
-  page.sections.push_back(
-      {"operators",
-       "Operators",
-       {table_at(document, "/classes", "Operators by class",
-                 {texts("class", "name"), counts("operators"), counts("known"), counts("calls"),
-                  counts("refused"), shares("held-out error", "error", "median"),
-                  figures("s", "spent_s")}),
-        table_at(document, "/operators", "Operators",
-                 {texts("operator", "name"), counts("calls"), counts("refused"),
-                  shares("held-out error", "error"), figures("s", "spent_s"), texts("class"),
-                  texts("ended by", "ended_by")},
-                 0)}});
+  page.sections.push_back({"operators",
+                           "Operators",
+                           {table_at(document, "/classes", "Operators by class",
+                                     {texts("class", "name"), counts("operators"), counts("calls"),
+                                      counts("refused"), figures("s", "spent_s")}),
+                            table_at(document, "/operators", "Operators",
+                                     {texts("operator", "name"), counts("calls"), counts("refused"),
+                                      figures("s", "spent_s"), texts("class")},
+                                     0)}});
   page.sections.push_back({"reasons",
                            "What was not timed",
                            {reasons(document, "/benchmarks/refused", "Refused, of benchmarks"),

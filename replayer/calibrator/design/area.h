@@ -21,14 +21,7 @@ struct CallLimits {
 /// Limits on a GPU.
 inline constexpr CallLimits kGpuLimits{std::int64_t{2} << 30U, 4e11, 0.45, 0.5};
 
-/// A point of an area: a call, and its coordinates for the learner.
-struct DesignPoint {
-  Call call;
-  /// ln(1 + bytes), ln(1 + work), then the design's coordinates, each in [0, 1).
-  std::vector<double> features;
-};
-
-/// One operator's calls, as a sequence of points that fills a space evenly. Its coordinates are the
+/// One operator's calls, as a sequence of points that fill a space evenly. Its coordinates are the
 /// logarithms of the dimensions, element type (on a CPU four in five are float32), layout, zeros,
 /// and skew of indices. In a third of the points sizes are multiples of 8, in a third powers of 2,
 /// as in models; the others keep the drawn sizes.
@@ -41,8 +34,8 @@ class Area {
   /// The operator's class, et_schema::op_class: "matmul".
   [[nodiscard]] const std::string& op_class() const { return op_class_; }
   [[nodiscard]] double weight() const { return recipe_.weight; }
-  /// Returns point number `index`; nothing if the call exceeds the limits or is not valid.
-  [[nodiscard]] std::optional<DesignPoint> at(std::uint64_t index) const;
+  /// Returns the call of point `index`; nothing if it exceeds the limits or is not valid.
+  [[nodiscard]] std::optional<Call> at(std::uint64_t index) const;
 
  private:
   Recipe recipe_;

@@ -60,7 +60,7 @@ Area::Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed)
       dimensions_(dimensions_of(recipe)),
       halton_(dimensions_.size() + kCoordinates, seed) {}
 
-std::optional<DesignPoint> Area::at(std::uint64_t index) const {
+std::optional<Call> Area::at(std::uint64_t index) const {
   const std::vector<double> coordinates = halton_.at(index);
   const double* const extra = &coordinates[dimensions_.size()];
   DimensionValues values;
@@ -74,8 +74,7 @@ std::optional<DesignPoint> Area::at(std::uint64_t index) const {
   variation.zeros = in_half(extra[kZeros], 1);
   constexpr double kMostSkew = 1.4;  // above the Zipf exponents of real data
   variation.skew = in_half(extra[kSkew], kMostSkew);
-  const double work = work_of(recipe_, values);
-  if (work > limits_.work) {
+  if (work_of(recipe_, values) > limits_.work) {
     return std::nullopt;
   }
   std::optional<Call> call = make_call(recipe_, values, variation);
@@ -88,10 +87,7 @@ std::optional<DesignPoint> Area::at(std::uint64_t index) const {
   if (bytes > static_cast<double>(limits_.bytes)) {
     return std::nullopt;
   }
-  DesignPoint point{std::move(*call), {}};
-  point.features = {std::log(1 + bytes), std::log(1 + work)};
-  point.features.insert(point.features.end(), coordinates.begin(), coordinates.end());
-  return point;
+  return call;
 }
 
 std::vector<Area> make_areas(const std::string& only_class, CallLimits limits) {

@@ -1,6 +1,6 @@
 // Rows that outlive an interruption.
 
-#include "replayer/calibrator/sweep/journal.h"
+#include "replayer/calibrator/journal/journal.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "replayer/calibrator/sweep/journal.h"
+#include "replayer/calibrator/journal/journal.h"
 
 #include <fmt/format.h>
 
