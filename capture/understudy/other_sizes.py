@@ -237,7 +237,9 @@ class Search(Resized):
                         known.add(size)
                         if size == self.first and slot in position:
                             found.append((position[slot], slot, dim))
-        return sorted(found), sorted(known)
+        drawn = {self.recorded[slot].sizes[0] for number in self.order if not slots_in(self.calls[number].get("args", []))
+                 for slot in slots_in(self.calls[number].get("results", [])) if self.recorded[slot].sizes}
+        return sorted(found), sorted(known or drawn)
 
     def _has_two(self, since):
         """True if a tensor grows in two dimensions by what was set since then."""
@@ -291,8 +293,12 @@ class Search(Resized):
             self.recorded[made[0]].sizes[:1] == (self.first,) and self._of_batch(number)
 
     def _of_batch(self, number):
-        """The first of its numbers, or all if any size is meant, multiplied."""
+        """The first of its numbers that decides the result's sizes, or all if any size is meant, multiplied."""
+        def sizes(decided):
+            return self.call(number, self._arguments(number, decided), self.recorded.__getitem__).get("tensors")
+
         places = {place: min(values, key=values.get) for place, values in self._choices(number) if min(values.values()) < 3}
+        places = {place: value for place, value in places.items() if sizes({place: value}) not in (None, sizes({}))}
         return places if self.anywhere else dict(itertools.islice(places.items(), 1))
 
     def lines(self):

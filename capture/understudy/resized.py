@@ -12,6 +12,7 @@ import math
 from fractions import Fraction
 
 PRIME = 1009
+TABLES = ("self", "weight")  # parameters that indices read
 MOST_STEPS = 200_000
 
 Layout = collections.namedtuple("Layout", "sizes strides offset")  # a sparse tensor's strides are its dimensions and elements, if known
@@ -159,10 +160,10 @@ class Resized:
 
     # One instruction.
 
-    def _arguments(self, number):
+    def _arguments(self, number, decided=None):
         """The arguments with the numbers that were decided."""
         arguments = list(self.calls[number].get("args", []))
-        for (argument, item), value in self.numbers.get(number, {}).items():
+        for (argument, item), value in (self.numbers.get(number, {}) if decided is None else decided).items():
             if item is None:
                 arguments[argument] = value
             else:
@@ -211,9 +212,30 @@ class Resized:
             raise NoSizes(after["why_not"])
         if len(after["tensors"]) != len(results):
             raise NoSizes(f"{len(after['tensors'])} results for {len(results)}")
+        self._compare_arguments(number, changed, before)
         for slot, was, now in zip(results, before["tensors"], after["tensors"]):
             if slot is not None:
                 self._set_result(call, slot, self._follow(number, slot, inputs, was, now))
+
+    def _compare_arguments(self, number, changed, before):
+        """Throws NoSizes if an argument keeps a size that another one has changed, and no result shows that size: then both must agree,
+        which few operators check on the meta device. A table may have as many rows as there are indices."""
+        call, grown = self.calls[number], {}
+        moved = {was for slot in changed for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes) if was != now}
+        by_index = all(self.program.slots[slot]["dtype"].startswith(("int", "uint")) for slot in changed)
+        for (_, name), value in zip(self._parameters(call), call.get("args", [])):
+            for slot in slots_in(value):
+                if (slot in changed or not (by_index and name in TABLES)) and moved.intersection(self.recorded[slot].sizes):
+                    sizes = [was * PRIME if was in moved and was == now else was
+                             for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes)]
+                    grown[slot] = stretched(self.recorded[slot], sizes)
+        still = {slot: layout for slot, layout in grown.items() if slot not in changed}
+        for larger in (still, grown) if still else ():  # by themselves, and with what is as large by chance
+            alone = self.call(number, call.get("args", []), lambda slot, larger=larger: larger.get(slot, self.recorded[slot]))
+            if alone.get("why_not") or [each["sizes"] for each in alone["tensors"]] != [each["sizes"] for each in before["tensors"]]:
+                return
+        if still:
+            raise NoSizes(f"{list(self.recorded[next(iter(still))].sizes)} beside {list(self.layout(changed[0]).sizes)}")
 
     def _follow(self, number, slot, inputs, was, now):
         """The recorded layout with what differs between two answers."""
