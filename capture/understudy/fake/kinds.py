@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import select
 import shutil
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -24,25 +24,25 @@ def tell(partners):
         os.write(_told, json.dumps(sorted(partners)).encode() + b"\n")
 
 
-def start(words, capture, said=None):
-    """Captures as a command of these words in a process of its own, which need not load torch. Returns its id, and a file with lines of what
-    it tells, which ends with it."""
+def is_part():
+    return _told is not None
+
+
+def _run(words, capture, said, told):
     global _told
+    _told = told
+    for number in (1, 2) if said else ():
+        os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    sys.argv[1:] = words
+    capture()
+
+
+def start(words, capture, said=None):
+    """Captures as a command of these words in a process of its own, which need not load torch, and which never returns to the frames of this
+    one. Returns it, and a file with lines of what it tells, which ends with it."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status, _told = 1, writing
-        try:
-            for number in (1, 2) if said else ():
-                os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
-            sys.argv[1:] = words
-            capture()
-        except SystemExit as end:
-            status = end.code or 0
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+    child = multiprocessing.get_context("fork").Process(target=_run, args=(words, capture, said, writing))
+    child.start()
     os.close(writing)
     return child, reading
 
@@ -53,12 +53,12 @@ def capture_all(arguments, words, say, capture):
     command.load(arguments)
     import torch.distributed.pipelining  # noqa: F401: once, not in each stage
     with tempfile.TemporaryDirectory() as folder:
-        waiting, running, seen = [arguments.rank], {}, {arguments.rank}
+        waiting, running, seen, done = [arguments.rank], {}, {arguments.rank}, 0
         # The part's -o and --rank follow the user's, because the last one counts. They precede the script: what follows it is its own.
         place = words.index(arguments.script)
         options = [word for word in words[:place] if word != "--all-kinds"]
         while waiting or running:
-            while waiting and len(running) < os.cpu_count():
+            while waiting and len(running) < len(os.sched_getaffinity(0)):
                 rank = waiting.pop(0)
                 part = [*options, "-o", f"{folder}/{rank}", "--rank", str(rank), *words[place:]]
                 child, told = start(part, capture, None if rank == arguments.rank else f"{folder}/{rank}.said")
@@ -72,15 +72,17 @@ def capture_all(arguments, words, say, capture):
                     continue
                 os.close(told)
                 rank, child = running.pop(told)
-                status = os.waitpid(child, 0)[1]
-                if status != 0:
+                child.join()
+                if child.exitcode != 0:
                     for _, other in running.values():
-                        os.kill(other, signal.SIGTERM)
-                        os.waitpid(other, 0)
+                        other.terminate()
+                        other.join()
                     say(f"rank {rank} failed; nothing was written")
                     said = Path(folder, f"{rank}.said")
                     sys.stderr.write(said.read_text(errors="replace") if said.exists() else "")
-                    return os.waitstatus_to_exitcode(status)
+                    return child.exitcode
+                done += 1
+                say(f"kind {done} of {len(seen)}: rank {rank}")
         parts = {rank: json.loads(Path(folder, str(rank), DESCRIPTION).read_text()) for rank in sorted(seen)}
         output.begin()
         for rank in parts:

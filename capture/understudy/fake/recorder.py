@@ -131,7 +131,7 @@ class FakeCapture:
 
     def _summarize(self):
         read = self._values.read
-        rows = [f"wrote {self._output.folder}",
+        rows = [f"rank {self._groups.rank}" if kinds.is_part() else f"wrote {self._output.folder}",
                 f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents",
                 f"  memory        {size_text(self._mode.memory.peak.get(self._device, 0))} of {self._device} at most, by tensors' lifetimes"]
         if read:
@@ -140,5 +140,6 @@ class FakeCapture:
         if skipped:
             rows.append(f"  not done      {', '.join(f'{line} ({count})' for line, count in skipped.most_common(4))}")
         rows.append("  holds         one step: what comes every N steps (evaluation, checkpoints) is in it if it fell there")
-        rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
+        if not kinds.is_part():
+            rows.append(f"  next          {next_command(self._output.folder, self._groups.world_size, 1)}")
         return "\n".join(rows)
