@@ -9,6 +9,7 @@ import tempfile
 import unittest
 import unittest.mock
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,10 +46,40 @@ REFUSED = {
                                       "out, or capture it on a card",
     "torch.cuda.CUDAGraph()": "CUDA graphs replay what was recorded on a device; capture the step without them",
 }
+RAGGED = ("r = torch.nested.nested_tensor_from_jagged(x, torch.tensor([0, 3, 16], device='cuda'), min_seqlen=3, max_seqlen=13); "
+          "loss = loss + network(r * 2).values().sum()")
+FLEX = ("from torch.nn.attention.flex_attention import flex_attention as f; h = network(x).view(1, 4, 16, 16); loss = loss + f(h, h, h).sum()")
 KNOWN = ("n = torch.arange(4, device='cuda'); n[1:] += 0; m = torch.ones_like(x, dtype=torch.bool)[:2]; print(n.tolist(), n.sum().item(), "
          "torch.tensor(1.0).add_(1).item(), bool((n.cumsum(0) > 6).any()), bool(m.logical_not_().logical_not().all()))")
 PRINTED = ("held = torch.cuda.memory_allocated(); mean = torch.nn.functional.mse_loss(x, x); print(f'{loss.item():.2f} {float(loss)}', "
            "torch.cuda.get_device_name(), torch.cuda.get_device_capability(), torch.cuda.memory_allocated() - held); del mean")
+
+SHARDED = """import torch, torch.nn as nn, torch.distributed as dist, understudy
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
+from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+dist.init_process_group("nccl")
+with torch.device("meta"):
+    model = nn.Sequential(*({layer} for _ in range(2)))
+for part in (*model, model):
+    fully_shard(part, mesh=init_device_mesh("cuda", {mesh}, mesh_dim_names=("replicate", "shard")[-len({mesh}):]), mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32){more})
+model.to_empty(device="{device}")
+for each in model.parameters():
+    nn.init.normal_(each)
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(9):
+    model(torch.randn(8, 64, device="cuda")).sum().backward(); optimizer.step(); optimizer.zero_grad(); understudy.step()
+"""
+# What is sharded, and how → the collectives of its step, by name.
+ALL, PART = {"_allgather_base": 4, "_reduce_scatter_base": 2}, {"_allgather_base": 2, "_reduce_scatter_base": 2}
+SHARDS = {
+    ("nn.Linear(64, 64)", "(8,)", "", "cuda"): ALL,
+    ("nn.Linear(64, 64)", "(8,)", ", reshard_after_forward=False", "cuda"): PART,
+    ("nn.Linear(64, 64)", "(8,)", ", reshard_after_forward=2", "cuda"): ALL,
+    ("nn.Linear(64, 64)", "(8,)", ", offload_policy=CPUOffloadPolicy()", "cpu"): ALL,
+    ("nn.Linear(64, 64)", "(2, 4)", "", "cuda"): ALL | {"allreduce": 2},
+    ("checkpoint_wrapper(nn.Linear(64, 64))", "(8,)", "", "cuda"): ALL,
+}
 
 IN_FAKE_GROUP = """import torch, torch.distributed as dist, understudy
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -108,7 +139,36 @@ class FakeTest(unittest.TestCase):
         self.assertLessEqual(devices, {"cuda:0", "cpu", ""})
         self.assertFalse([node for node in self.nodes() if node["name"] == "PythonDispatchMode"])
 
+    def test_sharded_models_become_jobs_of_all_ranks(self):
+        for (layer, mesh, more, device), expected in SHARDS.items():
+            with self.subTest(mesh + more + layer):
+                text = SHARDED.format(layer=layer, mesh=mesh, more=more, device=device)
+                _, told, status = self.capture(text, "--as", "H100", "--world-size", "8")
+                self.assertEqual(status, 0, told)
+                calls = compare.calls_between_ranks(compare.read(self.folder / "out", 0)[0])
+                self.assertEqual(Counter(each[0] for each in calls if each[0] != "wait"), expected)
+                self.assertEqual({each[:2] for each in calls if each[0] != "wait"}, {
+                    (name, "BFloat16" if name == "_allgather_base" else "Float") for name in expected})
+        bench = str(self.folder / "bench.et")
+        compare.run([f"{compare.BIN}/generate", str(self.folder / "out"), "--world-size", "8", "-o", bench])
+        self.assertRegex(compare.run([f"{compare.BIN}/predict", bench, "--card", "H100"]), r"\n +4 +[\d.]+  _allgather_base ")
+
+    def test_an_end_by_the_script_removes_only_what_it_made(self):
+        for way, said, status, is_whole in (("sys.exit('no data')", "no data\n", 1, False), ("raise SystemExit({'no': 'data'})", "{'no': 'data'}\n", 1, False),
+                                            ("sys.exit(3)", "", 3, False), ("sys.exit()", "the loop ended after 0 of the 1 steps", 1, False),
+                                            ("pass", "kind 1 of 1: rank 0\n", 0, True)):
+            with self.subTest(way), tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(tempfile, "tempdir", folder):
+                _, told, ended = self.capture(SCRIPT.format(line=way) if is_whole else f"import sys\n{way}", "--as", "H100", "--all-kinds")
+                self.assertEqual((ended, [*Path(folder).glob("tmp*")], (self.folder / "out/capture.json").exists()), (status, [], is_whole), told)
+                self.assertIn(said, told)
+                self.assertNotIn(folder, told)
+                self.assertNotIn("Traceback", told)
+
     def test_what_follows_from_the_scripts_numbers_may_decide(self):
+        for line, name in ((RAGGED, "aten::_nested_view_from_jagged"), (FLEX, "aten::matmul")):
+            _, told, status = self.capture(SCRIPT.format(line=line), "--as", "H100")
+            self.assertEqual(status, 0, told)
+            self.assertIn(name, [node["name"] for node in self.nodes()])
         printed, told, status = self.capture(SCRIPT.format(line=KNOWN), "--as", "H100")
         self.assertEqual((printed.splitlines()[-1:], status), (["[0, 1, 2, 3] 6 2.0 False True"], 0), told)
         _, told, _ = self.capture(SCRIPT.format(line="mask = torch.ones(16, device='cuda'); mask += x[:, 0]; bool(mask.all())"), "--as", "H100")

@@ -9,25 +9,29 @@ import torch
 from .values import refuse
 
 DEVICES = 8  # that torch's guard for fake tensors knows
+CUDA = 1  # c10::DeviceType
 
 
 def nothing(*_, **__):
     return None
 
 
-class Stream:
-    """Stands in for torch.cuda.Stream."""
+class Stream(torch.Stream):
+    """Stands in for torch.cuda.Stream: torch's own object, which C++ and libraries take, with a number that no driver gave."""
 
     _made = 0
 
+    def __new__(cls, device=None, priority=0, *, stream_id=None, device_index=None, **_):
+        if stream_id is None:
+            Stream._made += 1
+            stream_id, device_index = Stream._made, _index(device)
+        return super().__new__(cls, stream_id=stream_id, device_index=device_index, device_type=CUDA)
+
     def __init__(self, device=None, priority=0, **_):
-        Stream._made += 1
-        self.device = torch.device("cuda", device.index if isinstance(device, torch.device) and device.index is not None else
-                                   device if isinstance(device, int) else torch.cuda.current_device())
-        self.device_index, self.priority, self.stream_id = self.device.index, priority, Stream._made
-        self.cuda_stream = self.stream_id
+        self.priority = priority
 
     wait_stream = wait_event = synchronize = nothing
+    cuda_stream = native_handle = property(lambda stream: stream.stream_id)
 
     def query(self):
         return True
@@ -46,8 +50,11 @@ class Stream:
         _streams.pop()
 
 
-class Event:
+class Event(torch.Event):
     """Stands in for torch.cuda.Event. No time passes between two of them."""
+
+    def __new__(cls, *_, **__):
+        return super().__new__(cls, "cuda")
 
     __init__ = wait = synchronize = nothing
 
@@ -137,7 +144,7 @@ def install(card, memory, devices):
     cuda.current_stream = cuda.default_stream = current_stream
     cuda.stream = cuda.StreamContext = lambda stream: stream or contextlib.nullcontext()
     cuda.is_current_stream_capturing = cuda.graphs.is_current_stream_capturing = lambda: False
-    cuda.set_stream = lambda stream: _streams.__setitem__(slice(None), [stream])
+    cuda.set_stream = torch.accelerator.set_stream = lambda stream: _streams.__setitem__(slice(None), [stream])
     cuda.default_generators = tuple(Generator() for _ in range(devices))
     cuda.CUDAGraph = cuda.graph = cuda.make_graphed_callables = Graph
     for name in ("range_push", "range_pop", "mark"):

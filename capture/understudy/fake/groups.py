@@ -222,15 +222,19 @@ class Groups:
         held, ours.held = ours.held, []
         return Work(ours, [ours._numbers[is_p2p], is_p2p], [], held)
 
-    @staticmethod
-    def _make_meshes():
+    def _make_meshes(self):
         """A mesh of ranks is computed with real numbers."""
+        def real(value):
+            contents = self._mode.contents.of(value) if isinstance(value, FakeTensor) else value
+            if contents is None and value is not None:
+                refuse("a mesh of ranks is made from a tensor, whose values were never computed",
+                       "use init_device_mesh(), or give DeviceMesh a list")
+            return contents
+
         def outside(method):
             @functools.wraps(method)
             def call(*args, **kwargs):
-                if any(isinstance(each, FakeTensor) for each in (*args, *kwargs.values())):
-                    refuse("a mesh of ranks is made from a tensor, whose values were never computed",
-                           "use init_device_mesh(), or give DeviceMesh a list")
+                args, kwargs = pytree.tree_map(real, (args, kwargs))
                 with unset_fake_temporarily():
                     return method(*args, **kwargs)
             return call

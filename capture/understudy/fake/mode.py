@@ -5,6 +5,7 @@ import functools
 
 import torch
 from torch._subclasses import fake_tensor
+from torch.nested._internal.nested_int import NestedIntNode
 
 from .. import meta_rules
 from . import backward
@@ -14,6 +15,7 @@ from .trace import NATIVE, SUBCLASS
 
 TORCH = tuple(map(int, torch.__version__.split(".")[:2]))
 COMPOSITE = torch._C.DispatchKey.CompositeExplicitAutograd
+OF_DEVICES = (torch._C.DispatchKey.CUDA, COMPOSITE)
 DEVICE = torch.ops.prim.device
 record = torch.autograd._enable_record_function  # for this thread
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
@@ -47,6 +49,7 @@ class FakeMode(fake_tensor.FakeTensorMode):
 
     # What the script is told of devices is not for the mode: it would make real tensors there.
     avoid_device_init = True
+    supports_higher_order_operators = True
 
     @classmethod
     def _should_skip_dynamo(cls):
@@ -56,6 +59,8 @@ class FakeMode(fake_tensor.FakeTensorMode):
         # The most frequent question by far: an observer asks it for each tensor of each operator.
         if func is DEVICE.default and DEVICE not in self.handlers:
             return args[0].fake_device
+        if isinstance(func, torch._ops.HigherOrderOperator):  # as on the device: what it calls is the step's
+            return self.run_native(func, types, args, kwargs or {}, next(func.py_kernels[key] for key in OF_DEVICES if key in func.py_kernels))
         return self.dispatch(func, types, args, kwargs)
 
     def __init__(self):
@@ -87,6 +92,11 @@ class FakeMode(fake_tensor.FakeTensorMode):
 
     def may_turn_const(self, t):
         return False  # contents.py knows more of them, on any device
+
+    def create_symbolic_nested_int(self, *, nt_tensor_id=None):
+        """Returns a ragged size, as that of real offsets: a number of its own, which nothing compares with others."""
+        self.nt_tensor_id_counter += nt_tensor_id is None
+        return torch.SymInt(NestedIntNode(self.nt_tensor_id_counter if nt_tensor_id is None else nt_tensor_id, 1))
 
     def __deepcopy__(self, memo):
         return self  # a copied tensor stays of this mode
