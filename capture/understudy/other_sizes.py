@@ -270,8 +270,11 @@ class Search(Resized):
             if is_first:  # what is read first is the data
                 self.refused = failures
                 return False
-        # Memory that the step makes for itself, if nothing tells what its first number is: together, or one after the other.
-        makers = [number for number in self.order if self._may_make(number)]
+        # Memory that the step makes for itself, if nothing tells what its first number is: together, or one after the other. Where no
+        # data but a view of some has the size, its multiples are of the batch.
+        makers = [number for number in self.order if self._may_make(number, lambda size: size == self.first)]
+        if not makers and not self.layouts and any(layout.sizes[:1] == (self.first,) for layout in self.recorded):
+            makers = [number for number in self.order if self._may_make(number, lambda size: size % self.first == 0)]
         for together in [makers, *([number] for number in makers)]:
             mark, spoiled = len(self.journal), set(self.spoiled)
             self.waiting = []
@@ -284,13 +287,13 @@ class Search(Resized):
                 self.spoiled = spoiled
         return bool(self.layouts)
 
-    def _may_make(self, number):
-        """True if the instruction makes a tensor of this size from numbers, and nothing changed it."""
+    def _may_make(self, number, fits):
+        """True if the instruction makes a tensor of such a size from numbers, and nothing changed it."""
         call = self.calls[number]
         made = slots_in(call.get("results", []))
         makes = "op" in call and (not slots_in(call.get("args", [])) or call["op"].startswith(("aten::expand", "aten::new_")))
         return makes and made and number not in self.numbers and not self._changed(number) and made[0] not in self.layouts and \
-            self.recorded[made[0]].sizes[:1] == (self.first,) and self._of_batch(number)
+            any(map(fits, self.recorded[made[0]].sizes[:1])) and self._of_batch(number)
 
     def _of_batch(self, number):
         """The first of its numbers that decides the result's sizes, or all if any size is meant, multiplied."""

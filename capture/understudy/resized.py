@@ -220,16 +220,17 @@ class Resized:
     def _compare_arguments(self, number, changed, before):
         """Throws NoSizes if an argument keeps a size that another one has changed, and no result shows that size: then both must agree,
         which few operators check on the meta device. A table may have as many rows as there are indices."""
-        call, grown = self.calls[number], {}
-        moved = {was for slot in changed for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes) if was != now}
+        call, grown, still = self.calls[number], {}, {}
+        moved = {slot: {was for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes) if was != now} for slot in changed}
+        all_moved = set().union(*moved.values())
         by_index = all(self.program.slots[slot]["dtype"].startswith(("int", "uint")) for slot in changed)
         for (_, name), value in zip(self._parameters(call), call.get("args", [])):
-            for slot in slots_in(value):
-                if (slot in changed or not (by_index and name in TABLES)) and moved.intersection(self.recorded[slot].sizes):
-                    sizes = [was * PRIME if was in moved and was == now else was
-                             for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes)]
-                    grown[slot] = stretched(self.recorded[slot], sizes)
-        still = {slot: layout for slot, layout in grown.items() if slot not in changed}
+            for slot in slots_in(value) if not (by_index and name in TABLES) else ():
+                for table, sizes in ((grown, all_moved), (still, all_moved - moved.get(slot, set()))):
+                    if sizes.intersection(self.recorded[slot].sizes):
+                        table[slot] = stretched(self.recorded[slot], [
+                            was * PRIME if was in sizes and was == now else was
+                            for was, now in zip(self.recorded[slot].sizes, self.layout(slot).sizes)])
         for larger in (still, grown) if still else ():  # by themselves, and with what is as large by chance
             alone = self.call(number, call.get("args", []), lambda slot, larger=larger: larger.get(slot, self.recorded[slot]))
             if alone.get("why_not") or [each["sizes"] for each in alone["tensors"]] != [each["sizes"] for each in before["tensors"]]:

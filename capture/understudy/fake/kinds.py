@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import multiprocessing
+import multiprocessing.connection
 import os
-import select
 import shutil
 import sys
 import tempfile
@@ -21,7 +21,7 @@ _told = None  # where this process tells its partners, if a command waits for th
 
 def tell(partners):
     if _told is not None:
-        os.write(_told, json.dumps(sorted(partners)).encode() + b"\n")
+        _told.send(sorted(partners))
 
 
 def is_part():
@@ -39,11 +39,11 @@ def _run(words, capture, said, told):
 
 def start(words, capture, said=None):
     """Captures as a command of these words in a process of its own, which need not load torch, and which never returns to the frames of this
-    one. Returns it, and a file with lines of what it tells, which ends with it."""
-    reading, writing = os.pipe()
+    one. Returns it, and the connection by which it tells its partners, which ends with it."""
+    reading, writing = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_run, args=(words, capture, said, writing))
     child.start()
-    os.close(writing)
+    writing.close()
     return child, reading
 
 
@@ -63,14 +63,12 @@ def capture_all(arguments, words, say, capture):
                 part = [*options, "-o", f"{folder}/{rank}", "--rank", str(rank), *words[place:]]
                 child, told = start(part, capture, None if rank == arguments.rank else f"{folder}/{rank}.said")
                 running[told] = rank, child
-            for told in select.select(running, [], [])[0]:
-                lines = os.read(told, 1 << 20).splitlines()
-                partners = {each for line in lines for each in json.loads(line)} - seen
-                seen |= partners
-                waiting += sorted(partners)
-                if lines:
+            for told in multiprocessing.connection.wait(running):
+                with contextlib.suppress(EOFError):
+                    partners = {*told.recv()} - seen
+                    seen |= partners
+                    waiting += sorted(partners)
                     continue
-                os.close(told)
                 rank, child = running.pop(told)
                 child.join()
                 if child.exitcode != 0:
