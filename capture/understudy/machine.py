@@ -23,6 +23,14 @@ def minor_faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
+def cpu_wait_ns():
+    """Returns how long this process's threads have been ready and without a CPU, together; None if the system does not say."""
+    try:
+        return sum(int(path.read_text().split()[1]) for path in Path("/proc/self/task").glob("*/schedstat"))
+    except (OSError, IndexError):
+        return None
+
+
 def current_rss():
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])

@@ -30,6 +30,7 @@ class Measurements:
         self._speed_probe = speed_probe
         self._speed_probe_ms = {"timed": [], "kineto_only": []}
         self._timed_cpu_ns = []
+        self.timed_wait_ns = []  # for a CPU; None: not known
         self._free_since = None
         self._free_ns = 0
         self._free_steps = 0
@@ -61,6 +62,7 @@ class Measurements:
         if phase == "timed":
             machine.reset_device_peak()
         self._faults_at_start = machine.minor_faults()
+        self._wait_at_start = machine.cpu_wait_ns()
         self._cpu_at_start = time.process_time_ns()
         self._allocated_at_start = machine.device_allocations()
         self._started = clock()
@@ -75,6 +77,8 @@ class Measurements:
         self._faults[phase].append(machine.minor_faults() - self._faults_at_start)
         if phase == "timed":
             self._timed_cpu_ns.append(time.process_time_ns() - self._cpu_at_start)
+            waited = machine.cpu_wait_ns()
+            self.timed_wait_ns.append(None if None in (waited, self._wait_at_start) else max(0, waited - self._wait_at_start))
             if self._allocated_at_start is not None:
                 self._allocation_counts.append(machine.device_allocations()
                                                - self._allocated_at_start)
@@ -96,7 +100,7 @@ class Measurements:
     def keep_timed(self, count):
         """Drops the timed steps before the last `count`."""
         for measured in (self._times["timed"], self._faults["timed"], self._speed_probe_ms["timed"],
-                         self._timed_cpu_ns, self._allocation_counts):
+                         self._timed_cpu_ns, self.timed_wait_ns, self._allocation_counts):
             del measured[:-count]
 
     def forget_faults(self):
@@ -114,6 +118,7 @@ class Measurements:
             "kineto_only_steps_ns": self._times.get("kineto_only", []),
             "et_step_ns": (self._times.get("et") or [None])[0],
             "cpu_ns_in_timed_steps": sum(self._timed_cpu_ns),
+            "step_cpu_wait_ns": self.timed_wait_ns,
             "step_minor_faults": self._faults.get("timed", []),
             "kineto_only_minor_faults": self._faults.get("kineto_only", []),
             "step_speed_probe_ms": self._speed_probe_ms["timed"],

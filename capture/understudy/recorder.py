@@ -179,7 +179,7 @@ class Capture:
         """Adds another timed step or, once steps are steady, keeps the second half of them."""
         with self._failing():
             times = self._measured.timed_ns
-            if not self._settling.is_over(times):
+            if not self._settling.is_over(times, self._measured.timed_wait_ns):
                 self._phases.insert(self._index + 1, "timed")
             elif self._settling.facts:
                 self.notices += [self._settling.notice] if self._settling.notice else []

@@ -9,6 +9,7 @@ from . import job
 LEAST_S = 10.0  # least time of steps before a verdict
 LEAST_STEPS = 8
 AGREEMENT = 0.02  # largest difference between the medians of the third and the fourth quarter
+STARVED = 0.1  # largest share of a steady step's time in which its threads are ready and have no CPU
 GROWTH = 1.05  # growth of the number of steps between two checks, since each check costs a gather over all ranks
 PROGRESS_S = 5.0  # time of steps between two lines of progress
 
@@ -25,21 +26,23 @@ class Settling:
         self.facts = None
         self.notice = None
 
-    def is_over(self, steps_ns):
-        """Returns True if no more steps are needed. `steps_ns`: times of all timed steps. All ranks must call it equally often; it returns
+    def is_over(self, steps_ns, waits_ns):
+        """Returns True if no more steps are needed. Of all timed steps `steps_ns` are times, `waits_ns` those for a CPU. All ranks must call it equally often; it returns
         the same on all ranks."""
         if self._most_s <= 0:
             return True
         if len(steps_ns) < self._next_look:
             return False
         self._next_look = int(GROWTH * len(steps_ns)) + 1
-        told = job.gather((sum(steps_ns) / 1e9, quarters_differ(steps_ns)))
-        spent_s = max(spent for spent, _ in told)
-        differences = [difference for _, difference in told]
+        told = job.gather((sum(steps_ns) / 1e9, quarters_differ(steps_ns), starved_share(last_quarter(steps_ns), last_quarter(waits_ns))))
+        spent_s = max(spent for spent, *_ in told)
+        differences = [difference for _, difference, _ in told]
         differ = None if None in differences else max(differences)
-        is_steady = differ is not None and differ <= AGREEMENT
+        starved = max(share for *_, share in told)
+        is_steady = differ is not None and differ <= AGREEMENT and starved <= STARVED
         self.facts = {"is_steady": is_steady, "quarters_differ": differ, "waited_s": spent_s}
         by = "" if differ is None else f", quarters of {spent_s / 4:.0f} s differ by {differ:.0%}"
+        by += f", without a CPU for {starved:.0%} of the time" if by and starved > STARVED else ""
         if is_steady or spent_s >= self._most_s:
             if not is_steady:
                 self.notice = (f"steps were not steady after {spent_s:.0f} s{by or ', there were too few'}; the "
@@ -50,6 +53,11 @@ class Settling:
             self._say(f"waiting for steady steps: {statistics.median(last_quarter(steps_ns)) / 1e6:.2f} ms "
                       f"each{by}; {spent_s:.0f} of at most {self._most_s:.0f} s")
         return False
+
+
+def starved_share(steps_ns, waits_ns):
+    """Returns the share of the steps' time in which their threads were ready to run and had no CPU; 0 if the system does not say."""
+    return 0 if None in waits_ns else sum(waits_ns) / max(1, sum(steps_ns))
 
 
 def last_quarter(steps_ns):

@@ -3,6 +3,8 @@
 import shlex
 import statistics
 
+from .settling import STARVED, starved_share
+
 FEW_STEPS = 10  # timed steps; the median of fewer says little
 WIDE_SPREAD = 1.25  # p90 ÷ p10
 HEAVY_PROFILER = 1.25  # profiled ÷ timed
@@ -77,6 +79,10 @@ def _warnings(described, ranks):
     if timed and percentile(timed, 0.9) > WIDE_SPREAD * percentile(timed, 0.1):
         found.append(f"steps differ by {percentile(timed, 0.9) / percentile(timed, 0.1) - 1:.0%} "
                      "(p10 to p90): the machine was busy, or the steps are unlike")
+    starved = max(starved_share(rank["step_ns"], rank["step_cpu_wait_ns"]) for rank in described)
+    if starved > STARVED:
+        found.append(f"threads of the steps were ready and had no CPU for {starved:.0%} of the time: other programs run, or more threads than "
+                     "CPUs; times are longer than the step's own, however steady")
     if timed and profiled and statistics.median(profiled) > HEAVY_PROFILER * statistics.median(
             timed):
         found.append("profiled steps take "

@@ -186,12 +186,13 @@ class CaptureTest(unittest.TestCase):
         _, rank = record(self.folder, NEEDED)
         self.assertEqual((rank["step_speed_probe_ms"], rank["kineto_only_speed_probe_ms"]), ([], []))
 
-    def waited_for(self, step_s, steps=10_000, **options):
-        """A capture of steps whose number n takes step_s(n) by a clock that only they move; its folder, the
-        recorder and what it said."""
+    def waited_for(self, step_s, steps=10_000, starved=0, **options):
+        """A capture of steps whose number n takes step_s(n) by a clock that only they move, without a CPU for a share of it; its folder,
+        the recorder and what it said."""
         now, said = [0.0], []
         read = lambda: int(now[0] * 1e9)  # noqa: E731
-        with mock.patch.object(capture, "clock", read), mock.patch.object(measurements, "clock", read):
+        with mock.patch.object(capture, "clock", read), mock.patch.object(measurements, "clock", read), \
+             mock.patch.object(capture.machine, "cpu_wait_ns", lambda: starved if starved is None else int(now[0] * 1e9 * starved)):
             recorder = capture.Capture(self.folder, **{"warmup": 1, "timed": 10, "profiled": 1, "steady_s": 60,
                                                        "count_faults": False, "say": said.append, **options})
             with recorder:
@@ -222,6 +223,17 @@ class CaptureTest(unittest.TestCase):
         self.assertEqual(said[:1] + said[-1:], [
             "waiting for steady steps: 109.37 ms each; 1 of at most 60 s",
             "waiting for steady steps: 524.22 ms each, quarters of 14 s differ by 60%; 57 of at most 60 s"])
+
+    def test_steps_as_long_as_each_other_are_steady_unless_others_take_the_cpus(self):
+        wide = "steps were not steady after 62 s, quarters of 16 s differ by 0%, without a CPU for 45% of the time; the capture is of them as they were"
+        warned = ("threads of the steps were ready and had no CPU for 45% of the time: other programs run, or more threads than CPUs; times are "
+                  "longer than the step's own, however steady")
+        for starved, notices in ((0, []), (0.09, []), (None, []), (0.45, [wide])):
+            with self.subTest(starved):
+                rank, recorder, _ = self.waited_for(lambda number: 0.5, starved=starved)
+                self.assertEqual((rank["steady"]["is_steady"], recorder.notices), (not notices, notices))
+                self.assertEqual(warned in recorder.summary, bool(notices), recorder.summary)
+                self.assertEqual({*rank["step_cpu_wait_ns"]}, {starved if starved is None else int(0.5e9 * starved)})
 
     def test_steps_of_a_minute_are_not_waited_for(self):
         rank, recorder, said = self.waited_for(lambda number: 70, timed=2)
