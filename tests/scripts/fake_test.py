@@ -174,6 +174,15 @@ class FakeTest(unittest.TestCase):
         _, told, _ = self.capture(SCRIPT.format(line="mask = torch.ones(16, device='cuda'); mask += x[:, 0]; bool(mask.all())"), "--as", "H100")
         self.assertIn("train.py:7: a tensor decides", told)
 
+    def test_memory_that_is_taken_again_is_made_there(self):
+        line = ("y = torch.randn(16, 64, device='cuda'); kept = y.untyped_storage(); size = kept.nbytes(); kept.resize_(0); held = torch.cuda.memory_allocated(); kept.resize_(size); "
+                "print(torch.cuda.memory_allocated() - held); y.zero_()")
+        printed, told, status = self.capture(SCRIPT.format(line=line), "--as", "H100")
+        self.assertEqual((status, printed.splitlines()[-1:]), (0, [str(4 * 16 * 64)]), told)
+        made, = (node["outputs"]["values"][0] for node in self.nodes() if node["outputs"]["shapes"] == [[16 * 64]])
+        zeroed, = (node["inputs"]["values"][0] for node in self.nodes() if node["name"] == "aten::zero_" and node["inputs"]["shapes"] == [[16, 64]])
+        self.assertEqual(made[1], zeroed[1])
+
     def test_numbers_are_finite_and_checkpoints_left_out(self):
         checks = ("assert torch.isfinite(loss) and not loss.isnan() and not torch.isinf(x).any() and not torch.tensor(1 / 3).isnan(); "
                   "torch.save(network, 'last.pt')")

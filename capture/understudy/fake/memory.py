@@ -35,6 +35,8 @@ class Memory:
         self._offset = _address_offset()
         self._next = FIRST_ADDRESS
         self._sizes = {}  # address → (device, bytes) of what is allocated
+        self._types = {}  # address → type of the tensor that was placed there
+        self._taken = {}  # address → (first address, tensor) of a storage whose memory was given back and taken again
         self.contents = {}  # address → storage on the host, if they are known
         self.allocated = {}  # device → bytes
         self.peak = {}
@@ -50,6 +52,7 @@ class Memory:
             field.value = self._next
             self._next += -(-storage.nbytes() // ROUNDING_BYTES) * ROUNDING_BYTES
             self.allocate(field.value, device, storage.nbytes())
+            self._types[field.value] = tensor.dtype
             weakref.finalize(storage, self.free, field.value).atexit = False
             torch._C._set_throw_on_mutable_data_ptr(tensor)
 
@@ -65,14 +68,28 @@ class Memory:
     def free(self, address):
         self._change(address, 0)
         self._sizes.pop(address, None)
+        self._types.pop(address, None)
         self.contents.pop(address, None)
 
     def resize(self, storage, size):
-        """Follows a storage whose memory is given back (0 bytes) or taken again."""
+        """Follows a storage whose memory is given back (0 bytes), or taken again: the step then makes it, as an operator does, elsewhere."""
         address = self.address(storage)
         self.contents.pop(address, None)
-        if address in self._sizes:
-            self.allocate(address, self._sizes[address][0], size) if size else self._change(address, 0)
+        device, before = self._sizes.get(address, (None, 0))
+        if size == 0 and address in self._taken:
+            self._move(storage, self._taken.pop(address)[0])
+        elif device is not None and (size == 0 or before > 0):
+            self.allocate(address, device, size)
+        elif device is not None:
+            kind = self._types[address]
+            made = torch.empty(size // kind.itemsize, dtype=kind, device=device)
+            taken = self.address(made.untyped_storage())
+            self._taken[taken] = address, made
+            weakref.finalize(storage, self._taken.pop, taken, None).atexit = False
+            self._move(storage, taken)
+
+    def _move(self, storage, address):
+        ctypes.c_uint64.from_address(storage._cdata + self._offset).value = address
 
     def _change(self, address, size):
         device, before = self._sizes.get(address, (None, 0))
