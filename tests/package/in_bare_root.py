@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -12,20 +13,6 @@ ENV, WORK = Path("/env"), Path("/tmp/work")
 PYTHON = ENV / "bin" / "python"
 VERSION = next(Path("/share").glob("understudy-*.whl")).name.split("-")[1]
 OTHERS = ("fbgemm", "numpy", "pandas", "mypy", "__pycache__")  # of /site, which torch does not need
-TRAIN = """
-import os
-import torch
-import torch.distributed as dist
-import understudy
-torch.manual_seed(1)
-model = torch.nn.Linear(256, 256)
-if "RANK" in os.environ:
-    dist.init_process_group("gloo")
-    model = torch.nn.parallel.DistributedDataParallel(model)
-for _ in range(60):
-    model(torch.ones(64, 256)).sum().backward()
-    understudy.step()
-"""
 PROFILE = """
 import torch
 import understudy
@@ -70,7 +57,7 @@ class BareRootTest(unittest.TestCase):
         torchrun = ENV / "bin" / "torchrun"
         torchrun.write_text(f"#!{PYTHON}\nfrom torch.distributed.run import main\nmain()\n")
         torchrun.chmod(0o755)
-        (WORK / "train.py").write_text(TRAIN)
+        cls.examples = Path(run("understudy", "examples").stdout.strip())
         (WORK / "profile_step.py").write_text(PROFILE)
 
     def test_from_capture_to_comparison_on_two_ranks(self):
@@ -82,7 +69,8 @@ class BareRootTest(unittest.TestCase):
             begun = time.monotonic()
 
         ranks = ["torchrun", "--nproc-per-node", 2, "--no-python"]
-        run(*ranks, "understudy", "capture", "-o", "traces", "--stop", "--steady", 0, "--no-fault-counts", "train.py")
+        run(*ranks, "understudy", "capture", "-o", "traces", "--stop", "--steady", 0, "--no-fault-counts",
+            self.examples / "gpt_ddp.py")
         took("capture")
         run("understudy", "generate", "traces", "-o", "bench.et")
         took("generate")
@@ -101,6 +89,18 @@ class BareRootTest(unittest.TestCase):
             report = json.loads((WORK / name).read_text())
             self.assertEqual((report["world_size"], report["coverage"]["count"]), (2, 1))
             self.assertIn(backend, json.dumps(report["environment"]))
+
+    def test_lines_of_readme_and_the_first_hour(self):
+        """As a reader types them, a page's in order; not those of a clone, of several ranks, and what takes longer."""
+        for page in ("README.md", "first-hour.md"):
+            lines = re.findall(r"^    ((?:understudy|replay|script=)[^#\n]*)", Path("/share", page).read_text(encoding="utf-8"), re.MULTILINE)
+            short = [line.strip() for line in lines if not re.search("understudy suite|llama", line)]
+            self.assertGreater(len(short), 5)
+            (WORK / page).mkdir()
+            for line in short:
+                done = subprocess.run(["sh", "-c", line], cwd=WORK / page, text=True, capture_output=True,
+                                      env={"PATH": f"{ENV}/bin:/usr/bin:/bin", "HOME": "/root"})
+                self.assertIn(done.returncode, (0, 1) if "compare" in line else (0,), f"{line}\n{done.stdout}{done.stderr}")
 
     def test_samples_of_one_rank(self):
         """Prints how many results equal those of the torch that was tried first."""
@@ -129,10 +129,10 @@ class BareRootTest(unittest.TestCase):
 
     def test_fidelity_of_a_program_in_a_folder_with_spaces(self):
         folder = WORK / "my traces"
-        run("understudy", "capture", "-o", folder, "--threads", 1, "--stop", "--no-fault-counts", "--steady", 0, "train.py")
+        run("understudy", "capture", "-o", folder, "--threads", 1, "--stop", "--no-fault-counts", "--steady", 0, self.examples / "mlp.py")
         # Whether so few steps are within the limits is chance; that all of it ran is not.
         run("understudy", "fidelity", folder, "--rounds", 1, "--steps", 3, "--profiled", 2, "--json", "f.json", "--",
-            "train.py", statuses=(0, 1))
+            self.examples / "mlp.py", statuses=(0, 1))
         document = json.loads((WORK / "f.json").read_text())
         self.assertEqual((document["failures"], document["incomplete"]), ([], None))
         self.assertEqual(len(document["samples"][0]["rounds"]), 1)

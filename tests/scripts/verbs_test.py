@@ -253,7 +253,7 @@ class TypesTest(Scratch):
 
 class NotebooksTest(unittest.TestCase):
     def test_they_run_and_show_pages(self):
-        found = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+        found = sorted((ROOT / "capture" / "understudy" / "examples").glob("*.ipynb"))
         self.assertEqual(len(found), 2)
         for path in found:
             notebook = nbformat.read(path, as_version=4)
