@@ -61,14 +61,10 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/gallery" DESTINATION share COMPONENT pr
   PATTERN programs.py EXCLUDE PATTERN make EXCLUDE PATTERN __pycache__ EXCLUDE)
 # Measured cards, for `understudy predict --card`.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT programs)
-# What tells the results of a profile's operators (cli/compile), in a Python with PyTorch.
-install(FILES "${PROJECT_SOURCE_DIR}/capture/understudy/operator_results.py" "${PROJECT_SOURCE_DIR}/capture/understudy/meta_rules.py"
-  "${PROJECT_SOURCE_DIR}/capture/understudy/other_sizes.py" "${PROJECT_SOURCE_DIR}/capture/understudy/parts.py"
-  "${PROJECT_SOURCE_DIR}/capture/understudy/resized.py" DESTINATION share/capture/understudy COMPONENT programs)
-foreach(_script scripts/compile_kernels scripts/mpirun)
-  cmake_path(GET _script FILENAME _name)
-  install(PROGRAMS "${PROJECT_SOURCE_DIR}/${_script}" DESTINATION bin RENAME understudy-${_name} COMPONENT programs)
-endforeach()
+# What the programs run in Python (et_schema/base/shipped.h), and examples. A wheel's programs lie within the package.
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/capture/understudy" DESTINATION share/capture COMPONENT programs
+  PATTERN __pycache__ EXCLUDE)
+install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/mpirun" DESTINATION bin RENAME understudy-mpirun COMPONENT programs)
 foreach(_text README.md LICENSE CHANGELOG.md)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${_text}")
     install(FILES "${PROJECT_SOURCE_DIR}/${_text}" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

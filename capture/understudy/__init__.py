@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .programs import Error, version
 from .results import Benchmark, Comparison, Inspection, Prediction, Record, Report, Result, Suite
+from .start import at_root
 from .verbs import compare, generate, inspect, predict, replay, suite
 
 if TYPE_CHECKING:
@@ -85,4 +86,5 @@ def __getattr__(name: str) -> Any:
         return version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    with at_root():
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -23,6 +23,7 @@ from pathlib import Path
 from . import STEADY_S, set_command_capture, version
 from .fake import command as fake_command, kinds
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
+from .start import at_root
 
 HERE = Path(__file__).resolve().parent
 SECOND_RUN = "UNDERSTUDY_CAPTURE_SECOND_RUN"  # reason for the second run, which does not wait for steady steps
@@ -32,10 +33,9 @@ NO_TORCH = ("{python} has no torch; run this with the Python of your training pr
 EXAMPLES = """examples:
   understudy capture -o captures/mlp train.py --batch 64
   understudy capture -o captures/mlp --threads 1 --timed 50 --stop train.py
-  torchrun --nproc-per-node 2 -m understudy capture -o captures/ddp --comms nccl-form train_ddp.py
+  torchrun --nproc-per-node 2 --no-python understudy capture -o captures/ddp --comms nccl-form train_ddp.py
   understudy capture --as H100 -o captures/never train.py             no GPU needed: tensors hold nothing
   understudy capture --as H100 --world-size 64 -o captures/ddp train_ddp.py
-  In a clone it is scripts/capture.
 
 exit status: 0 the capture is complete; 1 it is not, or the script failed (a script that
 ends with its own status keeps it); 2 usage, or an output folder that is not a capture; 130 Ctrl-C
@@ -121,11 +121,9 @@ def parse_arguments():
 
 def make_capture(arguments):
     """Returns the capture that step() drives, with all that it needs enabled."""
-    here = os.getcwd()
-    os.chdir("/")  # libcusparseLt of torch's CUDA wheel looks for the driver's library in the current folder
-    import torch
-    os.chdir(here)
-    from . import comms, native, recorder
+    with at_root():
+        import torch
+        from . import comms, native, recorder
 
     if not torch.cuda.is_available():
         os.environ.setdefault("KINETO_LOG_LEVEL", "6")  # it would complain that it finds no driver

@@ -9,10 +9,11 @@ import os
 import re
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import torch
 
-from . import job
+from . import job, programs
 from .endings import USAGE, Refused
 from .output import CaptureFailed
 
@@ -41,13 +42,21 @@ def use_nccl_form() -> None:
 
 @functools.cache
 def _native():
-    source = Path(__file__).resolve().with_name("capture_backend.cpp")
-    for program, package in (("ninja", "pip install ninja"), (os.environ.get("CXX", "c++").split()[0], "on Debian g++")):
+    source, name = Path(__file__).resolve().with_name("capture_backend.cpp"), "understudy_nccl_form"
+    programs.variable("TORCH_EXTENSIONS_DIR")
+    compiler = os.environ.get("CXX", "c++")
+    if "/" in compiler:
+        programs.variable("CXX")
+    with mock.patch.dict(os.environ, programs.environment()):
+        return _built(source, name, compiler.split()[0])
+
+
+def _built(source, name, compiler):
+    for program, package in (("ninja", "pip install ninja"), (compiler, "on Debian g++")):
         if shutil.which(program) is None:
             raise Refused(f"collectives in NCCL's form need {program} on the path, to build {source.name}: install it ({package})", USAGE)
     from torch.utils import cpp_extension
 
-    name = "understudy_nccl_form"
     folder = Path(cpp_extension._get_build_directory(name, verbose=False))
     # torch's own lock is a file that a killed process leaves, and others wait for. The system's lock ends with its process, so that
     # whoever has it finds torch's left over.

@@ -1,6 +1,6 @@
 """Compiles Triton's kernels of rank-R.compiled.json ahead of time, for GPUs that this machine may lack.
 
-`understudy generate --kernels` runs it as a separate program, scripts/compile_kernels. It writes kernels.json and the machine code into a folder, in
+`understudy generate --kernels` runs it as a separate program. It writes kernels.json and the machine code into a folder, in
 the form of bench.et (docs/formats.md).
 """
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .endings import BAD_INPUT, FAILED, Refused
+from .endings import BAD_INPUT, USAGE, Refused, run_main
 
 FORMAT = "understudy-kernels"
 VERSION = 1
@@ -40,7 +40,7 @@ def load_triton():
     except ImportError as missing:
         raise Refused(f"{sys.executable} has no Triton ({missing}): install it "
                       "(pip install triton; PyTorch's CUDA wheel brings it), or name another Python "
-                      "in UNDERSTUDY_PYTHON", FAILED) from None
+                      "in UNDERSTUDY_PYTHON", USAGE) from None
     return triton, GPUTarget, ASTSource
 
 
@@ -183,7 +183,7 @@ class Compiler:
                 "builds": builds}
 
 
-def run(arguments):
+def compile_all(arguments):
     output = Path(arguments.output).absolute()
     (output / "kernels").mkdir(parents=True, exist_ok=True)
     keys = set(Path(arguments.keys).read_text(encoding="utf-8").split()) if arguments.keys else set()
@@ -206,7 +206,7 @@ def architecture(text):
     return int(text[3:])
 
 
-def main():
+def run():
     parser = argparse.ArgumentParser(
         prog="compile_kernels", description="Compiles the Triton kernels of a capture; "
         "`understudy generate --kernels` runs it.")
@@ -216,4 +216,8 @@ def main():
                         help="compile for these GPUs, such as sm_80,sm_90")
     parser.add_argument("--keys", help="a file with the keys of the kernels to compile (default: all)")
     parser.add_argument("-o", "--output", required=True, help="folder for kernels.json and machine code")
-    run(parser.parse_args())
+    compile_all(parser.parse_args())
+
+
+def main():
+    run_main("compile_kernels", run)

@@ -2,7 +2,8 @@
 library."""
 
 import ctypes
-import os
+
+from .programs import variable
 
 SM, MEMORY = 1, 2  # nvmlClockType_t
 
@@ -11,7 +12,7 @@ class Nvml:
     """Reads the first GPU. Raises OSError if there is no such library, or if a call fails."""
 
     def __init__(self):
-        self._library = ctypes.CDLL(os.environ.get("UNDERSTUDY_NVML", "libnvidia-ml.so.1"))
+        self._library = ctypes.CDLL(variable("UNDERSTUDY_NVML") or "libnvidia-ml.so.1")
         self._gpu = ctypes.c_void_p()
         check(self._library.nvmlInit_v2(), "nvmlInit_v2")
         check(self._library.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self._gpu)),

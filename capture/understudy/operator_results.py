@@ -14,7 +14,6 @@ import os
 import re
 import resource
 import signal
-import site
 import struct
 import sys
 import types
@@ -459,7 +458,7 @@ def answer():
 def main():
     """Without PyTorch nothing is answered, and the reader of the status finds its end."""
     global torch, meta_rules, other_sizes, parts
-    sys.path.append(site.getusersitepackages())
+    os.chdir("/")  # for all that PyTorch loads, see start.py, which runs this
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
     import torch
     import meta_rules
@@ -478,7 +477,3 @@ def main():
     while os.read(0, 1):
         os.write(1, bytes([answer()]))
     del rules
-
-
-if __name__ == "__main__":
-    main()

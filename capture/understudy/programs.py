@@ -14,21 +14,20 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any, Sequence
 
-from .endings import USAGE
+from .endings import USAGE, Refused, run_main
+from .start import absolute
 
 HERE = Path(__file__).resolve().parent
 IN_PYTHON = {"capture": "understudy.command", "fidelity": "understudy.fidelity.command"}
 CLONE = HERE.parents[1]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
-OWN_PYTHON = CLONE / ".venv" / "bin" / "python"
+START = str(HERE / "start.py")
 NOT_STARTED = "{} cannot be started ({}); install the package again, or build the clone with scripts/build"
 FACTS = ("file", "rank", "node", "field", "expected", "got", "hint")
 MOST_LINES = 10  # of what a program says that ends without an error of ours
 WIPED = "\x1b[K"  # the end of what wipes a line of progress away
 # An error begins a line, or what stands in place of a wiped one.
 ERROR = re.compile(rf'(?:^|{re.escape(WIPED)})({{"error":)', re.MULTILINE)
-# What a Python runs to capture.
-CAPTURE = [str(CLONE / "scripts" / "capture")] if IS_CLONE else ["-m", "understudy", "capture"]
 
 
 class Error(Exception):
@@ -67,9 +66,17 @@ def version() -> str:
     return found[1] if found else "unknown"
 
 
+def variable(name: str) -> str:
+    """Returns a variable that names a file. One of the current folder is refused."""
+    value = os.environ.get(name, "")
+    if value and not os.path.isabs(value):
+        raise Refused(f"{name}={value} names a file of the current folder: expected a path that begins with /", USAGE)
+    return value
+
+
 def folder() -> Path:
     """Returns the folder of the programs: the package's own; in a clone, of its build."""
-    return Path(os.environ.get("UNDERSTUDY_BIN", CLONE / "build" / "release" / "bin" if IS_CLONE else HERE / "bin")).resolve()
+    return Path(variable("UNDERSTUDY_BIN") or (CLONE / "build" / "release" / "bin" if IS_CLONE else HERE / "bin")).resolve()
 
 
 def command(verb: str) -> list[str]:
@@ -78,9 +85,17 @@ def command(verb: str) -> list[str]:
     return [str(own)] if own.exists() else [str(folder() / "understudy"), verb]
 
 
+def python(module: str, *words: str) -> list[str]:
+    """Returns the words that start main() of a module with this Python and its path, but for what is relative to the current folder."""
+    relative = {os.path.abspath(part) for part in ("", *os.environ.get("PYTHONPATH", "").split(os.pathsep)) if not os.path.isabs(part)}
+    return [sys.executable, "-I", START, f"--path={os.pathsep.join(part for part in sys.path if part not in relative)}", module, *words]
+
+
 def environment() -> dict[str, str]:
     """Returns the environment of the programs: `replay` first looks for LibTorch in this Python."""
-    return {"UNDERSTUDY_PYTHON": sys.executable, **os.environ}
+    cleaned = {name: os.pathsep.join(absolute(os.environ.get(name, ""))) for name in ("PATH", "LD_LIBRARY_PATH")}
+    others = {name: value for name, value in os.environ.items() if name not in cleaned}
+    return {"UNDERSTUDY_PYTHON": sys.executable, **others, **{name: value for name, value in cleaned.items() if value}}
 
 
 def run(verb: str, words: Sequence[str], ranks: int = 1) -> tuple[str, Error | None]:
@@ -89,8 +104,12 @@ def run(verb: str, words: Sequence[str], ranks: int = 1) -> tuple[str, Error | N
     What it says is shown while it runs: notices, and progress, in one line where that can be redrawn. A status other than
     0 with a result, as compare's 1 for a slower run, is no error.
     """
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--no-python", "--nproc-per-node", str(ranks)]
-    whole = [*(launcher if ranks > 1 else ()), *command(verb), *words]
+    try:
+        whole = [*command(verb), *words]
+    except Refused as problem:
+        return "", Error(verb, problem.status, {"summary": str(problem)})
+    if ranks > 1:
+        whole = python("torch.distributed.run", "--no-python", "--nproc-per-node", str(ranks), *whole)
     wishes = {"UNDERSTUDY_ERRORS": "json", **environment()}
     if sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel"):
         wishes.setdefault("UNDERSTUDY_PROGRESS", "redraw")
@@ -139,10 +158,14 @@ def main() -> None:
     if called in IN_PYTHON:
         sys.argv = [f"{sys.argv[0]} {called}", *words]
         importlib.import_module(IN_PYTHON[called]).main()
-    program = command(called or "understudy")
+    run_main("understudy", lambda: become(called or "understudy", words))
+
+
+def become(verb: str, words: Sequence[str]) -> None:
+    """Replaces this process by a verb's program."""
+    program = command(verb)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would: `understudy … | head` ends in silence
     try:
         os.execve(program[0], [*program, *words], environment())
     except OSError as problem:
-        print("understudy:", NOT_STARTED.format(program[0], problem.strerror), file=sys.stderr)
-        sys.exit(USAGE)
+        raise Refused(NOT_STARTED.format(program[0], problem.strerror), USAGE) from problem

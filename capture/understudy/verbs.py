@@ -183,7 +183,8 @@ def _paths(inputs: Inputs) -> list[str]:
         path = each.path if isinstance(each, Result) else each
         if path is None:
             raise TypeError(f"expected a file, or a Benchmark, Report or Prediction, which have one; got {each!r}")
-        paths.append(os.fspath(path))
+        name = os.fspath(path)
+        paths.append(f"./{name}" if name.startswith("-") else name)  # else it would be a flag
     return paths
 
 

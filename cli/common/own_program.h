@@ -13,15 +13,11 @@ namespace understudy::cli {
 /// libexec/understudy. If none exists, returns the path in this program's folder.
 [[nodiscard]] std::string sibling(const std::string& name);
 
-/// Returns a folder of data that belongs to the project, such as "gallery": that of the installed
-/// package, or of the clone that this program was built in. If neither exists, returns `name`.
-[[nodiscard]] std::string shipped_folder(const std::string& name);
-
 /// Returns what libraries say, with names as they are found here: for "docs/formats.md" the
 /// address, if the project has one, or the installed file.
 [[nodiscard]] std::string as_found_here(const std::string& text);
 
-/// Replaces this process by `program` (execv). Returns only on failure, with the reason in errno.
-void become_program(std::string program, std::vector<std::string> arguments);
+/// Replaces this process by `program` (execv). Throws Error (failed) if it cannot be started.
+[[noreturn]] void become_program(std::string program, std::vector<std::string> arguments);
 
 }  // namespace understudy::cli

@@ -161,7 +161,7 @@ NightlyArguments read_nightly(int argc, char** argv) {
   line.add_format(arguments.format);
   line.parse(argc, argv);
   if (night.otava.empty()) {
-    night.otava = fleet::find_otava(own_program());
+    night.otava = fleet::find_otava();
   }
   complete(arguments);
   if (arguments.engine == "local") {

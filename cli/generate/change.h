@@ -78,9 +78,9 @@ struct KernelsMade {
 void add_kernels_option(CommandLine& line, std::vector<int>& architectures);
 
 /// Compiles the Triton kernels of the programs for these architectures, from the
-/// rank-R.compiled.json beside the traces, and adds the machine code to the programs. Runs
-/// scripts/compile_kernels, which needs a Python with Triton but no GPU. Throws Error (bad input)
-/// if there is no such kernel or file, Error (failed) if there is no compiler or script.
+/// rank-R.compiled.json beside the traces, and adds the machine code to the programs. Needs a
+/// Python with Triton but no GPU. Throws Error (bad input) if there is no such kernel or file,
+/// Error (failed) if there is no compiler.
 [[nodiscard]] KernelsMade compile_kernels(et_schema::Bench& bench,
                                           const std::vector<std::string>& traces,
                                           const std::vector<int>& architectures);

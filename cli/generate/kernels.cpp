@@ -19,11 +19,12 @@
 #include <utility>
 
 #include "change.h"
-#include "cli/common/own_program.h"
 #include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
 #include "et_schema/base/read_file.h"
+#include "et_schema/base/shipped.h"
+#include "et_schema/base/temporary_folder.h"
 #include "fleet/process/run_program.h"
 
 namespace understudy::cli {
@@ -32,31 +33,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array kEndings = {".compiled.json.gz", ".compiled.json"};
-
-/// A folder that its object deletes.
-class WorkFolder {
- public:
-  WorkFolder() {
-    std::string path = (fs::temp_directory_path() / "understudy-kernels-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw et_schema::run_failed("no folder for compiled kernels can be made",
-                                  {.file = path,
-                                   .got = std::generic_category().message(errno),
-                                   .hint = "set TMPDIR to a folder that can be written"});
-    }
-    path_ = path;
-  }
-  ~WorkFolder() {
-    std::error_code error;
-    fs::remove_all(path_, error);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::set<std::string> launched_keys(const et_schema::Bench& bench) {
   std::set<std::string> keys;
@@ -89,22 +65,6 @@ std::vector<std::string> descriptions_beside(const std::vector<std::string>& tra
     }
   }
   return {found.begin(), found.end()};
-}
-
-/// Returns bin/understudy-compile_kernels of this program's prefix, or scripts/compile_kernels of
-/// the clone that it was built in.
-std::string find_compiler() {
-  std::error_code error;
-  for (const std::string& place :
-       {sibling("understudy-compile_kernels"), shipped_folder("scripts") + "/compile_kernels"}) {
-    if (fs::is_regular_file(place, error)) {
-      return place;
-    }
-  }
-  throw et_schema::run_failed("the program that compiles kernels is missing",
-                              {.expected = "understudy-compile_kernels beside the programs",
-                               .got = "no such file",
-                               .hint = "install the package again"});
 }
 
 /// Ends the processes that a program has left: the system has made them this process' children.
@@ -142,16 +102,25 @@ fleet::ProgramEnd run_in_sandbox(fleet::ProgramCall call, const fs::path& folder
 }
 
 void run_compiler(const std::vector<std::string>& descriptions, const std::set<std::string>& keys,
-                  const std::vector<int>& architectures, const fs::path& folder) {
-  const fs::path list = folder / "keys";
-  std::ofstream(list) << fmt::format("{}\n", fmt::join(keys, "\n"));
-  fleet::ProgramCall call{{find_compiler(), "--output", folder.string(), "--architectures",
-                           fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys",
-                           list.string()}};
-  call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
-  const fleet::ProgramEnd end = run_in_sandbox(std::move(call), folder);
-  if (end.status == 0) {
-    return;
+                  const std::vector<int>& architectures, const et_schema::TemporaryFolder& folder) {
+  const std::string list = folder.write("keys", fmt::format("{}\n", fmt::join(keys, "\n")));
+  constexpr int kNoTriton = 2;
+  fleet::ProgramEnd end;
+  end.status = kNoTriton;
+  end.errors = "no Python";
+  for (const std::string& python : et_schema::pythons()) {
+    fleet::ProgramCall call{et_schema::python_words(python, "kernel_compiler")};
+    call.words.insert(call.words.end(),
+                      {"--output", folder.path(), "--architectures",
+                       fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys", list});
+    call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
+    end = run_in_sandbox(std::move(call), folder.path());
+    if (end.status == 0) {
+      return;
+    }
+    if (end.status != kNoTriton) {
+      break;
+    }
   }
   std::string said = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
   said = said.substr(said.rfind('\n') + 1);
@@ -256,8 +225,8 @@ KernelsMade compile_kernels(et_schema::Bench& bench, const std::vector<std::stri
                                 .got = "none",
                                 .hint = "unpack the capture's archive, and capture with sources"});
   }
-  const WorkFolder folder;
-  run_compiler(descriptions, keys, architectures, folder.path());
+  const et_schema::TemporaryFolder folder;
+  run_compiler(descriptions, keys, architectures, folder);
   return read_result(bench, folder.path());
 }
 

@@ -1,6 +1,21 @@
 #!/bin/sh
 # Finds LibTorch, which is not part of the package, and starts the replay that was built for its version.
 set -u
+# Returns the folders of a path but for the relative and empty ones, which mean the current folder: it may hold a stranger's files.
+absolute() (
+  IFS=':;'
+  set -f
+  folders=
+  for folder in $1; do
+    case $folder in /*) folders=$folders:$folder ;; esac
+  done
+  echo "${folders#:}"
+)
+CDPATH=
+PATH=$(absolute "$PATH")
+[ -n "$PATH" ] || PATH=/usr/bin:/bin
+LD_LIBRARY_PATH=$(absolute "${LD_LIBRARY_PATH:-}")
+[ -n "$LD_LIBRARY_PATH" ] || unset LD_LIBRARY_PATH
 prefix=$(dirname "$(dirname "$(readlink -f "$0")")")
 versions=$(cd "$prefix/libexec" && printf '%s\n' torch-* | sed 's/^torch-//' | sort -V)
 newest=$(echo "$versions" | tail -n 1)
@@ -13,6 +28,16 @@ fail() {
   echo "replay: $*" >&2
   exit 2
 }
+
+case ${UNDERSTUDY_PYTHON:-} in
+  /*) ;;
+  */*) fail "UNDERSTUDY_PYTHON=$UNDERSTUDY_PYTHON names a file of the current folder: expected a path that begins with /" ;;
+  ?*) UNDERSTUDY_PYTHON=$(command -v "$UNDERSTUDY_PYTHON") ;;
+esac
+case $chosen in
+  '' | /*) ;;
+  *) fail "UNDERSTUDY_TORCH_ROOT=$chosen names a folder of the current folder: expected a path that begins with /" ;;
+esac
 
 is_libtorch() { [ -f "$1/lib/libtorch_cpu.so" ]; }
 
@@ -60,7 +85,10 @@ done
 
 searched=
 torch=
+package=$prefix
+[ -f "$package/start.py" ] || package=$prefix/share/capture/understudy
 if [ -n "$chosen" ]; then
+  chosen=$(cd "$chosen" 2>/dev/null && pwd || echo "$chosen")
   is_libtorch "$chosen" || fail "$chosen_by: no LibTorch in '$chosen' (no lib/libtorch_cpu.so)"
   fits "$chosen" || fail "$chosen_by: LibTorch $found in '$chosen'; this replay was built for $wanted
   install:  such a torch, or a wheel of Understudy for this one: scripts/wheel --torch $version"
@@ -78,7 +106,7 @@ done
 # Skips relative paths: the working folder may hold untrusted files.
 for python in "${UNDERSTUDY_PYTHON:-}" "${VIRTUAL_ENV:+$VIRTUAL_ENV/bin/python}" "$(command -v python3)"; do
   [ -z "$torch" ] && [ "${python#/}" != "$python" ] || continue
-  folder=$("$python" -I -c 'import importlib.util as u, site, sys; sys.path.append(site.getusersitepackages()); s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null)
+  folder=$("$python" -I -B "$package/start.py" torch 2>/dev/null)
   if [ "${folder#/}" = "$folder" ] || ! is_libtorch "$folder"; then
     searched="$searched
   searched: $python, which has no torch"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "cli/common/own_program.h"
+#include "et_schema/base/shipped.h"
 
 namespace understudy::cli {
 namespace {
@@ -76,7 +76,7 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   if (arguments.folder.empty()) {
-    arguments.folder = shipped_folder("gallery");
+    arguments.folder = et_schema::shipped_folder("gallery");
   }
   return arguments;
 }

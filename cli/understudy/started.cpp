@@ -2,36 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <string>
-#include <system_error>
 
 #include "cli/common/output.h"
 #include "cli/common/own_program.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/shipped.h"
 
 namespace understudy::cli {
 namespace {
 
-int start(const std::string& program, int argc, char** argv) {
+[[noreturn]] int start(const std::string& program, int argc, char** argv) {
   become_program(program, {argv + 1, argv + argc});
-  throw et_schema::run_failed("a program of the package cannot be started",
-                              {.file = program,
-                               .expected = "a program of this system",
-                               .got = std::strerror(errno),
-                               .hint = "install the package again, with the replayer"});
 }
 
 /// A clone's script of that name; the Python package runs such a verb before it starts this
 /// program.
 int start_script(const std::string& name, int argc, char** argv) {
-  const std::string script = shipped_folder("scripts") + "/" + name;
-  if (std::error_code error; std::filesystem::exists(script, error)) {
-    return start(script, argc, argv);
+  if (!et_schema::clone_folder().empty()) {
+    return start(et_schema::shipped_folder("scripts") + "/" + name, argc, argv);
   }
   throw et_schema::usage_error(
       "this verb runs in Python",
@@ -45,18 +36,12 @@ const Verb kCapture("capture", "Records a training loop: traces, profile, indice
 const Verb kFidelity("fidelity",
                      "Runs the original program and its replay in turn, and checks limits",
                      [](int argc, char** argv) { return start_script("fidelity", argc, argv); });
-/// A wheel's programs lie within the Python package.
 int print_examples(int, char**) {
-  const auto in_package =
-      std::filesystem::path(own_program()).parent_path().parent_path() / "examples";
-  print_output((std::filesystem::is_directory(in_package)
-                    ? in_package.string()
-                    : shipped_folder("capture/understudy/examples")) +
-               "\n");
+  print_output(et_schema::package_folder() + "/examples\n");
   return kStatusOk;
 }
 
-const Verb kExamples("examples", "Prints the folder of a profile and a script to try",
+const Verb kExamples("examples", "Prints the folder of a profile and scripts to try",
                      print_examples);
 const Verb kReplay("replay", "Runs a benchmark, under mpirun on several ranks",
                    [](int argc, char** argv) { return start(sibling("replay"), argc, argv); });

@@ -25,11 +25,13 @@ class RootFolder {
 };
 
 /// Returns dlopen()'s handle. A library of LibTorch's for CUDA (libcusparseLt) looks for the
-/// driver's library in the current folder, which may hold a stranger's files: it starts in "/".
-inline void* open_library(const std::filesystem::path& file) {
-  const std::string absolute = std::filesystem::absolute(file).string();
+/// driver's library in the current folder, which may hold a stranger's files, and so does the
+/// loader, where a part of LD_LIBRARY_PATH is relative or empty: it starts in "/".
+inline void* open_library(const std::filesystem::path& file, int flags = RTLD_GLOBAL) {
+  const std::string found =
+      (file.has_parent_path() ? std::filesystem::absolute(file) : file).string();
   const RootFolder elsewhere;
-  return ::dlopen(absolute.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  return ::dlopen(found.c_str(), RTLD_NOW | flags);
 }
 
 }  // namespace understudy::et_schema

@@ -50,8 +50,7 @@ struct ClassChange {
 [[nodiscard]] std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,
                                                      const ChangePoint& point);
 
-/// Returns the Python that has Otava: .venv-fleet/bin/python in a folder above `program`. Empty if
-/// there is none.
-[[nodiscard]] std::string find_otava(const std::string& program);
+/// Returns the Python that has Otava: .venv-fleet/bin/python of the clone. Empty if there is none.
+[[nodiscard]] std::string find_otava();
 
 }  // namespace understudy::fleet

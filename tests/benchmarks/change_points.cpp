@@ -14,11 +14,11 @@
 namespace et = understudy::et_schema;
 namespace fleet = understudy::fleet;
 
-int main(int, char** argv) {
+int main() {
   try {
     const auto series = nlohmann::json::parse(std::cin).get<std::vector<std::vector<double>>>();
     nlohmann::json found = nlohmann::json::array();
-    for (const auto& points : fleet::change_points(series, fleet::find_otava(argv[0]))) {
+    for (const auto& points : fleet::change_points(series, fleet::find_otava())) {
       nlohmann::json& indices = found.emplace_back(nlohmann::json::array());
       for (const fleet::ChangePoint& point : points) {
         indices.push_back(point.index);

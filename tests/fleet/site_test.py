@@ -71,7 +71,7 @@ class Site(unittest.TestCase):
 
     def otava_that_finds(self, index):
         python = self.folder / "otava"
-        python.write_text(f'#!/usr/bin/env python3\nimport json, sys\njson.dump([[{{"index": {index}, "p": 0.001}}]], open(sys.argv[3], "w"))\n')
+        python.write_text(f'#!/usr/bin/env python3\nimport json, sys\njson.dump([[{{"index": {index}, "p": 0.001}}]], open(sys.argv[-1], "w"))\n')
         python.chmod(0o755)
         return str(python)
 

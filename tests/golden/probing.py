@@ -6,8 +6,7 @@ import signal
 import socket
 import sys
 
-sys.argv = sys.argv[-1:]
-sys.path.append(os.path.dirname(sys.argv[0]))
+sys.path.append(os.path.dirname(sys.argv[-2]))
 import operator_results  # noqa: E402
 
 

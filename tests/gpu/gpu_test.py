@@ -77,7 +77,7 @@ def run(*words, **environment):
 def capture(program, name, *options, launcher=(), **environment):
     """Captures steps of a program on the device. Returns rank 0's part of capture.json."""
     shutil.rmtree(WORK / name, ignore_errors=True)
-    run(sys.executable, *launcher, *programs.CAPTURE, "-o", WORK / name, "--stop", "--steady", 0, *STEADY, *options,
+    run(sys.executable, *launcher, programs.START, "command", "-o", WORK / name, "--stop", "--steady", 0, *STEADY, *options,
         program, "--device", DEVICE, "--steps", 1_000_000, **environment)
     return json.loads((WORK / name / "capture.json").read_text())["ranks"][0]
 

@@ -49,7 +49,7 @@ class EndingsTest(unittest.TestCase):
     def test_none_is_forgotten(self):
         listed = subprocess.run(["git", "grep", "-l", "^#!/usr/bin/env python3"], cwd=ROOT,
                                 capture_output=True, text=True).stdout.split()
-        thin = {"scripts/capture", "scripts/compile_kernels", "scripts/fidelity",  # their main() is run_main itself
+        thin = {"scripts/capture",  # its main() is run_main itself
                 "tests/benchmarks/kernel_launches_study"}  # and this one's unittest's
         # These are parts of golden commands, programs that are captured, and processes whose first argument says what to do.
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",

@@ -221,7 +221,7 @@ def read(path):
 
 def compile_kernels(*arguments):
     environment = {key: value for key, value in os.environ.items() if key != "TRITON_INTERPRET"}
-    return subprocess.run([sys.executable, str(ROOT / "scripts" / "compile_kernels"), *arguments],
+    return subprocess.run([sys.executable, "-I", str(ROOT / "capture/understudy/start.py"), "kernel_compiler", *arguments],
                           capture_output=True, text=True, env=environment)
 
 

@@ -194,7 +194,7 @@ class PrintedTest(Scratch):
                 return error, shown.getvalue()
 
     def test_a_verb_runs_once(self):
-        result, _ = self.run_fake(lambda: us.inspect(["a", Path("b")], memory=True, match=False, profile=["p", "q"], rank=3),
+        result, _ = self.run_fake(lambda: us.inspect(["a", Path("--b=c")], memory=True, match=False, profile=["p", "q"], rank=3),
                                   PAGE % '{"ranks": [{"rank": 3, "late": [{"ms": 1}, 2]}], "a": {"b": null}}')
         self.assertEqual(result.verdict, "It is <b>.")
         self.assertIn('srcdoc="&lt;!doctype html&gt;', result._repr_html_())
@@ -202,7 +202,7 @@ class PrintedTest(Scratch):
         self.assertEqual(result.tables(), {"document": [{"a.b": None}], "ranks": [{"rank": 3}],
                                            "ranks.late": [{"ranks": 3, "ms": 1}, {"ranks": 3, "place": 1, "value": 2}]})
         self.assertEqual((self.scratch / "words").read_text(),
-                         "inspect|a|b|--profile=p|--profile=q|--memory|--rank=3|--format|html|\n")
+                         "inspect|a|./--b=c|--profile=p|--profile=q|--memory|--rank=3|--format|html|\n")
 
     def test_failed_checks_raise_and_other_findings_do_not(self):
         error = json.dumps({"error": {"summary": "too little", "got": "0.5", "rank": 0}})
@@ -223,6 +223,9 @@ class PrintedTest(Scratch):
 
     def test_a_program_that_is_not_there(self):
         with mock.patch.dict("os.environ", UNDERSTUDY_BIN="/nowhere"), self.assertRaises(us.Error) as caught:
+            us.predict(card="H100")
+        with mock.patch.dict("os.environ", UNDERSTUDY_BIN="bin"), self.assertRaisesRegex(us.Error, "^predict: UNDERSTUDY_BIN=bin names a file of "
+                                                                                         "the current folder: expected a path that begins with /$"):
             us.predict(card="H100")
         self.assertEqual(str(caught.exception), f"predict: {programs.NOT_STARTED.format('/nowhere/understudy', 'No such file or directory')}")
 

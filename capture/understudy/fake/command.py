@@ -6,6 +6,8 @@ import atexit
 import gc
 import os
 
+from ..start import at_root
+
 
 def prepare(arguments):
     """Sets torchrun's variables; must run before torch is imported. A card of this machine, if any, stays out of sight."""
@@ -20,10 +22,8 @@ def prepare(arguments):
 def load(arguments):
     """Loads torch, as on a machine without cards, and what a mode needs of it."""
     prepare(arguments)
-    here = os.getcwd()
-    os.chdir("/")  # as for a real capture: command.py, make_capture()
-    import torch._dynamo  # noqa: F401: a mode would load it
-    os.chdir(here)
+    with at_root():
+        import torch._dynamo  # noqa: F401: a mode would load it
     gc.freeze()  # it stays until the process ends
     atexit.register(gc.unfreeze)  # else Triton's libraries say that it leaked
 

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..programs import CAPTURE, command
+from ..programs import START, command, python
 from ..programs import environment as environment_of_programs
 from . import layout, limits
 from .paired import paired_ratio
@@ -132,14 +132,13 @@ def run(words, threads, ranks):
 
 def run_original(sample, folder, threads, steps, profiled, extra=()):
     """Times the training program's steps; writes capture.json and profiles to `folder`."""
-    launcher = [layout.python()]
-    if sample.ranks > 1:
-        launcher += ["-m", "torch.distributed.run", "--nproc-per-node", sample.ranks]
+    launcher = python("torch.distributed.run", "--no-python", "--nproc-per-node", str(sample.ranks)) if sample.ranks > 1 else []
     needed = WARMUP + steps + profiled + 10  # more than the capture's other steps
     script = list(sample.script)
     if sample.folder.resolve().parent == layout.SAMPLES and "--steps" not in script:
         script += ["--steps", needed]
-    run([*launcher, *CAPTURE, "-o", folder, "--no-trace", "--warmup", WARMUP,
+    # The user's script has the user's path: its Python is not isolated.
+    run([*launcher, sys.executable, START, "command", "-o", folder, "--no-trace", "--warmup", WARMUP,
          "--timed", steps, "--profiled", profiled, "--threads", threads, "--comms", sample.comms,
          "--steady", 0, "--stop", "--speed-probe", *extra, *script], threads, sample.ranks)
     return json.loads((folder / "capture.json").read_text())["ranks"]

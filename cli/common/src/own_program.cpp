@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <regex>
 #include <system_error>
 
+#include "et_schema/base/error.h"
 #include "et_schema/base/shared_library.h"
 
 namespace understudy::cli {
@@ -29,18 +32,6 @@ std::string sibling(const std::string& name) {
   return (folder / name).string();
 }
 
-std::string shipped_folder(const std::string& name) {
-  const fs::path prefix = fs::path(et_schema::module_directory()).parent_path().parent_path();
-  for (const fs::path& place :
-       {prefix / "share" / name, prefix.parent_path().parent_path() / name}) {
-    std::error_code error;
-    if (fs::is_directory(place, error)) {
-      return place.string();
-    }
-  }
-  return name;
-}
-
 std::string as_found_here(const std::string& text) {
   static const std::regex page(R"((^|[\s"'`(])docs/([a-z-]+\.md))");
   static const std::regex script("scripts/capture(?! of a clone)");
@@ -62,6 +53,11 @@ void become_program(std::string program, std::vector<std::string> arguments) {
   }
   words.push_back(nullptr);
   execv(program.c_str(), words.data());
+  throw et_schema::run_failed("a program of the package cannot be started",
+                              {.file = program,
+                               .expected = "a program of this system",
+                               .got = std::strerror(errno),
+                               .hint = "install the package again, with the replayer"});
 }
 
 }  // namespace understudy::cli

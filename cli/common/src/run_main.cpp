@@ -14,6 +14,7 @@
 #include "et_schema/base/assert.h"
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/shipped.h"
 #include "et_schema/base/version.h"
 
 namespace understudy::cli {
@@ -57,6 +58,7 @@ Error bug(const std::string& what) {
 int run_main(const std::string& program, int argc, char** argv, const std::function<int()>& body) {
   const bool json = wants_json(argc, argv);
   try {
+    et_schema::leave_current_folder();
     return body();
   } catch (const Finished& finished) {
     return finished.status;

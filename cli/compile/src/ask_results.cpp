@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <iterator>
@@ -27,11 +25,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/common/own_program.h"
 #include "cli/compile/compile.h"
 #include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
+#include "et_schema/base/shipped.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/facts/schema_text.h"
@@ -44,7 +42,6 @@
 namespace understudy::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using et_schema::CallResults;
 using et_schema::run_failed;
 
@@ -81,31 +78,6 @@ class UnnamedFile {
   int file_;
 };
 
-/// Returns the program in Python that answers: of the package, or of the clone that this program
-/// was built in.
-fs::path helper() {
-  return fs::path(shipped_folder("capture/understudy")) / "operator_results.py";
-}
-
-/// Returns the Pythons of which the first with PyTorch answers. Relative paths are skipped: the
-/// working folder may hold untrusted files.
-std::vector<std::string> pythons() {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  std::vector<std::string> found = {variable("UNDERSTUDY_PYTHON"),
-                                    variable("VIRTUAL_ENV") + "/bin/python",
-                                    (helper() / "../../../.venv/bin/python").lexically_normal()};
-  for (const auto folder : std::views::split(variable("PATH"), ':')) {
-    found.push_back(std::string(folder.begin(), folder.end()) + "/python3");
-  }
-  std::erase_if(found, [](const std::string& path) {
-    return !path.starts_with('/') || ::access(path.c_str(), X_OK) != 0;
-  });
-  return found;
-}
-
 /// The program that answers. Loading PyTorch takes a second or two, so it runs until this object is
 /// destroyed. It can write no file, and gives up more before it reads what it is asked.
 class Answerer {
@@ -113,7 +85,7 @@ class Answerer {
   /// `purpose` and `instead`: what the user is told if no Python has PyTorch.
   Answerer(const char* purpose, const char* instead) {
     std::vector<std::string> tried;
-    for (const std::string& python : pythons()) {
+    for (const std::string& python : et_schema::pythons()) {
       start(python);
       if (status() == 0) {
         python_ = python;
@@ -168,9 +140,11 @@ class Answerer {
  private:
   void start(const std::string& python) {
     std::array<int, 2> statuses{-1, -1};
-    std::array<std::string, 4> words = {python, "-I", "-B", helper().string()};
-    std::array<char*, 5> arguments = {words[0].data(), words[1].data(), words[2].data(),
-                                      words[3].data(), nullptr};
+    std::vector<std::string> words = et_schema::python_words(python, "operator_results");
+    std::vector<char*> arguments;
+    std::ranges::transform(words, std::back_inserter(arguments),
+                           [](std::string& word) { return word.data(); });
+    arguments.push_back(nullptr);
     std::list<UnnamedFile> filters;
     std::vector<int> files = {calls_.number(), answers_.number()};
     for (const std::string& filter : filters_of_calls()) {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "cli/common/command_line.h"
-#include "cli/common/own_program.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/nearest_word.h"
+#include "et_schema/base/shipped.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/transfer.h"
 
@@ -29,7 +29,7 @@ fs::path file_of(const predictor::Card& card, const fs::path& folder) {
 
 /// Reads the platform that ships for a card, or else for the nearest one.
 ChosenPlatform shipped_platform(const predictor::Card& card) {
-  const fs::path folder = shipped_folder("platforms");
+  const fs::path folder = et_schema::shipped_folder("platforms");
   const predictor::Card* nearest = nullptr;
   double least = 0;
   for (const predictor::Card& known : predictor::known_cards()) {
@@ -75,8 +75,10 @@ std::vector<std::string> cards_near(std::string name) {
 }  // namespace
 
 predictor::Card card_named(const std::string& name_or_file, const std::string& flag) {
+  const fs::path file = name_or_file;
   std::error_code error;
-  if (fs::exists(name_or_file, error)) {
+  // A file of the current folder does not take the place of a card: ./H100, card.json.
+  if ((file.has_parent_path() || file.has_extension()) && fs::exists(file, error)) {
     const std::vector<predictor::Card> cards = predictor::read_cards(name_or_file);
     if (cards.size() != 1) {
       throw et_schema::usage_error(flag + " takes one card",

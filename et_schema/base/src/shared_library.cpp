@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "et_schema/base/open_library.h"
+
 namespace understudy::et_schema {
 
 std::string module_directory() {
@@ -14,7 +16,7 @@ std::string module_directory() {
 }
 
 SharedLibrary::SharedLibrary(const std::string& file, int flags, Refusal refusal)
-    : handle_(dlopen(file.c_str(), RTLD_NOW | flags)), refusal_(std::move(refusal)) {
+    : handle_(open_library(file, flags)), refusal_(std::move(refusal)) {
   if (handle_ == nullptr && refusal_) {
     const char* const reason = dlerror();
     throw refusal_(file, reason == nullptr ? "an unknown failure" : reason);

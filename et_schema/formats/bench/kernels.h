@@ -16,7 +16,7 @@ inline constexpr const char* kKernelsName = "kernels.json";
 /// Returns the machine code of a name in kernels.json; null if it does not exist.
 using CodeOf = std::function<const std::string*(const std::string& name)>;
 
-/// Reads kernels.json (docs/formats.md), of a benchmark or of scripts/compile_kernels. The result
+/// Reads kernels.json (docs/formats.md), of a benchmark or of kernel_compiler.py. The result
 /// is sorted by key. Throws Error (bad input) if the format or version differs, a cubin is missing
 /// or invalid, an architecture has two builds, or a cubin's parameters do not match the signature.
 [[nodiscard]] std::vector<CompiledKernel> parse_kernels(std::string_view json,

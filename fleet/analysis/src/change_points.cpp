@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -18,7 +17,9 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
+#include "et_schema/base/shipped.h"
 #include "et_schema/base/statistics.h"
+#include "et_schema/base/temporary_folder.h"
 #include "fleet/analysis/numerics.h"
 #include "fleet/process/run_program.h"
 
@@ -27,53 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr double kTimeoutSeconds = 1800;
-/// Reads {"series":[[…]],…} from the file that its argument names, and replaces it by [[{…}]].
-/// Libraries may print to standard output, so the answer does not go there.
-constexpr const char* kDriver = R"(
-import json, sys
-from otava.series import AnalysisOptions, Metric, Series
-with open(sys.argv[1]) as file:
-    request = json.load(file)
-options = AnalysisOptions()
-options.window_len = request["window"]
-options.max_pvalue = request["max_p_value"]
-options.min_magnitude = request["min_magnitude"]
-found = []
-for values in request["series"]:
-    series = Series("series", None, list(range(len(values))), {"ms": Metric(-1)}, {"ms": values}, {})
-    points = series.analyze(options).change_points["ms"]
-    found.append([{"index": int(point.index), "p": float(point.pvalue())} for point in points])
-with open(sys.argv[1], "w") as file:
-    json.dump(found, file)
-)";
-
-/// A temporary file.
-class RequestFile {
- public:
-  explicit RequestFile(const std::string& content) {
-    std::string name = (fs::temp_directory_path() / "understudy-series-XXXXXX").string();
-    const int descriptor = ::mkstemp(name.data());
-    path_ = name;
-    std::ofstream file(path_);
-    file << content;
-    file.close();
-    if (descriptor < 0 || !file) {
-      throw et_schema::run_failed("a temporary file cannot be written", {.file = path_});
-    }
-    std::ignore = std::fclose(::fdopen(descriptor, "w"));
-  }
-  ~RequestFile() {
-    std::error_code error;
-    fs::remove(path_, error);
-  }
-  RequestFile(const RequestFile&) = delete;
-  RequestFile& operator=(const RequestFile&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// Parses a change point of a series with `figures` values.
 ChangePoint point_of(const nlohmann::json& json, std::size_t figures) {
   const ChangePoint point{.index = json.at("index").get<std::size_t>(),
@@ -171,15 +125,15 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
   if (places.empty()) {
     return all;
   }
-  const RequestFile request(nlohmann::json{
-      {"series", std::move(long_enough)},
-      {"window", options.window},
-      {"max_p_value", options.max_p_value},
-      {"min_magnitude",
-       options.min_magnitude}}.dump());
-  const ProgramEnd end = run_program({.words = {python, "-c", kDriver, request.path()},
-                                      .variables = {"PYTHONWARNINGS=ignore"},
-                                      .timeout_s = kTimeoutSeconds});
+  const nlohmann::json request = {{"series", std::move(long_enough)},
+                                  {"window", options.window},
+                                  {"max_p_value", options.max_p_value},
+                                  {"min_magnitude", options.min_magnitude}};
+  const et_schema::TemporaryFolder folder;
+  const std::string file = folder.write("series.json", request.dump());
+  std::vector<std::string> words = et_schema::python_words(python, "change_points");
+  words.push_back(file);
+  const ProgramEnd end = run_program({.words = words, .timeout_s = kTimeoutSeconds});
   if (end.status != 0) {
     throw et_schema::run_failed(
         "Otava could not look for change points",
@@ -188,23 +142,17 @@ std::vector<std::vector<ChangePoint>> change_points(const std::vector<std::vecto
                               : end.errors.substr(0, end.errors.rfind('\n')),
          .hint = "install it there: pip install apache-otava"});
   }
-  std::vector<std::vector<ChangePoint>> found = read_answer(request.path(), series, places, python);
+  std::vector<std::vector<ChangePoint>> found = read_answer(file, series, places, python);
   for (std::size_t i = 0; i < places.size(); ++i) {
     all[places[i]] = lasting(std::move(found[i]), series[places[i]], options);
   }
   return all;
 }
 
-std::string find_otava(const std::string& program) {
-  for (fs::path folder = fs::path(program).parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    const fs::path python = folder / ".venv-fleet" / "bin" / "python";
-    std::error_code error;
-    if (fs::exists(python, error)) {
-      return python.string();
-    }
-  }
-  return "";
+std::string find_otava() {
+  const fs::path python = fs::path(et_schema::clone_folder()) / ".venv-fleet/bin/python";
+  std::error_code error;
+  return python.is_absolute() && fs::exists(python, error) ? python.string() : "";
 }
 
 std::vector<ClassChange> class_changes(const std::vector<ClassTimes>& nights,

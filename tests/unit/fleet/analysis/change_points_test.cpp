@@ -23,21 +23,17 @@ std::vector<double> series(std::size_t before, double factor, std::size_t after)
   return figures;
 }
 
-std::string otava() {
-  return find_otava(std::string(UNDERSTUDY_SOURCE) + "/build/release/bin/fleet");
-}
-
 class Otava : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (otava().empty()) {
+    if (find_otava().empty()) {
       GTEST_SKIP() << "no .venv-fleet: scripts/setup_fleet makes it";
     }
   }
 };
 
 TEST_F(Otava, FindsWhereASeriesTurned) {
-  const auto found = change_points({series(15, 1.2, 15), series(30, 1, 0)}, otava());
+  const auto found = change_points({series(15, 1.2, 15), series(30, 1, 0)}, find_otava());
   ASSERT_EQ(found.size(), 2U);
   ASSERT_EQ(found[0].size(), 1U);
   EXPECT_EQ(found[0][0].index, 15U);
