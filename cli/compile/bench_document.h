@@ -22,6 +22,10 @@ namespace understudy::cli {
 /// Returns a sentence on its operators, its recorded step and its losses.
 [[nodiscard]] std::string bench_verdict(const et_schema::Bench& bench);
 
+/// Returns what the ranks' profiles do not tell of their devices (et_schema::doubt_text()), by rank
+/// if there are several. Empty if there is nothing to say.
+[[nodiscard]] std::string doubts_of(const et_schema::Bench& bench);
+
 /// Returns the account of the recorded steps of all ranks.
 [[nodiscard]] et_schema::Account account_of(const et_schema::Bench& bench);
 

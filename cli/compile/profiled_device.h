@@ -17,7 +17,7 @@ namespace understudy::cli {
 /// Device events of one name, launched by equal calls.
 struct ProfiledKernel {
   std::string name;
-  std::string kernel_class;    ///< et_schema::kernel_class()
+  std::string kernel_class;    ///< et_schema::DeviceEvent::kernel_class
   std::uint64_t count = 0;     ///< events of all calls
   double ns = 0;               ///< total time
   double blocks = 0;           ///< thread blocks of one event; 0: not recorded
@@ -46,11 +46,9 @@ struct DeviceUse {
   double busy_ns = 0;       ///< time of a step in which any of its device work ran
   double window_ns = 0;     ///< total length of the steps' marks
   double beyond_ns = 0;     ///< busy time outside of the marks of all steps
-  /// Share of window_ns in which nothing ran. Unset if work was lost or has an unknown category.
+  /// Share of window_ns in which nothing ran. Unset if `doubts` leave it unknown.
   std::optional<double> idle;
-  std::uint64_t launches = 0;  ///< launches of kernels, copies and graphs in all steps
-  std::uint64_t lost = 0;      ///< launches without recorded work
-  bool is_incomplete = false;  ///< all steps lost work, or some work has an unknown category
+  et_schema::DeviceDoubts doubts;
 };
 
 /// The device's side of a profile.

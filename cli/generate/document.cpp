@@ -96,6 +96,7 @@ pages::Page generated_page(const Generated& made) {
   if (account.whole.host_ms == 0) {
     page.verdict.sentence = bench_verdict(made.bench);
   }
+  page.verdict.sentence.insert(0, doubts_of(made.bench));
   page.sections = bench_sections(document, made.bench);
   if (!made.unlinked.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{unlinked_note(made)}});

@@ -57,19 +57,20 @@ Json sums_by(const std::vector<KernelTime>& kernels, std::int64_t all_ns,
 }
 
 /// Returns launches without device time, and corrected or dropped times, by reason.
-Json lost_document(const et_schema::Profile& profile, const DeviceTimeline& timeline,
-                   const DeviceUse& use) {
+Json lost_document(const DeviceTimeline& timeline, const DeviceUse& use) {
   const auto count = [&timeline](LostBy why) {
     return timeline.lost_by[static_cast<std::size_t>(why)];
   };
-  return {{"launches", use.launches},
+  return {{"launches", use.doubts.launches},
           {"without_event", count(LostBy::kNoEvent)},
           {"without_time", count(LostBy::kNoTime)},
           {"memsets", count(LostBy::kMemset)},
           {"captured", count(LostBy::kCaptured)},
           {"ranged", count(LostBy::kRanged)},
-          {"unknown_category", profile.losses[et_schema::Loss::kUnknownDeviceEvents]},
-          {"clipped", timeline.clipped}};
+          {"unknown_category", use.doubts.unknown},
+          {"clipped", timeline.clipped},
+          {"clock_shift_ms", static_cast<double>(timeline.clock_shift_ns) / kDeviceNsPerMs},
+          {"doubts", et_schema::doubt_text(use.doubts)}};
 }
 
 /// Returns the counters of kernels that are not 0, the largest shares first: {launcher, kernel,
@@ -121,6 +122,16 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
               {"launcher", kernel.launcher}},
              rows);
   }
+  std::vector<et_schema::DeviceEvent> of_steps = timeline.events;
+  std::vector<et_schema::DeviceEvent> outside;
+  std::erase_if(of_steps, [&outside](const et_schema::DeviceEvent& event) {
+    const bool is_outside = event.step == et_schema::kUnknownEvent;
+    outside.insert(outside.end(), is_outside ? 1U : 0U, event);
+    return is_outside;
+  });
+  const auto busy_ns = [](const std::vector<et_schema::DeviceEvent>& events) {
+    return static_cast<double>(total_ns(DeviceTimeline::busy(events)));
+  };
   const DeviceUse use = device_use(profile, timeline);
   const auto ms = [&timeline](double ns) {
     return timeline.events.empty() ? Json() : Json(ns / kDeviceNsPerMs);
@@ -132,10 +143,12 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
           {"span_ms", ms(use.window_ns)},
           {"idle", use.idle ? Json(*use.idle) : Json()},
           {"beyond_ms", ms(use.beyond_ns)},
-          {"busy_ms", ms(static_cast<double>(total_ns(DeviceTimeline::busy(timeline.events))))},
+          {"busy_ms", ms(busy_ns(of_steps))},
+          {"of_no_step", outside.size()},
+          {"of_no_step_ms", busy_ns(outside) / kDeviceNsPerMs},
           {"device_ms", static_cast<double>(all_ns) / kDeviceNsPerMs},
           {"count", count},
-          {"lost", lost_document(profile, timeline, use)},
+          {"lost", lost_document(timeline, use)},
           {"classes",
            sums_by(kernels, all_ns, [](const KernelTime& kernel) { return kernel.kernel_class; })},
           {"launches",
@@ -173,7 +186,7 @@ pages::Section profile_section(const Json& document, std::size_t place) {
                     20)}};
 }
 
-void add_findings(const et_schema::Profile& profile, const Json& document,
+void add_findings(const et_schema::Profile& profile, const Json& document, bool is_first,
                   std::vector<std::string>& findings) {
   const auto count = [&document](const char* key) {
     return document.at("lost").at(key).get<std::uint64_t>();
@@ -183,17 +196,13 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
       findings.push_back(fmt::format("{}: {}", profile.file, text));
     }
   };
-  const std::uint64_t lost = count("without_event") + count("without_time");
-  const std::uint64_t unknown = count("unknown_category");
-  add(lost, fmt::format("{} of {} launches of kernels, copies and graphs have no device event, or "
-                        "one without a time. {}",
-                        lost, std::max(count("launches"), lost),
-                        document.at("idle").is_null()
-                            ? "Device time and idle share are not known."
-                            : "Steps that lost some are not used for the idle share."));
-  add(unknown, fmt::format("{} event{} of a device in no known category: such time counts nowhere, "
-                           "and the idle share is not known.",
-                           unknown, unknown == 1 ? "" : "s"));
+  const auto doubts = document.at("lost").at("doubts").get<std::string>();
+  add(doubts.empty() || is_first ? 0 : 1, doubts);
+  const auto outside = document.at("of_no_step").get<std::uint64_t>();
+  add(outside, fmt::format("{} of work launched before the profile or outside of the marks, {} ms: "
+                           "they are of no step here.",
+                           et_schema::counted(outside, "event"),
+                           et_schema::figure_text(document.at("of_no_step_ms").get<double>())));
   add(count("ranged"),
       fmt::format(
           "{} launches were measured by the range profiler, which tells counters and no times.",
@@ -211,7 +220,7 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
     findings.push_back(
         fmt::format("{} is cut off: what came after its end counts nowhere.", profile.file));
   }
-  if (document.at("count") == 0 && lost + unknown + count("ranged") == 0) {
+  if (document.at("count") == 0 && doubts.empty() && count("ranged") == 0) {
     findings.push_back(
         fmt::format("{} shows no device: record with ProfilerActivity.CUDA, which ROCm has, too.",
                     profile.file));
@@ -220,16 +229,18 @@ void add_findings(const et_schema::Profile& profile, const Json& document,
 
 std::string verdict_of(const Json& profiles) {
   const Json& profile = profiles.front();
+  auto doubts = profile["lost"]["doubts"].get<std::string>();
+  doubts += doubts.empty() ? "" : " ";
   if (profile["classes"].empty()) {
-    return "No device time is known.";
+    return doubts + "No device time is known.";
   }
   const Json& longest = profile["classes"].front();
   const std::string idle =
       profile["idle"].is_number()
           ? "; idle in " + et_schema::share_text(profile["idle"].get<double>()) + " of the step"
           : "";
-  return fmt::format("{}{} ms on the device, {} of it in {}{}.",
-                     profiles.size() == 1 ? "" : profile["file"].get<std::string>() + ": ",
+  return fmt::format("{}{}{} ms on the device, {} of it in {}{}.",
+                     profiles.size() == 1 ? "" : profile["file"].get<std::string>() + ": ", doubts,
                      et_schema::figure_text(profile["device_ms"].get<double>()),
                      et_schema::share_text(longest["share"].get<double>()),
                      longest["name"].get<std::string>(), idle);
@@ -256,7 +267,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
             const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));
-            add_findings(profile, profiles.back(), page.verdict.findings);
+            add_findings(profile, profiles.back(), profiles.size() == 1, page.verdict.findings);
           } else if (et_schema::has_counted_kernels(file.data)) {
             et_schema::Profile counted;
             counted.file = file.name;

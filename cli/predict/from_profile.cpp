@@ -184,9 +184,7 @@ Document document_of(const ProfiledDevice& device, const Predicted& predicted, c
            {{"step_ms", device.step_ns / kNsPerMs},
             {"device_busy_ms", device.busy_ns / kNsPerMs},
             {"device_idle", device.idle ? Document(*device.idle) : Document()}}},
-          {"launches", device.launches},
-          {"lost_launches", device.lost},
-          {"is_incomplete", device.is_incomplete},
+          {"doubts", et_schema::doubt_text(device.doubts)},
           {"parts", std::move(parts)},
           {"classes", std::move(classes)},
           {"calls", std::move(calls)}};

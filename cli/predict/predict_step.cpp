@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "cli/compile/bench_document.h"
 #include "cli/compile/compile.h"
 #include "costs.h"
 #include "et_schema/base/figures.h"
@@ -354,7 +355,14 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.disturbance =
       arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();
   prediction.assumptions = chosen.assumptions();
+  if (const std::string doubts = doubts_of(bench); !doubts.empty()) {
+    prediction.assumptions.push_back(std::string(predictor::kDoubts) + doubts);
+  }
   add_assumptions(arguments, recorded, world, prediction.assumptions);
+  if (arguments.recorded && !world && !job.is_partial && job.world_size() > 1 &&
+      job.start_ns.empty()) {
+    prediction.assumptions.emplace_back(predictor::kNoClocks);
+  }
   add_account(recorded, prediction);
   prediction.memory = memory_of(job, chosen.card());
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];

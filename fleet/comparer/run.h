@@ -61,10 +61,9 @@ struct Run {
   /// their time that lies in no operator.
   std::vector<Series> kernel_classes = {};
   double outside_share = 0;
-  bool has_sizes = false;            ///< profiles only: operators have their arguments' sizes
-  std::uint64_t steps_left_out = 0;  ///< profiles only: steps that lost device events
-  bool is_incomplete = false;  ///< profiles only: every step has lost or unknown device events
-  std::uint64_t samples_left_out = 0;  ///< values that were not finite
+  bool has_sizes = false;               ///< profiles only: operators have their arguments' sizes
+  et_schema::DeviceDoubts doubts = {};  ///< profiles only
+  std::uint64_t samples_left_out = 0;   ///< values that were not finite
   /// et_schema::interruptions_per_s(); high if other programs ran on the same cores.
   std::optional<double> switches_per_s;
   et_schema::CountedRun counted = {};  ///< reports only

@@ -11,7 +11,7 @@ namespace understudy::generator {
 /// Device events of one name with the same kind of launcher.
 struct KernelTime {
   std::string_view kernel;
-  std::string_view kernel_class;  ///< et_schema::kernel_class()
+  std::string_view kernel_class;  ///< DeviceEvent::kernel_class
   et_schema::LaunchedBy by = et_schema::LaunchedBy::kNothing;
   std::string_view launcher;  ///< innermost operator or label; empty if none was open
   std::uint64_t count = 0;
@@ -40,8 +40,9 @@ struct DeviceCall {
 [[nodiscard]] std::vector<DeviceCall> device_calls(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
 
-/// Returns all kernels, copies and fills of the profile, each once, longest first: Σ device_ns is
-/// the whole device time. The views refer to `profile`. The time is n log n in the events.
+/// Returns all kernels, copies and fills of the profile's steps, each once, longest first: Σ
+/// device_ns is their whole device time. The views refer to `profile`. The time is n log n in the
+/// events.
 [[nodiscard]] std::vector<KernelTime> kernel_times(const et_schema::Profile& profile,
                                                    const et_schema::DeviceTimeline& device);
 

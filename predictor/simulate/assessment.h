@@ -13,6 +13,8 @@ namespace understudy::predictor {
 inline constexpr std::string_view kNetwork = "network: ";
 inline constexpr std::string_view kHost = "host: ";
 inline constexpr std::string_view kPartOfJob = "not all ranks of a job of ";
+/// Begins the one that the verdict says first.
+inline constexpr std::string_view kDoubts = "profiles: ";
 [[nodiscard]] bool is_finding(std::string_view assumption);
 
 /// Returns the name of the device that the prediction is for.

@@ -63,9 +63,13 @@ class RecordedCosts final : public Costs {
 /// (collectives/traffic.h). Throws Error (usage) if only one rank was recorded.
 [[nodiscard]] Estimate scaled_to_ranks(Estimate estimate, const GroupComm& call);
 
+inline constexpr const char* kNoClocks =
+    "No collective of all ranks on a device sets the ranks' clocks: their steps are taken to begin "
+    "together.";
+
 /// Returns the start of each rank's recorded step, relative to the first. A collective's kernel
 /// ends at the same moment on all ranks, so the first collective of all ranks aligns their clocks.
-/// Empty without one: all start together.
+/// Empty without one: all start together, which kNoClocks says.
 [[nodiscard]] std::vector<std::int64_t> recorded_start_times(const Job& job);
 
 /// Returns the recorded times of communication between GPUs: a row for each kind, size and group. A

@@ -325,6 +325,22 @@ std::string bench_verdict(const Bench& bench) {
                      et_schema::counted(bench.world_size(), "rank"), recorded, lost);
 }
 
+std::string doubts_of(const Bench& bench) {
+  std::string text;
+  int rank = 0;
+  for (const Program& program : bench.programs) {
+    for (const LostDeviceEvents& row :
+         program.profile ? program.profile->lost : std::vector<LostDeviceEvents>()) {
+      if (row.name.empty()) {
+        text += bench.world_size() > 1 ? fmt::format("Rank {}: ", rank) : "";
+        text += row.reason + " ";
+      }
+    }
+    ++rank;
+  }
+  return text;
+}
+
 std::vector<Section> bench_sections(const Json& document, const Bench& bench) {
   std::vector<Section> sections = {ranks_section(document, bench), opened_section(document, bench),
                                    profiles_section(document, bench),

@@ -111,10 +111,12 @@ double blocks_of(const KinetoEvent& event) {
   return event.name.starts_with("Cijk_") && block > 0 ? grid / block : grid;
 }
 
-void add_kernel(const KinetoEvent& event, double ns, ProfiledCall& call) {
-  const std::string_view kernel_class = et_schema::kernel_class(event.name);
+void add_kernel(const KinetoEvent& event, std::string_view kernel_class, double ns,
+                ProfiledCall& call) {
   const bool crosses = crosses_hosts(event, kernel_class);
-  auto kernel = std::ranges::find(call.kernels, event.name, &ProfiledKernel::name);
+  auto kernel = std::ranges::find_if(call.kernels, [&](const ProfiledKernel& other) {
+    return other.name == event.name && other.kernel_class == kernel_class;
+  });
   if (kernel == call.kernels.end()) {
     kernel = call.kernels.insert(
         call.kernels.end(),
@@ -154,8 +156,9 @@ std::vector<ProfiledCall> calls_alike(const Profile& profile, const DeviceTimeli
     alike.is_cut_off |= found.is_cut_off;
     double& sum_ns = alike.times_ns.emplace_back();
     for (const EventIndex event : found.events) {
-      const auto ns = static_cast<double>(timeline.events[event].ns());
-      add_kernel(profile.events[timeline.events[event].source], ns, alike);
+      const et_schema::DeviceEvent& work = timeline.events[event];
+      const auto ns = static_cast<double>(work.ns());
+      add_kernel(profile.events[work.source], work.kernel_class, ns, alike);
       sum_ns += ns;
     }
   }
@@ -228,14 +231,11 @@ ProfiledDevice profiled_device(const Profile& profile, const DeviceTimeline& tim
 DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
   DeviceUse use;
   use.device = device_name(profile, timeline);
-  use.is_incomplete =
-      timeline.is_incomplete() || profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0;
-  use.lost = timeline.lost_work();
+  use.doubts = doubts_of(profile, timeline);
   const et_schema::Stretches busy = DeviceTimeline::busy(timeline.events);
   std::int64_t beyond_ns = total_ns(busy);
   for (const et_schema::DeviceStep& step : timeline.steps) {
     beyond_ns -= covered_ns(busy, step.mark);
-    use.launches += step.launches;
   }
   use.beyond_ns = static_cast<double>(beyond_ns);
   const std::vector<EventIndex> steps = timeline.usable_steps();
@@ -254,7 +254,7 @@ DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
     return !std::ranges::binary_search(steps, event.step);
   });
   use.busy_ns = per_step(total_ns(DeviceTimeline::busy(used)));
-  if (!use.is_incomplete && !timeline.events.empty()) {
+  if (use.doubts.knows_times() && !use.doubts.is_clock_unknown && !timeline.events.empty()) {
     use.idle = std::max(1 - in_window_ns / std::max(use.window_ns, 1.0), 0.0);
   }
   return use;

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "et_schema/base/stretches.h"
 #include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/model/program.h"
 
 namespace understudy::et_schema {
 
@@ -37,18 +41,19 @@ struct DeviceLaunch {
   EventIndex launcher = kUnknownEvent;  ///< the innermost cpu_op around the call
   LaunchedBy by = LaunchedBy::kNothing;
   std::int64_t launch_ns = 0;  ///< start of the call; if unknown, the latest possible one
-  /// Step in which the event was launched. If the profile has several steps, kUnknownEvent for a
-  /// launch before the first or after the last one. If the host runs ahead, also kUnknownEvent for
-  /// work before the first known launch on its stream.
+  /// Step in which the event was launched. kUnknownEvent for a launch before the first mark, behind
+  /// the last one, or before the profile.
   EventIndex step = kUnknownEvent;
 };
 
 /// A kernel, copy or memset.
 struct DeviceEvent : DeviceLaunch {
-  EventIndex source = 0;  ///< index into Profile::events
-  EventIndex stream = 0;  ///< index into DeviceTimeline::streams
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;  ///< clipped if the stream's next event begins before
+  EventIndex source = 0;      ///< index into Profile::events
+  EventIndex stream = 0;      ///< index into DeviceTimeline::streams
+  std::int64_t start_ns = 0;  ///< on the host's clock, as is `end_ns`
+  std::int64_t end_ns = 0;    ///< clipped if the stream's next event begins before
+  /// "communication" for all work of a communication, otherwise kernel_class() of the name.
+  std::string_view kernel_class = {};
   [[nodiscard]] std::int64_t ns() const { return end_ns - start_ns; }
   [[nodiscard]] Stretch stretch() const { return {start_ns, end_ns}; }
 };
@@ -86,12 +91,24 @@ struct DeviceStep {
   std::int64_t end_ns = 0;  ///< the later of the mark's end and the end of the step's device work
   std::uint64_t launches = 0;  ///< launches of kernels, copies and graphs
   std::uint64_t lost = 0;      ///< launches that lost work; see is_lost_work()
-  /// Time from the mark's start to `end_ns`, unless the host runs ahead of the device (a step's
-  /// work ends after the next step began). Then it is the median time from a step's work to the
-  /// same work of the next step; for the last step, the time between the ends of the last two
-  /// steps' work.
+  /// The step's share of the time: docs/metrics.md, "The device's timeline".
   std::int64_t length_ns = 0;
 };
+
+/// What a profile does not tell of its device, or tells wrongly.
+struct DeviceDoubts {
+  std::uint64_t launches = 0;     ///< of kernels, copies and graphs
+  std::uint64_t lost = 0;         ///< of these, without a device event, or with one without a time
+  std::uint64_t whole_steps = 0;  ///< steps that lost none; if there are any, they alone are used
+  std::uint64_t unknown = 0;      ///< device events of an unknown category
+  /// Largest time by which device events were moved, since their clock contradicted the host's.
+  std::int64_t clock_shift_ns = 0;
+  bool is_clock_unknown = false;  ///< no such move explains all launches and waits
+  [[nodiscard]] bool knows_times() const { return unknown == 0 && (lost == 0 || whole_steps > 0); }
+};
+
+/// Returns sentences on them, which every verb says first; empty if there is nothing to say.
+[[nodiscard]] std::string doubt_text(const DeviceDoubts& doubts);
 
 /// Device activity of a profile: the source of all sums, busy times, steps and simulations.
 struct DeviceTimeline {
@@ -101,6 +118,8 @@ struct DeviceTimeline {
   std::vector<DeviceStep> steps;     ///< in order of time; at least one
   std::uint64_t by_external_id = 0;  ///< events whose call is an operator
   std::uint64_t clipped = 0;         ///< durations clipped at the start of the stream's next event
+  std::int64_t clock_shift_ns = 0;   ///< as DeviceDoubts::clock_shift_ns
+  bool is_clock_unknown = false;
   std::array<std::uint64_t, kLostByCount> lost_by = {};  ///< number of `lost` by reason
 
   [[nodiscard]] std::uint64_t count(LostBy why) const {
@@ -111,7 +130,7 @@ struct DeviceTimeline {
   [[nodiscard]] std::uint64_t lost_work() const {
     return count(LostBy::kNoEvent) + count(LostBy::kNoTime);
   }
-  /// Returns the step of work launched at this time; kUnknownEvent before the first of several.
+  /// Returns the step of work launched at this time; kUnknownEvent before the first mark.
   [[nodiscard]] EventIndex step_at(std::int64_t time_ns) const;
   /// Returns true if every step lost work, so that all sums over steps are too small.
   [[nodiscard]] bool is_incomplete() const;
@@ -129,7 +148,22 @@ struct DeviceTimeline {
 /// used only if 90 % of the profile's ids name a plausible operator: one that was open at the
 /// launch or within 100 µs of it, or, if the launch is unknown, one that had begun when the work
 /// ran. Work whose launch lies just outside of the operator that it names belongs to that operator.
-[[nodiscard]] DeviceTimeline device_timeline(const Profile& profile);
+///
+/// ROCm's profiles may give the work of two neighbouring launches the correlation of one: such work
+/// is shared out in order. `spans` are the steps of a profile without marks.
+[[nodiscard]] DeviceTimeline device_timeline(const Profile& profile, const Stretches& spans = {});
+
+/// Returns what a profile does not tell of its device, or tells wrongly.
+[[nodiscard]] DeviceDoubts doubts_of(const Profile& profile, const DeviceTimeline& timeline);
+
+/// Returns what a call of a device's runtime waits for; empty if it does more than wait. All
+/// runtimes name these calls alike: cudaStreamSynchronize, hipEventSynchronize,
+/// aclrtSynchronizeDevice.
+[[nodiscard]] std::optional<DeviceWait::For> what_waits(const KinetoEvent& event);
+
+/// Returns the device's records of host calls (cuda_sync), by the calls' correlations.
+[[nodiscard]] std::map<std::int64_t, const KinetoEvent*> sync_records(
+    std::span<const KinetoEvent> events);
 
 /// Returns the name of the device that most of the work ran on; empty if unknown.
 [[nodiscard]] std::string device_name(const Profile& profile, const DeviceTimeline& timeline);

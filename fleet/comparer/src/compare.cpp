@@ -376,7 +376,8 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
     veto_moved(comparison.rows);
   }
   const auto is_incomplete = [](const std::vector<Run>& runs) {
-    return std::ranges::any_of(runs, &Run::is_incomplete);
+    return std::ranges::any_of(
+        runs, [](const Run& run) { return run.by_device && !run.doubts.knows_times(); });
   };
   comparison.lost_events = is_incomplete(a) || is_incomplete(b);
   if (comparison.lost_events) {

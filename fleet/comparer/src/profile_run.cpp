@@ -137,7 +137,7 @@ class ProfileRows {
       if (step == usable.end() || *step != event.step) {
         continue;
       }
-      const std::string name(et_schema::kernel_class(profile_.events[event.source].name));
+      const std::string name(event.kernel_class);
       const double ms = static_cast<double>(event.ns()) / kNsPerMs;
       add({RowKind::kClass, name, "", 1, {}}, classes[name],
           static_cast<std::size_t>(step - usable.begin()), ms);
@@ -217,9 +217,7 @@ Run run_of(const Profile& profile, const DeviceTimeline& device, const std::set<
   run.is_cut_off = profile.losses[et_schema::Loss::kTruncatedFiles] > 0;
   run.has_sizes = std::ranges::any_of(
       profile.events, [](const KinetoEvent& event) { return !event.arguments.empty(); });
-  run.steps_left_out = device.steps.size() - device.usable_steps().size();
-  run.is_incomplete = by_device && (device.is_incomplete() ||
-                                    profile.losses[et_schema::Loss::kUnknownDeviceEvents] > 0);
+  run.doubts = doubts_of(profile, device);
   run.pace = "original";
   if (profile.distributed) {
     run.world_size = static_cast<int>(profile.distributed->world_size);

@@ -71,16 +71,19 @@ std::string_view launcher_name(const Profile& profile, const et_schema::DeviceLa
 }  // namespace
 
 std::vector<KernelTime> kernel_times(const Profile& profile, const DeviceTimeline& device) {
-  std::map<std::tuple<std::string_view, et_schema::LaunchedBy, std::string_view>, KernelTime> rows;
+  std::map<std::tuple<std::string_view, std::string_view, et_schema::LaunchedBy, std::string_view>,
+           KernelTime>
+      rows;
   for (const et_schema::DeviceEvent& event : device.events) {
+    if (event.step == et_schema::kUnknownEvent) {
+      continue;
+    }
     const std::string_view kernel = profile.events[event.source].name;
     const std::string_view launcher = launcher_name(profile, event);
-    KernelTime& row =
-        rows.try_emplace({kernel, event.by, launcher}, KernelTime{kernel, {}, event.by, launcher})
-            .first->second;
-    if (row.count++ == 0) {
-      row.kernel_class = et_schema::kernel_class(kernel);
-    }
+    KernelTime& row = rows.try_emplace({kernel, event.kernel_class, event.by, launcher},
+                                       KernelTime{kernel, event.kernel_class, event.by, launcher})
+                          .first->second;
+    ++row.count;
     row.device_ns = add_times(row.device_ns, event.ns());
   }
   return et_schema::largest_first(std::move(rows), &KernelTime::device_ns);

@@ -3,17 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "et_schema/model/device_time.h"
-#include "et_schema/model/op_class.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::DeviceEvent;
-using et_schema::KinetoEvent;
 using et_schema::NodeIndex;
 using et_schema::Outside;
 
@@ -62,21 +59,20 @@ class Summer {
     const bool is_in_none =
         owner == kNoEvent || (!in_.is_in_operator[node_of_[owner]] && is_of_graph(event));
     sums_.owners.push_back({is_in_none ? et_schema::kNoNode : node_of_[owner], event_ns(event),
-                            class_of(profile(event.source)) == "communication"});
+                            event.kernel_class == "communication"});
     if (is_in_none) {
       add_outside(event);
       return;
     }
-    const KinetoEvent& source = profile(event.source);
     Launched& sum = sums_.launched[owner];
     const std::int64_t ns = event_ns(event);
     sum.device_ns = add_times(sum.device_ns, ns);
-    et_schema::add_kernel_time(class_of(source), ns, sum.kernel_classes);
+    et_schema::add_kernel_time(event.kernel_class, ns, sum.kernel_classes);
     ++sum.count;
     if (!sum.stream) {
       sum.stream = in_.device.streams[event.stream].number;
     }
-    sum.reads_pinned |= source.name.starts_with("Memcpy HtoD (Pinned");
+    sum.reads_pinned |= in_.host.sources[event.source].name.starts_with("Memcpy HtoD (Pinned");
   }
 
   static bool is_of_graph(const DeviceEvent& event) {
@@ -86,9 +82,10 @@ class Summer {
   /// Adds an event of the joined steps that belongs to no node.
   void add_outside(const DeviceEvent& event) {
     const std::int64_t time_ns = in_.host.relative(event.launch_ns);
-    if (std::ranges::any_of(spans_, [=](const StepSpan& span) { return span.contains(time_ns); })) {
+    if (event.step != et_schema::kUnknownEvent &&
+        std::ranges::any_of(spans_, [=](const StepSpan& span) { return span.contains(time_ns); })) {
       add_outside(is_of_graph(event) ? Outside::kGraphLaunch : Outside::kUnlinked,
-                  class_of(profile(event.source)), event_ns(event));
+                  event.kernel_class, event_ns(event));
     }
   }
 
@@ -97,10 +94,6 @@ class Summer {
         outside_.try_emplace(why, et_schema::OutsideTime{why, {}}).first->second;
     row.device_ns = add_times(row.device_ns, ns);
     et_schema::add_kernel_time(kernel_class, ns, row.kernel_classes);
-  }
-
-  [[nodiscard]] const KinetoEvent& profile(std::uint32_t position) const {
-    return in_.host.sources[position];
   }
 
   /// Returns the time of a device event. If there is a graphed run, its time is used: 0 if the
@@ -113,19 +106,9 @@ class Summer {
     return event.ns();
   }
 
-  /// Equal names of a profile share an address, so each is classified once.
-  [[nodiscard]] std::string_view class_of(const KinetoEvent& event) {
-    const auto [known, is_new] = classes_.try_emplace(event.name.data());
-    if (is_new) {
-      known->second = et_schema::kernel_class(event.name);
-    }
-    return known->second;
-  }
-
   const LaunchInputs& in_;
-  std::vector<StepSpan> spans_;     ///< of the joined steps
-  std::vector<NodeIndex> node_of_;  ///< by host event
-  std::unordered_map<const char*, std::string_view> classes_;
+  std::vector<StepSpan> spans_;                        ///< of the joined steps
+  std::vector<NodeIndex> node_of_;                     ///< by host event
   std::map<Outside, et_schema::OutsideTime> outside_;  ///< over the joined steps
   LaunchSums sums_;
 };

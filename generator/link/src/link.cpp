@@ -57,7 +57,7 @@ class Linker {
     nodes_ = join_nodes(trace_, step, names_);
     host_ = host_events(profile_, names_);
     join_ = join();
-    const DeviceTimeline device = et_schema::device_timeline(profile_);
+    const DeviceTimeline device = et_schema::device_timeline(profile_, spans());
     const HostEvents as_profiled = host_;
     const std::vector<EventWait> event_waits = find_event_waits(host_, join_);
     if (options_.graph_run != nullptr) {
@@ -89,6 +89,15 @@ class Linker {
  private:
   [[nodiscard]] bool is_linked(const et_schema::DeviceEvent& event) const {
     return host_.event_of(event.launcher) != kNoEvent;
+  }
+
+  /// Returns the joined steps of a profile without marks.
+  [[nodiscard]] et_schema::Stretches spans() const {
+    et_schema::Stretches spans;
+    for (const JoinedStep& step : join_.steps) {
+      spans.push_back({host_.first_ns + step.begin_ns(host_), host_.first_ns + step.end_ns(host_)});
+    }
+    return spans;
   }
 
   [[nodiscard]] LaunchCost launches(const DeviceTimeline& device) const {
@@ -323,11 +332,14 @@ class Linker {
     profile.device_events_linked = static_cast<std::uint64_t>(std::ranges::count_if(
         device.events, [this](const et_schema::DeviceEvent& event) { return is_linked(event); }));
     profile.lost = unlinked_events(device, host_);
+    const et_schema::DeviceDoubts doubts = doubts_of(profile_, device);
+    if (std::string text = doubt_text(doubts); !text.empty()) {
+      profile.lost.push_back({"", std::move(text), doubts.knows_times() ? 0 : doubts.lost, 0});
+    }
     // Kernel names show how kernels were chosen, if no capture recorded it.
     if (std::ranges::any_of(device.events, [&](const et_schema::DeviceEvent& event) {
-          const std::string_view name = profile_.events[event.source].name;
-          return is_linked(event) && et_schema::multiplies_tf32(name) &&
-                 et_schema::kernel_class(name) == "matmul";
+          return is_linked(event) && event.kernel_class == "matmul" &&
+                 et_schema::multiplies_tf32(profile_.events[event.source].name);
         })) {
       profile.kernel_settings["float32_matmul_precision"] = "high";
     }

@@ -36,7 +36,9 @@ struct WaitingCall {
 class Shower {
  public:
   explicit Shower(const ShownStepInputs& inputs)
-      : in_(inputs), spans_(launch_spans(inputs.join, inputs.host)) {}
+      : in_(inputs),
+        spans_(launch_spans(inputs.join, inputs.host)),
+        syncs_(et_schema::sync_records(inputs.host.sources)) {}
 
   ShownStep show() {
     for (const DeviceEvent& event : in_.device.events) {
@@ -59,24 +61,15 @@ class Shower {
   void measure_steps() {
     const std::vector<JoinedStep>& steps = in_.join.steps;
     const std::vector<EventIndex> usable = in_.device.usable_steps();
-    const std::vector<std::int64_t> ends_ns = step_ends();
     std::vector<std::pair<std::int64_t, std::size_t>> lengths;
     std::vector<std::int64_t> host_ns;
     for (std::size_t s = 0; s < steps.size(); ++s) {
-      const std::int64_t begin_ns = steps[s].begin_ns(in_.host);
-      host_ns.push_back(steps[s].end_ns(in_.host) - begin_ns);
-      std::int64_t length_ns = ends_ns[s] - begin_ns;
-      bool is_usable = true;
-      if (const HostIndex mark = steps[s].span.mark; mark != kNoEvent) {
-        const EventIndex of = in_.device.step_at(in_.host.source(mark).ts_ns);
-        is_usable = std::ranges::find(usable, of) != usable.end();
-        length_ns = is_usable ? in_.device.steps[of].length_ns : length_ns;
-      } else if (s + 1 < steps.size() && ends_ns[s] > steps[s + 1].begin_ns(in_.host)) {
-        result_.host_runs_ahead = true;
-        length_ns = steps[s + 1].begin_ns(in_.host) - begin_ns;
-      }
-      if (is_usable) {
-        lengths.emplace_back(length_ns, s);
+      host_ns.push_back(steps[s].end_ns(in_.host) - steps[s].begin_ns(in_.host));
+      const HostIndex mark = steps[s].span.mark;
+      const EventIndex of = mark == kNoEvent ? static_cast<EventIndex>(s)
+                                             : in_.device.step_at(in_.host.source(mark).ts_ns);
+      if (std::ranges::binary_search(usable, of)) {
+        lengths.emplace_back(in_.device.steps[of].length_ns, s);
       }
     }
     const std::vector<et_schema::DeviceStep>& marked = in_.device.steps;
@@ -94,24 +87,6 @@ class Shower {
       result_.length_ns =
           lengths[(lengths.size() - 1) / 2].first - std::max<std::int64_t>(observer_ns, 0);
     }
-  }
-
-  /// Returns the end of each step: of its host, or of the last device work that it launched,
-  /// whichever is later.
-  [[nodiscard]] std::vector<std::int64_t> step_ends() const {
-    std::vector<std::int64_t> ends_ns;
-    for (const JoinedStep& step : in_.join.steps) {
-      ends_ns.push_back(step.end_ns(in_.host));
-    }
-    for (const Event& event : events_) {
-      const auto span = std::ranges::find_if(
-          spans_, [&event](const StepSpan& step) { return step.contains(event.launch_ns); });
-      if (span != spans_.end()) {
-        std::int64_t& end_ns = ends_ns[static_cast<std::size_t>(span - spans_.begin())];
-        end_ns = std::max(end_ns, event.end_ns);
-      }
-    }
-    return ends_ns;
   }
 
   // ---- its host
@@ -144,7 +119,7 @@ class Shower {
       }
     };
     for (const KinetoEvent& event : in_.host.sources) {
-      if (const auto waits_for = what_waits(event)) {
+      if (const auto waits_for = et_schema::what_waits(event)) {
         add(event, *waits_for, kUnknownEvent);
       }
     }
@@ -188,19 +163,11 @@ class Shower {
 
   /// Returns the number of the stream that is waited for: of a wait for an event, the stream that
   /// recorded it. Returns -1 if the profile does not show the stream.
-  [[nodiscard]] std::int64_t stream_of(const WaitingCall& wait) {
-    if (syncs_.empty()) {
-      syncs_[-1] = nullptr;
-      for (const KinetoEvent& event : in_.host.sources) {
-        if (event.category == KinetoCategory::kSync && event.correlation >= 0) {
-          syncs_.try_emplace(event.correlation, &event);
-        }
-      }
-    }
+  [[nodiscard]] std::int64_t stream_of(const WaitingCall& wait) const {
     const auto sync = syncs_.find(wait.call->correlation);
-    return sync == syncs_.end() || sync->second == nullptr ? -1
-           : wait.waits_for == DeviceWait::For::kEvent     ? sync->second->wait_stream
-                                                           : sync->second->stream;
+    return sync == syncs_.end()                        ? -1
+           : wait.waits_for == DeviceWait::For::kEvent ? sync->second->wait_stream
+                                                       : sync->second->stream;
   }
 
   /// Returns the work launched before the wait, on its streams, that ended last by the wait's end.
@@ -306,12 +273,12 @@ class Shower {
 
   const ShownStepInputs& in_;
   std::vector<StepSpan> spans_;
+  std::map<std::int64_t, const KinetoEvent*> syncs_;  ///< by correlation
   std::vector<Event> events_;
   std::size_t chosen_ = 0;
   std::optional<StepClock> clock_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::uint64_t> threads_;
-  std::map<std::int64_t, const KinetoEvent*> syncs_;  ///< by correlation
-  std::vector<WaitingCall> calls_;                    ///< calls of result_.waits
+  std::vector<WaitingCall> calls_;  ///< calls of result_.waits
   ShownStep result_;
 };
 

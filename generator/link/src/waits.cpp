@@ -12,7 +12,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::DeviceWait;
 using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 
@@ -118,23 +117,6 @@ auto same_waits(const std::vector<Wait>& waits, const KeyOf& key_of) {
 }
 
 }  // namespace
-
-std::optional<DeviceWait::For> what_waits(const KinetoEvent& event) {
-  const bool is_call =
-      event.category == KinetoCategory::kRuntime || event.category == KinetoCategory::kOther;
-  // The device's records of these calls (cuda_sync) are not host time.
-  if (!is_call || !contains(event.name, "Synchronize")) {
-    return std::nullopt;
-  }
-  if (contains(event.name, "Stream")) {
-    return DeviceWait::For::kStream;
-  }
-  if (contains(event.name, "Event")) {
-    return DeviceWait::For::kEvent;
-  }
-  const bool of_device = contains(event.name, "Device") || contains(event.name, "Ctx");
-  return of_device ? std::optional(DeviceWait::For::kDevice) : std::nullopt;
-}
 
 bool is_copy(const KinetoEvent& call) {
   return call.category == KinetoCategory::kRuntime &&

@@ -15,12 +15,6 @@ namespace understudy::generator {
 
 inline constexpr std::size_t kStepEnd = ~std::size_t{0};
 
-/// Returns what a call of a device's runtime waits for; empty if it does more than wait. All
-/// runtimes name these calls alike: cudaStreamSynchronize, hipEventSynchronize,
-/// aclrtSynchronizeDevice.
-[[nodiscard]] std::optional<et_schema::DeviceWait::For> what_waits(
-    const et_schema::KinetoEvent& event);
-
 /// Returns true for a copy. Some copies return only when they are done.
 [[nodiscard]] bool is_copy(const et_schema::KinetoEvent& call);
 

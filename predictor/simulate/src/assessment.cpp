@@ -89,7 +89,7 @@ std::string memory_text(const et_schema::PredictedMemory& memory) {
 
 bool is_finding(std::string_view assumption) {
   return assumption.starts_with(kNetwork) || assumption.starts_with(kHost) ||
-         assumption.starts_with(kPartOfJob);
+         assumption.starts_with(kPartOfJob) || assumption.starts_with(kDoubts);
 }
 
 et_schema::Assessment verdict_of(const Prediction& prediction) {
@@ -101,6 +101,11 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
                   et_schema::counted(prediction.world_size, "rank"), device_name_of(prediction),
                   figure_text(time.value), figure_text(time.low), figure_text(time.high),
                   prediction.bound_by)};
+  for (const std::string& assumption : prediction.assumptions) {
+    if (assumption.starts_with(kDoubts)) {
+      verdict.sentence.insert(0, assumption.substr(kDoubts.size()));
+    }
+  }
   std::vector<std::string>& findings = verdict.findings;
   if (const auto original = original_ms(prediction); original && *original > 0) {
     findings.push_back(fmt::format(
@@ -119,7 +124,10 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
     findings.push_back(
         fmt::format("with a host that is never late it would take {} ms", figure_text(*free)));
   }
-  std::ranges::copy_if(prediction.assumptions, std::back_inserter(findings), is_finding);
+  std::ranges::copy_if(prediction.assumptions, std::back_inserter(findings),
+                       [](const std::string& assumption) {
+                         return is_finding(assumption) && !assumption.starts_with(kDoubts);
+                       });
   if (prediction.memory) {
     findings.push_back(memory_text(*prediction.memory));
   }

@@ -131,13 +131,6 @@ void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
       more += (more.empty() ? "not complete: ended by " : ", not complete: ended by ") +
               run.interrupted_by;
     }
-    if (run.is_incomplete) {
-      more += "; device events of every step are lost or unknown";
-    } else if (run.steps_left_out > 0) {
-      more += fmt::format(
-          "; not used: {} that lost device events",
-          run.steps_left_out == 1 ? "a step" : fmt::format("{} steps", run.steps_left_out));
-    }
     table.rows.push_back({run.file, std::string(side),
                           run.is_profile ? std::string("profile") : run.environment.benchmark,
                           iterations, run.environment.date_utc, run.environment.device, more});
@@ -162,6 +155,14 @@ std::string files_text(const std::vector<Run>& runs, const std::vector<Run>& oth
   return runs.size() == 1 ? name : fmt::format("{} and {} more", name, runs.size() - 1);
 }
 
+/// Says first what profiles do not tell of their devices.
+void add_doubts(const char* side, const std::vector<Run>& runs, std::string& sentence) {
+  for (const Run& run : runs) {
+    const std::string doubts = et_schema::doubt_text(run.doubts);
+    sentence.insert(0, doubts.empty() ? "" : fmt::format("{}: {} ", side, doubts));
+  }
+}
+
 }  // namespace
 
 Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
@@ -173,6 +174,8 @@ Page comparison_page(const Comparison& comparison, const std::vector<Run>& a,
   page.title = benchmark.empty() ? "B held against A" : benchmark + ": B held against A";
   page.subtitle = fmt::format("A: {}; B: {}", files_text(a, b), files_text(b, a));
   page.verdict = comparer::verdict_of(comparison, a, b, devices);
+  add_doubts("B", b, page.verdict.sentence);
+  add_doubts("A", a, page.verdict.sentence);
   page.figures = figures_of(comparison, json);
   page.sections = {{"counters",
                     "Counters",

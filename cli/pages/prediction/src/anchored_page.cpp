@@ -29,10 +29,8 @@ double number_at(const Json& document, const char* at) {
 
 std::string anchored_verdict(const Json& document) {
   const bool is_same = document.at("card") == document.at("from_card");
-  const std::string unsure =
-      document.at("is_incomplete").get<bool>()
-          ? "UNSURE: device events of every step are lost or unknown; this is of what is left. "
-          : "";
+  const std::string doubts = text_at(document, "/doubts");
+  const std::string unsure = doubts + (doubts.empty() ? "" : " ");
   return unsure + fmt::format(
                       "A step's work on {} would take {} ms of device time, 90 % within {} to {}: "
                       "{:.3f} times the "
@@ -55,9 +53,6 @@ std::vector<std::string> anchored_findings(const Json& document) {
         "The device waited for the host in {} of the recorded step's {} ms: with such a host "
         "another card changes the step by less than its device time.",
         et_schema::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
-  }
-  if (document.at("lost_launches") > 0 && !document.at("is_incomplete").get<bool>()) {
-    findings.emplace_back("Steps that lost device events are not used.");
   }
   if (!document.at("has_arguments").get<bool>()) {
     findings.emplace_back(

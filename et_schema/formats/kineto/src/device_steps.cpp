@@ -1,60 +1,71 @@
 #include "device_steps.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <utility>
 
+#include "et_schema/base/figures.h"
 #include "et_schema/formats/kineto/nested_events.h"
 
 namespace understudy::et_schema {
 namespace {
 
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  std::int64_t ns = 0;
-  return __builtin_sub_overflow(a, b, &ns) ? std::numeric_limits<std::int64_t>::max() : ns;
+/// What the device did of a step's work.
+struct StepWork {
+  std::int64_t begin_ns = kEver;
+  std::int64_t end_ns = -kEver;
+  std::uint64_t launches = 0;  ///< known ones
+  std::uint64_t starved = 0;   ///< launched when all work launched before had ended
+
+  /// Returns true if the device had the step's next work before it ended the last.
+  [[nodiscard]] bool is_queued() const { return launches > 0 && starved == 0; }
+};
+
+std::vector<StepWork> work_of_steps(const DeviceTimeline& timeline) {
+  std::vector<const DeviceEvent*> by_launch;
+  for (const DeviceEvent& event : timeline.events) {
+    by_launch.push_back(&event);
+  }
+  std::ranges::stable_sort(by_launch, {}, &DeviceEvent::launch_ns);
+  std::vector<StepWork> works(timeline.steps.size());
+  std::int64_t busy_until_ns = -kEver;
+  for (const DeviceEvent* event : by_launch) {
+    if (event->step != kUnknownEvent) {
+      StepWork& work = works[event->step];
+      work.begin_ns = std::min(work.begin_ns, event->start_ns);
+      work.end_ns = std::max(work.end_ns, event->end_ns);
+      work.launches += event->call == kUnknownEvent ? 0U : 1U;
+      work.starved += event->call != kUnknownEvent && event->launch_ns >= busy_until_ns ? 1U : 0U;
+    }
+    busy_until_ns = std::max(busy_until_ns, event->end_ns);
+  }
+  return works;
 }
 
-/// Returns for each step the median time from its work to the same work of the next step. The same
-/// work is the k-th event on a stream that has equally many events in both steps. Without such
-/// work, returns the time between the starts of the marks.
-std::vector<std::int64_t> distances_to_next(const DeviceTimeline& timeline) {
-  const std::vector<DeviceStep>& steps = timeline.steps;
-  std::vector<std::vector<std::int64_t>> distances(steps.size() - 1);
-  for (const DeviceStream& stream : timeline.streams) {
-    std::vector<std::vector<std::int64_t>> starts(steps.size());
-    for (const EventIndex i : stream.events) {
-      if (const DeviceEvent& event = timeline.events[i]; event.step != kUnknownEvent) {
-        starts[event.step].push_back(event.start_ns);
-      }
-    }
-    for (std::size_t i = 0; i < distances.size(); ++i) {
-      for (std::size_t k = 0; k < starts[i].size() && starts[i].size() == starts[i + 1].size();
-           ++k) {
-        distances[i].push_back(difference(starts[i + 1][k], starts[i][k]));
-      }
-    }
+/// Steps share out the time. A step begins with its mark; if the device still works for the step
+/// before, and had work queued without a break through one of both, when it ends that work.
+void measure_lengths(const std::vector<StepWork>& works, std::vector<DeviceStep>& steps) {
+  std::vector<std::int64_t> begins_ns;
+  std::int64_t busy_until_ns = -kEver;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_queued = i > 0 && (works[i - 1].is_queued() || works[i].is_queued());
+    begins_ns.push_back(std::max(steps[i].mark.start_ns, is_queued ? busy_until_ns : -kEver));
+    busy_until_ns = std::max(busy_until_ns, works[i].end_ns);
   }
-  std::vector<std::int64_t> medians;
-  for (std::size_t i = 0; i < distances.size(); ++i) {
-    if (distances[i].empty()) {
-      distances[i].push_back(difference(steps[i + 1].mark.start_ns, steps[i].mark.start_ns));
-    }
-    const auto middle = distances[i].begin() + static_cast<std::ptrdiff_t>(distances[i].size() / 2);
-    std::ranges::nth_element(distances[i], middle);
-    medians.push_back(*middle);
-  }
-  return medians;
-}
-
-/// Removes from its step the work that was launched before the profile began: on each stream, the
-/// events of unknown launches before the first event of a known launch.
-void drop_backlog(DeviceTimeline& timeline) {
-  for (const DeviceStream& stream : timeline.streams) {
-    const auto is_known = [&](EventIndex i) { return timeline.events[i].call != kUnknownEvent; };
-    const auto first = std::ranges::find_if(stream.events, is_known);
-    if (first != stream.events.end()) {
-      std::for_each(stream.events.begin(), first,
-                    [&](EventIndex i) { timeline.events[i].step = kUnknownEvent; });
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    DeviceStep& step = steps[i];
+    step.end_ns = std::max(step.mark.end_ns, works[i].end_ns);
+    const bool is_last = i + 1 == steps.size();
+    const std::int64_t end_ns = is_last && i > 0 && works[i].is_queued() ? works[i].end_ns
+                                : is_last                                ? step.end_ns
+                                          : std::min(step.end_ns, begins_ns[i + 1]);
+    step.length_ns = difference(end_ns, begins_ns[i]);
+    if (i == 0 && !is_last && works[1].is_queued()) {
+      // Nothing shows how late the device was when the first step began.
+      step.length_ns = std::max(step.mark.ns(), difference(works[1].begin_ns, works[0].begin_ns));
     }
   }
 }
@@ -86,8 +97,8 @@ std::vector<DeviceStep> marked_steps(const Profile& profile) {
 }
 
 void sum_steps(const Profile& profile, DeviceTimeline& timeline) {
-  std::vector<DeviceStep>& steps = timeline.steps;
-  if (steps.front().name.empty()) {
+  DeviceStep& first = timeline.steps.front();
+  if (first.name.empty() && first.mark.ns() == 0) {
     Stretches all = DeviceTimeline::busy(timeline.events);
     for (const KinetoEvent& event : profile.events) {
       if (event.category == KinetoCategory::kCpuOp) {
@@ -95,41 +106,19 @@ void sum_steps(const Profile& profile, DeviceTimeline& timeline) {
       }
     }
     if (!all.empty()) {
-      steps.front().mark = {std::ranges::min_element(all, {}, &Stretch::start_ns)->start_ns,
-                            std::ranges::max_element(all, {}, &Stretch::end_ns)->end_ns};
+      first.mark = {std::ranges::min_element(all, {}, &Stretch::start_ns)->start_ns,
+                    std::ranges::max_element(all, {}, &Stretch::end_ns)->end_ns};
     }
   }
-  std::vector<std::int64_t> work_end_ns;
-  for (const DeviceStep& step : steps) {
-    work_end_ns.push_back(step.mark.start_ns);
-  }
-  for (const DeviceEvent& event : timeline.events) {
-    if (event.step != kUnknownEvent) {
-      work_end_ns[event.step] = std::max(work_end_ns[event.step], event.end_ns);
-    }
-  }
-  bool is_ahead = false;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].end_ns = std::max(steps[i].mark.end_ns, work_end_ns[i]);
-    is_ahead |= i + 1 < steps.size() && work_end_ns[i] > steps[i + 1].mark.start_ns;
-  }
-  if (is_ahead) {
-    drop_backlog(timeline);
-  }
-  const std::vector<std::int64_t> distances_ns =
-      is_ahead ? distances_to_next(timeline) : std::vector<std::int64_t>();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].length_ns = !is_ahead ? difference(steps[i].end_ns, steps[i].mark.start_ns)
-                         : i < distances_ns.size() ? distances_ns[i]
-                                                   : difference(work_end_ns[i], work_end_ns[i - 1]);
-  }
+  measure_lengths(work_of_steps(timeline), timeline.steps);
 }
 
 EventIndex DeviceTimeline::step_at(std::int64_t time_ns) const {
   const auto next = std::ranges::upper_bound(
       steps, time_ns, {}, [](const DeviceStep& step) { return step.mark.start_ns; });
-  // Work launched before the only step belongs to that step.
-  return steps.size() == 1 ? 0 : static_cast<EventIndex>(next - steps.begin()) - 1;
+  return steps.size() == 1 && steps.front().name.empty()
+             ? 0
+             : static_cast<EventIndex>(next - steps.begin()) - 1;
 }
 
 bool DeviceTimeline::is_incomplete() const {
@@ -153,6 +142,50 @@ Stretches DeviceTimeline::busy(const std::vector<DeviceEvent>& events) {
     work.push_back(event.stretch());
   }
   return merged_stretches(std::move(work));
+}
+
+DeviceDoubts doubts_of(const Profile& profile, const DeviceTimeline& timeline) {
+  DeviceDoubts doubts{.lost = timeline.lost_work(),
+                      .unknown = profile.losses[Loss::kUnknownDeviceEvents],
+                      .clock_shift_ns = timeline.clock_shift_ns,
+                      .is_clock_unknown = timeline.is_clock_unknown};
+  for (const DeviceStep& step : timeline.steps) {
+    doubts.launches += step.launches;
+    doubts.whole_steps += step.lost == 0 ? 1U : 0U;
+  }
+  return doubts;
+}
+
+std::string doubt_text(const DeviceDoubts& doubts) {
+  std::vector<std::string> texts;
+  if (doubts.lost > 0) {
+    texts.push_back(fmt::format(
+        "{} of {} launches of kernels, copies and graphs have no device event, or one without a "
+        "time. {}",
+        doubts.lost, std::max(doubts.launches, doubts.lost),
+        doubts.whole_steps > 0 ? "Steps that lost some are not used."
+                               : "Device time and idle share are not known."));
+  }
+  if (doubts.unknown > 0) {
+    texts.push_back(
+        fmt::format("{} of a device in no known category: such time counts nowhere, and the idle "
+                    "share is not known.",
+                    counted(doubts.unknown, "event")));
+  }
+  if (doubts.is_clock_unknown) {
+    texts.emplace_back(
+        "The clocks of host and device contradict each other: waits end before what they waited "
+        "for, or work begins before its launch, by times that no offset explains. The idle share "
+        "is not known.");
+  } else if (doubts.clock_shift_ns != 0) {
+    constexpr double kMsPerNs = 1e-6;
+    texts.push_back(fmt::format(
+        "The device's clock was up to {} ms {} the host's, as launches and waits show: its times "
+        "are moved by that.",
+        figure_text(std::abs(static_cast<double>(doubts.clock_shift_ns)) * kMsPerNs),
+        doubts.clock_shift_ns < 0 ? "ahead of" : "behind"));
+  }
+  return fmt::format("{}", fmt::join(texts, " "));
 }
 
 }  // namespace understudy::et_schema

@@ -1,6 +1,7 @@
 #include "et_schema/formats/kineto/device_timeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,7 +10,9 @@
 
 #include "device_steps.h"
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/words.h"
 #include "et_schema/formats/kineto/nested_events.h"
+#include "et_schema/model/op_class.h"
 #include "kineto_event.h"
 
 namespace understudy::et_schema {
@@ -39,18 +42,47 @@ CallKind kind_of(const KinetoEvent& call) {
                                                                    : CallKind::kOther;
 }
 
+bool is_kernel_launch(const KinetoEvent& call) {
+  return kind_of(call) == CallKind::kWork && !is_graph_launch(call) &&
+         contains(call.name, "Kernel");
+}
+
+/// Returns true for c10d's labels: "nccl:all_reduce".
+bool is_communication_label(const KinetoEvent& event) {
+  const std::size_t backend = event.name.find(':');
+  return (event.category == KinetoCategory::kUserAnnotation ||
+          event.category == KinetoCategory::kGpuUserAnnotation) &&
+         backend != std::string_view::npos && event.name.substr(backend, 2) != "::" &&
+         has_word("nccl gloo ucc mpi xccl", event.name.substr(0, backend));
+}
+
 class Builder {
  public:
   explicit Builder(const Profile& profile)
       : profile_(profile),
+        calls_by_thread_(nested_events(
+            profile, [](const KinetoEvent& event) { return kind_of(event) != CallKind::kOther; })),
+        labels_(nested_events(profile, is_communication_label)),
         operators_(nested_events(
             profile,
             [](const KinetoEvent& event) { return event.category == KinetoCategory::kCpuOp; })),
-        is_answered_(profile.events.size()) {}
+        is_answered_(profile.events.size()) {
+    for (const KinetoComm& comm : profile.comms) {
+      communicating_.insert(static_cast<EventIndex>(comm.event));
+    }
+  }
 
-  DeviceTimeline build() {
+  DeviceTimeline build(const Stretches& spans) {
     index_calls();
+    find_captures();
+    shared_ = shared_out(profile_, operators_, kernel_launches());
     line_.steps = marked_steps(profile_);
+    if (line_.steps.front().name.empty() && !spans.empty()) {
+      line_.steps.clear();
+      for (const Stretch& span : spans) {
+        line_.steps.push_back({{}, span});
+      }
+    }
     for (EventIndex i = 0; i < profile_.events.size(); ++i) {
       if (is_device_work(at(i))) {
         add_work(i);
@@ -59,10 +91,14 @@ class Builder {
         answer(find(calls_, at(i).correlation));  // the launch has an event
       }
     }
+    if (profile_.graph_run.empty()) {  // else the events are of two runs
+      mend_clock(profile_, line_);
+    }
     for (DeviceStream& stream : line_.streams) {
       sort_and_clip(stream);
       bound_launches(stream);
     }
+    find_steps();
     find_lost();
     sum_steps(profile_, line_);
     return std::move(line_);
@@ -147,21 +183,48 @@ class Builder {
                 : launch.launcher == kUnknownEvent                 ? LaunchedBy::kNothing
                 : contains(at(launch.launcher).name, "::")         ? LaunchedBy::kOperator
                                                                    : LaunchedBy::kLabel;
-    launch.step = line_.step_at(launch.launch_ns);
-    const bool is_behind_last = line_.steps.size() > 1 && call != kUnknownEvent &&
-                                launch.launch_ns >= line_.steps.back().mark.end_ns;
-    if (is_behind_last) {
-      launch.step = kUnknownEvent;
-    }
+    launch.step = step_of(launch);
     return launch;
+  }
+
+  [[nodiscard]] EventIndex step_of(const DeviceLaunch& launch) const {
+    const DeviceStep& last = line_.steps.back();
+    const bool is_behind_last =
+        !last.name.empty() && launch.call != kUnknownEvent && launch.launch_ns >= last.mark.end_ns;
+    return is_behind_last ? kUnknownEvent : line_.step_at(launch.launch_ns);
+  }
+
+  /// Finds the launches of kernels by thread, in order. A call below another is a part of it.
+  [[nodiscard]] std::vector<SharedLaunch> kernel_launches() const {
+    std::unordered_map<EventIndex, std::vector<EventIndex>> work;  // by call
+    for (EventIndex i = 0; i < profile_.events.size(); ++i) {
+      if (is_device_work(at(i))) {
+        work[find(calls_, at(i).correlation)].push_back(i);
+      }
+    }
+    std::vector<SharedLaunch> launches;
+    for (std::size_t i = 0; i < calls_by_thread_.size(); ++i) {
+      const NestedEvent& call = calls_by_thread_[i];
+      if (call.parent || !is_kernel_launch(*call.event) || is_captured(*call.event)) {
+        continue;
+      }
+      launches.push_back({place(*call.event), {}});
+      for (std::size_t part = i; part < call.end; ++part) {
+        std::ranges::copy(work[place(*calls_by_thread_[part].event)],
+                          std::back_inserter(launches.back().events));
+      }
+    }
+    return launches;
   }
 
   // ---- device events
 
   void add_work(EventIndex source) {
     const KinetoEvent& work = at(source);
-    const EventIndex named = find(named_, work.external_id);
-    EventIndex call = find(calls_, work.correlation);
+    const auto shared = shared_.find(source);
+    const bool is_shared = shared != shared_.end();
+    const EventIndex named = is_shared ? kUnknownEvent : find(named_, work.external_id);
+    EventIndex call = is_shared ? shared->second : find(calls_, work.correlation);
     call = call == kUnknownEvent ? named : call;
     answer(call);
     const DeviceLaunch launch =
@@ -175,7 +238,35 @@ class Builder {
     line_.by_external_id += launch.launcher == call && call != kUnknownEvent ? 1U : 0U;
     const EventIndex stream = stream_of(work);
     line_.streams[stream].events.push_back(static_cast<EventIndex>(line_.events.size()));
-    line_.events.push_back({launch, source, stream, work.ts_ns, stretch_of(work).end_ns});
+    line_.events.push_back(
+        {launch, source, stream, work.ts_ns, stretch_of(work).end_ns, class_of(work, launch)});
+  }
+
+  /// Equal names of a profile share an address, so each is classified once.
+  [[nodiscard]] std::string_view class_of(const KinetoEvent& work, const DeviceLaunch& launch) {
+    const std::string_view op =
+        launch.launcher == kUnknownEvent ? std::string_view() : at(launch.launcher).name;
+    if (op == "record_param_comms" || op.starts_with("c10d::") || is_labelled(work, launch) ||
+        communicating_.contains(place(work))) {
+      return "communication";
+    }
+    const auto [known, is_new] = classes_.try_emplace(work.name.data());
+    if (is_new) {
+      known->second = kernel_class(work.name);
+    }
+    return known->second;
+  }
+
+  /// Returns true for work within a label of communication, of the host or of the stream, unless an
+  /// operator in the label launched it.
+  [[nodiscard]] bool is_labelled(const KinetoEvent& work, const DeviceLaunch& launch) const {
+    if (labels_.empty()) {
+      return false;
+    }
+    const bool is_known = launch.call != kUnknownEvent;
+    const auto label = innermost_around(labels_, is_known ? at(launch.call) : work);
+    return label && (launch.launcher == kUnknownEvent ||
+                     at(launch.launcher).ts_ns <= labels_[*label].event->ts_ns);
   }
 
   EventIndex stream_of(const KinetoEvent& work) {
@@ -218,11 +309,34 @@ class Builder {
     std::int64_t next_ns = std::numeric_limits<std::int64_t>::max();
     for (std::size_t i = stream.events.size(); i-- > 0;) {
       DeviceEvent& event = line_.events[stream.events[i]];
-      if (event.call == kUnknownEvent && next_ns < event.launch_ns) {
-        event.launch_ns = next_ns;
-        event.step = line_.step_at(next_ns);
+      if (event.call == kUnknownEvent) {
+        event.launch_ns = std::min(next_ns, event.launch_ns);
       }
       next_ns = event.launch_ns;
+    }
+  }
+
+  /// Work was launched before the profile began if it lies before the first known launch on its
+  /// stream, or began before such work ended on a stream without known launches.
+  void find_steps() {
+    std::vector<std::size_t> backlog;  // by stream: its first events
+    std::int64_t begun_ns = std::numeric_limits<std::int64_t>::min();
+    const auto is_known = [this](EventIndex i) { return line_.events[i].call != kUnknownEvent; };
+    for (const DeviceStream& stream : line_.streams) {
+      const auto first = std::ranges::find_if(stream.events, is_known);
+      backlog.push_back(static_cast<std::size_t>(first - stream.events.begin()));
+      if (first != stream.events.end() && first != stream.events.begin()) {
+        begun_ns = std::max(begun_ns, line_.events[*std::prev(first)].end_ns);
+      }
+    }
+    for (std::size_t s = 0; s < line_.streams.size(); ++s) {
+      const std::vector<EventIndex>& events = line_.streams[s].events;
+      for (std::size_t i = 0; i < events.size(); ++i) {
+        DeviceEvent& event = line_.events[events[i]];
+        const bool is_before =
+            i < backlog[s] && (backlog[s] < events.size() || event.start_ns < begun_ns);
+        event.step = is_before ? kUnknownEvent : step_of(event);
+      }
     }
   }
 
@@ -238,9 +352,7 @@ class Builder {
   }
 
   void find_lost() {
-    const std::vector<NestedEvent> calls = nested_events(
-        profile_, [](const KinetoEvent& event) { return kind_of(event) != CallKind::kOther; });
-    find_captures(calls);
+    const std::vector<NestedEvent>& calls = calls_by_thread_;
     // A nested call is the driver's part of the runtime's call.
     for (std::size_t i = calls.size(); i-- > 0;) {
       if (calls[i].parent && is_answered_[place(*calls[i].event)]) {
@@ -275,9 +387,9 @@ class Builder {
   }
 
   /// Finds the times at which streams of each process were being captured into a graph.
-  void find_captures(const std::vector<NestedEvent>& calls) {
+  void find_captures() {
     std::map<std::int64_t, const KinetoEvent*> marks;  // by time
-    for (const NestedEvent& call : calls) {
+    for (const NestedEvent& call : calls_by_thread_) {
       if (kind_of(*call.event) > CallKind::kMemset) {
         marks.emplace(call.event->ts_ns, call.event);
       }
@@ -299,13 +411,18 @@ class Builder {
   }
 
   const Profile& profile_;
+  std::vector<NestedEvent> calls_by_thread_;  ///< runtime calls that launch or capture
+  std::vector<NestedEvent> labels_;           ///< of communication
   std::vector<NestedEvent> operators_;
   std::vector<bool> is_answered_;  ///< by event of the profile: true if its work was recorded
   ById calls_;                     ///< runtime calls by correlation
   ById named_;                     ///< operators by "External id"; empty if the ids are not used
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::size_t>
       streams_;
-  std::set<std::int64_t> numbers_;                          ///< of streams
+  std::set<std::int64_t> numbers_;      ///< of streams
+  std::set<EventIndex> communicating_;  ///< kernels, by their metadata
+  std::unordered_map<const char*, std::string_view> classes_;
+  std::unordered_map<EventIndex, EventIndex> shared_;       ///< launches of shared-out work
   std::vector<std::pair<std::int64_t, Stretch>> captures_;  ///< with the process
   DeviceTimeline line_;
 };
@@ -321,8 +438,8 @@ bool is_graph_launch(const KinetoEvent& call) {
   return call.category == KinetoCategory::kRuntime && contains(call.name, "GraphLaunch");
 }
 
-DeviceTimeline device_timeline(const Profile& profile) {
-  return Builder(profile).build();
+DeviceTimeline device_timeline(const Profile& profile, const Stretches& spans) {
+  return Builder(profile).build(spans);
 }
 
 std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {

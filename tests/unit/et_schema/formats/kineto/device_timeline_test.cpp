@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,27 @@ struct Expected {
   std::vector<EventIndex> usable = {0};
   std::uint64_t unknown = 0;
   std::size_t streams = 1;
+  std::vector<std::int64_t> work_us = {};  ///< Σ duration by step; empty: not looked at
+  std::int64_t shift_us = 0;               ///< of the device's clock
+  bool is_clock_unknown = false;
 };
+
+std::vector<EventIndex> first_steps(EventIndex count) {
+  std::vector<EventIndex> steps(count);
+  std::iota(steps.begin(), steps.end(), 0U);
+  return steps;
+}
+
+/// Steps of equal length.
+Expected steps_of(const std::string& name, EventIndex count, std::int64_t step_us,
+                  std::int64_t work_us, std::int64_t shift_us = 0) {
+  return {.name = name,
+          .device_us = work_us * count,
+          .step_us = std::vector<std::int64_t>(count, step_us),
+          .usable = first_steps(count),
+          .work_us = std::vector<std::int64_t>(count, work_us),
+          .shift_us = shift_us};
+}
 
 TEST(DeviceTimeline, CasesAreRight) {
   const std::vector<Expected> cases = {
@@ -86,6 +107,53 @@ TEST(DeviceTimeline, CasesAreRight) {
        .device_us = 5400,
        .step_us = {2000, 2000, 2000},
        .usable = {0, 1, 2}},
+      {.name = "BACKLOG/trace", .device_us = 7000, .step_us = {10000}, .work_us = {4000}},
+      {.name = "BACKLOG/in_the_step", .device_us = 4000, .step_us = {10000}, .work_us = {4000}},
+      {.name = "BACKLOG/launched_before_the_mark",
+       .device_us = 7000,
+       .step_us = {10000},
+       .work_us = {4000}},
+      {.name = "BACKLOG/on_another_stream",
+       .device_us = 8500,
+       .busy_us = 7000,
+       .step_us = {10000},
+       .streams = 2,
+       .work_us = {4000}},
+      {.name = "BACKLOG/of_three_steps",
+       .device_us = 8000,
+       .step_us = {5000, 5000, 5000},
+       .usable = {0, 1, 2},
+       .work_us = {2000, 2000, 2000}},
+      {.name = "BACKLOG/no_launches", .device_us = 3000, .step_us = {5000}, .work_us = {3000}},
+      {.name = "STEPAHEAD/trace",
+       .device_us = 9000,
+       .step_us = {20000, 20000, 51500},
+       .usable = {0, 1, 2},
+       .work_us = {3000, 3000, 3000}},
+      {.name = "STEPAHEAD/early_kernel",
+       .device_us = 9150,
+       .step_us = {20000, 20000, 51500},
+       .usable = {0, 1, 2},
+       .work_us = {3050, 3050, 3050}},
+      {.name = "STEPAHEAD/late_host",
+       .device_us = 10800,
+       .step_us = {2000, 2000, 2000, 9000, 2000, 2000},
+       .usable = first_steps(6)},
+      steps_of("CLOCKSHIFT/trace", 2, 5000, 3000, -59990),
+      steps_of("CLOCKSHIFT/behind", 4, 5000, 3000, 6810),
+      steps_of("CLOCKSHIFT/drift", 6, 5000, 3000, -3490),
+      steps_of("CLOCKSHIFT/stream", 4, 5000, 3000, 19810),
+      steps_of("CLOCKSHIFT/agree", 4, 5000, 3000),
+      {.name = "CLOCKSHIFT/unmendable",
+       .device_us = 3000,
+       .step_us = {10000},
+       .is_clock_unknown = true},
+      {.name = "CLOCKSHIFT/other_stream", .device_us = 3100, .step_us = {5000}, .streams = 2},
+      {.name = "DUPCORR/trace", .device_us = 4200, .step_us = {4600}},
+      {.name = "DUPCORR/first", .device_us = 4200, .step_us = {4800}},
+      {.name = "DUPCORR/two_kernels", .device_us = 4200, .step_us = {4600}},
+      {.name = "DUPCORR/lost_later", .device_us = 1400, .step_us = {6000}, .lost = {1, 0, 0, 0, 0}},
+      {.name = "DUPCORR/three_launches", .device_us = 1700, .step_us = {6000}},
   };
   constexpr std::int64_t kNsPerUs = 1000;
   for (const Expected& expected : cases) {
@@ -103,6 +171,15 @@ TEST(DeviceTimeline, CasesAreRight) {
       step_us.push_back(step.length_ns / kNsPerUs);
     }
     EXPECT_EQ(step_us, expected.step_us);
+    std::vector<std::int64_t> work_us(expected.work_us.size());
+    for (const DeviceEvent& event : device.events) {
+      if (event.step < work_us.size()) {
+        work_us[event.step] += event.ns() / kNsPerUs;
+      }
+    }
+    EXPECT_EQ(work_us, expected.work_us);
+    EXPECT_EQ(device.clock_shift_ns, expected.shift_us * kNsPerUs);
+    EXPECT_EQ(device.is_clock_unknown, expected.is_clock_unknown);
     EXPECT_EQ(device.clipped, expected.clipped);
     EXPECT_EQ(std::vector(device.lost_by.begin(), device.lost_by.end()), expected.lost);
     EXPECT_EQ(device.usable_steps(), expected.usable);
