@@ -52,13 +52,21 @@ void IssuedWork::find_typical_turn() {
               std::max<std::int64_t>(median_or(turns_ns, DeviceTraits{}.kernel_gap_ns), 0)};
 }
 
-void IssuedWork::issue(std::uint32_t stream, std::uint32_t work, std::uint32_t items) {
-  items_[stream].insert(items_[stream].end(), items, work);
-  if (work != kNoIndex) {
+void IssuedWork::issue(std::uint32_t stream, std::span<const std::uint32_t> works,
+                       std::uint32_t items) {
+  std::uint32_t last = kNoIndex;
+  for (const std::uint32_t work : works) {
     const et_schema::DeviceWork& issued = program_.device_work[work];
     std::int64_t& end_ns = ends_ns_[stream].try_emplace(issued.stream, kNoEnd).first->second;
     end_ns = std::max(end_ns, issued.end_ns());
+    last = last == kNoIndex || issued.end_ns() >= program_.device_work[last].end_ns() ? work : last;
   }
+  items_[stream].insert(items_[stream].end(), items, last);
+}
+
+std::uint32_t IssuedWork::first_of(std::span<const std::uint32_t> works) const {
+  return *std::ranges::min_element(
+      works, {}, [this](std::uint32_t work) { return program_.device_work[work].start_ns; });
 }
 
 StreamDep IssuedWork::ended_by(StreamDep dep, std::int64_t time_ns) const {

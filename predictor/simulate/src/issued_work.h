@@ -18,8 +18,11 @@ class IssuedWork {
   [[nodiscard]] const std::vector<std::uint32_t>& of_instruction(std::uint32_t at) const {
     return of_instruction_[at];
   }
-  /// Adds the next items of the stream: this work, or kNoIndex if they were not recorded.
-  void issue(std::uint32_t stream, std::uint32_t work, std::uint32_t items);
+  /// Adds the next items of the stream: these works, or none if they were not recorded. The work
+  /// that ended last stands for them.
+  void issue(std::uint32_t stream, std::span<const std::uint32_t> works, std::uint32_t items);
+  /// Returns the work that began first.
+  [[nodiscard]] std::uint32_t first_of(std::span<const std::uint32_t> works) const;
   /// Returns the dependency reduced to the items that had ended by `time_ns` in the recording.
   [[nodiscard]] StreamDep ended_by(StreamDep dep, std::int64_t time_ns) const;
   /// Returns when recorded work begins: relative to its launch if it was launched late, otherwise

@@ -68,7 +68,7 @@ class RecordedPlanner : PlanBuilder {
     Task& task = fresh(timeline, true);
     communicate(task);
     if (!task.on_host && !work_.of_instruction(at_).empty()) {
-      task.work = work_.of_instruction(at_).back();
+      task.work = work_.first_of(work_.of_instruction(at_));
     }
     issue_work(task, flow_.instructions[at_]);
     for (const std::uint32_t work : work_.of_instruction(at_)) {
@@ -84,7 +84,12 @@ class RecordedPlanner : PlanBuilder {
                                 std::span(plan_.stream_deps).subspan(task.item_after.begin));
       items_[task.work] = {task.stream, task.item};
     }
-    work_.issue(flow.stream, task.work, std::max(task.launches, 1U));
+    // A communication is one item, whatever it launched.
+    work_.issue(flow.stream,
+                task.work == kNoIndex   ? std::span<const std::uint32_t>()
+                : task.call == kNoIndex ? std::span<const std::uint32_t>(&task.work, 1)
+                                        : std::span(work_.of_instruction(at_)),
+                std::max(task.launches, 1U));
   }
 
   /// Returns the timeline's open task, or a new one if its call has already begun.

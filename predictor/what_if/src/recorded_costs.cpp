@@ -176,16 +176,30 @@ void RecordedCosts::add(const Program& program, const Flow& flow) {
       row.launches = instruction.timing->launches;
     }
   }
-  // In a partial job, calls keep their recorded waits for other ranks.
-  std::map<const Instruction*, double> recorded_ns;
+  // A call takes from the begin of its first device work to the end of its last one.
+  struct Works {
+    std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns = 0;
+    double sum_ns = 0;
+  };
+  std::map<const Instruction*, Works> works_of;
   for (const et_schema::DeviceWork& work : program.device_work) {
     const Instruction* call = work.instruction ? &program.instructions[*work.instruction] : nullptr;
-    if (is_partial_ && call != nullptr && is_communication(*call)) {
-      recorded_ns[call] += static_cast<double>(work.device_ns);
+    if (call != nullptr && is_communication(*call)) {
+      Works& works = works_of[call];
+      works.begin_ns = std::min(works.begin_ns, work.start_ns);
+      works.end_ns = std::max(works.end_ns, work.end_ns());
+      works.sum_ns += static_cast<double>(work.device_ns);
     }
   }
-  for (const auto& [call, ns] : recorded_ns) {
-    communications_[call] = ns;
+  for (const auto& [call, works] : works_of) {
+    const auto ns = static_cast<double>(works.end_ns - works.begin_ns);
+    if (is_partial_) {
+      communications_[call] = ns;  // calls keep their recorded waits for other ranks
+    } else if (const auto found = communications_.find(call);
+               found != communications_.end() && works.sum_ns > 0) {
+      found->second *= ns / works.sum_ns;
+    }
   }
   double all_ns = 0;
   for (const Row& row : rows) {

@@ -13,9 +13,10 @@ std::optional<std::int64_t> first_end(const Program& program, et_schema::GroupId
   for (const et_schema::DeviceWork& work : program.device_work) {
     const std::uint32_t at = work.instruction.value_or(0);
     if (work.instruction && program.instructions[at].kind == InstructionKind::kCollective &&
-        program.instructions[at].comm->group == group && at < first.value_or(at + 1)) {
+        program.instructions[at].comm->group == group && at <= first.value_or(at)) {
+      const std::int64_t work_end_ns = work.launch_ns + work.lag_ns + work.device_ns;
+      end_ns = at == first ? std::max(*end_ns, work_end_ns) : work_end_ns;
       first = at;
-      end_ns = work.launch_ns + work.lag_ns + work.device_ns;
     }
   }
   return end_ns;
