@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "cli/compile/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
@@ -90,7 +92,8 @@ Json document_of(const Stragglers& found) {
           {"late", found.late},
           {"without_ms", found.without_ns * kMs},
           {"even_ms", found.even_ns * kMs},
-          {"steady", found.slow.empty() ? Json() : Json(found.is_steady())},
+          {"steady", found.slow.empty() ? Json() : Json(found.is_steady)},
+          {"slow_stages", found.slow_stages},
           {"slow_parts", found.slow.empty() ? Json() : Json(found.slow_tenths)},
           {"has_clocks", found.has_clocks},
           {"ranks", std::move(ranks)},
@@ -124,6 +127,23 @@ std::string ranks_text(const std::vector<int>& ranks) {
                      ranks.size() > 1 ? "are" : "is");
 }
 
+/// "Stage 3 of 4 (ranks 6, 7) is", "Stage 3 of 4 (rank 6) and rank 1 are".
+std::string slow_text(const Stragglers& found) {
+  if (found.slow_stages.empty()) {
+    return ranks_text(found.slow);
+  }
+  std::vector<std::string> texts;
+  std::vector<int> others = found.slow;
+  for (const auto& [stage, ranks] : found.slow_stages) {
+    texts.push_back(fmt::format("{}tage {} of {} (rank{} {})", texts.empty() ? "S" : "s", stage + 1,
+                                found.stages, ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", ")));
+    std::erase_if(others, [&](int rank) { return std::ranges::binary_search(ranks, rank); });
+  }
+  std::ranges::transform(others, std::back_inserter(texts),
+                         [](int rank) { return fmt::format("rank {}", rank); });
+  return fmt::format("{} {}", fmt::join(texts, " and "), texts.size() > 1 ? "are" : "is");
+}
+
 /// Tells in how many collectives these ranks arrived last.
 std::string last_text(const Stragglers& found, const std::vector<int>& ranks) {
   std::uint64_t last = 0;
@@ -153,10 +173,10 @@ std::string sentence_of(const Stragglers& found) {
   const std::string step = figure_text(found.step_ns * kMs);
   if (!found.slow.empty()) {
     return fmt::format(
-        "{} slow, {} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
+        "{} slow{} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
         "ms without {} ({:+.1f} %).",
-        ranks_text(found.slow), found.is_steady() ? "steadily" : "now and then", found.slow_tenths,
-        found.tenths, reason_of(found), step, figure_text(found.without_ns * kMs),
+        slow_text(found), found.is_steady ? ", steadily" : "", found.slow_tenths, found.tenths,
+        reason_of(found), step, figure_text(found.without_ns * kMs),
         found.slow.size() > 1 ? "them" : "it",
         et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }
@@ -183,17 +203,27 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
                             bench.partial ? " of a larger job" : ""),
          .hint = "give a capture's folder, traces with --profile, or a benchmark made of them"});
   }
-  const Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
+  Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
+  const std::string doubts = doubts_of(bench);
+  const bool are_times_known = std::ranges::all_of(bench.programs, [](const auto& program) {
+    return std::ranges::none_of(program.profile->lost,
+                                [](const auto& row) { return row.name.empty() && row.count > 0; });
+  });
+  if (!are_times_known) {
+    found.slow.clear();
+    found.late.clear();
+  }
   const Json document = document_of(found);
   pages::Page page;
   page.title = "Who is slow in " + file;
-  page.verdict.tone =
-      found.slow.empty() && found.late.empty() ? pages::Tone::kGood : pages::Tone::kAttention;
-  page.verdict.sentence = sentence_of(found);
+  page.verdict.tone = found.slow.empty() && found.late.empty() && doubts.empty()
+                          ? pages::Tone::kGood
+                          : pages::Tone::kAttention;
+  page.verdict.sentence =
+      doubts + (are_times_known ? sentence_of(found) : "So nobody can tell which rank is slow.");
   if (!found.has_clocks) {
-    page.verdict.findings.emplace_back(
-        "No collective of all ranks on a device sets the ranks' clocks: their steps are taken to "
-        "begin together. Waits in collectives do not need them.");
+    page.verdict.findings.push_back(std::string(predictor::kNoClocks) +
+                                    " Waits in collectives do not need them.");
   }
   page.sections = {
       {"ranks",

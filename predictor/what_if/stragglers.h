@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,6 +47,8 @@ struct CollectiveSkew {
 };
 
 inline constexpr int kTenths = 10;
+/// Fewer recorded steps cannot show that a rank is slow in most of them.
+inline constexpr std::uint64_t kSteadySteps = 5;
 
 struct Stragglers {
   double step_ns = 0;
@@ -58,7 +61,11 @@ struct Stragglers {
   /// at least half as much as the whole part is, and all tenths that have calls.
   int slow_tenths = 0;
   int tenths = 0;
-  [[nodiscard]] bool is_steady() const { return 2 * slow_tenths >= tenths; }
+  /// True if half of the tenths are slow, by the medians of enough steps.
+  bool is_steady = false;
+  /// Ranks of a pipeline's stages of which all ranks are slow, by stage; empty: there are none.
+  std::map<int, std::vector<int>> slow_stages;
+  int stages = 0;            ///< of the pipeline; 0: there is none
   std::uint64_t skewed = 0;  ///< collectives that any rank waited in
   bool has_clocks = false;   ///< the ranks' clocks could be set
   std::vector<RankBlame> ranks;
