@@ -18,7 +18,7 @@ from .endings import USAGE, Refused, run_main
 from .start import absolute
 
 HERE = Path(__file__).resolve().parent
-IN_PYTHON = {"capture": "understudy.command", "fidelity": "understudy.fidelity.command"}
+IN_PYTHON = {"capture": "understudy.command"}
 CLONE = HERE.parents[1]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
 START = str(HERE / "start.py")

@@ -33,9 +33,7 @@ int start_script(const std::string& name, int argc, char** argv) {
 
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
                     [](int argc, char** argv) { return start_script("capture", argc, argv); });
-const Verb kFidelity("fidelity",
-                     "Runs the original program and its replay in turn, and checks limits",
-                     [](int argc, char** argv) { return start_script("fidelity", argc, argv); });
+
 int print_examples(int, char**) {
   print_output(et_schema::package_folder() + "/examples\n");
   return kStatusOk;

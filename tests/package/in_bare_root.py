@@ -127,22 +127,11 @@ class BareRootTest(unittest.TestCase):
             "inspect: a file that cannot be read\n  file:     nothing\n  expected: a file or folder that can be read\n"
             "  got:      no such file or folder\n"))
 
-    def test_fidelity_of_a_program_in_a_folder_with_spaces(self):
-        folder = WORK / "my traces"
-        run("understudy", "capture", "-o", folder, "--threads", 1, "--stop", "--no-fault-counts", "--steady", 0, self.examples / "mlp.py")
-        # Whether so few steps are within the limits is chance; that all of it ran is not.
-        run("understudy", "fidelity", folder, "--rounds", 1, "--steps", 3, "--profiled", 2, "--json", "f.json", "--",
-            self.examples / "mlp.py", statuses=(0, 1))
-        document = json.loads((WORK / "f.json").read_text())
-        self.assertEqual((document["failures"], document["incomplete"]), ([], None))
-        self.assertEqual(len(document["samples"][0]["rounds"]), 1)
-
     def test_verbs_in_python_and_in_other_programs(self):
         self.assertIn("usage: understudy capture", run("understudy", "help", "capture").stdout)
-        self.assertIn("usage: understudy fidelity", run(PYTHON, "-m", "understudy", "fidelity", "--help").stdout)
+        self.assertIn("usage: understudy capture", run(PYTHON, "-m", "understudy", "capture", "--help").stdout)
         self.assertEqual(run("understudy", "replay", "--version").stdout, run("replay", "--version").stdout)
-        for verb in ("capture", "fidelity"):
-            self.assertEqual(run("understudy", verb, "--version").stdout, f"understudy {verb} {VERSION}\n")
+        self.assertEqual(run("understudy", "capture", "--version").stdout, f"understudy capture {VERSION}\n")
         for script in sorted((ENV / "bin").iterdir()):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")

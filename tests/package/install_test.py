@@ -110,15 +110,14 @@ class InstallTest(unittest.TestCase):
         done = self.run_installed("understudy", "calibrate", "--only", "matmul", "--budget", "1",
                                   "--threads", "1", "-o", "rows.jsonl", **hidden)
         self.assertIn("matmul", done.stdout)
-        for verb in ("capture", "fidelity"):
-            self.assertEqual(self.run_installed("understudy", verb, status=2).stderr, (
-                f"{verb}: this verb runs in Python\n"
-                f"  expected: the package's console script, or scripts/{verb} of a clone\n"
-                f"  got:      {self.prefix}/bin/understudy\n"
-                "  hint:     pip install the wheel that scripts/wheel makes\n"))
+        self.assertEqual(self.run_installed("understudy", "capture", status=2).stderr, (
+            "capture: this verb runs in Python\n"
+            "  expected: the package's console script, or scripts/capture of a clone\n"
+            f"  got:      {self.prefix}/bin/understudy\n"
+            "  hint:     pip install the wheel that scripts/wheel makes\n"))
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
-                         "  expected: calibrate, capture, compare, completion, compose, examples, fidelity, fleet, "
+                         "  expected: calibrate, capture, compare, completion, compose, examples, fleet, "
                          "generate, inspect, predict, replay, shard, suite\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")

@@ -14,9 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "capture"))
+sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "tests")]
 from understudy import endings  # noqa: E402
-from understudy.fidelity import command, limits, rounds, tables  # noqa: E402
+from fidelity import command, limits, rounds, tables  # noqa: E402
 
 ROUNDS = 6
 SETTINGS = argparse.Namespace(rounds=ROUNDS, threads=1, steps=20, profiled=7, limit=0.03, json=None,
@@ -325,7 +325,7 @@ class RunTest(unittest.TestCase):
         for name in ("generate", "replay"):
             (self.scratch / "bin" / name).touch()
         done = self.fidelity("my traces", "--rounds", "1", "--", "train me.py",
-                             UNDERSTUDY_BIN="bin")
+                             UNDERSTUDY_BIN=str(self.scratch / "bin"))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("ended with status", done.stderr)
         self.assertNotIn("Traceback", done.stderr)

@@ -6,8 +6,8 @@ import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy.fidelity.paired import paired_ratio  # noqa: E402
+sys.path[:0] = map(str, (Path(__file__).resolve().parents[1], Path(__file__).resolve().parents[2] / "capture"))
+from fidelity.paired import paired_ratio  # noqa: E402
 
 
 def pairs_of(ratios):

@@ -4,8 +4,8 @@ import sys
 import unittest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))
-from understudy.fidelity.rounds import compare, compare_classes  # noqa: E402
+sys.path[:0] = map(str, (Path(__file__).resolve().parents[1], Path(__file__).resolve().parents[2] / "capture"))
+from fidelity.rounds import compare, compare_classes  # noqa: E402
 
 ROUNDS = 6
 

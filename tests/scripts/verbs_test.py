@@ -162,8 +162,7 @@ class BuiltTest(Scratch):
 
     def test_all_have_one_version(self):
         self.assertEqual(printed(*programs.command("inspect"), "--version"), f"understudy inspect {us.__version__}\n")
-        for verb in ("capture", "fidelity"):
-            self.assertEqual(printed(sys.executable, ROOT / "scripts" / verb, "--version"), f"understudy {verb} {us.__version__}\n")
+        self.assertEqual(printed(sys.executable, ROOT / "scripts/capture", "--version"), f"understudy capture {us.__version__}\n")
 
     def test_keywords_are_the_verbs_flags(self):
         for verb in VERBS:

@@ -13,11 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ..endings import (BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main)
-from ..programs import command, version
-from ..whole_file import write_whole
+from understudy.endings import BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main
+from understudy.programs import command, version
+from understudy.whole_file import write_whole
 
-from . import layout, limits, rounds, tables
+from . import limits, rounds, tables
 
 FORMAT, VERSION = "understudy-fidelity", 1
 EXAMPLES = """examples:
@@ -37,7 +37,7 @@ def parse_arguments(words):
         program = words[words.index("--") + 1:]
         words = words[:words.index("--")]
     parser = argparse.ArgumentParser(
-        prog="understudy fidelity", description=__doc__, epilog=EXAMPLES,
+        prog="scripts/fidelity", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("samples", nargs="*", metavar="SAMPLE",
                         help="names in fleet_samples, or folders that understudy capture wrote "
@@ -78,13 +78,13 @@ def parse_arguments(words):
 def find_samples(arguments):
     if arguments.samples:
         return [rounds.Sample.of(folder_of(name), arguments.program) for name in arguments.samples]
-    captured = sorted(path.parent for path in layout.SAMPLES.glob("*/capture.json"))
+    captured = sorted(path.parent for path in rounds.SAMPLES.glob("*/capture.json"))
     samples = [rounds.Sample.of(folder, []) for folder in captured]
     return [sample for sample in samples if sample.ranks == (arguments.ranks or 1)]
 
 
 def folder_of(name):
-    folder = layout.SAMPLES / name
+    folder = rounds.SAMPLES / name
     if not folder.is_dir():
         folder = Path(name)
     if not (folder / "capture.json").is_file():
@@ -96,7 +96,7 @@ def folder_of(name):
 def check_programs():
     for program, *_ in map(command, ("generate", "replay")):
         if not Path(program).exists():
-            raise Refused(f"{program} is not there; {layout.INSTEAD}", USAGE)
+            raise Refused(f"{program} is not there; run scripts/build", USAGE)
 
 
 class Run:

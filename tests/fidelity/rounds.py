@@ -11,11 +11,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..programs import START, command, python
-from ..programs import environment as environment_of_programs
-from . import layout, limits
+from understudy.programs import CLONE, START, command, python
+from understudy.programs import environment as environment_of_programs
+
+from . import limits
 from .paired import paired_ratio
 
+SAMPLES = CLONE / "fleet_samples"
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 WARMUP = 3
@@ -81,7 +83,7 @@ class Sample:
         if not program and manifest.is_file():
             words = shlex.split(json.loads(manifest.read_text())["how_to_capture"])
             script = next(i for i, word in enumerate(words) if word.endswith(".py"))
-            program = [str(layout.CLONE / words[script]), *words[script + 1:]]
+            program = [str(CLONE / words[script]), *words[script + 1:]]
             if "--comms" in words:
                 comms = words[words.index("--comms") + 1]
         if not program:
@@ -135,7 +137,7 @@ def run_original(sample, folder, threads, steps, profiled, extra=()):
     launcher = python("torch.distributed.run", "--no-python", "--nproc-per-node", str(sample.ranks)) if sample.ranks > 1 else []
     needed = WARMUP + steps + profiled + 10  # more than the capture's other steps
     script = list(sample.script)
-    if sample.folder.resolve().parent == layout.SAMPLES and "--steps" not in script:
+    if sample.folder.resolve().parent == SAMPLES and "--steps" not in script:
         script += ["--steps", needed]
     # The user's script has the user's path: its Python is not isolated.
     run([*launcher, sys.executable, START, "command", "-o", folder, "--no-trace", "--warmup", WARMUP,
