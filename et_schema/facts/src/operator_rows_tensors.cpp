@@ -10,9 +10,9 @@ namespace {
 constexpr std::string_view kPins = "memory is pinned for copies to an accelerator";
 
 constexpr OperatorRow kTensorRows[] = {
-    {"add mul", {.leaves_range = true, .keeps_positive = true}},
-    {"addcmul bmm clamp clamp_min _foreach_add _foreach_maximum _foreach_mul matmul "
-     "maximum mean mm sparse_mask",
+    {"add cumsum mul", {.leaves_range = true, .keeps_positive = true}},
+    {"addcmul amax amin bmm clamp clamp_min dot _foreach_add _foreach_maximum _foreach_mul ger "
+     "matmul max maximum mean min minimum mm mv nan_to_num outer prod round sparse_mask sum",
      {.keeps_positive = true}},
     {"alias as_strided detach narrow select slice view", {.shows = true}},
     {"allclose equal is_nonzero item _local_scalar_dense", {.host_wait = HostWait::kAlways}},
@@ -21,7 +21,7 @@ constexpr OperatorRow kTensorRows[] = {
      {.arguments = {{"self", kData, "", 0, kReuse}},
       .host_wait = HostWait::kAlways,
       .counts = true}},
-    {"bitwise_left_shift cumsum neg rsub sub", {.leaves_range = true}},
+    {"bitwise_left_shift neg rsub sub", {.leaves_range = true}},
     {"bitwise_not logical_not", {.negates_mask = true}},
     {"cat stack", {.moves = "tensors", .order = MovedOrder::kOther}},
     {"cauchy exponential geometric log_normal rand rand_like randint randint_like randn "

@@ -12,6 +12,9 @@
 namespace understudy::generator {
 namespace {
 
+/// Lower bound of rules for numbers that must not be zero, in contrast to those near zero.
+constexpr double kNotZero = 0.5;
+
 using et_schema::extent_elements;
 using et_schema::MovedOrder;
 
@@ -124,6 +127,13 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   };
   const std::vector<Demand> demands = demands_.on(target.storage);
   for (Demand demand : demands) {
+    if (et_schema::is_integral(source.dtype) && !et_schema::is_integral(target.dtype)) {
+      const auto* range = demand.rule.as<ValueRule::Uniform>();
+      if (demand.rule.is<ValueRule::Normal>() || (range != nullptr && range->low < kNotZero)) {
+        continue;  // integers keep their own values
+      }
+      demand.rule.kind = range != nullptr ? any_positive().kind : demand.rule.kind;
+    }
     const bool inside =
         demand.offset >= target.offset && demand.offset + demand.count <= target.offset + count;
     // A normal distribution is only a preference. If it is demanded for a part of the target, it
@@ -152,44 +162,44 @@ void ValueCarrier::carry(SlotId to, const Argument& from, MovedOrder order) {
   }
 }
 
-/// Propagates positivity. addcmul can subtract a square (centered RMSprop), so its first argument
-/// gets a range far above it.
+/// Propagates positivity to the arguments that decide it; a square has it by itself. addcmul can
+/// subtract a square (centered RMSprop), so its first argument gets a range far above it.
 void ValueCarrier::carry_positive(const Instruction& instruction, const OperatorFacts& facts) {
-  if (!facts.keeps_positive) {
-    return;
-  }
   std::optional<ValueRule> positive;
-  et_schema::for_each_slot(instruction.results, [&](SlotId id) {
+  const std::vector<SlotId> results = et_schema::slots_in(instruction.results);
+  for (const SlotId id : results) {
     for (const Demand& demand : demands_.on(program_.slots[id].storage)) {
       const auto* range = demand.rule.as<ValueRule::Uniform>();
       if (demand.through_arithmetic && range != nullptr && range->low > 0) {
         positive = demand.rule;
       }
     }
-  });
-  if (!positive) {
+  }
+  const Argument* self = find_argument(program_, instruction, "self");
+  const Argument* other = find_argument(program_, instruction, "other");
+  const bool is_square = (facts.name == "aten::mul" || facts.name == "aten::_foreach_mul") &&
+                         self != nullptr && other != nullptr && *self == *other;
+  if (!facts.keeps_positive || !positive || is_square) {
     return;
   }
   // Arguments that an in-place operator writes already have the demand.
   const auto is_a_result = [&](const Argument& argument) {
     const std::optional<SlotId> slot = slot_of(&argument);
-    return slot && std::ranges::any_of(et_schema::slots_in(instruction.results), [&](SlotId id) {
+    return slot && std::ranges::any_of(results, [&](SlotId id) {
              return program_.slots[*slot].storage == program_.slots[id].storage;
            });
   };
   if (facts.name == "aten::addcmul") {
     positive->kind = ValueRule::Uniform{.low = 64, .high = 128};
   }
-  for (const char* name : {"self", "mat1", "mat2"}) {
+  // Sums, products and means are positive if all parts are; divisors have a range of their own.
+  const bool divides = facts.name.ends_with("div");
+  for (const char* name :
+       {"self", "other", "mat1", "mat2", "end", "tensor", "tensors1", "vec", "vec2"}) {
     const Argument* argument = find_argument(program_, instruction, name);
-    if (argument != nullptr && !is_a_result(*argument)) {
+    if (argument != nullptr && !is_a_result(*argument) && (argument != other || !divides)) {
       demands_.ask(*argument, *positive);
     }
-  }
-  // A sum, including one of products, is positive if both parts are.
-  const Argument* other = find_argument(program_, instruction, "other");
-  if (other != nullptr && (facts.name == "aten::add" || facts.name == "aten::matmul")) {
-    demands_.ask(*other, *positive);
   }
 }
 

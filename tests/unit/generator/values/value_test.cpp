@@ -284,18 +284,43 @@ TEST(Values, AReductionInPlaceReadsWhatItWrites) {
   EXPECT_TRUE(builder.program().instructions[0].pinned);
 }
 
-TEST(Values, WhatARootIsTakenOfIsPositiveThroughASum) {
+// A root of the result of an operator: the rule of an argument's values, of 8 bits or floats.
+std::optional<ValueRule> rule_below_a_root(const std::string& name, const std::string& schema,
+                                           std::size_t index, const char* dtype = "float",
+                                           int second = 12) {
   TraceBuilder builder;
-  builder.add(2, "aten::add", kAdd, {tensor(10, 11, {4}), tensor(12, 13, {4}), integer(1)},
-              {tensor(14, 15, {4})});
-  builder.add(2, "aten::sqrt", kSqrt, {tensor(14, 15, {4})}, {tensor(16, 17, {4})});
-  const Program program = builder.program();
-  for (const std::size_t index : {0U, 1U}) {
-    ASSERT_TRUE(argument_slot(program, 0, index).value.has_value());
-    const auto* range = argument_slot(program, 0, index).value->as<ValueRule::Uniform>();
-    ASSERT_NE(range, nullptr);
-    EXPECT_GT(range->low, 0);
+  builder.add(2, name, schema,
+              {tensor(10, 11, {4, 4}, dtype), tensor(second, second + 1, {4, 4}), integer(1)},
+              {tensor(14, 15, {4, 4})});
+  builder.add(2, "aten::sqrt", kSqrt, {tensor(14, 15, {4, 4})}, {tensor(16, 17, {4, 4})});
+  return argument_slot(builder.program(), 0, index).value;
+}
+
+TEST(Values, WhatARootIsTakenOfIsPositiveThroughSumsProductsAndMeans) {
+  const std::string lerp = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor";
+  const std::string mul = "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor";
+  const std::string where =
+      "aten::where.self(Tensor self, Tensor other, Scalar condition) -> Tensor";
+  for (const auto& [name, schema] : {std::pair<std::string, std::string>("aten::add", kAdd),
+                                     {"aten::lerp", lerp},
+                                     {"aten::mul", mul},
+                                     {"aten::where", where}}) {
+    for (const std::size_t index : {0U, 1U}) {
+      const std::optional<ValueRule> rule = rule_below_a_root(name, schema, index);
+      ASSERT_TRUE(rule.has_value()) << name << index;
+      ASSERT_TRUE(rule->is<ValueRule::Uniform>()) << name << index;
+      EXPECT_GT(rule->as<ValueRule::Uniform>()->low, 0) << name << index;
+    }
   }
+  EXPECT_FALSE(rule_below_a_root("aten::mul", mul, 0, "float", 10).has_value());  // a square
+  EXPECT_FALSE(
+      rule_below_a_root("aten::sub", "aten::sub.Tensor(Tensor self, Tensor other) -> Tensor", 1)
+          .has_value());
+}
+
+TEST(Values, IntegersThatAreCastBelowARootKeepTheirOwnValues) {
+  EXPECT_FALSE(rule_below_a_root("aten::to", kTo, 0, "unsigned char").has_value());
+  EXPECT_TRUE(rule_below_a_root("aten::to", kTo, 0, "c10::Half").has_value());
 }
 
 constexpr const char* kRepeat = "aten::repeat(Tensor self, SymInt[] repeats) -> Tensor";
