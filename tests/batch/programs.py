@@ -186,6 +186,45 @@ def made_noise(batch):
     return train(layer, loss)
 
 
+@program
+def drawn_tokens(batch):
+    module = nn.Sequential(nn.Embedding(512, 24), nn.Linear(24, 512))
+
+    def loss():
+        tokens = torch.randint(0, 512, (batch, 65))
+        return F.cross_entropy(module(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+    return train(module, loss)
+
+
+@program
+def images_in_text(batch):
+    """Patches of images take the places of some tokens: their gradient has a size of its own."""
+    patches, module, images = nn.Conv2d(3, 24, 8, 8), nn.Sequential(nn.Embedding(50, 24), nn.Linear(24, 7)), torch.randn(batch, 3, 32, 32)
+    mask, tokens = torch.zeros(batch, 20, 1, dtype=torch.bool), torch.randint(0, 50, (batch, 20))
+    mask[:, :16] = True
+
+    def loss():
+        rows = patches(images).flatten(2).transpose(1, 2).reshape(-1, 24)
+        return module[1](module[0](tokens).masked_scatter(mask, rows)).square().mean()
+    return train(nn.ModuleList([patches, module]), loss)
+
+
+@program
+def paged_cache(batch):
+    """What the step draws is written to places that it reads of tables."""
+    pool, table, blocks = torch.zeros(64, 2, 8), nn.Embedding(32, 8), torch.arange(4 * batch).view(batch, 4) % 16
+
+    def step():
+        with torch.no_grad():
+            lengths, rows = torch.randint(4, 12, (batch,)), table(torch.randint(0, 32, (batch,)))
+            for _ in range(2):
+                places = blocks[torch.arange(batch), lengths // 4] * 4 + lengths % 4
+                pool.index_put_((places,), torch.stack([rows, rows], 1))
+                rows = table((rows @ table.weight.t()).topk(4, -1)[1][:, 0])
+                lengths = lengths + 1
+    return step
+
+
 def main():
     name, batch, folder = sys.argv[1:]
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "capture"))

@@ -26,13 +26,6 @@ std::string what_of(const BatchSize& batch) {
 /// Throws Error (bad input) if no data has the size.
 void refuse_size(const std::vector<OtherSize>& told, const BatchSize& batch, int rank) {
   for (const OtherSize& one : told) {
-    if (one.known && one.known->empty()) {
-      throw et_schema::bad_input(what_of(batch), {.rank = rank,
-                                                  .field = std::string(flag_of(batch)),
-                                                  .expected = "data that is there before the step",
-                                                  .got = "a step that makes its own",
-                                                  .hint = "capture the program with that size"});
-    }
     if (one.known) {
       throw et_schema::bad_input(
           what_of(batch),

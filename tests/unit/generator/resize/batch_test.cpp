@@ -86,12 +86,6 @@ TEST(BatchRefusals, ASizeThatNothingHas) {
             "  expected: a size of its data: 16, 32\n"
             "  got:      64\n"
             "  hint:     FROM is a size of the data that the step reads");
-  const auto of_none = refusal(made.program, kTwice, {{.known = std::vector<std::int64_t>()}});
-  EXPECT_EQ(
-      of_none,
-      "the batch size cannot be changed\n  rank:     3\n  field:    --batch\n"
-      "  expected: data that is there before the step\n  got:      a step that makes its own\n"
-      "  hint:     capture the program with that size");
 }
 
 TEST(BatchRefusals, ATensorThatNoNumberMeasures) {
