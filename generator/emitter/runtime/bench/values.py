@@ -156,6 +156,8 @@ def fill(tensor, rule, seed, stream):
 
 def rounded(values, rule, dtype):
     """Clamps to the type's largest number, and rounds subnormal numbers to 0."""
+    if dtype == getattr(torch, "float8_e8m0fnu", None):  # powers of two only, without zero and negative numbers
+        return values.abs().clamp(min=2.0 ** -126)
     info = torch.finfo(dtype)
     low, high = -info.max, info.max
     if hasattr(rule, "constant") and math.isinf(rule.constant):

@@ -210,12 +210,8 @@ std::string argument_text(const Argument& argument, std::string_view type,
 }
 
 std::string dtype_text(DType dtype) {
-  // Projects cannot fill these.
-  constexpr std::array kUnfilled = {DType::kFloat8E5M2Fnuz, DType::kFloat8E4M3Fnuz,
-                                    DType::kFloat8E8M0Fnu};
   const std::string_view name = et_schema::to_string(dtype);
-  if (name == et_schema::to_string(DType::kUndefined) ||
-      std::ranges::find(kUnfilled, dtype) != kUnfilled.end()) {
+  if (name == et_schema::to_string(DType::kUndefined)) {
     throw CannotShow{"an element type that has no name here"};
   }
   return fmt::format("torch.{}", name);

@@ -47,6 +47,7 @@ class StepWriter {
         calls_(program, devices_),
         open_(program),
         made_(program.slots.size()),
+        given_(program.slots.size()),
         alive_(program.storages.size()) {
     find_deaths();
   }
@@ -56,6 +57,9 @@ class StepWriter {
       free(freed_before_[at]);
       join(open_.take_touched(touched_by(program_, program_.instructions[at])));
       write_or_refuse(at);
+      for (const SlotId slot : et_schema::slots_in(program_.instructions[at].results)) {
+        given_[slot] = given_[slot] || program_.instructions[at].pinned;
+      }
       free_storages(at);
     }
     join(open_.take_all());
@@ -247,8 +251,10 @@ class StepWriter {
   }
 
   void write_communication(const Instruction& instruction) {
-    for (const SlotId slot : et_schema::slots_in(instruction.args)) {
-      if (!made_[slot] && !program_.slots[slot].external) {
+    const std::vector<SlotId> sent = et_schema::slots_of(instruction, 0);
+    for (const SlotId slot : et_schema::slots_of(instruction, 1)) {
+      if (!made_[slot] && !program_.slots[slot].external && !given_[slot] &&
+          std::ranges::find(sent, slot) == sent.end()) {
         make_output(slot);
       }
     }
@@ -319,6 +325,7 @@ class StepWriter {
   CallWriter calls_;
   et_schema::OpenComms open_;
   std::vector<bool> made_;                  ///< by slot: the step has made its tensor
+  std::vector<bool> given_;                 ///< by slot: its values are those of a pinned result
   std::vector<std::vector<SlotId>> alive_;  ///< by storage: slots that keep it alive
   std::set<SlotId> kept_;                   ///< slots that outlive their step
   std::set<SlotId> read_before_;            ///< slots whose tensors are made before the step

@@ -25,6 +25,7 @@ TEST(ArgumentText, FollowsTheTypeInTheSchema) {
   EXPECT_EQ(text_of({Argument::Undefined{}}, "Tensor"), "None");
   EXPECT_EQ(text_of({0.5}, "Tensor"), "0.5");
   EXPECT_EQ(text_of({std::int64_t{6}}, "ScalarType?"), "torch.float32");
+  EXPECT_EQ(text_of({std::int64_t{44}}, "ScalarType"), "torch.float8_e8m0fnu");
   EXPECT_EQ(text_of({std::int64_t{1}}, "Layout?"), "torch.sparse_coo");
   EXPECT_EQ(text_of({std::int64_t{2}}, "MemoryFormat?"), "torch.channels_last");
   EXPECT_EQ(text_of(numbers({1, 2}), "SymInt[]"), "[1, 2]");
