@@ -126,18 +126,19 @@ TEST(LinkWaits, OfCopiesAreThoseThatReturnWhenTheyAreDone) {
   EXPECT_TRUE(work_of(17).profile->device_waits.empty());
 }
 
-/// Of kernels without a launch, the first one ran while the host waited, the second one before a
-/// kernel that was launched at 42.
+/// Of kernels without a launch behind one with a launch, the first one ran while the host waited,
+/// the second one before a kernel that was launched at 42.
 TEST(LinkWaits, WorkOfUnknownLaunchWasLaunchedBeforeTheWaitAndWhatRanBehindIt) {
   const et_schema::Program program = program_of(
-      step(0, call("cudaStreamSynchronize", 20, 15, 9) + kernel(22, 12, 1) + kernel(50, 10, 2) +
+      step(0, call("cudaLaunchKernel", 11, 1, 4) + kernel(13, 1, 4) +
+                  call("cudaStreamSynchronize", 20, 15, 9) + kernel(22, 12, 1) + kernel(50, 10, 2) +
                   call("cudaLaunchKernel", 42, 1, 3) + kernel(61, 10, 3)));
-  ASSERT_EQ(program.device_work.size(), 3);
-  EXPECT_EQ(program.device_work[0].launch_ns, 20 * kMicrosecond_ns);
-  EXPECT_EQ(program.device_work[1].launch_ns, 42 * kMicrosecond_ns);
-  EXPECT_EQ(program.device_work[1].start_ns, 50 * kMicrosecond_ns);
-  EXPECT_EQ(program.device_work[1].why, et_schema::Outside::kUnlinked);
-  EXPECT_EQ(program.device_work[2].lag_ns, 19 * kMicrosecond_ns);
+  ASSERT_EQ(program.device_work.size(), 4);
+  EXPECT_EQ(program.device_work[1].launch_ns, 20 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[2].launch_ns, 42 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[2].start_ns, 50 * kMicrosecond_ns);
+  EXPECT_EQ(program.device_work[2].why, et_schema::Outside::kUnlinked);
+  EXPECT_EQ(program.device_work[3].lag_ns, 19 * kMicrosecond_ns);
   EXPECT_EQ(program.profile->length_ns, 100 * kMicrosecond_ns);
 }
 
