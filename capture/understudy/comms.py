@@ -42,28 +42,24 @@ def use_nccl_form() -> None:
 
 @functools.cache
 def _native():
-    source, name = Path(__file__).resolve().with_name("capture_backend.cpp"), "understudy_nccl_form"
+    source, compiler = Path(__file__).resolve().with_name("capture_backend.cpp"), os.environ.get("CXX", "c++")
     programs.variable("TORCH_EXTENSIONS_DIR")
-    compiler = os.environ.get("CXX", "c++")
     if "/" in compiler:
         programs.variable("CXX")
-    with mock.patch.dict(os.environ, programs.environment()):
-        return _built(source, name, compiler.split()[0])
+    with mock.patch.dict(os.environ, programs.environment(), clear=True):
+        for program, package in (("ninja", "pip install ninja"), (compiler.split()[0], "on Debian g++")):
+            if shutil.which(program) is None:
+                raise Refused(f"collectives in NCCL's form need {program} on the path, to build {source.name}: install it ({package})", USAGE)
+        from torch.utils import cpp_extension
 
-
-def _built(source, name, compiler):
-    for program, package in (("ninja", "pip install ninja"), (compiler, "on Debian g++")):
-        if shutil.which(program) is None:
-            raise Refused(f"collectives in NCCL's form need {program} on the path, to build {source.name}: install it ({package})", USAGE)
-    from torch.utils import cpp_extension
-
-    folder = Path(cpp_extension._get_build_directory(name, verbose=False))
-    # torch's own lock is a file that a killed process leaves, and others wait for. The system's lock ends with its process, so that
-    # whoever has it finds torch's left over.
-    with open(folder / "lock_of_system", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / "lock").unlink(missing_ok=True)
-        return cpp_extension.load(name, [str(source)], extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
+        name = "understudy_nccl_form"
+        folder = Path(cpp_extension._get_build_directory(name, verbose=False))
+        # torch's own lock is a file that a killed process leaves, and others wait for. The system's lock ends with its process, so that
+        # whoever has it finds torch's left over.
+        with open(folder / "lock_of_system", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / "lock").unlink(missing_ok=True)
+            return cpp_extension.load(name, [str(source)], extra_cflags=["-O1", "-std=c++20", "-DUSE_DISTRIBUTED"])
 
 
 @functools.cache

@@ -43,11 +43,12 @@ def load_package():
 def main():
     words = sys.argv[1:]
     if words[0].startswith("--path="):
-        sys.path[:] = absolute(words.pop(0).partition("=")[2])
+        path = absolute(words.pop(0).partition("=")[2])
     elif sys.flags.isolated:
-        sys.path[:] = [*absolute(os.environ.get("PYTHONPATH", "")), *sys.path, site.getusersitepackages()]
+        path = [*absolute(os.environ.get("PYTHONPATH", "")), *sys.path, site.getusersitepackages()]
     else:
-        sys.path[:] = [os.path.dirname(HERE) if folder == HERE else folder for folder in sys.path]
+        path = [os.path.dirname(HERE) if folder == HERE else folder for folder in sys.path]
+    sys.path[:] = filter(os.path.isabs, path)  # HOME and PYTHONUSERBASE may be relative
     if words == ["torch"]:
         spec = importlib.util.find_spec("torch")
         print(spec.submodule_search_locations[0] if spec else "")

@@ -15,7 +15,6 @@ import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD, VERSION = Path(sys.argv[1]).resolve(), sys.argv[2]
-TORCH_VERSION = ".".join(torch.__version__.split(".")[:2])
 PLAIN_PATH = "/usr/bin:/bin"
 
 
@@ -72,34 +71,6 @@ class InstallTest(unittest.TestCase):
             done = self.run_installed("understudy", "predict", "--operators", table, "--card", card)
             ms = float(done.stdout.splitlines()[1].split(",")[6])
             self.assertTrue(1 <= ms * 1e-3 * peak / (2 * 4096**3) <= 2, f"{card}: {ms} ms")
-
-    def without_torch(self):
-        """A PATH whose python3 has no torch, whatever the system's has."""
-        folder = self.scratch / "no_torch"
-        folder.mkdir(exist_ok=True)
-        (folder / "python3").write_text("#!/bin/sh\nexec /usr/bin/python3 -I -S \"$@\"\n")
-        (folder / "python3").chmod(0o755)
-        return folder
-
-    def test_libtorch_by_option_variable_and_beside(self):
-        version = f"replay {VERSION}\n"
-        folder = self.without_torch()
-        hidden = {"PATH": f"{folder}:{PLAIN_PATH}"}
-        for words in (["--torch", self.torch, "--version"], [f"--torch={self.torch}", "--version"]):
-            done = self.run_installed("replay", *words, **hidden)
-            self.assertEqual(done.stdout, version)
-        done = self.run_installed("replay", "--version", UNDERSTUDY_TORCH_ROOT=str(self.torch),
-                                  **hidden)
-        self.assertEqual(done.stdout, version)
-        for beside in (self.prefix / "libtorch", self.prefix / "lib" / "libtorch"):
-            beside.symlink_to(self.torch)
-            try:
-                self.assertEqual(self.run_installed("replay", "--version", **hidden).stdout, version)
-            finally:
-                beside.unlink()
-        of_python = self.run_installed("replay", "--version",
-                                       PATH=f"{Path(sys.executable).parent}:{PLAIN_PATH}")
-        self.assertEqual(of_python.stdout, version)
 
     def test_verbs_that_are_programs_of_their_own(self):
         hidden = {"UNDERSTUDY_TORCH_ROOT": str(self.torch)}

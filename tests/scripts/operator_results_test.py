@@ -213,7 +213,7 @@ class ProcessTest(unittest.TestCase):
         calls, answers = (os.memfd_create(name) for name in ("calls", "answers"))
         os.write(calls, text.encode())
         script = f"import os; os.dup2({calls}, 3, True); os.dup2({answers}, 4, True); " \
-                 f"os.execv({sys.executable!r}, [{sys.executable!r}, '-I', '-B', {str(HELPER)!r}])"
+                 f"os.execv({sys.executable!r}, [{sys.executable!r}, '-I', '-B', {str(HELPER.parent / 'start.py')!r}, 'operator_results'])"
         done = subprocess.run([sys.executable, "-c", script], input=b"?", stdout=subprocess.PIPE, pass_fds=(calls, answers), check=True)
         lines = os.pread(answers, 1 << 20, 0).decode().splitlines()
         return list(done.stdout), [json.loads(line) for line in lines]
