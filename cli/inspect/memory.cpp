@@ -172,7 +172,7 @@ pages::Table largest_of(const RankMemory& memory, const std::string& id) {
 std::vector<RankMemory> memory_of(const Bench& bench) {
   std::vector<RankMemory> ranks;
   for (std::size_t i = 0; i < bench.programs.size(); ++i) {
-    ranks.push_back({i, &bench.programs[i], et_schema::plan_memory(bench.programs[i])});
+    ranks.push_back({i, &bench.programs[i], et_schema::plan_step_memory(bench.programs[i])});
   }
   return ranks;
 }

@@ -238,7 +238,7 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
 et_schema::PredictedMemory memory_of(const predictor::Job& job, const predictor::Card* card) {
   std::vector<std::uint64_t> peaks;
   for (const et_schema::Program* program : job.programs) {
-    peaks.push_back(et_schema::plan_memory(*program).peak_bytes);
+    peaks.push_back(et_schema::plan_step_memory(*program).peak_bytes);
   }
   const auto most = std::ranges::max_element(
       job.program_of, {}, [&peaks](std::uint32_t program) { return peaks[program]; });

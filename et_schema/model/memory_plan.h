@@ -34,6 +34,10 @@ struct MemoryPlan {
 /// Takes time and memory linear in the program. `largest`: number of tensors listed.
 [[nodiscard]] MemoryPlan plan_memory(const Program& program, std::size_t largest = 10);
 
+/// The same of the memory that the step works in: a device's alone if it has one's, else the
+/// host's.
+[[nodiscard]] MemoryPlan plan_step_memory(Program program, std::size_t largest = 10);
+
 /// "float32[128, 2048]".
 [[nodiscard]] std::string layout_text(const Slot& slot);
 /// Returns the instruction that made the tensor ("aten::mm, node 35"), or "before the step".

@@ -12,7 +12,8 @@ namespace understudy::generator {
 ///
 /// - Memory whose allocation the profile of the traced step recorded: held until it was freed, or
 /// until the step's end.
-/// - A parameter's gradient that was not freed within the step, or that no profile shows: held
+/// - A parameter's gradient that an optimizer of the step reads, and that was not freed within the
+/// step or no profile shows: held
 /// until its optimizer clears it (the label "Optimizer.zero_grad#…"), in this step or the next one.
 /// Without such a label, it is held until the step's end. Gradients that are accumulated in place
 /// are external and need no hold.

@@ -93,6 +93,6 @@ def capture_all(arguments, words, say, capture):
     listed = ", ".join(map(str, parts))
     most = max(whole["ranks"], key=lambda rank: rank["peak_tensor_bytes"])
     say(f"wrote {output.folder}\n  ranks         {listed}, of {whole['world_size']}\n"
-        f"  memory        {size_text(most['peak_tensor_bytes'])} at most, on rank {most['rank']}, by tensors' lifetimes\n  next          "
+        f"  memory        {size_text(most['peak_tensor_bytes'])} of tensors at the peak, on rank {most['rank']}\n  next          "
         f"{next_command(output.folder, whole['world_size'], len(parts))}")
     return 0

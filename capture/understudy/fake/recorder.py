@@ -133,7 +133,7 @@ class FakeCapture:
         read = self._values.read
         rows = [f"rank {self._groups.rank}" if kinds.is_part() else f"wrote {self._output.folder}",
                 f"  ran           nothing: {self._records.nodes} nodes of a step on tensors without contents",
-                f"  memory        {size_text(self._mode.memory.peak.get(self._device, 0))} of {self._device} at most, by tensors' lifetimes"]
+                f"  memory        {size_text(self._mode.memory.peak.get(self._device, 0))} of tensors at the peak, on {self._device}"]
         if read:
             lines = ", ".join(f"{line} ({count})" for line, count in read.most_common(4))
             rows.append(f"  not known     values that the script read, taken for 1, finite ones: {lines}")

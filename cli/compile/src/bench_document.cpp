@@ -150,7 +150,7 @@ Json program_json(const Program& program) {
           {"kinds", instruction_kinds(program)},
           {"tensors", program.slots.size()},
           {"storages", program.storages.size()},
-          {"external_bytes", et_schema::plan_memory(program).external_bytes},
+          {"external_bytes", et_schema::plan_step_memory(program).external_bytes},
           {"opened", std::move(opened)},
           {"working_labels", working_labels(program)},
           {"mapped", mapped_operators(program)},

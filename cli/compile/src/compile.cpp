@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <utility>
 
 #include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/model/memory_plan.h"
 #include "serving_folder.h"
 
 namespace understudy::cli {
@@ -19,6 +22,26 @@ void name_rank_alone(std::vector<et_schema::Trace>& traces) {
   if (traces.size() == 1 && traces[0].capture && traces[0].capture->is_same_file) {
     traces[0].rank = traces[0].capture->rank.value_or(0);
   }
+}
+
+/// Adds what a step that did not run would hold at its peak and no operator shows: variables of
+/// Python, memory inside of operators.
+void add_held(const std::vector<et_schema::RankCapture>& captures, et_schema::Bench& bench) {
+  bench.programs.edit_each([&captures](et_schema::Program& program, std::size_t rank) {
+    const auto device =
+        std::ranges::find(program.storages, et_schema::DeviceType::kCuda,
+                          [](const et_schema::Storage& storage) { return storage.device.type; });
+    const std::uint64_t held = captures[rank].facts.peak_bytes.value_or(0);
+    const std::uint64_t shown = et_schema::plan_step_memory(program).peak_bytes;
+    if (held > shown && program.selection.filters.empty()) {
+      const et_schema::Device host{et_schema::DeviceType::kCpu};
+      program.storages.push_back(
+          {.device = device == program.storages.end() ? host : device->device,
+           .bytes = static_cast<std::int64_t>(held - shown),
+           .external = true,
+           .untouched = true});
+    }
+  });
 }
 
 }  // namespace
@@ -90,6 +113,11 @@ Compiled compile_traces(const std::vector<std::string>& asked,
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;
   compiled.bench = generator::generate(set.traces, options, links);
+  if (links.empty() && !profiles.none && job.made_of.empty()) {
+    if (const auto captures = et_schema::find_captures(paths, set)) {
+      add_held(*captures, compiled.bench);
+    }
+  }
   compiled.bench.op_maps = et_schema::named_op_maps(compiled.bench.programs);
   refuse_operators(compiled.bench, paths.front(), options.allowed_operators);
   if (links.empty() || !job.made_of.empty()) {

@@ -234,7 +234,8 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
   }
   links.clear();
   const auto captures = et_schema::find_captures(paths, set);
-  for (std::size_t rank = 0; captures && rank < captures->size(); ++rank) {
+  const bool has_run = captures && !captures->front().facts.peak_bytes;
+  for (std::size_t rank = 0; has_run && rank < captures->size(); ++rank) {
     progress.show({"linking ranks", rank, set.traces.size()});
     links.push_back(
         link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));

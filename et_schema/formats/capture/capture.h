@@ -40,6 +40,8 @@ struct CapturedRank {
   /// Device → bytes of the tensors that outlive a step and that its operators do not use. Empty if
   /// not recorded.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;
+  /// Of a capture that did not run: the peak of its device's tensors, by their lifetimes.
+  std::optional<std::uint64_t> peak_bytes;
   /// Settings and environment variables that determine which kernels run.
   std::map<std::string, std::string> kernel_settings;
   std::map<std::string, std::string> variables;

@@ -21,8 +21,9 @@ struct RankCapture {
 };
 
 /// Returns the captures of a set's traces, one per rank, from the capture.json beside each trace
-/// that lists the trace's file. Returns nothing unless every rank has a capture with a profile
-/// among the input's files. Throws Error (bad input) if a capture.json cannot be read.
+/// that lists the trace's file. Returns nothing unless every rank has a capture that did not run,
+/// or one with a profile among the input's files. Throws Error (bad input) if a capture.json cannot
+/// be read.
 [[nodiscard]] std::optional<std::vector<RankCapture>> find_captures(
     const std::vector<std::string>& paths, const TraceSet& set,
     const ReadLimits& limits = process_limits());

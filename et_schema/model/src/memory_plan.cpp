@@ -90,6 +90,18 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
   return plan;
 }
 
+MemoryPlan plan_step_memory(Program program, std::size_t largest) {
+  const auto is_on_device = [](const Storage& storage) {
+    return storage.bytes > 0 && storage.device.type == DeviceType::kCuda;
+  };
+  if (std::ranges::any_of(program.storages, is_on_device)) {
+    for (Storage& storage : program.storages) {
+      storage.bytes = is_on_device(storage) ? storage.bytes : 0;
+    }
+  }
+  return plan_memory(program, largest);
+}
+
 std::string layout_text(const Slot& slot) {
   return fmt::format("{}[{}]", to_string(slot.dtype), fmt::join(slot.sizes, ", "));
 }

@@ -11,6 +11,7 @@
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
+#include "et_schema/model/original_step.h"
 #include "et_schema/model/program.h"
 
 namespace understudy::fleet {
@@ -137,17 +138,15 @@ Fingerprint fingerprint_of(const et_schema::Bench& bench) {
   Reader reader(has_device_times(bench));
   for (const Program& program : bench.programs) {
     reader.read(program);
-    const et_schema::MemoryPlan memory = et_schema::plan_memory(program);
+    const et_schema::MemoryPlan memory = et_schema::plan_step_memory(program);
     print.live_peak_bytes =
         std::max(print.live_peak_bytes, memory.peak_bytes - memory.external_bytes);
     print.external_bytes = std::max(print.external_bytes, memory.external_bytes);
     for (const auto& [name, count] : program.losses.nonzero()) {
       print.losses += count;
     }
-    if (program.profile) {
-      print.step_ms =
-          std::max(print.step_ms, static_cast<double>(program.profile->step_ns) / kNsPerMs);
-    }
+    print.step_ms = std::max(print.step_ms,
+                             static_cast<double>(et_schema::recorded_step_ns(program)) / kNsPerMs);
   }
   reader.finish(print);
   return print;

@@ -153,7 +153,9 @@ class GradientHolds {
       et_schema::for_each_slot(instruction.results, [&](SlotId slot) {
         const StorageId id = program_.slots[slot].storage;
         et_schema::Storage& storage = program_.storages[id];
-        if (!storage.external && !blocks[id].is_freed) {
+        // What no optimizer reads is let go: FSDP's gradients of whole parameters.
+        const bool is_used = steps_.empty() || optimizers_[id];
+        if (!storage.external && !blocks[id].is_freed && is_used) {
           storage.held_until = until(id, node);
         }
       });

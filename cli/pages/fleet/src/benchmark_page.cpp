@@ -147,12 +147,13 @@ void add_platforms(const Json& document, const std::string& list, const std::str
 }
 
 Section about_section(const Json& document) {
-  Facts facts = facts_at(document, "",
-                         {texts("traces"), texts("benchmark", "benchmark_hash"),
-                          texts("made", "made_utc"), texts("generator"), texts("flags"),
-                          counts("ranks"), figures("weight in the fleet", "weight"), texts("tags"),
-                          figures("recorded step", "step_ms", 1, "ms"), counts("operators"),
-                          counts("collectives"), counts("losses")});
+  Facts facts = facts_at(
+      document, "",
+      {texts("traces"), texts("benchmark", "benchmark_hash"), texts("made", "made_utc"),
+       texts("generator"), texts("flags"), counts("ranks"),
+       figures("weight in the fleet", "weight"), texts("tags"),
+       figures("recorded step", "step_ms", 1, "ms"), counts("names of operators", "operator_names"),
+       counts("collectives"), counts("losses")});
   std::erase_if(
       facts, [](const Fact& fact) { return std::holds_alternative<std::monostate>(fact.value); });
   return {"about",

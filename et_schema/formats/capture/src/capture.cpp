@@ -101,6 +101,9 @@ Capture parse_capture(std::string_view json, const std::string& file) {
   for (const JsonField& item : root.at("ranks").items()) {
     capture.ranks.push_back(
         read_rank(item, capture.ranks.empty() ? 0 : capture.ranks.back().rank + 1));
+    if (root.find("not_run")) {
+      capture.ranks.back().peak_bytes = item.at("peak_tensor_bytes").as_uint();
+    }
   }
   return capture;
 }

@@ -62,7 +62,7 @@ std::optional<RankCapture> find_capture(const Trace& trace, const Capture& captu
                         find_profile(rank, folder, kWithTrace, set),
                         find_profile(rank, folder, kCounters, set),
                         find_profile(rank, folder, kFaults, set)};
-      if (!found.alone.empty() || !found.with_trace.empty()) {
+      if (!found.alone.empty() || !found.with_trace.empty() || rank.peak_bytes) {
         return found;
       }
     }

@@ -78,6 +78,14 @@ TEST_F(HoldsTest, WithoutALabelUntilTheStepsEnd) {
   EXPECT_EQ(held(builder_.program()), (Held{{}, {}, 5, {}}));
 }
 
+TEST_F(HoldsTest, WhatNoOptimizerReadsIsLetGo) {
+  forward();
+  backward();
+  kept_ = tensor(24, 25, {8});  // FSDP's: of a part of the parameter
+  step();
+  EXPECT_EQ(held(builder_.program()), Held(5));
+}
+
 TEST_F(HoldsTest, EachOptimizerClearsItsOwn) {
   clear("SGD");
   forward();

@@ -1,0 +1,101 @@
+"""What the verbs print of one benchmark is one value: of each quantity of docs/glossary.md, in text and JSON. values_test.py [-v] prints the table."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/fleet"))
+from small_fleet import documents as documents_of  # noqa: E402
+
+BIN = ROOT / "build/release/bin"
+SAMPLES, PROGRAMS = ROOT / "fleet_samples", ROOT / "tests/fake/programs.py"
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "ms": 1e-3, "s": 1}
+# Name → what generate reads, flags of predict; or the capture without running that makes it.
+BENCHMARKS = {
+    "mlp": ([SAMPLES / "mlp"], []), "resnet": ([SAMPLES / "resnet18"], []), "two ranks": ([SAMPLES / "gpt_ddp"], []),
+    "eight ranks": ([SAMPLES / "dlrm_8gpu/dlrm_pytorch_et.tar.gz", "--profile", SAMPLES / "dlrm_8gpu/dlrm_kineto.tar.gz"], []),
+    "a GPU's profile": ([ROOT / "capture/understudy/examples/bert_h100.json.gz"], []),
+    "not run": (["--as", "A100", PROGRAMS, "alone", "cuda"], ["--card", "A100"]),
+    "not run, sharded": (["--as", "cpu", "--world-size", "2", PROGRAMS, "fsdp", "cpu"], None),
+}
+NUMBER = r"([\d,.]+)(?: (B|KiB|MiB|GiB|ms|s)\b)?"
+# Quantity → verb, and where its text says it; or its JSON, as a function.
+TEXTS = {"operators": [("inspect", rf"{NUMBER} operators on")],
+         "recorded step": [("inspect", rf"the recorded step took {NUMBER}")],
+         "peak of live tensors": [("inspect --memory", rf"^Live tensors need {NUMBER}"), ("predict", rf"memory: {NUMBER} of tensors at the peak"),
+                                  ("capture", rf"memory +{NUMBER} of tensors at the peak")]}
+
+
+def most(rows, key):
+    return max((row[key] for row in rows if row and row.get(key)), default=None)
+
+
+FIGURES = {
+    "operators": {"generate": lambda d: sum(rank["operators"] for rank in d["ranks"]), "inspect": lambda d: sum(rank["operators"] for rank in d["ranks"])},
+    "recorded step": {"generate": lambda d: (most([rank["profile"] for rank in d["ranks"]], "step_ns") or 0) / 1e9 or None,
+                      "predict": lambda d: (most([rank["recorded_step"] for rank in d["ranks"]], "recorded_ms") or 0) / 1e3 or None,
+                      "fleet": lambda d: d["step_ms"] and d["step_ms"] / 1e3},
+    "names of operators": {"fleet": lambda d: d["operator_names"], "inspect --by": lambda d: len({each["name"] for rank in d["ranks"] for each in rank["ops"]})},
+    "peak of live tensors": {"inspect --memory": lambda d: most(d["memory"], "peak_bytes"), "predict": lambda d: d["memory"]["peak_bytes"],
+                             "capture": lambda d: most(d["ranks"], "peak_tensor_bytes")},
+    "made before the step": {"generate": lambda d: most(d["ranks"], "external_bytes"), "inspect --memory": lambda d: most(d["memory"], "external_bytes")},
+    "host's time of the step": {verb: lambda d: d["account"][0]["host_ms"] for verb in ("generate", "inspect", "predict")},
+    "device's time of the step": {verb: lambda d: d["account"][0]["device_ms"] for verb in ("generate", "inspect", "predict")},
+}
+
+
+class OneValue(unittest.TestCase):
+    def run_verb(self, *words, **variables):
+        done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=False, cwd=self.folder,
+                              env={**os.environ, "UNDERSTUDY_PROGRESS": "off", "PYTHONPATH": str(ROOT / "capture"), **variables})
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stderr[-2000:]}")
+        return done.stdout + done.stderr
+
+    def outputs(self, made_of, predicted):
+        """Verb → its text and its JSON."""
+        texts, documents = {}, {}
+        if made_of[0] == "--as":
+            texts["capture"] = self.run_verb(sys.executable, "-m", "understudy", "capture", "-o", "captured", *made_of)
+            documents["capture"] = json.loads((self.folder / "captured/capture.json").read_text())
+            made_of = ["captured", *(["--world-size", made_of[3]] if made_of[2] == "--world-size" else [])]
+        verbs = {"generate": ["generate", *made_of, "-o", "b.et"], "inspect": ["inspect", "b.et"], "inspect --memory": ["inspect", "b.et", "--memory"],
+                 "inspect --by": ["inspect", "b.et", "--by", "name"]}
+        if predicted is not None:
+            verbs["predict"] = ["predict", "b.et", *predicted]
+        for verb, words in verbs.items():
+            texts[verb] = self.run_verb(BIN / "understudy", *words)
+            documents[verb] = json.loads(self.run_verb(BIN / "understudy", *words, "--format", "json", "-q"))
+        if len(made_of) == 1:
+            for words in (["init", "f.db", "--store", "store"], ["add", "f.db", *made_of], ["nightly", "f.db", "--generate-only"],
+                          ["report", "f.db", "-o", "site"]):
+                self.run_verb(BIN / "fleet", *words)
+            documents["fleet"] = documents_of(next((self.folder / "site").glob("job-*.html")).read_text())[1]
+        return texts, documents
+
+    def test_of_each_quantity(self):
+        for name, (made_of, predicted) in BENCHMARKS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                self.folder = Path(folder)
+                texts, documents = self.outputs(made_of, predicted)
+                for quantity, figures in FIGURES.items():
+                    values = {verb: figure(documents[verb]) for verb, figure in figures.items() if verb in documents}
+                    said = {verb: re.search(pattern, texts[verb], re.MULTILINE) for verb, pattern in TEXTS.get(quantity, ()) if verb in texts}
+                    print(f"{name:18} {quantity:26}", *(f"{verb} {value}" for verb, value in values.items()), sep="  ", flush=True)
+                    with self.subTest(benchmark=name, quantity=quantity):
+                        least, largest = min(values.values(), key=lambda each: each or 0), max(values.values(), key=lambda each: each or 0)
+                        if largest is not None:
+                            self.assertAlmostEqual(least, largest, delta=1e-9 * largest, msg=values)
+                            for verb, match in said.items():
+                                self.assertIsNotNone(match, f"{verb}: {texts[verb]}")
+                                shown = float(match[1].replace(",", "")) * UNITS[match[2] or "B"]
+                                self.assertAlmostEqual(shown / largest, 1, delta=0.06, msg=verb)
+
+
+if __name__ == "__main__":
+    unittest.main()
