@@ -36,7 +36,7 @@ std::string time_text(const Report& report) {
   return text;
 }
 
-std::string coverage_text(const Coverage& coverage) {
+std::string coverage_text(const Coverage& coverage, int ranks) {
   if (coverage.selected == 0) {
     return "no operator was selected";
   }
@@ -44,7 +44,8 @@ std::string coverage_text(const Coverage& coverage) {
   // device time does.
   const std::string share =
       coverage.time && !coverage.device_time.empty()
-          ? fmt::format(" ({} of the step's device time)", percent_text(coverage.time))
+          ? fmt::format(" ({} of the step's device time{})", percent_text(coverage.time),
+                        ranks > 1 ? " on the rank with least" : "")
           : std::string();
   if (coverage.exact == coverage.selected) {
     return fmt::format("all {} operators were replayed as recorded{}",
@@ -188,8 +189,8 @@ Assessment verdict_of(const Report& report) {
       verdict.findings.empty()
           ? "nothing speaks against these figures"
           : fmt::format("{} to know", counted(verdict.findings.size(), "thing"));
-  verdict.sentence =
-      fmt::format("{}; {}; {}.", time_text(report), coverage_text(report.total.coverage), last);
+  verdict.sentence = fmt::format("{}; {}; {}.", time_text(report),
+                                 coverage_text(report.total.coverage, report.world_size), last);
   return verdict;
 }
 

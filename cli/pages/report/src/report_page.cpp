@@ -47,7 +47,7 @@ std::vector<KeyFigure> figures_of(const ReportData& data) {
   figures.push_back(
       {figure("/output_mismatches", "Outputs that differ", CellKind::kCount),
        fmt::format("of {} checked", cell_text(Cell(total.outputs_checked), CellKind::kCount))});
-  figures.push_back({figure("/memory/peak_bytes", "Peak of tensors", CellKind::kBytes),
+  figures.push_back({figure("/memory/peak_bytes", "Measured peak of tensors", CellKind::kBytes),
                      data.report.world_size > 1 ? "the largest rank" : ""});
   return figures;
 }

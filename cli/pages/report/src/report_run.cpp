@@ -55,9 +55,10 @@ Table original_table(const RunFigures& total, bool is_whole) {
   const et_schema::OriginalStep& original = total.original;
   const StepParts parts = parts_of_step(total);
   const bool has_communication = parts.communication_ms.has_value();
-  Table table{.id = "original-table",
-              .caption = "Against the original, ms; its times as recorded, on its own machine",
-              .columns = {texts("what"), figures("original"), figures("replay"), ratios("ratio")}};
+  Table table{
+      .id = "original-table",
+      .caption = "Against the original, ms; its times as recorded, on its own machine's host",
+      .columns = {texts("what"), figures("original"), figures("replay"), ratios("ratio")}};
   const auto add = [&](const char* what, const Figure& recorded, const Figure& replayed,
                        bool is_alike) {
     const bool has_ratio = is_alike && recorded && replayed && *recorded > 0;

@@ -79,15 +79,18 @@ Cell ratio_of(const Figure& value, const Figure& base) {
 Section classes_section(const ReportData& data) {
   const bool has_device = has_device_times(data.report);
   const double all_ms = sum_ms(data.report.total.operators);
-  Table table{
-      .id = "class-table",
-      .caption = "Classes of operators, ms " + of_iteration(data.report) +
-                 "; recorded: in the original, of a device its own, where all of a class is known",
-      .columns = {texts("class"), counts("calls"), figures("replay ms"), shares("share"),
-                  figures("recorded ms"), ratios("replay ÷ recorded")},
-      .plots = {{.caption = "Time by class of operator, an iteration.",
-                 .columns = {has_device ? 6U : 2U, 4},
-                 .unit = "ms"}}};
+  const bool is_of_device = std::ranges::any_of(
+      data.report.total.operators,
+      [](const OperatorTime& row) { return row.recorded_device_ms.has_value(); });
+  Table table{.id = "class-table",
+              .caption = "Classes of operators, ms " + of_iteration(data.report) +
+                         "; recorded: in the original, where all of a class is known",
+              .columns = {texts("class"), counts("calls"), figures("replay ms"), shares("share"),
+                          figures(is_of_device ? "recorded device ms" : "recorded ms"),
+                          ratios("replay ÷ recorded")},
+              .plots = {{.caption = "Time by class of operator, an iteration.",
+                         .columns = {has_device ? 6U : 2U, 4},
+                         .unit = "ms"}}};
   if (has_device) {
     table.columns.push_back(figures("device ms"));
   }
