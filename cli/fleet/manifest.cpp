@@ -14,6 +14,7 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
 #include "et_schema/base/yaml_documents.h"
+#include "et_schema/formats/bench/bench.h"
 #include "fleet/nightly/options.h"
 
 namespace understudy::cli {
@@ -63,20 +64,24 @@ std::string name_of(const fs::path& path) {
   return name;
 }
 
-fleet::Job job_at(const fs::path& path) {
-  et_schema::check_file_name(path.string());
-  fleet::Job job;
-  job.name = name_of(path);
-  job.path = fs::absolute(path).lexically_normal().string();
-  return job;
-}
-
 [[noreturn]] void refuse(const std::string& file, std::string expected, std::string got,
                          std::string hint) {
   throw et_schema::bad_input("there are no jobs", {.file = file,
                                                    .expected = std::move(expected),
                                                    .got = std::move(got),
                                                    .hint = std::move(hint)});
+}
+
+fleet::Job job_at(const fs::path& path) {
+  et_schema::check_file_name(path.string());
+  if (et_schema::is_bench_file(path.string())) {
+    refuse(path.string(), kWhatIsTaken, "a benchmark",
+           "add what it was made of, of which each night makes it anew");
+  }
+  fleet::Job job;
+  job.name = name_of(path);
+  job.path = fs::absolute(path).lexically_normal().string();
+  return job;
 }
 
 /// Reads one manifest; every error names its line.

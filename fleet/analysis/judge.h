@@ -29,9 +29,12 @@ struct Judgement {
       "{}";  ///< JSON: rows that changed, and fields of the environment that differ
 };
 
-/// Compares tonight's report with earlier reports of the same benchmark; `before` must not be
-/// empty. A change counts if `compare` shows it, for the iteration or for classes, and if it
-/// exceeds `least` of the step. Takes as long as compare().
+/// Returns true if others let the replay's threads work: only such nights are held against others.
+[[nodiscard]] bool was_quiet(const et_schema::Report& report);
+
+/// Compares tonight's report with earlier quiet ones of the same benchmark, if any. A change counts
+/// if `compare` shows it, for the iteration or for classes, and if it exceeds `least` of the step.
+/// Takes as long as compare().
 [[nodiscard]] Judgement judge(const std::vector<et_schema::Report>& before,
                               const et_schema::Report& tonight, double least = kLeastChange);
 

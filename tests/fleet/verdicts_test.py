@@ -86,14 +86,23 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(tone, "good")
         self.assertRegex(verdict, r"^\d+\.\d+ ms an iteration on p in night 5; on p as before night 4, which was [12]\d\.\d % longer: \d+\.\d+ ms\.$")
 
-    def test_what_is_not_judged_names_whose_interruptions(self):
-        self.night(status=0, switches_per_s=300)
-        ((kind, text),) = self.told(self.night(status=0, factors={"all": 1.3}))
-        self.assertEqual(kind, "unjudged")
-        self.assertRegex(text, r"^1\.30 times as long as before, but in each night before others interrupted our threads, up to 300 times a second; ")
-        ((kind, text),) = self.told(self.night(status=0, factors={"all": 1.6}, switches_per_s=100))
-        self.assertEqual(kind, "unjudged")
-        self.assertRegex(text, r"^1\.\d\d times as long as before, but others interrupted each of our threads 100 times a second; replay on an idle machine$")
+    def test_what_is_not_judged_is_never_what_others_are_held_against(self):
+        busy = "others interrupted each of our threads 300 times a second; replay on an idle machine$"
+        others, machine = {"switches_per_s": 300}, {"probe": 10.15}
+
+        def unjudged(nights, disturbed, said):
+            for _ in range(nights):
+                ((kind, text),) = self.told(self.night(status=0, factors={"all": 10.15}, **disturbed))
+                self.assertEqual(kind, "unjudged")
+                self.assertRegex(text, said)
+
+        unjudged(2, others, "^no night before to hold it against, and " + busy)
+        self.quiet(1)
+        for disturbed, said in ((others, busy), (machine, r"the machine itself took 10\.1\d times as long for its speed probe$")):
+            unjudged(7, disturbed, r"^10\.\d\d times as long as before, but " + said)  # more nights than are held against one
+            self.quiet(1)  # as before them
+            self.assertEqual([kind for kind, _ in self.told(self.night(status=1, factors={"all": 1.26}))], ["slower"])
+            self.assertEqual([kind for kind, _ in self.told(self.night(status=0))], ["recovered"])
 
     def test_a_replay_that_fails_counts_until_it_is_mended(self):
         self.quiet(1)

@@ -141,22 +141,6 @@ Json detail_of(const Comparison& comparison, const std::vector<const comparer::R
   return {{"rows", std::move(rows)}, {"environment", std::move(differences)}};
 }
 
-bool was_quiet(const et_schema::Report& report) {
-  return et_schema::interruptions_per_s(report).value_or(0) <= et_schema::kIdleSwitchesPerS;
-}
-
-/// Returns the runs of quiet nights if there are any: one busy night must not veto all later ones.
-std::vector<comparer::Run> baseline_of(const std::vector<et_schema::Report>& before) {
-  const bool has_quiet = std::ranges::any_of(before, was_quiet);
-  std::vector<comparer::Run> runs;
-  for (const et_schema::Report& report : before) {
-    if (!has_quiet || was_quiet(report)) {
-      runs.push_back(comparer::run_of(report, "before"));
-    }
-  }
-  return runs;
-}
-
 /// Returns true if the machine's speed, by its probe, changed in the same direction and explains at
 /// least half of the change, and no more than `least` is left.
 bool is_the_machines(double ratio, const std::optional<et_schema::Interval>& speed_probe,
@@ -201,38 +185,42 @@ bool is_hidden_by_others(const Comparison& comparison, const comparer::Row& iter
                                  std::max(vetoed.longer, vetoed.shorter) > least);
 }
 
-/// Returns "1.31 times as long as before, but others …": they interrupted tonight's replay, or all
-/// earlier ones.
-std::string text_of_others(const et_schema::Report& tonight, const Comparison& comparison,
-                           double ratio) {
-  if (!was_quiet(tonight)) {
-    return fmt::format(
-        "{:.2f} times as long as before, but others interrupted each of our threads {:.0f} times a "
-        "second; replay on an idle machine",
-        ratio, et_schema::interruptions_per_s(tonight).value_or(0));
-  }
+/// "others interrupted each of our threads 300 times a second; replay on an idle machine"
+std::string text_of_others(const et_schema::Report& tonight) {
   return fmt::format(
-      "{:.2f} times as long as before, but in each night before others interrupted our threads, up "
-      "to {:.0f} times a second; tonight they did not, and the next night is held against it",
-      ratio, comparison.switches_per_s.value_or(0));
+      "others interrupted each of our threads {:.0f} times a second; replay on an idle machine",
+      et_schema::interruptions_per_s(tonight).value_or(0));
 }
 
 }  // namespace
 
+bool was_quiet(const et_schema::Report& report) {
+  return et_schema::interruptions_per_s(report).value_or(0) <= et_schema::kIdleSwitchesPerS;
+}
+
 Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::Report& tonight,
                 double least) {
-  const Comparison comparison =
-      comparer::compare(baseline_of(before), {comparer::run_of(tonight, "tonight")});
+  Judgement judgement;
+  if (before.empty()) {
+    judgement.change = was_quiet(tonight) ? Change::kNone : Change::kUnjudged;
+    judgement.text = "no night before to hold it against, and " + text_of_others(tonight);
+    return judgement;
+  }
+  std::vector<comparer::Run> runs;
+  for (const et_schema::Report& report : before) {
+    runs.push_back(comparer::run_of(report, "before"));
+  }
+  const Comparison comparison = comparer::compare(runs, {comparer::run_of(tonight, "tonight")});
   const auto iteration =
       std::ranges::find(comparison.rows, RowKind::kIteration, &comparer::Row::kind);
-  Judgement judgement;
   if (iteration == comparison.rows.end() || !iteration->ratio) {
     return judgement;
   }
   judgement.ratio = iteration->ratio->value;
   if (is_hidden_by_others(comparison, *iteration, least)) {
     judgement.change = Change::kUnjudged;
-    judgement.text = text_of_others(tonight, comparison, judgement.ratio);
+    judgement.text = fmt::format("{:.2f} times as long as before, but {}", judgement.ratio,
+                                 text_of_others(tonight));
     return judgement;
   }
   const bool is_of_step = is_shown(*iteration) && may_be_large(*iteration, least);

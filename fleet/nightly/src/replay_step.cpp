@@ -2,10 +2,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -88,10 +90,7 @@ class ReplayStep {
     }
     const std::vector<et_schema::Report> before = baseline();
     Replay replay = replay_once();
-    Judgement judgement;
-    if (!before.empty()) {
-      judgement = judge(before, replay.report, options_.least_change);
-    }
+    Judgement judgement = judge(before, replay.report, options_.least_change);
     if (judgement.change != Change::kNone) {
       // Repeats the replay at once: a change that does not recur is none.
       Replay again = replay_once();
@@ -129,21 +128,31 @@ class ReplayStep {
     }
   }
 
-  /// Returns the reports since the last change of the series, without damaged ones.
+  /// Returns the newest reports of judged, quiet nights since the last change of the series,
+  /// without damaged ones.
   std::vector<et_schema::Report> baseline() {
     const std::int64_t since = last_change_ ? last_change_->night : 0;
+    const std::set<std::int64_t> unjudged =
+        unjudged_nights(context_.connection, benchmark_.benchmark_hash, item_.platform);
     std::vector<et_schema::Report> reports;
-    for (const Result& result : series_of(context_.connection, benchmark_.benchmark_hash,
-                                          item_.platform, kBaselineNights)) {
-      if (result.report.empty() || result.night < since || result.night == item_.night) {
+    const std::vector<Result> series =
+        series_of(context_.connection, benchmark_.benchmark_hash, item_.platform, kMostNightsBack);
+    for (auto result = series.rbegin(); result != series.rend() && reports.size() < kBaselineNights;
+         ++result) {
+      if (result->report.empty() || result->night < since || result->night == item_.night ||
+          unjudged.contains(result->night)) {
         continue;
       }
       try {
-        reports.push_back(read_report(context_.store, result.report));
+        et_schema::Report report = read_report(context_.store, result->report);
+        if (was_quiet(report)) {
+          reports.push_back(std::move(report));
+        }
       } catch (const et_schema::Error&) {
         // `fleet verify` reports the damage.
       }
     }
+    std::ranges::reverse(reports);
     return reports;
   }
 

@@ -1,7 +1,7 @@
 understudy_golden(fleet
   add_again drift_after_gc manifest_beside_flags platforms_apart select_choose_on_some
   select_no_platform select_no_time_on report report_no_fleet report_no_folder report_still_broken report_subsets
-  bad_budget bad_tag broken changed damaged folder_of_jobs help
+  bad_budget bad_tag benchmark broken changed damaged folder_of_jobs help
   help_commands
   history_unknown_job import_no_job import_other_benchmark import_other_format lost_content
   jobs_csv manifest manifest_flag_in_list manifest_key_twice manifest_no_yaml manifest_tag_map manifest_twice
