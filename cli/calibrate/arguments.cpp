@@ -118,7 +118,6 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                         "Writes a platform file for predict: models of operator times, fitted to "
                         "calls measured on this machine or to existing measurements.",
                     .examples = kExamples,
-                    .failure = "a file could not be written",
                     .more_statuses = kMoreStatuses,
                     .common = {"--card", "--for", "--device", "--only", "--threads", "--budget",
                                "--output", "--format"}});

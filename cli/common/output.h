@@ -6,7 +6,7 @@
 namespace understudy::cli {
 
 /// Writes a program's result to standard output and flushes it. Escapes control characters other
-/// than line ends and tabs. Throws et_schema::Error (failed) if not all of it could be written.
+/// than line ends and tabs. Throws et_schema::cannot_write() if not all of it could be written.
 void print_output(std::string_view output);
 
 /// How a program prints its result.

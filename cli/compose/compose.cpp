@@ -34,8 +34,7 @@ Arguments read_arguments(int argc, char** argv) {
   CommandLine line({.name = "understudy compose",
                     .description = "Makes one benchmark from pieces of others: a mix that "
                                    "represents many jobs, or the piece that is slow.",
-                    .examples = kExamples,
-                    .failure = "the benchmark could not be written"});
+                    .examples = kExamples});
   line.add("PLAN", arguments.plan, "A plan (docs/compose.md)").required();
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "The benchmark to write").required();

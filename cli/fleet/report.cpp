@@ -59,7 +59,7 @@ int fleet_report(int argc, char** argv) {
        .examples =
            R"(  understudy fleet report fleet.db -o site/                      then open site/index.html
   understudy fleet report fleet.db -o site/ --baseline a100 --nights 7)",
-       .failure = "the database failed, or the site could not be written"});
+       .failure = "the database failed"});
   add_database_option(line, url);
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FOLDER", folder, "The site's folder; created if it is missing").required();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/pages/document/account.h"
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"
@@ -75,10 +76,10 @@ WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& fol
   std::error_code error;
   fs::create_directory(folder, error);
   if (!fs::is_directory(folder)) {
-    throw et_schema::run_failed("the folder cannot be made", {.file = folder,
-                                                              .field = "--chakra",
-                                                              .got = error.message(),
-                                                              .hint = "choose another place"});
+    throw et_schema::cannot_write("the folder cannot be made", {.file = folder,
+                                                                .field = "--chakra",
+                                                                .got = error.message(),
+                                                                .hint = "choose another place"});
   }
   WrittenChakra written{folder, generator::chakra_of(bench, kPrefix), 0};
   for (const et_schema::ChakraFile& file : written.job.files) {

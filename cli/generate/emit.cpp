@@ -10,6 +10,7 @@
 #include "cli/compile/compile.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
@@ -44,8 +45,8 @@ void write_files(const Project& project, const fs::path& folder) {
     std::error_code error;
     fs::create_directories(target.parent_path(), error);
     if (error) {
-      throw et_schema::run_failed("the project cannot be written",
-                                  {.file = target.parent_path().string(), .got = error.message()});
+      throw et_schema::cannot_write("the project cannot be written",
+                                    {.file = target.parent_path(), .got = error.message()});
     }
     et_schema::write_file_atomically(target.string(), content);
   }

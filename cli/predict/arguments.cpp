@@ -96,7 +96,6 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
-       .failure = "the result could not be written",
        .common = {"--platform", "--card", "--from-profile", "--what-if", "--batch", "--world-size",
                   "--ranks-per-node", "--report", "--format"}});
   add_options(line, arguments, what_if, batch, size);

@@ -18,8 +18,7 @@ ShardArguments read_shard_arguments(int argc, char** argv) {
                                    "short, and compares with four known heuristics. Cuts tables in "
                                    "parts until all fit, and where they hold up the slowest rank.",
                     .examples = kExamples,
-                    .success = "a plan was found",
-                    .failure = "the result could not be written"});
+                    .success = "a plan was found"});
   line.add("TABLES", arguments.tables, "A file of tables (docs/formats.md, \"Tables\")").required();
   line.add_number("--ranks N", arguments.ranks, 1, kMostRanks, "Ranks that hold the tables")
       .required();

@@ -42,7 +42,7 @@ SuiteArguments read_suite_arguments(int argc, char** argv) {
                         "operators, with 95 % intervals, and over all steps.",
                     .examples = kExamples,
                     .success = "all steps were replayed",
-                    .failure = "a step was not, or the result could not be written"});
+                    .failure = "a step was not"});
   line.add("FOLDER", arguments.folder,
            "Folders of steps, a bench.et and references in each (default: the package's gallery)");
   line.begin(FlagGroup::kRuns);

@@ -63,6 +63,7 @@ std::string statuses_of(const ProgramText& text) {
       "  2   usage error: wrong flags, or a world size, benchmark or library that does not match\n"
       "  65  an input file is missing or invalid\n"
       "  70  internal error (a bug)\n"
+      "  74  an output could not be written\n"
       "{}",
       text.success, text.failure, text.more_statuses);
 }

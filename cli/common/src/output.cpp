@@ -5,8 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/control_characters.h"
-#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 
@@ -16,10 +16,10 @@ void print_output(std::string_view output) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
     return;
   }
-  throw et_schema::run_failed("the output could not be written",
-                              {.file = "standard output",
-                               .got = std::generic_category().message(errno),
-                               .hint = "is the disk full, or the reader of the pipe gone?"});
+  throw et_schema::cannot_write("the output could not be written",
+                                {.file = "standard output",
+                                 .got = std::generic_category().message(errno),
+                                 .hint = "is the disk full, or the reader of the pipe gone?"});
 }
 
 }  // namespace understudy::cli

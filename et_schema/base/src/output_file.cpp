@@ -14,7 +14,7 @@
 #include <system_error>
 
 #include "descriptor.h"
-#include "et_schema/base/error.h"
+#include "et_schema/base/cannot_write.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -22,11 +22,11 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail_to_write(const std::string& path, std::string got, std::string hint) {
-  throw run_failed("the file cannot be written",
-                   {.file = path,
-                    .expected = "a place that can be written, with enough room",
-                    .got = std::move(got),
-                    .hint = std::move(hint)});
+  throw cannot_write("the file cannot be written",
+                     {.file = path,
+                      .expected = "a place that can be written, with enough room",
+                      .got = std::move(got),
+                      .hint = std::move(hint)});
 }
 
 [[noreturn]] void fail_to_write(const std::string& path, int error) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"

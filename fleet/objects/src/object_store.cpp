@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/digest.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
@@ -27,7 +28,7 @@ constexpr std::string_view kWork = "work";
 constexpr std::string_view kMark = "understudy-store";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& got) {
-  throw et_schema::run_failed(
+  throw et_schema::cannot_write(
       "the store cannot be written",
       {.file = path.string(), .got = got, .hint = "see that the disk has room and can be written"});
 }

@@ -28,7 +28,7 @@ class Journal {
   /// Returns the rows of a call, by its text; empty if there are none.
   [[nodiscard]] std::vector<const et_schema::MeasuredCall*> rows_of(const std::string& call) const;
 
-  /// Appends a row. Throws Error (failed) if the disk is full.
+  /// Appends a row. Throws et_schema::cannot_write().
   void add(et_schema::MeasuredCall row);
 
  private:

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
@@ -46,8 +47,8 @@ Journal::Journal(std::string path, OperatorTimes header)
 
 void Journal::check_file() const {
   if (!file_) {
-    throw et_schema::run_failed("the rows cannot be written",
-                                {.file = path_, .got = std::strerror(errno)});
+    throw et_schema::cannot_write("the rows cannot be written",
+                                  {.file = path_, .got = std::strerror(errno)});
   }
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/model/report.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
@@ -55,7 +56,7 @@ std::ptrdiff_t files_in(const TemporaryFolder& folder) {
 
 /// The text of the error that writing there ends with.
 std::string write_refusal(const std::string& path) {
-  return testing_errors::error_of(ErrorKind::kFailed,
+  return testing_errors::error_of(kCannotWrite,
                                   [&] { return write_file_atomically(path, "text"); });
 }
 
