@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "cli/compile/own_names.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 
@@ -53,18 +54,23 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                       "and gaps got slower or faster, and how certain that is.",
        .examples = kExamples,
        .success = "nothing is slower",
-       .failure = "something is (see --fail-on), or the result could not be written"});
+       .failure =
+           "something is (see --fail-on)\n  3   nothing could be told, with --fail-on unsure"});
   line.add("INPUT", positional,
            "A and B: reports of replay, predictions, Kineto profiles, or folders");
   line.add("--a PATH", arguments.a, "Runs of A");
   line.add("--b PATH", arguments.b, "Runs of B");
+  add_names_option(line, arguments.names);
   line.begin(FlagGroup::kTrust);
-  line.add_choice(
-      "--fail-on WHAT",
-      {{"slower", FailOn::kSlower}, {"different", FailOn::kDifferent}, {"never", FailOn::kNever}},
-      arguments.fail_on,
-      "End with status 1 if a row is slower (slower), if one is slower or faster (different), or "
-      "never");
+  line.add_choice("--fail-on WHAT",
+                  {{"slower", FailOn::kSlower},
+                   {"unsure", FailOn::kUnsure},
+                   {"different", FailOn::kDifferent},
+                   {"never", FailOn::kNever}},
+                  arguments.fail_on,
+                  "End with status 1 if a row is slower (slower; unsure: or 3 if nothing could be "
+                  "told), if one "
+                  "is slower or faster (different), or never");
   line.add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Also compare runs of different benchmarks, ranks or filters");
   line.begin(FlagGroup::kMeasurement);

@@ -13,8 +13,8 @@
 
 namespace understudy::cli {
 
-/// Which verdicts end the program with status 1.
-enum class FailOn : std::uint8_t { kSlower, kDifferent, kNever };
+/// Which verdicts end the program with status 1; with kUnsure the lack of any with status 3, too.
+enum class FailOn : std::uint8_t { kSlower, kUnsure, kDifferent, kNever };
 
 /// Arguments of `compare`.
 struct CompareArguments {
@@ -22,6 +22,7 @@ struct CompareArguments {
   Format format = Format::kText;
   FailOn fail_on = FailOn::kSlower;
   bool different_benchmarks = false;
+  std::string names;  ///< path; empty: names stay as they are
   comparer::CompareOptions options;
   bool quiet = false;
 };
@@ -42,7 +43,6 @@ struct ComparedRuns {
 /// input is a profile, operators lose their overload names. Throws Error (bad input) if a file is
 /// none of these or a folder holds none, and as parse_report(), parse_prediction() and
 /// parse_kineto() do.
-[[nodiscard]] ComparedRuns read_runs(const std::vector<std::string>& a,
-                                     const std::vector<std::string>& b);
+[[nodiscard]] ComparedRuns read_runs(const CompareArguments& arguments);
 
 }  // namespace understudy::cli

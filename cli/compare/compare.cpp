@@ -14,6 +14,7 @@ namespace understudy::cli {
 namespace {
 
 constexpr std::size_t kRowsInText = 15;  ///< of operators; other formats have all
+constexpr int kStatusUnsure = 3;
 
 bool is_failure(const comparer::Comparison& comparison, FailOn fail_on) {
   return std::ranges::any_of(comparison.rows, [&](const comparer::Row& row) {
@@ -30,7 +31,7 @@ int compare(const CompareArguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  ComparedRuns runs = read_runs(arguments.a, arguments.b);
+  ComparedRuns runs = read_runs(arguments);
   if (!arguments.different_benchmarks) {
     comparer::refuse_different_benchmarks(runs.a, runs.b);
     if (runs.devices) {
@@ -55,8 +56,11 @@ int compare(const CompareArguments& arguments) {
   print_output(
       pages::written(pages::comparison_page(comparison, runs.a, runs.b, kRowsInText, runs.devices),
                      arguments.format));
-  return is_failure(comparison, arguments.fail_on) ? static_cast<int>(et_schema::ErrorKind::kFailed)
-                                                   : kStatusOk;
+  if (is_failure(comparison, arguments.fail_on)) {
+    return static_cast<int>(et_schema::ErrorKind::kFailed);
+  }
+  const bool is_unsure = arguments.fail_on == FailOn::kUnsure && !comparer::tells(comparison);
+  return is_unsure ? kStatusUnsure : kStatusOk;
 }
 
 const Verb kVerb("compare", "Compares runs: what got slower or faster",

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "cli/compile/own_names.h"
 #include "cli/compile/profiled_device.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
@@ -43,13 +44,14 @@ constexpr const char* kExpected =
       {.file = file, .expected = kExpected, .got = std::move(got), .hint = std::move(hint)});
 }
 
-Input read_input(const et_schema::InputFile& file) {
+Input read_input(const et_schema::InputFile& file, const std::string& names) {
   // Reports and predictions name their format at the start; classify_json() recognizes profiles.
   constexpr std::size_t kHeadBytes = 4096;
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
   Input input;
   if (et_schema::starts_as_report(head)) {
-    input.run = comparer::run_of(et_schema::parse_report(file.data, file.name), file.name);
+    input.run = comparer::run_of(
+        et_schema::parse_report(with_own_names(file.data, names), file.name), file.name);
   } else if (head.find("\"understudy-prediction\"") != std::string_view::npos) {
     input.run = comparer::run_of(et_schema::parse_prediction(file.data, file.name), file.name);
   } else if (head.find("\"understudy-anchored-prediction\"") != std::string_view::npos) {
@@ -70,7 +72,7 @@ Input read_input(const et_schema::InputFile& file) {
   return input;
 }
 
-std::vector<Input> read_side(const std::vector<std::string>& paths) {
+std::vector<Input> read_side(const std::vector<std::string>& paths, const std::string& names) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
     if (et_schema::is_bench_file(path)) {
@@ -79,7 +81,7 @@ std::vector<Input> read_side(const std::vector<std::string>& paths) {
     const std::size_t before = inputs.size();
     et_schema::read_input_files(
         path, et_schema::process_limits(),
-        [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file)); });
+        [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file, names)); });
     if (inputs.size() == before) {
       refuse(path, "no such file in it", "give the files, or a folder that holds some");
     }
@@ -175,9 +177,9 @@ comparer::DeviceStep device_step(const Input& input) {
 
 }  // namespace
 
-ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  std::vector<Input> inputs_a = read_side(a);
-  std::vector<Input> inputs_b = read_side(b);
+ComparedRuns read_runs(const CompareArguments& arguments) {
+  std::vector<Input> inputs_a = read_side(arguments.a, arguments.names);
+  std::vector<Input> inputs_b = read_side(arguments.b, arguments.names);
   bool has_profile = false;
   std::set<std::string> known;
   for (const std::vector<Input>* side : {&inputs_a, &inputs_b}) {
@@ -192,7 +194,7 @@ ComparedRuns read_runs(const std::vector<std::string>& a, const std::vector<std:
   const bool b_has_device = has_device_events(inputs_b);
   std::string without_device;
   if (is_profile(inputs_a) && is_profile(inputs_b) && a_has_device != b_has_device) {
-    without_device = (a_has_device ? b : a).front();
+    without_device = (a_has_device ? arguments.b : arguments.a).front();
   }
   std::optional<comparer::DeviceComparison> devices;
   if (a_has_device && b_has_device) {

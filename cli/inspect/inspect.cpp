@@ -15,6 +15,7 @@
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "cli/compile/compile.h"
+#include "cli/compile/own_names.h"
 #include "cli/pages/report/report_page.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
@@ -49,6 +50,7 @@ struct Arguments {
   bool device_time = false;
   bool kernels = false;
   std::optional<std::string> platform;
+  std::string names;  ///< of a report
   ProfileChoice profiles;
   bool quiet = false;
   const char* of_traces = nullptr;     ///< first flag in use that only traces accept
@@ -105,7 +107,7 @@ Arguments read_arguments(int argc, char** argv) {
        .description = "Shows what is in PyTorch execution traces and Chakra traces: nodes, "
                       "operators, collectives, and what was repaired.",
        .examples = kExamples,
-       .failure = "ranks do not match, or the output could not be written",
+       .failure = "ranks do not match",
        .common = {"--profile", "--by", "--collectives", "--tree", "--memory", "--match",
                   "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
@@ -127,6 +129,7 @@ Arguments read_arguments(int argc, char** argv) {
   line.add("--platform FILE", arguments.platform,
            "Of measured operators: what calibrate measured on that device (default: the data sheet "
            "of a known card)");
+  add_names_option(line, arguments.names);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   arguments.of_traces = line.first_given({"--tree", "--profile"});
@@ -269,7 +272,9 @@ std::string inspect_report(const Arguments& arguments) {
   std::string text;
   et_schema::read_input_files(path, et_schema::process_limits(),
                               [&](et_schema::InputFile&& file) { text = std::move(file.data); });
-  return pages::written(pages::report_page(et_schema::parse_report(text, path)), arguments.format);
+  return pages::written(pages::report_page(et_schema::parse_report(
+                            with_own_names(std::move(text), arguments.names), path)),
+                        arguments.format);
 }
 
 int inspect(const Arguments& arguments) {
@@ -281,6 +286,8 @@ int inspect(const Arguments& arguments) {
     print_output(inspect_report(arguments));
     return kStatusOk;
   }
+  refuse_if(!arguments.names.empty(), "only a report of replay has names to put back", "--names",
+            "one report", "something else", "give it a vendor's report");
   const pages::Page page = page_of(arguments, progress);
   const std::string output = pages::written(page, arguments.format);
   progress.clear();

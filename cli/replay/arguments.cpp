@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 
 #include "cli/compile/compile.h"
@@ -186,6 +187,8 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   add_measurement_options(line, arguments.options);
   line.begin(FlagGroup::kOutput);
   line.add("--report FILE", arguments.report_path, "Write the report to this file, as JSON");
+  line.add_flag("--anonymous", arguments.anonymous,
+                "Leave the hosts' names and the kernel's release out of the report");
   line.add("--operator-times FILE", arguments.operator_times_path,
            "Write the times of single instructions to this file, a JSON line each");
   line.add("--trace FILE", arguments.trace_path,
@@ -219,8 +222,9 @@ std::map<std::string, std::string> settings_of(const ReplayArguments& arguments)
   if (arguments.rank) {
     settings["rank"] = std::to_string(*arguments.rank);
   }
-  if (!arguments.op_maps.empty()) {
-    settings["op_map"] = fmt::format("{}", fmt::join(arguments.op_maps, ","));
+  for (const std::string& path : arguments.op_maps) {
+    std::string& names = settings["op_map"];
+    names += (names.empty() ? "" : ",") + std::filesystem::path(path).filename().string();
   }
   return settings;
 }

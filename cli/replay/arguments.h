@@ -27,6 +27,7 @@ struct ReplayArguments {
   std::string checksums_path;
   Format format = Format::kText;
   bool quiet = false;
+  bool anonymous = false;
   Sandboxing sandbox = Sandboxing::kAuto;
   bool lists_counters = false;  ///< in place of a replay
   replayer::ReplayOptions options;

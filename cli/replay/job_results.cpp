@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +25,20 @@
 namespace understudy::cli {
 
 using et_schema::Report;
+
+namespace {
+
+/// Numbers the hosts in place of their names, and names the kernel's system alone.
+void hide_machines(et_schema::Environment& environment) {
+  std::map<std::string, std::size_t> numbers;
+  for (std::string& host : environment.hosts) {
+    host = fmt::format("host{}", numbers.try_emplace(host, numbers.size() + 1).first->second);
+  }
+  std::string& kernel = environment.versions["kernel"];
+  kernel.resize(std::min(kernel.find(' '), kernel.size()));
+}
+
+}  // namespace
 
 replayer::RankRun ReplayJob::measure() {
   replayer::ReplayOptions options = arguments_.options;
@@ -51,6 +67,9 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   environment.benchmark_hash = benchmark_hash();
   environment.backend = backend_->name();
   environment.hosts = backend_->all_gather_text(backend_->host());
+  if (arguments_.anonymous) {
+    hide_machines(environment);
+  }
   environment.settings = settings_of(arguments_);
   environment.settings["sandbox"] = sandbox_.held();
   environment.settings.insert(run.settings.begin(), run.settings.end());

@@ -73,6 +73,10 @@ struct Comparison {
 /// time do not count if `rows` has their device time.
 [[nodiscard]] bool decides(const std::vector<Row>& rows, const Row& row);
 
+/// Returns true if something is slower or faster, the iteration is shown to be the same, or classes
+/// that are hold half of its time.
+[[nodiscard]] bool tells(const Comparison& comparison);
+
 /// Compares the runs B with the runs A. Each side needs at least one run; several runs, alternating
 /// A and B, show smaller changes. Deterministic. O(rows × samples × 500), and O(rows × samples) for
 /// each class that changed.

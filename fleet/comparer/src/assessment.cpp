@@ -66,7 +66,8 @@ std::string sentence_of(const Comparison& comparison) {
   }
   if (text.empty()) {
     text = comparison.lost_events ? "UNSURE: a profile's device events are lost or unknown. "
-                                  : "Nothing is shown to be slower or faster. ";
+           : tells(comparison)    ? "Nothing is shown to be slower or faster. "
+                                  : "UNSURE: nothing can be told from these runs. ";
   }
   const std::size_t unsure = count_of(comparison.rows, Verdict::kUnsure);
   text += fmt::format("Classes shown to be the same: {}; unsure: {}.",
@@ -85,13 +86,16 @@ std::string advice_on(const Comparison& comparison, const std::vector<Run>& a,
     for (const Run& run : *side) {
       has_profile |= run.is_profile;
       has_prediction |= run.is_prediction;
-      const bool is_short = std::ranges::any_of(run.rows, [](const Series& row) {
-        return (row.kind == RowKind::kIteration || row.kind == RowKind::kClass) &&
-               row.samples_ms.size() < kFewSamples;
-      });
-      if (is_short && !run.is_prediction) {
-        more_samples.insert(run.is_profile ? "profile more steps"
+      const auto is_short = [&run](RowKind kind) {
+        return !run.is_prediction && std::ranges::any_of(run.rows, [kind](const Series& row) {
+          return row.kind == kind && row.samples_ms.size() < kFewSamples;
+        });
+      };
+      if (is_short(RowKind::kIteration)) {
+        more_samples.insert(run.is_profile ? "profile more steps (capture --profiled)"
                                            : "replay with more --iterations");
+      } else if (is_short(RowKind::kClass)) {
+        more_samples.insert("replay with more --passes");
       }
     }
   }

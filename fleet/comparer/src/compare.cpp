@@ -332,6 +332,24 @@ void veto_moved(std::vector<Row>& rows) {
   }
 }
 
+/// Predictions by the same models have no noise: more than the margin is a change, if it is not
+/// negligible in the step, which is the first row.
+void judge_without_noise(std::vector<Row>& rows, double margin) {
+  constexpr double kNegligible = 0.002;
+  const double least_ms = kNegligible * rows.front().a_ms.value_or(0);
+  for (Row& row : rows) {
+    if (!row.ratio || !row.change_ms) {
+      continue;
+    }
+    const double ratio = row.ratio->value;
+    const bool is_same =
+        std::abs(*row.change_ms) < least_ms || std::abs(std::log(ratio)) <= std::log1p(margin);
+    row.ratio = {ratio, ratio, ratio};
+    row.verdict = is_same ? Verdict::kSame : ratio > 1 ? Verdict::kSlower : Verdict::kFaster;
+    row.why.clear();
+  }
+}
+
 std::vector<et_schema::CountedRun> counted_runs(const std::vector<Run>& runs) {
   std::vector<et_schema::CountedRun> counted;
   std::ranges::transform(runs, std::back_inserter(counted), &Run::counted);
@@ -361,6 +379,16 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
   Comparer comparer(a, b, comparison.is_alike, switches_per_s);
   comparison.speed_probe = comparer.speed_probe();
   comparison.rows = comparer.compare(options);
+  const auto are_predicted = [](const std::vector<Run>& runs) {
+    return std::ranges::all_of(runs, &Run::is_prediction);
+  };
+  const bool by_one_model =
+      std::ranges::none_of(comparison.differences, [](const EnvironmentDifference& difference) {
+        return difference.field.find("platform.") != std::string::npos;
+      });
+  if (by_one_model && are_predicted(a) && are_predicted(b)) {
+    judge_without_noise(comparison.rows, options.margin);
+  }
   comparison.counters =
       et_schema::compare_counters(counted_runs(a), counted_runs(b), options.margin);
   if (std::ranges::find(comparison.differences, kNotReplayed, &EnvironmentDifference::field) !=
@@ -389,6 +417,23 @@ Comparison compare(const std::vector<Run>& a, const std::vector<Run>& b,
 bool decides(const std::vector<Row>& rows, const Row& row) {
   return row.kind != RowKind::kOperator ||
          std::ranges::find(rows, RowKind::kOnDevice, &Row::kind) == rows.end();
+}
+
+bool tells(const Comparison& comparison) {
+  double classes_ms = 0;
+  double same_ms = 0;
+  for (const Row& row : comparison.rows) {
+    const bool is_same = row.verdict == Verdict::kSame;
+    const bool is_change = !is_same && row.verdict != Verdict::kUnsure;
+    if ((is_change && decides(comparison.rows, row)) ||
+        (is_same && row.kind == RowKind::kIteration)) {
+      return true;
+    }
+    const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
+    classes_ms += is_class ? row.a_ms.value_or(0) : 0;
+    same_ms += is_class && is_same ? row.a_ms.value_or(0) : 0;
+  }
+  return same_ms > classes_ms / 2;
 }
 
 }  // namespace understudy::comparer
