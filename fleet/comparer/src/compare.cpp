@@ -336,7 +336,7 @@ void veto_moved(std::vector<Row>& rows) {
 /// negligible in the step, which is the first row.
 void judge_without_noise(std::vector<Row>& rows, double margin) {
   constexpr double kNegligible = 0.002;
-  const double least_ms = kNegligible * rows.front().a_ms.value_or(0);
+  const double least_ms = rows.empty() ? 0 : kNegligible * rows.front().a_ms.value_or(0);
   for (Row& row : rows) {
     if (!row.ratio || !row.change_ms) {
       continue;
