@@ -39,7 +39,7 @@ def most(rows, key):
 FIGURES = {
     "operators": {"generate": lambda d: sum(rank["operators"] for rank in d["ranks"]), "inspect": lambda d: sum(rank["operators"] for rank in d["ranks"])},
     "recorded step": {"generate": lambda d: (most([rank["profile"] for rank in d["ranks"]], "step_ns") or 0) / 1e9 or None,
-                      "predict": lambda d: (most([rank["recorded_step"] for rank in d["ranks"]], "recorded_ms") or 0) / 1e3 or None,
+                      "predict": lambda d: (most([rank.get("recorded_step") for rank in d["ranks"]], "recorded_ms") or 0) / 1e3 or None,
                       "fleet": lambda d: d["step_ms"] and d["step_ms"] / 1e3},
     "names of operators": {"fleet": lambda d: d["operator_names"], "inspect --by": lambda d: len({each["name"] for rank in d["ranks"] for each in rank["ops"]})},
     "peak of live tensors": {"inspect --memory": lambda d: most(d["memory"], "peak_bytes"), "predict": lambda d: d["memory"]["peak_bytes"],
