@@ -57,11 +57,11 @@ void read_one_file(const std::string& path, UnpackBudget& budget,
                    const std::function<void(InputFile&&)>& consume) {
   check_file_name(path);
   const std::string start = read_start(path);
+  refuse_other_file(path, start);
   if (find_packing(start) != Packing::kPlain) {
     unpack({.name = path, .path = path, .memory = {}}, budget, consume);
     return;
   }
-  refuse_deep_start(path, start);
   consume({.name = path, .data = read_plain(path, budget)});
 }
 
@@ -72,11 +72,11 @@ bool is_named_json(const std::string& path) {
 /// Returns true if a file in a folder must be read: JSON (by name or content), a trace in another
 /// format, or a gzipped file.
 bool is_candidate(const std::string& path) {
-  if (is_named_json(path)) {
-    return true;
-  }
   const std::string start = read_start(path);
-  return find_packing(start) == Packing::kGzip || starts_as_trace(start);
+  if (starts_as_trace(start) && is_other_file(start, path)) {
+    return false;  // another tool's JSON
+  }
+  return is_named_json(path) || find_packing(start) == Packing::kGzip || starts_as_trace(start);
 }
 
 void read_folder(const std::string& path, UnpackBudget& budget,
@@ -94,9 +94,12 @@ void read_folder(const std::string& path, UnpackBudget& budget,
     throw cannot_read(path, error.message());
   }
   std::sort(names.begin(), names.end());
+  const bool is_any = std::ranges::any_of(names, is_candidate);
   for (const std::string& name : names) {
     if (is_candidate(name)) {
       read_one_file(name, budget, consume);
+    } else if (!is_any) {
+      refuse_other_file(name, read_start(name));  // says what the folder holds instead
     }
   }
 }
@@ -129,12 +132,12 @@ void read_input_files(const std::string& path, const ReadLimits& limits,
 void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
                       const std::function<void(InputFile&&)>& consume) {
   UnpackBudget budget(limits);
+  refuse_other_file(name, bytes.substr(0, kSniffBytes));
   if (find_packing(bytes) != Packing::kPlain) {
     unpack({.name = name, .path = {}, .memory = bytes}, budget, consume);
     return;
   }
   budget.add(name, bytes.size(), bytes.size(), {});
-  refuse_deep_start(name, bytes.substr(0, kSniffBytes));
   consume({.name = name, .data = std::string(bytes)});
 }
 

@@ -1,5 +1,7 @@
 #include "et_schema/base/trace_start.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -118,6 +120,18 @@ bool starts_as_objects(std::string_view start) {
   return next == start.size() || start[next] == '"' || start[next] == '}';
 }
 
+using std::literals::string_view_literals::operator""sv;
+
+/// A kind of file that users try in place of a trace or a profile.
+struct OtherFile {
+  std::string_view start;   ///< of the file; empty: its name decides
+  std::string_view part;    ///< occurs near the start
+  std::string_view ending;  ///< of the name, for formats whose first bytes are not public
+  std::string_view name;    ///< "a report of Nsight Systems"
+  std::string_view reason;  ///< why it does not do
+  std::string_view advice;  ///< what to record or give instead
+};
+
 constexpr std::string_view kRecord =
     "record the step with understudy capture, or with torch.profiler.profile and "
     "export_chrome_trace()";
@@ -127,17 +141,63 @@ constexpr std::string_view kXla = "a profile of XLA (.xplane.pb)";
 constexpr std::string_view kNoPyTorch = "it holds no operators of PyTorch";
 constexpr std::string_view kFlight = "a record of PyTorch's flight recorder";
 constexpr std::string_view kCollectives = "it holds collectives alone";
+constexpr std::string_view kPacked = "only gzip, tar and zip are unpacked here";
+constexpr std::string_view kUnpack = "unpack it, or pack it with gzip";
+constexpr std::string_view kPointer = "it names the file's content, which is not here";
+constexpr std::string_view kTensors = "it holds tensors, no trace of a step";
+constexpr std::string_view kEncoded = "traces are JSON in UTF-8";
+constexpr std::string_view kRecode = "iconv -f UTF-16 -t UTF-8 FILE writes it so";
+constexpr std::string_view kUtf16 = "text in UTF-16";
+constexpr std::string_view kNoTrace = "it holds no trace of a step";
 
 // The first row that fits counts. JSON has no control characters such as \b.
 constexpr std::array kOtherFiles = {
+    OtherFile{"version https://git-lfs.", "", "", "a Git LFS pointer", kPointer,
+              "git lfs pull downloads it"},
+    OtherFile{"/annex/objects/", "", "", "a git-annex pointer", kPointer,
+              "git annex get downloads it"},
+    OtherFile{"outs:", "md5: ", "", "a DVC pointer", kPointer, "dvc pull downloads it"},
+    OtherFile{"<", "<", "", "a page of HTML or XML", kNoTrace,
+              "download the file itself, not the page that shows it"},
+    OtherFile{"\xfd"
+              "7zXZ",
+              "", "", "a file packed with xz", kPacked, kUnpack},
+    OtherFile{"BZh", "1AY&SY", "", "a file packed with bzip2", kPacked, kUnpack},
+    OtherFile{"\x28\xb5\x2f\xfd", "", "", "a file packed with zstd", kPacked, kUnpack},
+    OtherFile{"\x04\x22\x4d\x18", "", "", "a file packed with lz4", kPacked, kUnpack},
+    OtherFile{"]\0\0"sv, "", "", "a file packed with lzma", kPacked, kUnpack},
+    OtherFile{"LZIP", "", "", "a file packed with lzip", kPacked, kUnpack},
+    OtherFile{"\x1f\x9d", "", "", "a file packed with compress", kPacked, kUnpack},
+    OtherFile{"7z\xbc\xaf", "", "", "an archive of 7-Zip", kPacked, kUnpack},
+    OtherFile{"Rar!", "", "", "an archive of RAR", kPacked, kUnpack},
+    OtherFile{"\xff\xfe", "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"\xfe\xff", "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"{\0"sv, "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"[\0"sv, "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"\0{"sv, "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"\0["sv, "", "", kUtf16, kEncoded, kRecode},
+    OtherFile{"PK", "/data.pkl", "", "a file of torch.save", kTensors, kRecord},
+    OtherFile{"PK", "/archive_format", "", "a program of torch.export", kNoTrace, kRecord},
+    OtherFile{"PK", ".npy", "", "arrays of NumPy (.npz)", kTensors, kRecord},
+    OtherFile{"\x93NUMPY", "", "", "an array of NumPy", kTensors, kRecord},
+    OtherFile{"\x89HDF", "", "", "a file of HDF5", kTensors, kRecord},
+    OtherFile{"", "\"data_offsets\":", "", "a file of safetensors", kTensors, kRecord},
+    OtherFile{"GGUF", "", "", "a model in GGUF", kTensors, kRecord},
+    OtherFile{"", "brain.Event:", "", "an event file of TensorBoard", kNoTrace,
+              "give the .pt.trace.json files of tensorboard_trace_handler()"},
     OtherFile{"SQLite format 3", "", "", "an SQLite database, as Nsight Systems exports",
               kNoArguments, kRecord},
     OtherFile{"", "", ".nsys-rep", kNsight, kNoArguments, kRecord},
     OtherFile{"", "", ".qdrep", kNsight, kNoArguments, kRecord},
     OtherFile{"", "", ".ncu-rep", "a report of Nsight Compute", kNoArguments,
               "ncu --import FILE --csv --page raw writes what --counters takes"},
+    OtherFile{"PERFILE2", "", "", "a record of Linux perf", kNoArguments, kRecord},
+    OtherFile{"\x7f"
+              "ELF",
+              "", "", "a program or library", kNoTrace, kRecord},
     OtherFile{"\x80", "pg_config", "", kFlight, kCollectives, kRecord},
     OtherFile{"{", "\"collective_seq_id\"", "", kFlight, kCollectives, kRecord},
+    OtherFile{"{", "www.speedscope.app", "", "a profile of speedscope", kNoArguments, kRecord},
     OtherFile{"\x80", "segments", "", "a memory snapshot of PyTorch", "it holds allocations alone",
               kRecord},
     OtherFile{"\x80", "", "", "a pickle of Python", "traces are JSON", kRecord},
@@ -146,6 +206,21 @@ constexpr std::array kOtherFiles = {
     OtherFile{"\n", "\b", "", "a trace of Perfetto", kNoArguments,
               "give the JSON that export_chrome_trace() of torch.profiler wrote"},
 };
+
+/// Returns the row of another tool's file; null for other files.
+const OtherFile* find_other_file(std::string_view start, std::string_view name) {
+  constexpr std::size_t kFirstMember = 128;
+  const bool is_ours = std::ranges::any_of(
+      std::array{"\"nodes\"", "\"traceEvents\"", "\"schemaVersion\""},
+      [start](const char* key) { return start.find(key) != std::string_view::npos; });
+  const auto* const found = std::ranges::find_if(kOtherFiles, [&](const OtherFile& other) {
+    // Of a zip file, the first member decides.
+    const std::string_view looked_at = other.start == "PK" ? start.substr(0, kFirstMember) : start;
+    return start.starts_with(other.start) && looked_at.find(other.part) != std::string_view::npos &&
+           name.ends_with(other.ending) && !(is_ours && other.start == "{");
+  });
+  return found == kOtherFiles.end() ? nullptr : found;
+}
 
 using StartsAs = bool (*)(std::string_view start);
 constexpr std::array<StartsAs, 1> kBinaryStarts = {starts_as_chakra};
@@ -180,16 +255,6 @@ bool starts_as_chakra(std::string_view start) {
          has_fields(node->bytes, node->is_cut, has_metadata ? is_node_field : is_old_node_field);
 }
 
-const OtherFile* find_other_file(std::string_view text, std::string_view name) {
-  constexpr std::size_t kStart = std::size_t{64} << 10U;
-  const std::string_view start = text.substr(0, kStart);
-  const auto* const found = std::ranges::find_if(kOtherFiles, [&](const OtherFile& other) {
-    return start.starts_with(other.start) && start.find(other.part) != std::string_view::npos &&
-           name.ends_with(other.ending);
-  });
-  return found == kOtherFiles.end() ? nullptr : found;
-}
-
 bool starts_as_binary_trace(std::string_view start) {
   return std::ranges::any_of(kBinaryStarts,
                              [start](StartsAs starts_as) { return starts_as(start); });
@@ -201,12 +266,26 @@ bool starts_as_trace(std::string_view start) {
          starts_as_binary_trace(start);
 }
 
-void refuse_deep_start(const std::string& name, std::string_view start) {
+bool is_other_file(std::string_view start, std::string_view name) {
+  return find_other_file(start, name) != nullptr;
+}
+
+void refuse_other_file(const std::string& name, std::string_view start) {
+  if (starts_as_binary_trace(start)) {
+    return;
+  }
   const std::size_t first = find_json_start(start);
-  if (!starts_as_binary_trace(start) && first < start.size() &&
-      (start[first] == '{' || start[first] == '[') &&
+  if (first < start.size() && (start[first] == '{' || start[first] == '[') &&
       scan_brackets(start, first).status == ScanStatus::kTooDeep) {
     throw too_deep().with_file(name);
+  }
+  if (const OtherFile* other = find_other_file(start, name)) {
+    throw bad_input(fmt::format("not a trace or profile: {}", other->reason),
+                    {.file = name,
+                     .field = "the start of the file",
+                     .expected = "a PyTorch execution trace, a Kineto profile or a Chakra trace",
+                     .got = std::string(other->name),
+                     .hint = std::string(other->advice)});
   }
 }
 

@@ -126,6 +126,15 @@ bool read_member(const Reader& reader, const std::string& name, UnpackBudget& bu
   }
 }
 
+/// Returns true for a member that must be read. Throws Error (bad input) if it is nested too deep.
+bool is_trace(const std::string& name, std::string_view start) {
+  if (is_other_file(start, name)) {
+    return false;
+  }
+  refuse_other_file(name, start);
+  return starts_as_trace(start);
+}
+
 /// Passes a member to `consume`, and unpacks it first if it is gzipped itself.
 void hand_over(std::string name, std::string data, UnpackBudget& budget,
                const std::function<void(InputFile&&)>& consume) {
@@ -140,10 +149,7 @@ void hand_over(std::string name, std::string data, UnpackBudget& budget,
   }
   std::string unpacked;
   Unpacking unpacking;
-  const auto wanted = [&name](std::string_view start) {
-    refuse_deep_start(name, start);
-    return starts_as_trace(start);
-  };
+  const auto wanted = [&name](std::string_view start) { return is_trace(name, start); };
   if (read_member(reader, name, budget, unpacking, wanted, unpacked)) {
     consume({.name = std::move(name), .data = std::move(unpacked)});
   }
@@ -220,8 +226,10 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
     }
     // A gzipped file that is not an archive always passes: its reader reports errors.
     const auto wanted = [&](std::string_view start) {
-      refuse_deep_start(name, start);
-      return is_raw || starts_as_trace(start) || start.starts_with(kGzipMagic);
+      if (is_raw) {
+        refuse_other_file(name, start);
+      }
+      return is_raw || start.starts_with(kGzipMagic) || is_trace(name, start);
     };
     std::string data;
     if (!read_member(reader, name, budget, unpacking, wanted, data)) {

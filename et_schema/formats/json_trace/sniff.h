@@ -20,10 +20,9 @@ enum class JsonKind : std::uint8_t {
 [[nodiscard]] bool is_kineto_key(std::string_view key);
 
 /// Returns the position of the opening bracket of a file of the `wanted` kind, kTrace or kKineto.
-/// Throws Error (bad input) that names the actual kind: empty, binary, a Chakra protobuf, another
-/// tool's file, other JSON. `name` is the file's.
-[[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted,
-                                      std::string_view name);
+/// Throws Error (bad input) that names the actual kind: empty, binary, a Chakra protobuf, other
+/// JSON.
+[[nodiscard]] std::size_t check_start(std::string_view text, JsonKind wanted);
 
 /// Throws Error (bad input) if the key shows that the file is a Kineto trace.
 void refuse_kineto_key(std::string_view key);

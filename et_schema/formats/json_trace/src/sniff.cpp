@@ -111,7 +111,7 @@ JsonKind classify_json(std::string_view text) {
   }
 }
 
-std::size_t check_start(std::string_view text, JsonKind kind, std::string_view name) {
+std::size_t check_start(std::string_view text, JsonKind kind) {
   const Wanted& wanted = kind == JsonKind::kKineto ? kWantedProfile : kWantedTrace;
   const std::size_t position = find_json_start(text);
   if (position >= text.size()) {
@@ -119,11 +119,6 @@ std::size_t check_start(std::string_view text, JsonKind kind, std::string_view n
                  "capture again, or look whether the copy was complete");
   }
   const std::string none = fmt::format("not {}", wanted.name);
-  const OtherFile* other = find_other_file(text, name);
-  if (other != nullptr && classify_json(text) == JsonKind::kOther && !starts_as_chakra(text)) {
-    refuse_start(wanted, fmt::format("{}: {}", none, other->reason), std::string(other->name),
-                 std::string(other->advice));
-  }
   if (text[position] == '{' || (kind == JsonKind::kKineto && classify_json(text) == kind)) {
     return position;
   }

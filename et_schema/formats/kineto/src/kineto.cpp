@@ -47,7 +47,7 @@ class KinetoParser {
       : json_(json),
         profile_(profile),
         detail_(detail),
-        cursor_(json, check_start(json, JsonKind::kKineto, profile.file), profile.losses),
+        cursor_(json, check_start(json, JsonKind::kKineto), profile.losses),
         events_(profile, arena, detail) {}
 
   void parse();

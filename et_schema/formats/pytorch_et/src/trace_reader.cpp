@@ -30,7 +30,7 @@ class TraceParser {
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
       : json_(json),
         trace_(trace),
-        cursor_(json, check_start(json, JsonKind::kTrace, trace.file) + 1, trace.losses),
+        cursor_(json, check_start(json, JsonKind::kTrace) + 1, trace.losses),
         nodes_(arena, trace.losses) {}
 
   void parse();

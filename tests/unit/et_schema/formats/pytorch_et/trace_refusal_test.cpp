@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "et_schema/base/input_files.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "reader_texts.h"
@@ -78,17 +79,13 @@ TEST(TraceRefusal, FilesOfOtherTools) {
        "a trace of Perfetto", no_arguments,
        "give the JSON that export_chrome_trace() of torch.profiler wrote"}};
   for (const Case& other : cases) {
-    const auto refusal = [&](const char* none, const char* expected) {
-      return told(fmt::format("{}: {}", none, other.reason), "file: " + other.name,
-                  "field: the start of the file", expected, "got: " + other.got,
-                  "hint: " + other.hint);
-    };
-    EXPECT_EQ(error_of([&] { static_cast<void>(parse_trace(other.start, other.name)); }),
-              refusal("not a PyTorch execution trace",
-                      "expected: a JSON object with \"schema\" and \"nodes\""));
-    EXPECT_EQ(error_of([&] { static_cast<void>(parse_kineto(other.start, other.name)); }),
-              refusal("not a Kineto trace",
-                      "expected: a JSON object with \"traceEvents\", or a list of events"));
+    EXPECT_EQ(error_of([&] {
+                read_input_bytes(other.start, other.name, process_limits(), [](InputFile&&) {});
+              }),
+              told("not a trace or profile: " + other.reason, "file: " + other.name,
+                   "field: the start of the file",
+                   "expected: a PyTorch execution trace, a Kineto profile or a Chakra trace",
+                   "got: " + other.got, "hint: " + other.hint));
   }
 }
 
