@@ -1,6 +1,7 @@
 #include "event_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -93,6 +94,21 @@ std::int64_t read_time(JsonPull& value, std::string_view field) {
   }
   // A product of doubles would be rounded again, which can change a nanosecond.
   return std::llround(static_cast<long double>(fraction) * kNsPerUs);
+}
+
+/// Returns "aten::max" for "aten::max.dim", as capture_overload_names writes it; other names of
+/// operators and labels as they are.
+std::string_view name_of_operator(std::string_view name) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  const std::size_t dot = name.find('.');
+  const std::string_view op = name.substr(0, dot);
+  const bool has_overload =
+      dot != std::string_view::npos && op.find("::") != std::string_view::npos &&
+      std::ranges::all_of(op, [&](char c) { return is_word(c) || c == ':'; }) &&
+      std::ranges::all_of(name.substr(dot + 1), is_word);
+  return has_overload ? op : name;
 }
 
 }  // namespace
@@ -234,6 +250,9 @@ void EventReader::complete(KinetoEvent& event, std::string_view category, bool i
       (event.name.starts_with("nccl:") ||
        (event.name.starts_with("ProfilerStep#") && category == "Operator"))) {
     event.category = KinetoCategory::kUserAnnotation;
+  }
+  if (event.category == KinetoCategory::kCpuOp) {
+    event.name = names_(name_of_operator(event.name));
   }
   event.shape = names_(shape_);
   if (event.category == KinetoCategory::kOther && is_on_device && !is_beside_work(category)) {
