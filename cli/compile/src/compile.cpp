@@ -11,18 +11,11 @@
 #include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/model/memory_plan.h"
+#include "generator/job/rank_alone.h"
 #include "serving_folder.h"
 
 namespace understudy::cli {
 namespace {
-
-/// Sets the rank of a single trace to the one that its capture lists, else to 0. Keeps the trace's
-/// own rank without a capture, or if the capture lists another trace of this name.
-void name_rank_alone(std::vector<et_schema::Trace>& traces) {
-  if (traces.size() == 1 && traces[0].capture && traces[0].capture->is_same_file) {
-    traces[0].rank = traces[0].capture->rank.value_or(0);
-  }
-}
 
 /// Adds what a step that did not run would hold at its peak and no operator shows: variables of
 /// Python, memory inside of operators.
@@ -106,7 +99,9 @@ Compiled compile_traces(const std::vector<std::string>& asked,
                            profiles.graph_runs);
   et_schema::TraceSet& set = job.set;
   options.step = job.step ? job.step : options.step;
-  name_rank_alone(set.traces);
+  if (set.traces.size() == 1) {
+    set.traces[0].rank = generator::rank_alone(set.traces[0]);
+  }
   std::vector<generator::Link> links = link_profiles(paths, job, profiles, options.step, progress);
   add_counters(profiles.counters, set.traces, options.step, links);
   progress.show(

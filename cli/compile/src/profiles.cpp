@@ -212,6 +212,9 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     const auto link_rank = [&](int rank, Profile&& profile) {
       progress.show({"linking ranks", static_cast<std::size_t>(rank), set.traces.size()});
       Trace& trace = set.traces[static_cast<std::size_t>(rank)];
+      if (set.traces.size() == 1 && profile.distributed) {
+        trace.rank = static_cast<int>(profile.distributed->rank);
+      }
       generator::repair_parents(trace, profile);
       Link& link = links[static_cast<std::size_t>(rank)];
       const std::uint64_t other_regions = generator::compare_regions(trace, profile, step);

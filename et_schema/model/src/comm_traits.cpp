@@ -14,8 +14,8 @@
 namespace understudy::et_schema {
 namespace {
 
-// docs/formats.md lists the names. torchcomms' recorded names, if any, come last. all_to_allv is
-// the name of an all_to_all with split sizes.
+// docs/formats.md lists the names. torchcomms' recorded names, if any, come last; torch 2.15
+// records them, too. all_to_allv is the name of an all_to_all with split sizes.
 constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
     CommTraits{.kind = CommKind::kAllReduce,
                .type_name = "AllReduce",
@@ -193,7 +193,7 @@ constexpr std::array<CommTraits, kCommKinds> kCommTraits = {
                .pattern = CommPattern::kNothing},
     CommTraits{.kind = CommKind::kInit,
                .type_name = {},
-               .recorded = {"init"},
+               .recorded = {"init", "batch_op_issue", "broadcastUniqueNCCLID"},
                .c10d = {{}},
                .measured = {},
                .sizes = CommSizes::kNoCommunication,
@@ -215,6 +215,21 @@ constexpr std::string_view kNcclTuning =
     "LOCAL_REGISTER WORK_FIFO_BYTES WORK_ARGS_BYTES THREAD_THRESHOLDS SINGLE_RING_THRESHOLD "
     "TREE_THRESHOLD PROGRESS_APPENDOP_FREQ RUNTIME_CONNECT CTA_POLICY CHECKS_DISABLE "
     "CHECK_POINTERS CREATE_THREAD_CONTEXT PXN_DISABLE P2P_PXN_LEVEL COLLNET_NODE_THRESHOLD";
+
+/// Returns "all_gather_single" for "allGatherSingleImpl": torch 2.15 records functions' names.
+std::string words_of(std::string_view function) {
+  constexpr std::string_view kImpl = "Impl";
+  function.remove_suffix(function.ends_with(kImpl) ? kImpl.size() : 0);
+  std::string words;
+  for (const char c : function) {
+    const auto letter = static_cast<unsigned char>(c);
+    if (std::isupper(letter) != 0) {
+      words += '_';
+    }
+    words += static_cast<char>(std::tolower(letter));
+  }
+  return words;
+}
 
 constexpr bool is_complete() {
   for (std::size_t i = 0; i < kCommTraits.size(); ++i) {
@@ -308,8 +323,12 @@ std::optional<CommKind> kind_of_measured_name(std::string_view name) {
 }
 
 std::optional<CommKind> kind_of_recorded_name(std::string_view name) {
+  const std::string words = name.ends_with("Impl") ? words_of(name) : std::string();
   for (const CommTraits& row : kCommTraits) {
-    if (!name.empty() && std::ranges::find(row.recorded, name) != row.recorded.end()) {
+    const auto is_row = [&row](std::string_view each) {
+      return !each.empty() && std::ranges::find(row.recorded, each) != row.recorded.end();
+    };
+    if (is_row(name) || is_row(words)) {
       return row.kind;
     }
   }

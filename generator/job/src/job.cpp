@@ -10,6 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "generator/flow/fake_group.h"
+#include "generator/job/rank_alone.h"
 
 namespace understudy::generator {
 namespace {
@@ -38,12 +39,9 @@ std::int64_t recorded_world_size(const Trace& trace) {
   return size;
 }
 
-/// Returns the rank of a single trace. If neither the trace's name nor its groups show the rank,
-/// infers it from all_to_allv splits: a rank sends to itself as much as it receives from itself.
-int own_rank(const Trace& trace) {
-  if (trace.rank != 0 || !trace.process_groups.empty()) {
-    return trace.rank;
-  }
+/// Infers a rank from all_to_allv splits: a rank sends to itself as much as it receives from
+/// itself.
+int rank_of_splits(const Trace& trace) {
   const std::map<et_schema::NodeIndex, et_schema::CommCall> calls =
       et_schema::communication_calls(trace);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(recorded_world_size(trace)); ++rank) {
@@ -145,6 +143,16 @@ void refuse_copies(const std::vector<Trace>& traces) {
 
 }  // namespace
 
+int rank_alone(const Trace& trace) {
+  if (trace.capture && trace.capture->is_same_file) {
+    return trace.capture->rank.value_or(0);
+  }
+  if (trace.rank != 0 && trace.rank < recorded_world_size(trace)) {
+    return trace.rank;  // a name may have another number behind "rank"
+  }
+  return trace.process_groups.empty() ? rank_of_splits(trace) : 0;
+}
+
 Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
   Job job;
   const auto given = static_cast<std::int64_t>(traces.size());
@@ -159,9 +167,9 @@ Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
     if (job.is_foreign.back() && !may_mix) {
       refuse_foreign(traces.front(), trace, std::move(got));
     }
-    job.world_size =
-        std::max({job.world_size, recorded_world_size(trace), std::int64_t{trace.rank} + 1, given,
-                  is_known(trace.capture) ? trace.capture->world_size : 1});
+    job.world_size = std::max({job.world_size, recorded_world_size(trace),
+                               given > 1 ? std::int64_t{trace.rank} + 1 : 1, given,
+                               is_known(trace.capture) ? trace.capture->world_size : 1});
   }
   job.missing = static_cast<std::uint64_t>(job.world_size - given);
   if (job.missing > 0 && !may_mix && partial < PartialRanks::kOfOneJob) {
@@ -171,7 +179,7 @@ Job find_job(const std::vector<Trace>& traces, PartialRanks partial) {
     et_schema::PartialJob& there = job.partial.emplace();
     there.world_size = job.world_size;
     for (const Trace& trace : traces) {
-      there.ranks.push_back(traces.size() == 1 ? own_rank(trace) : trace.rank);
+      there.ranks.push_back(traces.size() == 1 ? rank_alone(trace) : trace.rank);
     }
   }
   return job;

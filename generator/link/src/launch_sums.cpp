@@ -51,7 +51,9 @@ class Summer {
  private:
   /// Returns the innermost joined event around a launch.
   [[nodiscard]] HostIndex owner_of(const et_schema::DeviceLaunch& launch) const {
-    return joined_around(in_.host.event_of(launch.launcher), node_of_, in_.host);
+    const HostIndex around = joined_around(in_.host.event_of(launch.launcher), node_of_, in_.host);
+    const auto batch = in_.issued.find(around);
+    return batch == in_.issued.end() ? around : batch->second;
   }
 
   void add(const DeviceEvent& event) {

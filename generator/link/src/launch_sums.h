@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "et_schema/model/program.h"
@@ -47,6 +48,9 @@ struct LaunchInputs {
   const et_schema::DeviceTimeline& device;
   const std::optional<GraphTimes>& graph;   ///< if set, its times replace the profile's
   const std::vector<bool>& is_in_operator;  ///< by node: an operator or below one
+  /// By the event that issued a batch of communication: the event of the batch's last call, whose
+  /// work it launched.
+  const std::unordered_map<HostIndex, HostIndex>& issued;
 };
 
 /// Returns the kernels of all joined steps that the range profiler measured, with counters of one

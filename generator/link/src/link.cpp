@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
+#include "et_schema/formats/pytorch_et/told_by_calls.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/program.h"
@@ -70,7 +72,8 @@ class Linker {
     }
     sum_children();
     find_kinds();
-    const LaunchInputs inputs{host_, nodes_, join_, device, graph_, is_in_operator_};
+    const std::unordered_map<HostIndex, HostIndex> issued = find_batches();
+    const LaunchInputs inputs{host_, nodes_, join_, device, graph_, is_in_operator_, issued};
     LaunchSums sums = sum_launches(inputs);
     launched_ = std::move(sums.launched);
     result_.profile.outside = std::move(sums.outside);
@@ -208,6 +211,31 @@ class Linker {
           communicates_[parent] || kind == NodeClass::kC10d || kind == NodeClass::kCommunication;
       is_in_operator_[i] = is_in_operator_[parent] || kind != NodeClass::kLabel;
     }
+  }
+
+  /// Returns LaunchInputs::issued. A label below the issuing call is around its launches.
+  [[nodiscard]] std::unordered_map<HostIndex, HostIndex> find_batches() const {
+    std::unordered_map<HostIndex, HostIndex> issued;
+    for (const auto& [issuer, call] : et_schema::issued_batches(trace_)) {
+      const std::span<const NodeIndex> below = trace_.nodes[issuer].children;
+      std::vector<NodeIndex> launchers(below.begin(), below.end());
+      launchers.push_back(issuer);
+      for (const JoinedStep& step : join_.steps) {
+        const HostIndex of_call = event_in(step, call);
+        for (const NodeIndex launcher : launchers) {
+          if (of_call != kNoEvent && event_in(step, launcher) != kNoEvent) {
+            issued.emplace(event_in(step, launcher), of_call);
+          }
+        }
+      }
+    }
+    return issued;
+  }
+  [[nodiscard]] HostIndex event_in(const JoinedStep& step, NodeIndex node) const {
+    const auto place = std::ranges::lower_bound(nodes_.nodes, node);
+    return place != nodes_.nodes.end() && *place == node
+               ? step.event_of[static_cast<std::size_t>(place - nodes_.nodes.begin())]
+               : kNoEvent;
   }
 
   /// A communication's kernel waits for the other ranks, except in steps in which this rank was

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
 #include "et_schema/base/words.h"
@@ -281,21 +280,6 @@ std::optional<ToldIndices> indices_by_values(const KinetoEvent& put) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> integers_in(std::string_view text) {
-  Numbers numbers;
-  for (const char* at = text.data(); at != text.data() + text.size();) {
-    std::int64_t number = 0;
-    const auto read = std::from_chars(at, text.data() + text.size(), number);
-    if (read.ec == std::errc()) {
-      numbers.push_back(number);
-      at = read.ptr;
-    } else {
-      ++at;
-    }
-  }
-  return numbers;
-}
 
 LeftOutFinder::LeftOutFinder(const HostEvents& host, const et_schema::DeviceTimeline& device)
     : host_(host) {

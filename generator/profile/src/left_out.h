@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/formats/kineto/integers.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/device.h"
 #include "generator/link/host.h"
 
 namespace understudy::generator {
 
-/// Returns the numbers in "[1, 2]"; skips anything else.
-[[nodiscard]] std::vector<std::int64_t> integers_in(std::string_view text);
+using et_schema::integers_in;
 
 /// The tensors of an argument "Tensor?[] indices".
 struct ToldIndices {

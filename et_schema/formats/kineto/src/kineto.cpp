@@ -90,6 +90,9 @@ void KinetoParser::parse() {
   refuse_twice();
   correlate_by_external_ids();
   add_base_time();
+  if (!profile_.distributed) {
+    profile_.distributed = distributed_of_calls(profile_);
+  }
 }
 
 void KinetoParser::read_members() {

@@ -1,16 +1,26 @@
 #include "kineto_header.h"
 
+#include <algorithm>
+#include <charconv>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/formats/json_trace/escaped_name.h"
+#include "et_schema/formats/kineto/integers.h"
+#include "et_schema/formats/pytorch_et/told_by_calls.h"
+#include "et_schema/model/comm_traits.h"
 
 namespace understudy::et_schema {
 namespace {
 
 using simdjson::SUCCESS;
 using simdjson::dom::element;
+
+constexpr std::int64_t kMaxListed = 1 << 20;  // ranks of a job
 
 std::string text_of(element value, Losses& losses) {
   std::string_view text;
@@ -20,45 +30,6 @@ std::string text_of(element value, Losses& losses) {
 std::int64_t number_of(element value, std::int64_t otherwise) {
   std::int64_t number = 0;
   return value.get_int64().get(number) == SUCCESS ? number : otherwise;
-}
-
-[[noreturn]] void fail_ranks(element value) {
-  throw bad_input("the process groups cannot be read",
-                  {.field = "distributedInfo",
-                   .expected = "ranks as a list of integers of 0 or more",
-                   .got = quote(simdjson::minify(value))});
-}
-
-void read_rank_list(ProcessGroup& group, element value) {
-  simdjson::dom::array list;
-  if (value.get_array().get(list) != SUCCESS) {
-    fail_ranks(value);
-  }
-  for (const element item : list) {
-    const std::int64_t rank = number_of(item, -1);
-    if (rank < 0) {
-      fail_ranks(value);
-    }
-    group.ranks.push_back(rank);
-  }
-}
-
-/// Reads the ranks. PyTorch writes an array, Kineto a quoted array.
-void read_ranks(ProcessGroup& group, element value) {
-  std::string_view text;
-  if (value.get_string().get(text) != SUCCESS) {
-    read_rank_list(group, value);
-    return;
-  }
-  if (text.empty()) {
-    return;
-  }
-  simdjson::dom::parser parser;
-  element list;
-  if (parser.parse(std::string(text)).get(list) != SUCCESS) {
-    fail_ranks(value);
-  }
-  read_rank_list(group, list);
 }
 
 ProcessGroup read_group(simdjson::dom::object object, Losses& losses) {
@@ -73,13 +44,81 @@ ProcessGroup read_group(simdjson::dom::object object, Losses& losses) {
     } else if (key == "pg_size") {
       group.size = number_of(value, 0);
     } else if (key == "ranks") {
-      read_ranks(group, value);
+      group.ranks = integers_in(simdjson::minify(value));  // PyTorch's array, Kineto's quoted one
+      if (std::ranges::any_of(group.ranks, [](std::int64_t rank) { return rank < 0; })) {
+        throw bad_input("the process groups cannot be read",
+                        {.field = "distributedInfo",
+                         .expected = "ranks as a list of integers of 0 or more",
+                         .got = quote(simdjson::minify(value))});
+      }
     }
   }
   return group;
 }
 
+/// Returns the group of a call; without ranks if it is the world, or if they are not all known.
+ProcessGroup group_of(const KinetoComm& comm) {
+  ProcessGroup group{
+      std::string(comm.group), std::string(comm.group_description), {}, {}, comm.ranks_in_group};
+  const std::vector<std::int64_t> listed = integers_in(comm.ranks);  // at most 30
+  for (std::int64_t place = 0; place < std::min(group.size, kMaxListed); ++place) {
+    const auto rank = global_rank({listed, comm.global_rank_start, comm.global_rank_stride}, place);
+    if (!rank || *rank < 0) {
+      group.ranks.clear();
+      break;
+    }
+    group.ranks.push_back(*rank);
+  }
+  return group;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> integers_in(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  for (const char* at = text.data(); at != text.data() + text.size();) {
+    std::int64_t number = 0;
+    const auto read = std::from_chars(at, text.data() + text.size(), number);
+    if (read.ec == std::errc()) {
+      numbers.push_back(number);
+      at = read.ptr;
+    } else {
+      ++at;
+    }
+  }
+  return numbers;
+}
+
+std::optional<DistributedInfo> distributed_of_calls(const Profile& profile) {
+  DistributedInfo told{.backend = {}, .rank = -1, .world_size = 1, .groups = {}};
+  std::map<std::string_view, ProcessGroup> groups;
+  for (const std::vector<KinetoComm>* comms : {&profile.host_comms, &profile.comms}) {
+    for (const KinetoComm& comm : *comms) {
+      const auto kind = kind_of_recorded_name(comm.name);
+      if (!kind || !tells_own_rank(*kind) || comm.ranks_in_group < 2) {
+        continue;
+      }
+      auto known = groups.find(comm.group);
+      if (known == groups.end()) {
+        known = groups.emplace(comm.group, group_of(comm)).first;
+      }
+      const ProcessGroup& group = known->second;
+      const auto rank = global_rank({group.ranks, 0, -1}, comm.rank);
+      if (!rank) {
+        continue;
+      }
+      if (told.rank >= 0 && told.rank != *rank) {
+        return std::nullopt;
+      }
+      told.rank = *rank;
+      told.world_size = std::max(told.world_size, 1 + std::ranges::max(group.ranks));
+    }
+  }
+  for (auto& [name, group] : groups) {
+    told.groups.push_back(std::move(group));
+  }
+  return told.rank < 0 ? std::nullopt : std::optional(std::move(told));
+}
 
 std::vector<KinetoDevice> read_devices(element list, Losses& losses) {
   std::vector<KinetoDevice> devices;

@@ -53,26 +53,6 @@ void read_tensors(CommCall& call, const Node& node, C10dLayout layout) {
   }
 }
 
-/// Reads splits; uneven ones make the call an all_to_allv. c10d lists the output's splits first.
-void read_splits(CommCall& call, const Node& node) {
-  std::vector<const Value*> lists;
-  for (const Value& value : node.inputs) {
-    if (is_integer_list(value)) {
-      lists.push_back(&value);
-    }
-  }
-  constexpr std::size_t kBoth = 2;
-  if (lists.size() != kBoth) {
-    return;
-  }
-  call.out_splits = integers_of(*lists[0]);
-  call.in_splits = integers_of(*lists[1]);
-  if (!call.out_splits.empty() || !call.in_splits.empty()) {
-    call.kind = CommKind::kAllToAllV;
-    call.name = to_string(call.kind);
-  }
-}
-
 std::string_view first_text(const Node& node) {
   const Value* const text = first_of(node, ValueKind::kString);
   return text == nullptr ? std::string_view() : text->text();
@@ -132,6 +112,26 @@ std::vector<std::int64_t> integers_of(const Value& list) {
     }
   }
   return integers;
+}
+
+bool read_splits(CommCall& call, const Node& node) {
+  std::vector<const Value*> lists;
+  for (const Value& value : node.inputs) {
+    if (is_integer_list(value)) {
+      lists.push_back(&value);
+    }
+  }
+  constexpr std::size_t kBoth = 2;
+  if (lists.size() != kBoth) {
+    return false;
+  }
+  call.out_splits = integers_of(*lists[0]);
+  call.in_splits = integers_of(*lists[1]);
+  if (!call.out_splits.empty() || !call.in_splits.empty()) {
+    call.kind = CommKind::kAllToAllV;
+    call.name = to_string(call.kind);
+  }
+  return true;
 }
 
 std::optional<bool> recorded_async(const Node& c10d_node) {
@@ -201,7 +201,7 @@ std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node) {
   call.name = known->name->recorded;
   read_tensors(call, node, known->name->layout);
   if (call.kind == CommKind::kAllToAll) {
-    read_splits(call, node);
+    static_cast<void>(read_splits(call, node));
   }
   if (known->traits->has_root || is_message(call.kind)) {
     const Value* const rank = first_of(node, ValueKind::kInt);

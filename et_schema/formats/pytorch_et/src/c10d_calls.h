@@ -14,9 +14,13 @@ namespace understudy::et_schema {
 /// Returns nothing for an unknown operator.
 [[nodiscard]] std::optional<CommCall> read_c10d_call(const Trace& trace, const Node& node);
 
-/// Returns the name of a record_param_comms without inputs (torch 1.13), from the c10d operator or
-/// the "nccl:" label around it; empty if none exists.
+/// Returns the name of a record_param_comms without inputs (torch 1.13) or of an unknown name, from
+/// the c10d operator or the "nccl:" label around it; empty if none exists.
 [[nodiscard]] std::string name_from_surroundings(const Trace& trace, const Node& node);
+
+/// Reads the splits of an all-to-all's c10d node; uneven ones make the call an all_to_allv. c10d
+/// lists the output's splits first. Returns false if the node has none.
+bool read_splits(CommCall& call, const Node& node);
 
 /// Adds the tensor of the wait_tensor operator around a recorded wait, if any.
 void add_waited_tensor(CommCall& call, const Trace& trace, const Node& node);

@@ -109,16 +109,21 @@ void read_attributes(CommCall& call, const CommAttributes& attributes) {
   fill(call.global_rank_stride, call.global_rank_stride < 0, attributes.global_rank_stride);
 }
 
-/// Repairs calls of torchcomms, which records the outputs of all_gather as its inputs, and only the
-/// sum of uneven splits.
-void repair_torchcomms(CommCall& call) {
+/// Repairs calls of torchcomms (also torch 2.15), which records the outputs of all_gather as its
+/// inputs, and only the sums of splits: the c10d operator above has them.
+void repair_torchcomms(CommCall& call, const Trace& trace, const Node& node) {
   if (call.kind == CommKind::kAllGather && call.inputs.size() > call.outputs.size()) {
     std::swap(call.inputs, call.outputs);
   }
-  if (call.kind == CommKind::kAllToAllV && call.in_splits.size() == 1 && call.group_size > 1) {
-    call.in_splits.clear();
-    call.out_splits.clear();
-    call.lacks_splits = true;
+  const bool is_sum =
+      call.in_splits.size() == 1 && call.out_splits.size() == 1 && call.group_size > 1;
+  if (!is_sum) {
+    return;
+  }
+  call.in_splits.clear();
+  call.out_splits.clear();
+  if (call.kind == CommKind::kAllToAllV) {
+    call.lacks_splits = node.parent == kNoNode || !read_splits(call, trace.nodes[node.parent]);
   }
 }
 
@@ -150,22 +155,20 @@ std::optional<CommCall> read_recorded(const Trace& trace, const Node& node,
   if (node.comm != nullptr) {
     read_attributes(call, *node.comm);
   }
-  if (call.name.empty()) {
+  std::optional<CommKind> kind = kind_of_recorded_name(call.name);
+  if (!kind) {  // left out, or a name that another release made up
     call.name = name_from_surroundings(trace, node);
+    kind = kind_of_recorded_name(call.name);
   }
-  const std::optional<CommKind> kind = kind_of_recorded_name(call.name);
   if (!kind) {
     return std::nullopt;
   }
   call.kind = *kind;
-  repair_torchcomms(call);
+  repair_torchcomms(call, trace, node);
   if (call.kind == CommKind::kWait) {
     add_waited_tensor(call, trace, node);
-  } else {
-    if (is_message(call.kind) && call.is_p2p) {
-      call.in_batch = false;  // find_batches() may set it
-    }
-    call.is_p2p.reset();
+  } else if (is_message(call.kind) && call.is_p2p) {
+    call.in_batch = false;  // find_batches() may set it
   }
   if (traits(call.kind).reduces) {
     read_reduce_op(call, trace, node);
@@ -216,51 +219,82 @@ void check_splits(const Trace& trace, const Node& node, const CommCall& call) {
 }
 
 /// Finds calls that a thread issued as one NCCL group. The calls of a group are consecutive on one
-/// process group, and a label of ProcessGroupNCCL marks its end. The messages of a batch share a
-/// sequence number; up to torch 2.4 single messages share it too, and a batch of one is known only
-/// by the label. The collectives of a group also share a number, but the group's first collective
-/// may have the number before. Then the process group's next collective repeats the group's number.
+/// process group, and a label or a call of ProcessGroupNCCL (torch 2.15) marks its end. The
+/// messages of a batch share a sequence number; up to torch 2.4 and from 2.15 on single messages
+/// share it too, and a batch is known only by its mark. From 2.15 on its messages are recorded
+/// without number and group, which the mark has. The collectives of a group also share a number,
+/// but the group's first collective may have the number before. Then the process group's next
+/// collective repeats the group's number.
 class Batches {
  public:
   using Calls = std::map<NodeIndex, CommCall>;
 
-  void add(CommCall& call) {
-    if (!calls_.empty() && !can_follow(*calls_.back(), call)) {
+  void add(Calls::value_type& entry) {
+    CommCall& call = entry.second;
+    if (!calls_.empty() && !can_follow(last(), call)) {
       calls_.clear();
     }
-    if (call.seq && (is_message(call.kind) || is_collective(call))) {
-      calls_.push_back(&call);
+    if (is_unissued(call) || (call.seq && (is_message(call.kind) || is_collective(call)))) {
+      calls_.push_back(&entry);
     }
-    if (calls_.size() > 1 && call.in_batch) {
+    if (calls_.size() > 1 && call.is_p2p.value_or(false)) {
       mark(0);
     }
   }
-  /// Ends a batch at a label; `later` is the first call after the label.
-  void end(Calls::const_iterator later, Calls::const_iterator end_of_calls) {
+  /// Ends a batch at a label; `later` is the first call after the label. Returns the batch's last
+  /// call, if any.
+  NodeIndex end(Calls::const_iterator later, Calls::const_iterator end_of_calls) {
     if (calls_.empty()) {
-      return;
+      return kNoNode;
     }
-    const CommCall& last = *calls_.back();
+    const CommCall& call = last();
     std::size_t first = calls_.size() - 1;
-    while (first > 0 && calls_[first - 1]->seq == last.seq) {
+    while (first > 0 && calls_[first - 1]->second.seq == call.seq) {
       --first;
     }
-    if (is_message(last.kind)) {
+    if (is_message(call.kind)) {
       mark(first);
     } else {
       const bool are_several = first + 1 < calls_.size();
-      if (first > 0 && are_in_turn(*calls_[first - 1], last) &&
-          is_first_apart(last, are_several, later, end_of_calls)) {
+      if (first > 0 && are_in_turn(calls_[first - 1]->second, call) &&
+          is_first_apart(call, are_several, later, end_of_calls)) {
         --first;
       }
       if (first + 1 < calls_.size()) {
         mark(first);
       }
     }
-    calls_.clear();
+    return take_last();
+  }
+  /// Ends a batch at the call that issues its messages.
+  NodeIndex issue(const CommCall& issuer) {
+    if (calls_.empty() || !is_unissued(last())) {
+      return kNoNode;
+    }
+    for (Calls::value_type* entry : calls_) {
+      CommCall& call = entry->second;
+      call.seq = issuer.seq;
+      call.is_p2p = issuer.is_p2p;
+      call.pg_name = issuer.pg_name;
+      call.pg_desc = issuer.pg_desc;
+      call.group_size = issuer.group_size;
+      call.global_rank_start = issuer.global_rank_start;
+      call.global_rank_stride = issuer.global_rank_stride;
+    }
+    mark(0);
+    return take_last();
   }
 
  private:
+  [[nodiscard]] const CommCall& last() const { return calls_.back()->second; }
+  NodeIndex take_last() {
+    const NodeIndex node = calls_.back()->first;
+    calls_.clear();
+    return node;
+  }
+  static bool is_unissued(const CommCall& call) {
+    return is_message(call.kind) && !call.seq && call.pg_name.empty();
+  }
   static bool is_collective(const CommCall& call) {
     return !is_message(call.kind) && call.kind != CommKind::kWait && call.kind != CommKind::kInit;
   }
@@ -288,39 +322,62 @@ class Batches {
     return !is_waited_for && (are_several || is_waited_for_before);
   }
   static bool can_follow(const CommCall& before, const CommCall& call) {
-    return call.seq && call.pg_name == before.pg_name &&
-           (is_message(before.kind) ? is_message(call.kind) && call.seq == before.seq
-                                    : is_collective(call));
+    if (!is_message(before.kind)) {
+      return call.seq && call.pg_name == before.pg_name && is_collective(call);
+    }
+    return is_message(call.kind) && call.seq == before.seq && call.pg_name == before.pg_name &&
+           call.is_p2p.value_or(true);
   }
   /// Marks the calls from `first` on as a batch with the first call's number, which the wait has.
   void mark(std::size_t first) const {
     for (std::size_t i = first; i < calls_.size(); ++i) {
-      calls_[i]->in_batch = true;
-      calls_[i]->joins_batch = i != first;
-      calls_[i]->seq = calls_[first]->seq;
+      CommCall& call = calls_[i]->second;
+      call.in_batch = true;
+      call.joins_batch = i != first;
+      call.seq = calls_[first]->second.seq;
     }
   }
 
-  std::vector<CommCall*> calls_;
+  std::vector<Calls::value_type*> calls_;
 };
 
-void find_batches(const Trace& trace, Batches::Calls& calls) {
+/// Returns the nodes that issued a batch, and the last call of each.
+std::map<NodeIndex, NodeIndex> find_batches(const Trace& trace, Communication& found) {
+  std::map<NodeIndex, NodeIndex> issued;
+  constexpr std::string_view kIssues = "batch_op_issue";  // below no c10d operator
   std::map<std::uint64_t, Batches> by_thread;
-  auto call = calls.begin();
-  for (std::size_t i = 0; i < trace.nodes.size() && !calls.empty(); ++i) {
+  auto next = found.calls.begin();
+  for (NodeIndex i = 0; i < trace.nodes.size() && !found.calls.empty(); ++i) {
     const Node& node = trace.nodes[i];
-    if (call != calls.end() && call->first == i) {
-      by_thread[node.tid].add(call->second);
-      ++call;
+    NodeIndex last = kNoNode;
+    if (next != found.calls.end() && next->first == i) {
+      Batches& batches = by_thread[node.tid];
+      if (next->second.name == kIssues) {
+        last = batches.issue(next->second);
+      } else {
+        batches.add(*next);
+      }
+      ++next;
     } else if (node.name == "nccl:coalesced") {
-      by_thread[node.tid].end(call, calls.end());
+      last = by_thread[node.tid].end(next, found.calls.end());
+    }
+    if (last != kNoNode) {
+      issued.emplace(i, last);
     }
   }
+  // From torch 2.15 on, no message is marked as one.
+  const bool marks_messages = std::ranges::none_of(found.calls, [](const auto& entry) {
+    return is_message(entry.second.kind) && !entry.second.is_p2p.value_or(true);
+  });
+  for (auto& [index, call] : found.calls) {
+    if (call.kind != CommKind::kWait || !marks_messages) {
+      call.is_p2p.reset();
+    }
+  }
+  return issued;
 }
 
-}  // namespace
-
-Communication read_communication(const Trace& trace) {
+Communication read_calls(const Trace& trace) {
   Communication found;
   const RecordedGroups groups = read_process_groups(trace);
   const std::vector<Below> below = find_below(trace);
@@ -343,8 +400,20 @@ Communication read_communication(const Trace& trace) {
     check_splits(trace, node, *call);
     found.calls.emplace_hint(found.calls.end(), index, *std::move(call));
   }
-  find_batches(trace, found.calls);
   return found;
+}
+
+}  // namespace
+
+Communication read_communication(const Trace& trace) {
+  Communication found = read_calls(trace);
+  static_cast<void>(find_batches(trace, found));
+  return found;
+}
+
+std::map<NodeIndex, NodeIndex> issued_batches(const Trace& trace) {
+  Communication found = read_calls(trace);
+  return find_batches(trace, found);
 }
 
 std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,11 +16,17 @@ namespace understudy::et_schema {
 using MakeTrace = std::function<Trace(int rank, std::int64_t world_size,
                                       const std::vector<ProcessGroup>& groups)>;
 
+/// A file of a trace that was read.
+struct ReadTrace {
+  MakeTrace make;
+  std::optional<int> rank;  ///< if its content tells it
+};
+
 /// A format of traces.
 struct Importer {
   const char* name;                              ///< for messages: "a Chakra trace"
   bool (*recognises)(std::string_view content);  ///< checks the first bytes; never throws
-  MakeTrace (*read)(std::string_view content, const std::string& file);  ///< throws Error
+  ReadTrace (*read)(std::string_view content, const std::string& file);  ///< throws Error
 };
 
 /// Returns all formats. If no format recognises a file that the user named, the first one reads it,

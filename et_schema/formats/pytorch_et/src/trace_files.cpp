@@ -107,7 +107,7 @@ std::optional<std::string> meant_for_trace(const std::vector<std::string>& other
 struct ReadFile {
   const Importer* importer;
   std::string name;
-  MakeTrace make_trace;
+  ReadTrace trace;
 };
 
 /// Refuses traces of two formats. They may be of the same job, and the user must choose one.
@@ -126,18 +126,28 @@ void refuse_mixture(const std::vector<ReadFile>& files) {
   }
 }
 
+/// Returns the ranks that the files' contents tell if all do, and differ; otherwise those of their
+/// names.
+std::vector<int> ranks_of(const std::vector<ReadFile>& files) {
+  std::vector<std::string> names;
+  std::vector<int> told;
+  for (const ReadFile& file : files) {
+    names.push_back(file.name);
+    if (file.trace.rank) {
+      told.push_back(*file.trace.rank);
+    }
+  }
+  return std::set(told.begin(), told.end()).size() == files.size() ? told : ranks_from_names(names);
+}
+
 /// Makes the traces after all ranks are known, since the rank is part of a trace.
 std::vector<Trace> make_traces(const std::vector<ReadFile>& files,
                                const std::vector<ProcessGroup>& groups) {
-  std::vector<std::string> names;
-  for (const ReadFile& file : files) {
-    names.push_back(file.name);
-  }
-  const std::vector<int> ranks = files.size() > 1 ? ranks_from_names(names) : std::vector<int>{0};
+  const std::vector<int> ranks = ranks_of(files);
   std::vector<Trace> traces;
   for (std::size_t i = 0; i < files.size(); ++i) {
     traces.push_back(
-        files[i].make_trace(ranks[i], static_cast<std::int64_t>(files.size()), groups));
+        files[i].trace.make(ranks[i], static_cast<std::int64_t>(files.size()), groups));
   }
   return traces;
 }

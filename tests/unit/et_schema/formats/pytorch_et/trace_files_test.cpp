@@ -89,9 +89,10 @@ TEST(TraceFiles, SeveralPaths) {
   EXPECT_EQ(traces[0].file, zero);
 }
 
-TEST(TraceFiles, OneFileAloneIsRankZero) {
+TEST(TraceFiles, OneFileAloneIsOfTheRankInItsName) {
   const TemporaryFolder folder;
-  EXPECT_EQ(read_traces({folder.write("rank-3.json", small_trace())})[0].rank, 0);
+  EXPECT_EQ(read_traces({folder.write("rank-3.json", small_trace())})[0].rank, 3);
+  EXPECT_EQ(read_traces({folder.write("step-3.json", small_trace())})[0].rank, 0);
 }
 
 TEST(TraceFiles, ProfilesThatTellTheirRanksAreTheJobIfAllAreThere) {
