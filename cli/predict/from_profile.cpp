@@ -201,9 +201,10 @@ Card recorded_card(const PredictArguments& arguments, const ProfiledDevice& devi
       "the profile does not tell which card it is of",
       {.file = device.file,
        .field = "deviceProperties",
-       .expected = "the name of a known card",
+       .expected = "the name of a known card, and no part of one",
        .got = device.device.empty() ? "none" : device.device,
-       .hint = "say it with --from-card: a name, such as H100, or a card's JSON file"});
+       .hint = "say it with --from-card: a name, such as H100, or the JSON file of a card or of a "
+               "part of one"});
 }
 
 }  // namespace

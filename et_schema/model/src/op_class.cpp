@@ -4,11 +4,14 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/joined_words.h"
 #include "et_schema/base/words.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/model/comm_traits.h"
@@ -86,59 +89,62 @@ constexpr ClassRow kOperatorRows[] = {
      "::_sparse_coo_tensor_unsafe"},
 };
 
-/// The same for kernels.
+/// The same for kernels: whole words in lower case, and neighbouring ones as one (kernel_words()).
 constexpr ClassRow kKernelRows[] = {
-    {"copy", "Memcpy Memset"},
+    {"copy", "memcpy memset"},
     // Inductor's names hold those of the operators that it fused.
-    {"compiled", "triton_poi_ triton_red_ triton_per_ triton_tem_ triton_for_ triton_unk_"},
-    // What a kernel does between devices, in whichever library. nccl: also RCCL. hcom_: HCCL.
-    // internode, intranode, notify, get_dispatch_layout, clean_low_latency_buffer: DeepEP and what
-    // was made of it, in any namespace. hybrid_ep, Ep…: DeepEP's successor and mori. userbuffers_:
-    // TransformerEngine and TensorRT-LLM. multimem_, …_shot_, exchangeSplitAndOffset,
-    // symmetric_memory, tile_reduce_scatter: torch.ops.symm_mem. cross_device_: vLLM, SGLang and
-    // AITER. quickreduce: vLLM. lamport: FlashInfer. a2a_: pplx-kernels.
+    {"compiled", "tritonpoi tritonred tritonper tritontem tritonfor tritonunk"},
+    // What a kernel does between devices, in whichever library. nccl: also RCCL. hcom: HCCL.
+    // internode, intranode, notify, getdispatchlayout, cleanlowlatencybuffer: DeepEP and what
+    // was made of it, in any namespace. hybridep, ep…: DeepEP's successor and mori. userbuffers:
+    // TransformerEngine and TensorRT-LLM. multimem, …shot, exchangesplitandoffset,
+    // symmetricmemory, tilereducescatter: torch.ops.symm_mem. crossdevice: vLLM, SGLang and
+    // AITER. quickreduce: vLLM. lamport: FlashInfer. a2a: pplx-kernels.
     {"communication",
-     "nccl nvshmem rocshmem deep_ep userbuffers_ multimem_ one_shot_ two_shot_ symmetric_memory "
-     "exchangeSplitAndOffset cross_device_ quickreduce quick_reduce lamport msccl a2a_ hccl hcom_ "
-     "internode intranode notify_dispatch notify_combine cached_notify get_dispatch_layout "
-     "clean_low_latency_buffer hybrid_ep EpDispatch EpCombine "
-     "all_reduce allreduce AllReduce allReduce all_gather allgather AllGather allGather "
-     "reduce_scatter reducescatter ReduceScatter reduceScatter all_to_all alltoall AllToAll "
-     "allToAll"},
-    // compute_dot_do_o and convert_dq: cuDNN, helpers of its backward kernels.
-    {"attention", "flash fmha attn attention Attention fused_mha compute_dot_do_o convert_dq"},
+     "nccl nvshmem nvshmemi rocshmem deepep userbuffers multimem oneshot twoshot symmetricmemory "
+     "exchangesplitandoffset crossdevice quickreduce lamport msccl mscclpp a2a hccl hcom internode "
+     "intranode notifydispatch notifycombine cachednotify getdispatchlayout cleanlowlatencybuffer "
+     "hybridep epdispatch epcombine allreduce allgather reducescatter alltoall"},
+    // Into the cache of keys.
+    {"copy", "andcache setmla setkvbuffer appendpagedkvcache"},
+    // computedotdoo and convertdq: cuDNN, helpers of its backward kernels. …kvcache, mergestate:
+    // FlashInfer.
+    {"attention",
+     "flash fmha attn attention mha sdpa mla withkvcache withpagedkvcache withraggedkvcache "
+     "mergestate mergestates computedotdoo convertdq"},
     // Changes of layout inside of libraries.
-    {"copy", "nchwToNhwc nhwcToNchw batched_transpose nhwcAddPadding"},
-    // gcgemm: the complex products of a convolution by Fourier transforms. igemm_*: MIOpen.
+    {"copy", "nchwtonhwc nhwctonchw batchedtranspose nhwcaddpadding"},
+    // gcgemm: the complex products of a convolution by Fourier transforms. igemm…: MIOpen.
     {"convolution",
-     "gcgemm fft2d_ fprop dgrad wgrad conv Conv scudnn winograd Winograd igemm_fwd_ igemm_bwd_ "
-     "igemm_wrw_ im2col col2im"},
-    // bn_*: cuDNN. ComputeInternalGradients, Compute…FusedParams: PyTorch's group normalization.
+     "gcgemm fft2d fprop dgrad wgrad conv deconv convolve convolution scudnn winograd igemmfwd "
+     "igemmbwd igemmwrw im2col col2im"},
+    // bn…: cuDNN. ln…: TransformerEngine. computeinternalgradients, compute…fusedparams: PyTorch's
+    // group normalization.
     {"normalization",
-     "bn_fw bn_bw BatchNorm batch_norm layer_norm LayerNorm GammaBeta group_norm GroupNorm "
-     "RowwiseMoments rms_norm RMSNorm rmsnorm ComputeInternalGradients ComputeFusedParams "
-     "ComputeBackwardFusedParams"},
-    {"recurrent", "RNN LSTM lstm_cell gru_cell"},
-    // Cijk_: hipBLASLt and Tensile. nvjet: cuBLAS on Hopper and later. cutlass: only kernels that
-    // no row above matches. fused_moe: vLLM's and SGLang's.
+     "bnfw bnbw batchnorm instancenorm layernorm lnfwd lnbwd gammabeta groupnorm rowwisemoments "
+     "rmsnorm computeinternalgradients computefusedparams computebackwardfusedparams"},
+    {"recurrent", "rnn rnncell lstm gru"},
+    // cijk: hipBLASLt and Tensile. nvjet: cuBLAS on Hopper and later. cutlass: only kernels that
+    // no row above matches. fusedmoe: vLLM's and SGLang's.
     {"matmul",
-     "gemm Gemm GEMM Cijk_ nvjet cutlass gemv splitK cublas marlin machete dot_kernel fused_moe"},
-    // compute_grad_weight, krn_partial… and compute_num_of_partial_segments: the backward kernels.
-    {"embedding",
-     "embedding Embedding EmbeddingBag compute_grad_weight krn_partial partial_segments"},
-    {"optimizer", "multi_tensor_apply FusedAdam adamw"},
-    {"loss", "nll_loss cross_entropy"},
-    {"softmax", "Softmax softmax SoftMax"},
-    {"pooling", "pool"},
+     "gemm sgemm dgemm hgemm cgemm zgemm igemm gemmk cijk nvjet cutlass gemv gemvx splitk "
+     "splitkreduce cublas marlin machete dotkernel fusedmoe matmul mm bmm flatmm"},
+    {"elementwise", "rotary rope"},
+    // computegradweight, krnpartial… and partialsegments: the backward kernels.
+    {"embedding", "embedding computegradweight krnpartial krnpartials partialsegments"},
+    {"optimizer", "multitensorapply adam adamw"},
+    {"loss", "nllloss crossentropy"},
+    {"softmax", "softmax"},
+    {"pooling", "pool pooling"},
     {"fft", "fft"},
-    {"random", "distribution_elementwise dropout philox"},
-    {"sort", "RadixSort radixSort bitonic topk TopK DeviceMergeSort DeviceUniqueByKey"},
-    {"reduction", "DeviceScan scan"},
-    {"index", "index Index gather scatter masked_ DeviceSelect"},
-    {"copy", "CatArrayBatchedCopy copy_kernel FillFunctor"},
-    {"reduction", "reduce_kernel DeviceReduce"},
-    // SubTensorOp: MIOpen.
-    {"elementwise", "elementwise SubTensorOp OpTensorKernel op_tensor"},
+    {"sort", "sort sorting bitonic topk topp minp deviceuniquebykey"},
+    {"random", "distributionelementwise dropout philox sampling"},
+    {"reduction", "scan"},
+    {"index", "index indexing gather scatter masked deviceselect permute1d permute2d"},
+    {"copy", "catarraybatchedcopy copykernel fillfunctor convert"},
+    {"reduction", "reducekernel devicereduce"},
+    // subtensorop: MIOpen.
+    {"elementwise", "elementwise subtensorop optensor act activation silu gelu relu"},
 };
 
 /// Parts with "::" must match the whole name behind the namespace, or its beginning up to an
@@ -160,6 +166,56 @@ const ClassRow* find_class(std::span<const ClassRow> rows, const Fits& fits) {
   const auto row = std::ranges::find_if(
       rows, [&](const ClassRow& candidate) { return any_word(candidate.parts, fits); });
   return row == rows.end() ? nullptr : &*row;
+}
+
+using Words = std::set<std::string, std::less<>>;
+
+/// The words of a kernel's name, and neighbouring ones of an identifier as one, in lower case:
+/// "rms", "norm" and "rmsnorm" of RMSNorm and rms_norm.
+struct KernelWords {
+  Words own;
+  Words of_namespaces;  ///< which tell a class only if no other word does
+};
+
+bool is_upper(char letter) {
+  return letter >= 'A' && letter <= 'Z';
+}
+bool is_lower(char letter) {
+  return letter >= 'a' && letter <= 'z';
+}
+bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+
+/// Returns true if a word begins at a letter or digit: RMS|Norm, gemm|K|reduce, conv|2|d.
+bool begins_word(std::string_view name, std::size_t at) {
+  const char before = at == 0 ? ' ' : name[at - 1];
+  if (is_digit(name[at])) {
+    return !is_digit(before);
+  }
+  if (is_lower(name[at])) {
+    return !is_lower(before) && !is_upper(before);
+  }
+  return !is_upper(before) || (at + 1 < name.size() && is_lower(name[at + 1]));
+}
+
+KernelWords kernel_words(std::string_view name) {
+  KernelWords words;
+  std::vector<std::string> parts;  // of the identifier
+  for (std::size_t at = 0; at <= name.size(); ++at) {
+    const char letter = at < name.size() ? name[at] : ' ';
+    if (is_upper(letter) || is_lower(letter) || is_digit(letter)) {
+      if (begins_word(name, at)) {
+        parts.emplace_back();
+      }
+      parts.back() += is_upper(letter) ? static_cast<char>(letter - 'A' + 'a') : letter;
+    } else if (letter != '_') {
+      const bool is_namespace = name.substr(std::min(at, name.size())).starts_with("::");
+      (is_namespace ? words.of_namespaces : words.own).merge(joined_words(parts));
+      parts.clear();
+    }
+  }
+  return words;
 }
 
 /// Returns true for inductor's kernels and for the graphs that contain them.
@@ -210,10 +266,18 @@ std::optional<InstructionKind> instruction_kind_from_string(std::string_view nam
 }
 
 std::string_view kernel_class(std::string_view kernel) {
-  const ClassRow* const row = find_class(kKernelRows, [kernel](std::string_view part) {
-    return kernel.find(part) != std::string_view::npos;
-  });
-  return row == nullptr ? "other" : row->name;
+  thread_local std::map<std::string, std::string_view, std::less<>> known;
+  if (const auto found = known.find(kernel); found != known.end()) {
+    return found->second;
+  }
+  const ClassRow* row = nullptr;
+  const KernelWords words = kernel_words(kernel);
+  for (const auto* of : {&words.own, &words.of_namespaces}) {
+    row = row != nullptr
+              ? row
+              : find_class(kKernelRows, [of](std::string_view part) { return of->contains(part); });
+  }
+  return known.emplace(kernel, row == nullptr ? "other" : row->name).first->second;
 }
 
 bool multiplies_tf32(std::string_view kernel) {

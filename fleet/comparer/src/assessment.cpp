@@ -28,24 +28,41 @@ std::string amount_of(double ratio) {
 }
 
 /// Returns "matmul by 3.1 % (+1.86 ms)" for each class with this verdict. If no class has it, for
-/// each operator. Device time is used if known.
+/// each operator. The step comes first if it has the verdict and changed by more than its classes.
+/// Device time is used if known.
 std::vector<std::string> named(const std::vector<Row>& rows, Verdict verdict) {
+  constexpr double kMore = 1.05;
+  std::vector<std::string> steps;
   std::vector<std::string> classes;
   std::vector<std::string> others;
+  double step_ms = 0;
+  double classes_ms = 0;
   for (const Row& row : rows) {
     if (row.verdict != verdict || !decides(rows, row)) {
       continue;
     }
     const bool is_class = row.kind == RowKind::kClass || row.kind == RowKind::kGap;
+    const bool is_step = row.kind == RowKind::kIteration;
     // If `why` is set, the verdict is that of the row's ratio to the rest of the step.
     const et_schema::Interval& change = row.why.empty() ? *row.ratio : *row.beside_rest;
     const std::string ms =
         row.why.empty() ? fmt::format("({} ms)", et_schema::change_text(row.change_ms)) : row.why;
-    (is_class ? classes : others)
-        .push_back(fmt::format("{} {} {}", row.kind == RowKind::kGap ? "gap" : label_of(row),
-                               amount_of(change.value), ms));
+    const std::string name = is_step                     ? "iteration"
+                             : row.kind == RowKind::kGap ? "gap"
+                                                         : label_of(row);
+    (is_step    ? steps
+     : is_class ? classes
+                : others)
+        .push_back(fmt::format("{} {} {}", name, amount_of(change.value), ms));
+    step_ms += is_step ? std::abs(row.change_ms.value_or(0)) : 0;
+    classes_ms += is_class ? std::abs(row.change_ms.value_or(0)) : 0;
   }
-  return classes.empty() ? others : classes;
+  if (step_ms <= kMore * classes_ms) {
+    steps.clear();
+  }
+  const std::vector<std::string>& more = classes.empty() ? others : classes;
+  steps.insert(steps.end(), more.begin(), more.end());
+  return steps;
 }
 
 std::size_t count_of(const std::vector<Row>& rows, Verdict verdict) {

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "et_schema/base/joined_words.h"
+#include "et_schema/base/words.h"
 
 namespace understudy::predictor {
 namespace {
@@ -69,12 +73,12 @@ constexpr Sheet kSheets[] = {
     {"NVIDIA H20", 96, 4000, 78, 60, 1980, 44000, 74000, 1000, 148000, 148000, 296000, 296000},
     {"NVIDIA H200", 141, 4800, 132, 50, 1980, 66900, 494700, 34000, 989400, 989400, 1978900,
      1978900},
-    {"NVIDIA L4", 24, 300, 60, 48, 2040, 31334, 60000, 0, 121000, 121000, 242000, 242000},
+    {"NVIDIA L4", 24, 300, 58, 48, 2040, 31334, 60000, 0, 121000, 121000, 242000, 242000},
     {"NVIDIA L40S", 48, 864, 142, 96, 2520, 91600, 183000, 0, 362000, 362000, 733000, 733000},
     {"NVIDIA RTX PRO 6000 Blackwell Server Edition", 96, 1597, 188, 128, 2430, 117000, 234000, 1828,
      468000, 468000, 936000, 936000},
     {"Tesla P100-PCIE-16GB", 16, 732, 56, 4, 1380, 9519, 0, 4700, 18700, 0, 0, 0},
-    {"Tesla P4", 8, 192, 40, 2, 1113, 5699, 0, 0, 0, 0, 0, 22000},
+    {"Tesla P4", 8, 192, 20, 2, 1113, 5699, 0, 0, 0, 0, 0, 22000},
     {"Tesla T4", 15, 320, 40, 4, 1590, 8141, 0, 0, 65000, 0, 0, 130000},
     {"Tesla V100-PCIE-32GB", 32, 900, 80, 6, 1370, 14029, 0, 7000, 112000, 0, 0, 0, "V100"},
     {"Tesla V100-SXM2-16GB", 16, 900, 80, 6, 1530, 15700, 0, 7800, 125000, 0, 0, 0},
@@ -124,24 +128,29 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-/// Returns the words, and neighbouring ones as one: "rtx", "4090", "rtx4090".
-std::set<std::string> joined(const std::vector<std::string>& words) {
-  std::set<std::string> all;
-  for (auto first = words.begin(); first != words.end(); ++first) {
-    std::string run;
-    for (auto last = first; last != words.end(); ++last) {
-      all.insert(run += *last);
-    }
-  }
-  return all;
-}
-
 /// Returns true if `words` holds those of `of`, wherever either has spaces or dashes.
 bool holds_all(const std::vector<std::string>& words, const std::vector<std::string>& of) {
-  const std::set<std::string> held = joined(words);
+  const auto held = et_schema::joined_words(words);
   const auto holds = [&held](const std::string& word) { return held.contains(word); };
   return !of.empty() &&
          (holds(fmt::format("{}", fmt::join(of, ""))) || std::ranges::all_of(of, holds));
+}
+
+/// Returns true for the name of a maker, a form, a kind or a size of memory, none of which tells
+/// models apart.
+bool is_plain(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "nvidia tesla geforce amd instinct corporation gpu accelerator sxm sxm2 sxm3 sxm4 sxm5 sxm6 "
+      "pcie oam mcm ac mba vf hbm hbm2 hbm2e hbm3 hbm3e gb";
+  return et_schema::has_word(kPlain, word) || word.starts_with("gfx") ||
+         (word.ends_with("gb") && word.find_first_not_of("0123456789") + 2 == word.size());
+}
+
+/// Returns true if `asked` has all words of a card, and beside them only plain ones.
+bool names_card(const std::vector<std::string>& asked, const std::vector<std::string>& card) {
+  std::vector<std::string> all = card;
+  std::ranges::copy_if(asked, std::back_inserter(all), is_plain);
+  return holds_all(asked, card) && holds_all(all, asked);
 }
 
 /// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
@@ -182,7 +191,7 @@ std::vector<const Card*> cards_like(std::string_view name) {
     if (card.name == name || is_short) {
       return {&card};
     }
-    if (holds_all(words, asked) || holds_all(asked, words)) {
+    if (holds_all(words, asked) || names_card(asked, words)) {
       found.push_back(&card);
     }
   }
