@@ -4,12 +4,53 @@ The other rules are PyTorch's own. What a GPU gives is assumed unless all tensor
 """
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+META = torch.device("meta")
 
 
 class Where:
     """Where the current call was recorded."""
 
     on_cpu = False
+
+
+class OnMeta(TorchDispatchMode):
+    """Refuses calls that take or make tensors with memory, or reach beyond what they view: what memory holds must decide nothing. Operators
+    composed of others are taken apart, so that each is seen. `why`: what was refused; `failed`: what a kernel said, which functions lose."""
+
+    why = failed = ""
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        named, name = dict(kwargs or {}), operator.name()
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd"):
+            with self:
+                return operator.decompose(*args, **named)
+        for argument in operator._schema.arguments:
+            if argument.kwarg_only and "Device" in str(argument.type) and named.get(argument.name) is None:
+                named[argument.name] = META
+        if name != "aten::_to_copy" or named["device"] != META:  # what a tensor holds is not copied to where nothing is held
+            self._hold([*args, *named.values()], name)
+        try:
+            results = operator(*args, **named)
+        except Exception as why:
+            self.failed = str(why).partition("\n")[0]
+            raise
+        self._hold([results], name)
+        return results
+
+    def _hold(self, values, name):
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                self._hold(value, name)
+            elif isinstance(value, torch.Tensor):
+                if value.device != META:
+                    self.why = f"{name} takes or makes a tensor with memory: only layouts are known (the meta device)"
+                elif value.layout == torch.strided and value.numel() and value.untyped_storage().nbytes() < value.itemsize * (
+                        1 + value.storage_offset() + sum((size - 1) * stride for size, stride in zip(value.shape, value.stride()))):
+                    self.why = f"{name} reaches beyond the memory of a tensor"
+                if self.why:
+                    raise RuntimeError(self.why)
 
 
 class Given:

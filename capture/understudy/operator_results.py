@@ -2,7 +2,7 @@
 
 Calls run on PyTorch's meta device, whose tensors have a layout and no memory. A byte on standard input asks: descriptor 3 then holds the
 calls, as a program's text (docs/formats.md). Descriptor 4 gets a line for each (et_schema/formats/call_results/call_results.h), standard
-output a byte, the status. Further descriptors hold filters of system calls. The calls are somebody else's, so a child reads and answers
+output a byte, the status. Descriptor 5 holds filters of system calls. The calls are somebody else's, so a child reads and answers
 them, which gives up all other rights before; if a kernel ends it, the next child goes on after that call.
 """
 
@@ -11,7 +11,6 @@ import ctypes
 import json
 import mmap
 import os
-import re
 import resource
 import signal
 import struct
@@ -20,6 +19,7 @@ import types
 
 CALLS, ANSWERS, FILTERS = 3, 4, 5
 MOST_BYTES = 4 << 30  # that a child may allocate
+MOST_OF_COMPILER = 256 << 20
 MOST_CRASHES = 100  # of a search for other sizes
 FAILED = 1
 
@@ -232,10 +232,24 @@ def find_operator(name):
 
 
 def compiled(source):
-    """Functions of the operator map, in which `torch` is ATen, and no other name of Python is known."""
-    unit = torch.jit.CompilationUnit()
-    unit.define(source, {"torch": torch.ops.aten}.get)
+    """Functions of the operator map, in which `torch` is ATen, and no other name of Python is known. The compiler computes with texts that
+    nobody has judged: 'x'.rjust(10 ** 11)."""
+    unit, before = torch.jit.CompilationUnit(), resource.getrlimit(resource.RLIMIT_DATA)
+    most = min(limit for limit in (data_bytes() + MOST_OF_COMPILER, *before) if limit != resource.RLIM_INFINITY)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        unit.define(source, {"torch": torch.ops.aten}.get)
+    except MemoryError:
+        raise Unknown(f"a function takes more than {MOST_OF_COMPILER >> 20} MiB to compile") from None
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
     return unit
+
+
+def data_bytes():
+    """What limits of memory count."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[5]) * resource.getpagesize()
 
 
 def run_function(call, row):
@@ -248,7 +262,7 @@ def run_function(call, row):
         with torch.jit.optimized_execution(False):
             result = compiled(row["function"]).row(*[parameter(*each) for each in row["takes"]])
     except Exception as why:
-        raise Unknown(first_line(why)) from None
+        raise Unknown(str(why).rpartition("\nRuntimeError:")[2].strip().partition("\n")[0]) from None  # behind LibTorch's trace of it
     return None, result if isinstance(result, tuple) else [result]
 
 
@@ -315,9 +329,10 @@ def described(call, operator, result):
 
 class Program:
     """The calls, and what the program that asks says of schemas: the operator map's function, or why not to call it. If it asks for other
-    sizes, a whole program with the instructions that were recorded below others."""
+    sizes, a whole program with the instructions that were recorded below others. Functions are called only if `is_filtered`."""
 
-    def __init__(self, text):
+    def __init__(self, text, is_filtered):
+        self.is_filtered = is_filtered
         self.schemas, self.storages, self.slots, self.instructions, self.rows, self.other_size = [], [], [], [], {}, None
         lines = {"slot": self.slots, "storage": self.storages, "i": self.instructions, "body": self.instructions}
         for line in text.splitlines()[1:]:
@@ -341,17 +356,21 @@ class Program:
     def answer(self, number, arguments=None, layout=None):
         """Returns the answer to one call, or to a function without a call: what it calls. Arguments and layouts of slots may be others than
         recorded."""
-        instruction = self.instructions[number]
+        instruction, guard = self.instructions[number], meta_rules.OnMeta()
         try:
             row = self.rows.get(instruction["schema"])
             if row is not None and "why_not" in row:
                 raise Unknown(row["why_not"])
+            if row is not None and not self.is_filtered:
+                raise Unknown("functions of operator maps are called only below filters of system calls (seccomp), which this kernel lacks")
             if row is not None and "takes" not in row:
                 return {"calls": called_by(row["function"])}
             call = Call(self, instruction if arguments is None else instruction | {"args": arguments}, layout)
-            return described(call, *call.run(row))
+            with guard:
+                ran = call.run(row)
+            return described(call, *ran)
         except Unknown as why:
-            return {"why_not": str(why), "fails": why.fails}
+            return {"why_not": guard.why or str(why) or guard.failed, "fails": why.fails and not guard.why}
         except (RuntimeError, SyntaxError) as why:  # a layout that no tensor has, a function that does not compile
             return {"why_not": first_line(why), "fails": False}
 
@@ -384,28 +403,28 @@ class Program:
 
 
 def confine():
-    """Gives up what the calls' author must not use: memory without limit, and system calls."""
-    used = 1024 * int(re.search(r"VmData:\s*(\d+)", open("/proc/self/status", encoding="ascii").read()).group(1))
-    resource.setrlimit(resource.RLIMIT_DATA, (used + MOST_BYTES, used + MOST_BYTES))
-    libc = ctypes.CDLL(None)
-    for name in sorted((int(name) for name in os.listdir("/proc/self/fd")), reverse=True):
-        if name < FILTERS:
-            break
-        try:
-            text = os.pread(name, 1 << 20, 0)
-        except OSError:  # the folder that was listed
-            continue
-        code = ctypes.create_string_buffer(text, len(text))
-        program = struct.pack("HxxxxxxQ", len(text) // 8, ctypes.addressof(code))
-        libc.prctl(22, 2, program)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER: a kernel may lack it
+    """Gives up what the calls' author must not use: memory without limit, and system calls. Returns whether these are filtered."""
+    most = data_bytes() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    libc = ctypes.CDLL(None, use_errno=True)
+    text = os.pread(FILTERS, 1 << 20, 0) if libc.prctl(21) >= 0 else b""  # PR_GET_SECCOMP: a kernel may lack it
+    os.close(FILTERS)
+    is_filtered = bool(text)
+    while text:
+        end = 8 + struct.unpack_from("Q", text)[0]
+        code = ctypes.create_string_buffer(text[8:end])
+        if libc.prctl(22, 2, struct.pack("HxxxxxxQ", (end - 8) // 8, ctypes.addressof(code))) != 0:  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+            raise OSError(ctypes.get_errno(), "a filter of system calls cannot be loaded")
+        text = text[end:]
+    return is_filtered
 
 
 def answer_in_child(progress, crashed):
     """Answers the calls that are left, or for which other sizes they can have."""
     os.close(0)
     os.close(1)
-    confine()
-    program = Program(os.pread(CALLS, os.fstat(CALLS).st_size, 0).decode())
+    is_filtered = confine()
+    program = Program(os.pread(CALLS, os.fstat(CALLS).st_size, 0).decode(), is_filtered)
     with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
         if program.other_size is not None:
             progress.is_one = True

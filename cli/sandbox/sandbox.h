@@ -55,7 +55,8 @@ class Sandbox {
 
 /// Returns the filters of a sandbox that needs nothing, for a program that has to load them itself
 /// (PR_SET_SECCOMP) before it reads an untrusted file: one that must start before its calls can be
-/// denied. It may signal no process. Empty if the system's library cannot make them.
-[[nodiscard]] std::vector<std::string> filters_of_calls();
+/// denied. It may signal no process. Each follows its number of bytes, of 64 bits, in the order in
+/// which they are loaded. Empty if the system's library cannot make them.
+[[nodiscard]] std::string filters_of_calls();
 
 }  // namespace understudy::cli

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -49,7 +50,7 @@ class Calls:
         return "\n".join(json.dumps(line) for line in [{}, *self.schemas, *storages, *self.slots, *self.instructions, *self.rows])
 
     def answers(self):
-        program = operator_results.Program(self.text())
+        program = operator_results.Program(self.text(), is_filtered=True)
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
             return [program.answer(number) for number in range(len(program.instructions))]
 
@@ -205,28 +206,63 @@ class CallsTest(unittest.TestCase):
         calls.rows = [{"of": 0, "function": source.replace("float)", "float = 2.0)")}]
         self.assertIn("default values", calls.answers()[0]["why_not"])
 
+    def test_functions_see_layouts_alone(self):
+        memory = "takes or makes a tensor with memory: only layouts are known (the meta device)"
+        for body, why_not in (
+                ("return x.reshape([2, 8])", None),  # of others, which are seen one by one
+                ("return x + torch.full([1], 3)", None),
+                ("return x * torch.tensor(3, device=x.device)", None),
+                ("return x + int(torch.full([1], 3).sum())", "Tensor.item() cannot be called on meta tensors"),
+                ("return x + torch.tensor([3])", "aten::empty.memory_format " + memory),
+                ("return x + torch.tensor(3)", "aten::add.Tensor " + memory),
+                ("y = torch.empty([40], device=torch.device('cpu'))\n  k: List[float] = y.tolist()\n  return x + k[0]",
+                 "aten::empty.memory_format " + memory),
+                ("return torch._reshape_alias(torch.ones([16]), [16], [1])", None),
+                ("return torch._reshape_alias(torch.ones([16]), [4000], [1])", "aten::_reshape_alias reaches beyond the memory of a tensor"),
+                ("return x + len('x'.rjust(10))", None),
+                ("return x + len('x'.rjust(1000000000))", "a function takes more than 256 MiB to compile")):
+            calls = Calls().add("mine::norm(Tensor x) -> Tensor", torch.zeros(4, 4))
+            calls.rows.append({"of": 0, "function": f"def row(x: Tensor):\n  {body}\n", "takes": [[0, "Tensor"]]})
+            self.assertEqual(calls.answers()[0].get("why_not"), why_not, body)
+
 
 class ProcessTest(unittest.TestCase):
-    """The program as it is started, without the filters of system calls (tests/unit/cli)."""
+    """The program as it is started, with filters of system calls that allow all (tests/unit/cli) or are none."""
 
-    def ask(self, text):
-        calls, answers = (os.memfd_create(name) for name in ("calls", "answers"))
+    def ask(self, text, filters=struct.pack("QHBBI", 8, 6, 0, 0, 0x7FFF0000)):  # BPF_RET, SECCOMP_RET_ALLOW
+        files = [os.memfd_create(name) for name in ("calls", "answers", "filters")]
+        calls, answers, _ = files
         os.write(calls, text.encode())
-        script = f"import os; os.dup2({calls}, 3, True); os.dup2({answers}, 4, True); " \
+        os.write(files[2], filters)
+        script = f"import ctypes, os; ctypes.CDLL(None).prctl(38, 1, 0, 0, 0); files = [os.dup(file) for file in {files}]; " \
+                 "files = [os.dup2(os.dup2(file, 20 + to), to, True) for to, file in enumerate(files, 3)]; " \
                  f"os.execv({sys.executable!r}, [{sys.executable!r}, '-I', '-B', {str(HELPER.parent / 'start.py')!r}, 'operator_results'])"
-        done = subprocess.run([sys.executable, "-c", script], input=b"?", stdout=subprocess.PIPE, pass_fds=(calls, answers), check=True)
+        done = subprocess.run([sys.executable, "-c", script], input=b"?", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              pass_fds=files, check=True)
+        self.said = done.stderr.decode().strip().rpartition("\n")[2]
         lines = os.pread(answers, 1 << 20, 0).decode().splitlines()
         return list(done.stdout), [json.loads(line) for line in lines]
 
     def test_a_kernel_that_ends_its_process(self):
-        crash = "def row(x: Tensor) -> Tensor:\n  return torch.as_strided(x.cpu(), [1], [1], 1000000000000).clone()\n"
+        crash = f"def row(x: Tensor) -> Tensor:\n  return {'(' * 200000}x{')' * 200000}\n"
         calls = Calls().add(schema_of("relu"), torch.zeros(2)).add("mine::norm(Tensor x) -> Tensor", torch.zeros(2))
         calls.add(schema_of("relu"), torch.zeros(3))
         calls.rows.append({"of": 1, "function": crash, "takes": [[0, "Tensor"]]})
         statuses, told = self.ask(calls.text())
         self.assertEqual(statuses, [0, 0])
         self.assertEqual([tensor["tensors"][0]["sizes"] for tensor in (told[0], told[2])], [[2], [3]])
-        self.assertIn("why_not", told[1])
+        self.assertEqual(told[1], {"why_not": "its kernel crashed (signal 11)"})
+
+    def test_filters(self):
+        calls = Calls().add(schema_of("relu"), torch.zeros(2)).add("mine::norm(Tensor x) -> Tensor", torch.zeros(2))
+        calls.rows.append({"of": 1, "function": "def row(x: Tensor) -> Tensor:\n  return x + 1\n", "takes": [[0, "Tensor"]]})
+        statuses, told = self.ask(calls.text())
+        self.assertEqual((statuses, [layouts(one) for one in told]), ([0, 0], [[("float32", [2], [1])]] * 2))
+        statuses, told = self.ask(calls.text(), b"")
+        self.assertEqual((statuses, layouts(told[0]), told[1]["why_not"]), ([0, 0], [("float32", [2], [1])], "functions of operator maps are "
+                         "called only below filters of system calls (seccomp), which this kernel lacks"))
+        self.assertEqual(self.ask(calls.text(), struct.pack("QHBBI", 8, 99, 0, 0, 0)), ([0, operator_results.FAILED], []))
+        self.assertEqual(self.said, "OSError: [Errno 22] a filter of system calls cannot be loaded")
 
     def test_what_is_no_program(self):
         self.assertEqual(self.ask("{}\nno JSON\n"), ([0, operator_results.FAILED], []))

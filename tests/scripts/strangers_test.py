@@ -61,6 +61,16 @@ CALLS = [
      ["%0", "%1", [4], "%2", "%3", "%4", "%5", [True] * 3], [[2, 4], [4], [4]])]
 
 
+# What is called, its tensors, which of them changes after the first iteration, to what, and what is said of that.
+ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+LATER = [
+    (POOL, [f(1, 1, 2, 2), f(1, 1, 4, 4), i(1, 1, 2, 2, value=1)], 2, 40, 3, "index 40 is outside of [0, 16)",
+     ["%0", "%1", [2, 2], [2, 2], [0, 0], [1, 1], False, "%2"], [[1, 1, 4, 4]]),
+    (BAG, bag(1, 1), 2, 40, 0, "offset2bag 40 is outside of [0, 1]", CALLS[0][3], [[4, 4]]),
+    (CTC, CALLS[5][2], 1, 1000, 3, "targets 1000 is outside of [0, 3]", CALLS[5][3], CALLS[5][4]),
+    (ADD, [f(1), i(1, value=1)], 1, None, 1000000, "", ["%0", "%1", 1], [[1]])]  # a counter
+
+
 def count(sizes):
     return 1 if not sizes else sizes[0] * count(sizes[1:])
 
@@ -143,40 +153,44 @@ class Strangers(unittest.TestCase):
                 self.write_call(schema, good, arguments, results)
                 self.expect_replayed()
 
-    def test_rows_of_its_own_map(self):
-        pool = "torch.max_pool2d_with_indices_backward(torch.ones([1,1,2,2]), torch.ones([1,1,4,4]), [2,2], [2,2], [0,0], [1,1], False, " \
-               "torch.full([1,1,2,2], {}, dtype=4))"
-        reduced = "torch.segment_reduce(torch.ones([16]), 'sum', lengths=torch.full([1], {}, dtype=4), unsafe=True)"
-        for text, bad, good in ((pool, 40, 3), (pool, 100000, 0), (reduced, 3000, 16), ("f{}(x)", 40, 3)):
-            for number in (bad, good):
-                functions = ["def f0(x: Tensor):", "    return x"]
-                for n in range(number):
-                    functions += [f"def f{n + 1}(x: Tensor):", f"    return f{n}(x) + f{n}(x)"]
-                row = {"operators": ["mine::x"], "takes": ["Tensor x"], "does": ["y = " + text.format(number), "return x + y.sum()"]}
+    def test_rows_of_operator_maps(self):
+        """Each is replayed, resized and emitted: what is said of it, or null."""
+        for case in json.loads((ROOT / "tests" / "cases" / "strangers" / "rows.json").read_text(encoding="utf-8")):
+            row = {"operators": ["mine::x"], "takes": ["Tensor x"], "does": case["does"]}
+            rows = json.dumps({"format": "understudy operator map", "version": 1, "functions": case["functions"], "rows": [row]})
+            rows = rows.replace("MARK", str(self.folder / "MARK"))
+            (self.folder / "rows.json").write_text(rows, encoding="utf-8")
+            for use in ("replay", "batch", "emit"):
                 bench = Bench()
-                bench.call("mine::x(Tensor x) -> Tensor", [bench.tensor([8], external=True)], [bench.tensor([8])])
-                bench.write(self.folder / "b.et", op_maps=json.dumps({
-                    "format": "understudy operator map", "version": 1, "functions": functions if "f{}" in text else [], "rows": [row]}))
-                with self.subTest(text, number=number):
-                    self.expect_replayed() if number == good else self.expect_refused()
+                bench.call("mine::x(Tensor x) -> Tensor", [bench.tensor([8, 2], external=True)], [bench.tensor([8, 2])])
+                bench.write(self.folder / "b.et", **({} if use == "emit" else {"op_maps": rows}))
+                shutil.rmtree(self.folder / "p", ignore_errors=True)
+                with self.subTest(case["name"], use=use):
+                    if use == "replay":
+                        self.expect_replayed() if case[use] is None else self.expect_refused()
+                        continue
+                    how = ("--batch", "8:16", "-o", "o.et") if use == "batch" else ("--emit", "p", "--op-library", "rows.json")
+                    done = self.run_here("generate", "b.et", "-q", *how)
+                    said = next((line[12:] for line in done.stderr.splitlines() if line.startswith("  got:")), None)
+                    self.assertEqual((done.returncode, said), (0, None) if case[use] is None else (65, case[use]), done.stderr)
+                    emitted = "def row" in "".join(path.read_text(encoding="utf-8") for path in self.folder.glob("p/step*.py"))
+                    self.assertEqual((emitted, (self.folder / "MARK").exists()), (use == "emit" and case[use] is None, False))
 
-    def test_indices_that_change_later(self):
-        for number in (40, 3):
-            bench = Bench()
-            grad, image = bench.full([1, 1, 2, 2], 1.0, "float32"), bench.full([1, 1, 4, 4], 1.0, "float32")
-            at = bench.tensor([1, 1, 2, 2], "int64", value={"rule": "constant", "a": 1.0, "why": "x"})
-            bench.call(POOL, [grad, image, [2, 2], [2, 2], [0, 0], [1, 1], False, at], [bench.tensor([1, 1, 4, 4])])
-            bench.call(FILL, [at, number], [at])
-            bench.write(self.folder / "b.et")
-            if number == 3:
-                self.expect_replayed("--no-restore")
-                continue
-            status, _, said = self.replay("--no-restore")
-            self.assertEqual((status, said), (65, "replay: an operator would reach beyond its tensors\n"
-                                              "  node:     3\n  field:    aten::max_pool2d_with_indices_backward\n"
-                                              "  expected: numbers that lie within them, as in the first iteration\n"
-                                              "  got:      index 40 is outside of [0, 16)\n"
-                                              "  hint:     The benchmark is damaged, or made to reach what is not its own.\n"))
+    def test_numbers_that_change_later(self):
+        for schema, tensors, changed, bad, good, got, arguments, results in LATER:
+            for number in {bad, good} - {None}:
+                bench = Bench()
+                for at, (sizes, value, dtype) in enumerate(tensors):
+                    rule = {"value": {"rule": "constant", "a": float(value), "why": "x"}}
+                    bench.tensor(sizes, dtype, **rule) if at == changed else bench.full(sizes, value, dtype)
+                bench.call(schema, arguments, [bench.tensor(sizes) for sizes in results])
+                bench.call(FILL, [f"%{changed}", number], [f"%{changed}"])
+                bench.write(self.folder / "b.et")
+                status, dropped, said = self.replay("--no-restore")
+                self.assertEqual((status, dropped, said), (0, [], "") if number == good else (
+                    65, [], f"replay: an operator would reach beyond its tensors\n  node:     {len(tensors)}\n"
+                    f"  field:    {schema.partition('(')[0]}\n  expected: numbers that lie within them, as in the first iteration\n"
+                    f"  got:      {got}\n  hint:     The benchmark is damaged, or made to reach what is not its own.\n"))  # fmt: skip
 
     def emitted(self, schema, arguments, name=None):
         """Generates the project of one call, and runs it."""
@@ -227,6 +241,26 @@ class Strangers(unittest.TestCase):
             self.assertEqual((done.returncode, json.loads(done.stdout)["kernels"]["kernels"]), (0, made), done.stderr)
             left = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(self.folder).encode() in p.read_bytes()]
             self.assertEqual(left, [])
+
+    def test_answers_that_no_call_can_have(self):
+        python, own = self.folder / "python", self.folder / "own"
+        shutil.copytree(ROOT / "capture" / "understudy", own)
+        text = (own / "operator_results.py").read_text(encoding="utf-8")
+        python.write_text(f"#!/bin/sh\nexec {sys.executable} -I -B {own}/operator_results.py\n", encoding="utf-8")
+        python.chmod(0o755)
+        for answer in ("'dtype': 'float32'", "'storage_of': 1 << 30", "'same_as': 40", "'strides': [1] * 9", "'sizes': [1 << 40] * 2, 'strides': [1] * 2",
+                       "'sizes': [2], 'strides': [1 << 50]", "'offset_from': -1", "'offset_from': 1 << 60", "'list_sizes'"):
+            changed = "line['list_sizes'] = [1000000]" if answer == "'list_sizes'" else f"line['tensors'][0] |= {{{answer}}}"
+            (own / "operator_results.py").write_text(text.replace(
+                "    def answer(self, line):\n        os", f"    def answer(self, line):\n        if line.get('tensors'): {changed}\n        os"),
+                encoding="utf-8")
+            done = self.run_here("generate", ROOT / "tests" / "profiles" / "linear_kineto.json.gz", "-o", "p.et", "-q", UNDERSTUDY_PYTHON=str(python))
+            if answer == "'dtype': 'float32'":
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                continue
+            self.assertEqual(done.returncode, 1, (answer, done.stderr))
+            self.assertRegex(done.stderr, "^generate: the results of operators cannot be found\n  file:     .*/python\n  field:    aten::.*\n"
+                             "  expected: [0-9]+ answers, of tensors that the calls can have\n  got:      one that does not fit\n$")  # fmt: skip
 
     def test_memory_of_a_profiles_operators(self):
         profile = json.loads(gzip.decompress((ROOT / "tests" / "profiles" / "bert_small_h100.json.gz").read_bytes()))

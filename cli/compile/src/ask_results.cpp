@@ -12,7 +12,6 @@
 #include <functional>
 #include <future>
 #include <iterator>
-#include <list>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -48,7 +47,9 @@ using et_schema::run_failed;
 /// A file without a name. It is deleted when this process ends.
 class UnnamedFile {
  public:
-  UnnamedFile() : file_(::memfd_create("operator_results", MFD_CLOEXEC)) { check(file_ >= 0); }
+  UnnamedFile() : file_(::memfd_create("operator_results", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
+    check(file_ >= 0);
+  }
   ~UnnamedFile() { ::close(file_); }
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
@@ -62,6 +63,11 @@ class UnnamedFile {
       check(written >= 0 || errno == EINTR);
       text.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
     }
+  }
+  /// From now on nobody can change it, whoever holds it.
+  void seal() const {
+    check(::fcntl(file_, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) ==
+          0);
   }
   [[nodiscard]] std::string content() const {
     return et_schema::read_file(fmt::format("/proc/self/fd/{}", file_),
@@ -127,11 +133,18 @@ class Answerer {
                                                     const std::string& needed) const {
     std::vector<CallResults> answers =
         et_schema::call_results_from_text(ask(et_schema::program_to_text(calls) + needed), python_);
-    if (answers.size() != calls.instructions.size()) {
+    const auto [answer, call] = std::ranges::mismatch(
+        answers, calls.instructions,
+        [](const auto& told, const auto& asked) { return et_schema::fits(told, asked); });
+    if (answer != answers.end() || call != calls.instructions.end()) {
       throw run_failed("the results of operators cannot be found",
                        {.file = python_,
-                        .expected = fmt::format("{} answers", calls.instructions.size()),
-                        .got = fmt::format("{}", answers.size())});
+                        .field = call != calls.instructions.end() ? call->name : "",
+                        .expected = fmt::format("{} answers, of tensors that the calls can have",
+                                                calls.instructions.size()),
+                        .got = answer == answers.end() || call == calls.instructions.end()
+                                   ? fmt::format("{}", answers.size())
+                                   : "one that does not fit"});
     }
     return answers;
   }
@@ -145,12 +158,10 @@ class Answerer {
     std::ranges::transform(words, std::back_inserter(arguments),
                            [](std::string& word) { return word.data(); });
     arguments.push_back(nullptr);
-    std::list<UnnamedFile> filters;
-    std::vector<int> files = {calls_.number(), answers_.number()};
-    for (const std::string& filter : filters_of_calls()) {
-      filters.emplace_back().write(filter);
-      files.push_back(filters.back().number());
-    }
+    const UnnamedFile filters;
+    filters.write(filters_of_calls());
+    filters.seal();
+    std::vector<int> files = {calls_.number(), answers_.number(), filters.number()};
     bool is_started =
         ::pipe2(questions_.data(), O_CLOEXEC) == 0 && ::pipe2(statuses.data(), O_CLOEXEC) == 0;
     statuses_ = statuses[0];
@@ -204,18 +215,24 @@ class Answerer {
   std::string python_;
 };
 
+/// Returns the rows of files and benchmarks, whose authors are not known.
+std::vector<const et_schema::MapRow*> foreign_rows() {
+  std::vector<const et_schema::MapRow*> rows;
+  for (const et_schema::MapRow& row : et_schema::operator_map().rows()) {
+    if (!row.file.empty()) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
 /// Tells what calls need besides their schemas: functions of the operator map, and why operators
 /// that do more than compute are not called.
 class Needs {
  public:
-  explicit Needs(const Answerer& answerer) : answerer_(answerer) {}
-
-  /// Throws Error (bad input) if a function cannot be called or must not be.
-  void check(const et_schema::OperatorMap& map) {
-    std::vector<const et_schema::MapRow*> rows;
-    for (const et_schema::MapRow& row : map.rows()) {
-      rows.push_back(&row);
-    }
+  /// Throws Error (bad input) if a function of any map cannot be called or must not be.
+  explicit Needs(const Answerer& answerer) : answerer_(answerer) {
+    const std::vector<const et_schema::MapRow*> rows = foreign_rows();
     learn(rows);
     for (const et_schema::MapRow* row : rows) {
       if (const std::string& why = refusals_.at(row->source()); !why.empty()) {
@@ -388,9 +405,6 @@ generator::AskResults ask_results() {
     std::vector<CallResults> answers = {};  ///< by number of the call
   };
   const auto known = std::make_shared<Known>();
-  if (!et_schema::operator_map().files().empty()) {
-    known->needs.check(et_schema::operator_map());
-  }
   return [known](std::span<const generator::AskedCall> calls) {
     const std::vector<std::size_t> numbers = known->calls.add(calls);
     const et_schema::Program& asked = known->calls.new_calls();
@@ -438,19 +452,16 @@ std::function<std::string(const et_schema::Program&, const et_schema::Instructio
   }
   std::optional<Answerer> answerer;
   try {
-    answerer.emplace("", "");
+    answerer.emplace("an operator map needs PyTorch, which tells what its functions call",
+                     "leave --op-library away");
   } catch (const et_schema::Error& error) {
-    if (error.kind() != et_schema::ErrorKind::kUsage) {
+    if (error.kind() != et_schema::ErrorKind::kUsage ||
+        !std::ranges::all_of(foreign_rows(), &et_schema::MapRow::is_of_benchmark)) {
       throw;
     }
     return [](const et_schema::Program&, const et_schema::Instruction&) { return std::string(); };
   }
   Needs needs(*answerer);
-  et_schema::OperatorMap map;
-  for (std::size_t i = 0; i < bench.op_maps.size(); ++i) {
-    map.add_rows(bench.op_maps[i], fmt::format("op_maps/{}.json", i));
-  }
-  needs.check(map);
   tried->answers = answerer->answers_to(tried->calls, needs.lines(tried->calls));
   return [tried](const et_schema::Program& rank, const et_schema::Instruction& instruction) {
     const std::optional<std::size_t> call = tried->find(rank, instruction);

@@ -96,7 +96,8 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs, std::uint64_t self) 
   constexpr std::uint64_t kPastes = 0x541c;  // TIOCLINUX
   constexpr std::uint64_t kOwns = 0x8901;    // FIOSETOWN
   constexpr std::uint64_t kOwnsSocket = 0x8902;
-  constexpr std::uint64_t kNeither = 3;  // neither to read nor to write: no right is asked for
+  constexpr std::uint64_t kThisProcess = 1;  // IOPRIO_WHO_PROCESS
+  constexpr std::uint64_t kNeither = 3;      // neither to read nor to write: no right is asked for
   // Started programs signal nobody outside of their group.
   const std::uint64_t own = needs.starts_programs ? 0 : self;
   const bool has_company = needs.has_ranks || needs.has_gpu;
@@ -144,6 +145,7 @@ std::vector<Denied> denied_calls(const SandboxNeeds& needs, std::uint64_t self) 
       // allowed.
       {true, "fcntl", {{is(1, F_SETOWN)}, {is(1, F_SETOWN_EX)}}},
       {true, "setpriority ioprio_set", {{is_not(1, 0)}}},
+      {true, "ioprio_set", {{is_not(0, kThisProcess)}}},  // not of a group or of a user
       {true,
        "setpriority sched_setscheduler sched_setparam sched_setattr prlimit64 migrate_pages "
        "move_pages",
@@ -246,13 +248,17 @@ bool deny_system_calls(const SandboxNeeds& needs) {
   return std::ranges::all_of(filters, &Filter::load);
 }
 
-std::vector<std::string> filters_of_calls() {
+std::string filters_of_calls() {
   constexpr std::uint64_t kNoProcess = 0x7fff'ffff;
-  std::vector<std::string> codes;
+  std::string codes;
   for (const Filter& filter : filters_for({}, kNoProcess)) {
-    codes.push_back(filter.code());
+    const std::string code = filter.code();
+    if (code.empty()) {
+      return "";
+    }
+    const std::uint64_t bytes = code.size();
+    codes.append(reinterpret_cast<const char*>(&bytes), sizeof(bytes)).append(code);
   }
-  std::erase(codes, std::string());
   return codes;
 }
 

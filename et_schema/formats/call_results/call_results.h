@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,5 +73,12 @@ struct OtherSize {
 /// Parses the header and one OtherSize a line. Throws Error (bad input).
 [[nodiscard]] std::vector<OtherSize> other_sizes_from_text(std::string_view text,
                                                            const std::string& file);
+
+/// Returns whether an answer can be one about the call, whoever gave it: it names tensors that the
+/// call takes, and layouts whose extents stay far below 64 bits.
+[[nodiscard]] bool fits(const CallResults& results, const Instruction& call);
+/// `calls`: numbered as in the program's text.
+[[nodiscard]] bool fits(const OtherSize& other, const Program& program,
+                        std::span<const Instruction* const> calls);
 
 }  // namespace understudy::et_schema

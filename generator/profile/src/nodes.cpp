@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "et_schema/base/arena.h"
@@ -101,6 +102,8 @@ class NodeMaker {
     }
     std::size_t next = 0;
     std::size_t list = 0;
+    const std::vector<int>& lists = call.told.list_sizes;
+    std::size_t alone = results.size() - std::accumulate(lists.begin(), lists.end(), 0U);
     std::vector<Value> values;
     const auto take = [&] {
       Tensor* tensor = arena_.make(Tensor{});
@@ -112,12 +115,12 @@ class NodeMaker {
       return Value::of(tensor);
     };
     for (const ReturnKind kind : returns_of_schema(call.recorded.schema)) {
-      if (kind == ReturnKind::kTensors && list < call.told.list_sizes.size()) {
-        const std::span<Value> items =
-            arena_.array<Value>(static_cast<std::size_t>(call.told.list_sizes[list++]));
+      if (kind == ReturnKind::kTensors && list < lists.size()) {
+        const std::span<Value> items = arena_.array<Value>(static_cast<std::size_t>(lists[list++]));
         std::ranges::generate(items, take);
         values.push_back(Value::of_items(ValueKind::kList, items));
-      } else if (kind == ReturnKind::kTensor && next < results.size()) {
+      } else if (kind == ReturnKind::kTensor && alone > 0) {
+        --alone;
         values.push_back(take());
       } else {
         values.emplace_back();

@@ -16,7 +16,8 @@ Answers::Answers(const Program& program, std::vector<OtherSize> told, int rank)
     : program_(program), told_(std::move(told)), rank_(rank) {
   et_schema::for_each_instruction(program_.instructions,
                                   [this](const Instruction& call) { calls_.push_back(&call); });
-  if (!std::ranges::all_of(told_, [this](const OtherSize& one) { return fits(one); })) {
+  if (!std::ranges::all_of(
+          told_, [this](const OtherSize& one) { return et_schema::fits(one, program_, calls_); })) {
     throw et_schema::bad_input("other sizes of another program", {.rank = rank_});
   }
 }
@@ -67,34 +68,6 @@ void Answers::apply(Program& copy, std::int64_t place) const {
       number.value = one.number + place * one.step;
     }
   }
-}
-
-bool Answers::fits(const OtherSize& one) const {
-  constexpr std::int64_t kMost = std::int64_t{1} << 44;  // of 2^17 ranks: no sum overflows
-  if (one.step > 0 && std::max({one.step, one.offset, one.number}) > kMost) {
-    return false;
-  }
-  if (one.slot) {
-    return *one.slot < program_.slots.size() &&
-           (!one.refused.empty() || (one.sizes.size() == program_.slots[*one.slot].sizes.size() &&
-                                     one.strides.size() == one.sizes.size()));
-  }
-  if (one.known) {
-    return true;
-  }
-  if (!one.instruction || *one.instruction >= calls_.size() || !one.argument) {
-    return one.instruction && *one.instruction < calls_.size() && !one.item;
-  }
-  const std::vector<Argument>& args = calls_[*one.instruction]->args;
-  if (*one.argument >= args.size()) {
-    return false;
-  }
-  const Argument* argument = &args[*one.argument];
-  if (one.item) {
-    const auto* list = std::get_if<Argument::List>(&argument->value);
-    argument = list != nullptr && *one.item < list->size() ? &(*list)[*one.item] : nullptr;
-  }
-  return argument != nullptr && std::holds_alternative<std::int64_t>(argument->value);
 }
 
 }  // namespace understudy::generator

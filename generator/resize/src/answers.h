@@ -30,8 +30,6 @@ class Answers {
   }
 
  private:
-  [[nodiscard]] bool fits(const OtherSize& one) const;
-
   const et_schema::Program& program_;
   std::vector<OtherSize> told_;
   int rank_;

@@ -119,7 +119,9 @@ def of_row(name):
     if name not in ROWS:
         return None
     names, takes, source = ROWS[name]
-    function = jit.CompilationUnit(source).row
+    unit = jit.CompilationUnit()
+    unit.define(source, {"torch": torch.ops.aten}.get)  # no other name of Python is known
+    function = unit.row
 
     def call(*given, **named):
         given = dict(zip(names, given)) | named
