@@ -33,7 +33,7 @@ class OutputFolder:
     """
 
     def __init__(self, folder):
-        self.folder = Path(folder).resolve()
+        self.folder = Path(os.path.abspath(folder))
         self.partial = None
         # discard() removes these folders if empty. Several ranks may create them: all ranks check here before the first one begins.
         self._missing = [parent for parent in self.folder.parents if not parent.exists()]
@@ -44,6 +44,8 @@ class OutputFolder:
         """Raises BadOutput unless the folder is new, empty or a capture. Returns True if it is a capture."""
         if not self.folder.name:
             raise BadOutput(f"{self.folder}: this is no folder to write a capture to")
+        if self.folder.is_symlink():  # somebody else's folder may hold one to a capture of the user
+            raise BadOutput(f"{self.folder}: it is a symbolic link; name the folder that it leads to, or remove the link")
         if not self.folder.exists():
             return False
         if not self.folder.is_dir():

@@ -21,27 +21,20 @@ std::string name_of(const std::string& url) {
   return fs::path(url.substr(0, url.find('?'))).filename().string();
 }
 
-/// Makes the folder of the pages. Pages overwrite files, so the folder must not hold anything else.
-void make_folder(const std::string& folder) {
+/// Pages overwrite files, so the folder must not hold anything else.
+void refuse_folder(const std::string& folder) {
   std::error_code error;
-  if (fs::is_directory(folder, error) && !fs::is_empty(folder, error) &&
-      !fs::exists(fs::path(folder) / "index.html")) {
+  const bool is_folder = fs::is_directory(folder, error);
+  if (fs::exists(folder, error) &&
+      (!is_folder ||
+       (!fs::is_empty(folder, error) && !fs::exists(fs::path(folder) / "index.html", error)))) {
     throw et_schema::usage_error(
-        "a folder of something else",
+        "the site cannot be written there",
         {.file = folder,
          .field = "--output",
          .expected = "a site's folder (with index.html), an empty one, or a name for one",
-         .got = "a folder with other files",
+         .got = is_folder ? "a folder with other files" : "a file",
          .hint = "choose another place"});
-  }
-  fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder)) {
-    throw et_schema::usage_error("the site's folder cannot be made",
-                                 {.file = folder,
-                                  .field = "--output",
-                                  .expected = "a folder, or a name for one",
-                                  .got = error ? error.message() : "something that is no folder",
-                                  .hint = "choose another place"});
   }
 }
 
@@ -74,13 +67,13 @@ int fleet_report(int argc, char** argv) {
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   site.fleet_name = name_of(url);
   site.store = fleet::setting(*connection, "store");
-  make_folder(folder);
+  refuse_folder(folder);
   std::uint64_t bytes = 0;
   const std::size_t count = make_site(
       *connection, site,
       [&](const std::string& name, const pages::Page& page) {
         const std::string html = pages::to_html(page);
-        et_schema::write_file_atomically((fs::path(folder) / name).string(), html);
+        et_schema::write_below(folder, name, html);
         bytes += html.size();
       },
       [&](std::size_t done, std::size_t total) {

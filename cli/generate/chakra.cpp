@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kPrefix = "chakra";
 constexpr const char* kGroupsName = "comm_groups.json";
 
-std::string path_in(const std::string& folder, const std::string& name) {
-  return (fs::path(folder) / name).string();
-}
-
 std::map<std::string_view, std::uint64_t> edges_of(const et_schema::ChakraFile& file) {
   std::map<std::string_view, std::uint64_t> counts;
   for (const et_schema::ChakraNode& node : file.nodes) {
@@ -73,21 +69,13 @@ void refuse_chakra_folder(const std::string& folder, const std::vector<std::stri
 }
 
 WrittenChakra write_chakra(const et_schema::Bench& bench, const std::string& folder) {
-  std::error_code error;
-  fs::create_directory(folder, error);
-  if (!fs::is_directory(folder)) {
-    throw et_schema::cannot_write("the folder cannot be made", {.file = folder,
-                                                                .field = "--chakra",
-                                                                .got = error.message(),
-                                                                .hint = "choose another place"});
-  }
   WrittenChakra written{folder, generator::chakra_of(bench, kPrefix), 0};
   for (const et_schema::ChakraFile& file : written.job.files) {
     const std::string bytes = et_schema::chakra_bytes(file);
-    et_schema::write_file_atomically(path_in(folder, file.file), bytes);
+    et_schema::write_below(folder, file.file, bytes);
     written.bytes += bytes.size();
   }
-  et_schema::write_file_atomically(path_in(folder, kGroupsName), written.job.comm_groups);
+  et_schema::write_below(folder, kGroupsName, written.job.comm_groups);
   return written;
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "cli/common/output.h"
 #include "cli/compile/compile.h"
@@ -36,19 +35,6 @@ void refuse_folder(const fs::path& folder) {
          .expected = "a folder that is new, empty or of an earlier project",
          .got = fs::is_directory(folder) ? "a folder with other files" : "a file",
          .hint = "choose another folder"});
-  }
-}
-
-void write_files(const Project& project, const fs::path& folder) {
-  for (const auto& [path, content] : project.files) {
-    const fs::path target = folder / path;
-    std::error_code error;
-    fs::create_directories(target.parent_path(), error);
-    if (error) {
-      throw et_schema::cannot_write("the project cannot be written",
-                                    {.file = target.parent_path(), .got = error.message()});
-    }
-    et_schema::write_file_atomically(target.string(), content);
   }
 }
 
@@ -129,7 +115,9 @@ void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::st
           Format format, bool quiet) {
   refuse_folder(choice.folder);
   const Project project = emitter::emit_project(bench, name, try_calls(bench));
-  write_files(project, choice.folder);
+  for (const auto& [path, content] : project.files) {
+    et_schema::write_below(choice.folder, path, content);
+  }
   pages::show(project_page(project, choice), format, quiet);
   if (!project.missing.empty() && !choice.allow_missing) {
     const Missing& first = project.missing.front();

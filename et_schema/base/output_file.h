@@ -17,4 +17,9 @@ enum class OutputPlace : std::uint8_t {
 /// Writes a temporary file beside `path` and renames it when it is complete. Throws Error (failed).
 void write_file_atomically(const std::string& path, const std::string& content);
 
+/// Does the same below a folder that the user named: `name` is "bench/run.py". Makes folders that
+/// are missing. What lies in the folder may be somebody else's: neither it nor anything below it is
+/// reached through a symbolic link.
+void write_below(const std::string& folder, const std::string& name, const std::string& content);
+
 }  // namespace understudy::et_schema

@@ -130,6 +130,14 @@ class OutputTest(unittest.TestCase):
             self.begin("/")
         self.assertEqual(str(caught.exception), "/: this is no folder to write a capture to")
 
+    def test_a_link_to_another_capture_is_refused(self):
+        self.capture("old")
+        link = self.parent / "link"
+        link.symlink_to(self.folder)
+        with self.assertRaises(BadOutput) as caught:
+            self.begin(link)
+        self.assertEqual(str(caught.exception), f"{link}: it is a symbolic link; name the folder that it leads to, or remove the link")
+
     def test_a_description_cannot_point_outside_of_its_folder(self):
         self.capture("old")
         precious = self.parent / "precious"

@@ -95,11 +95,13 @@ void write_in_place(const std::string& path, const std::string& content) {
   }
 }
 
-Descriptor open_folder(const fs::path& folder) {
-  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+/// `links`: 0, or O_NOFOLLOW.
+Descriptor open_folder(int within, const fs::path& folder, int links) {
+  const int flags = links | O_DIRECTORY | O_CLOEXEC;
+  Descriptor descriptor(::openat(within, folder.c_str(), O_RDONLY | flags));
   if (!descriptor.is_open() && errno == EACCES) {
     // The folder may be writable but not readable.
-    descriptor = Descriptor(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    descriptor = Descriptor(::openat(within, folder.c_str(), O_PATH | flags));
   }
   return descriptor;
 }
@@ -131,9 +133,7 @@ Temporary make_temporary(const Descriptor& folder, const std::string& beside) {
 
 /// Returns 0, or the errno of the failure. The content is flushed before the rename, and the rename
 /// before this returns. So a file with the name is complete even after a crash.
-int write_new(const fs::path& path, const std::string& content) {
-  const Descriptor folder = open_folder(path.has_parent_path() ? path.parent_path() : ".");
-  const std::string name = path.filename();
+int write_new(const Descriptor& folder, const std::string& name, const std::string& content) {
   Temporary temporary;
   if (folder.is_open()) {
     temporary = make_temporary(folder, name);
@@ -177,6 +177,35 @@ OutputPlace output_place(const std::string& path) {
   return is_link ? OutputPlace::kLink : OutputPlace::kNewFile;
 }
 
+void write_below(const std::string& folder, const std::string& name, const std::string& content) {
+  fs::path place = (fs::path(folder) / "").parent_path();
+  std::error_code error;
+  fs::create_directories(place, error);
+  Descriptor within = open_folder(AT_FDCWD, place, O_NOFOLLOW);
+  const fs::path file(name);
+  const fs::path parents = file.parent_path();
+  for (auto part = parents.begin(); within.is_open() && part != parents.end(); ++part) {
+    static_cast<void>(::mkdirat(within.get(), part->c_str(), ACCESSPERMS));
+    place /= *part;
+    within = open_folder(within.get(), *part, O_NOFOLLOW);
+  }
+  int failed = within.is_open() ? 0 : errno;
+  if (failed == 0) {
+    place /= file.filename();
+    struct stat status {};
+    const bool is_there =
+        ::fstatat(within.get(), file.filename().c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    failed =
+        is_there && !S_ISREG(status.st_mode) ? EEXIST : write_new(within, file.filename(), content);
+  }
+  if (failed != 0 && fs::is_symlink(place, error)) {
+    fail_to_write(place, "a symbolic link", "name the folder that it leads to, or remove the link");
+  }
+  if (failed != 0) {
+    fail_to_write(place, failed);
+  }
+}
+
 void write_file_atomically(const std::string& path, const std::string& content) {
   switch (output_place(path)) {
     case OutputPlace::kFolder:
@@ -189,7 +218,10 @@ void write_file_atomically(const std::string& path, const std::string& content) 
     case OutputPlace::kNewFile:
       break;
   }
-  if (const int error = write_new(path, content); error != 0) {
+  const fs::path file(path);
+  const Descriptor folder =
+      open_folder(AT_FDCWD, file.has_parent_path() ? file.parent_path() : ".", 0);
+  if (const int error = write_new(folder, file.filename(), content); error != 0) {
     fail_to_write(path, error);
   }
 }
