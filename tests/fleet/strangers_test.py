@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import struct
 import subprocess
 import sys
@@ -177,6 +178,42 @@ class Strangers(unittest.TestCase):
         self.journal()
         self.assertIn("job000", self.fleet.run("jobs"))
         self.assertFalse(Path(journal).exists())
+
+    def test_a_folder_that_others_can_write(self):
+        for mode, refused in ((0o777, True), (0o1777, True), (0o755, False)):  # in a sticky one others make a journal, too
+            self.folder.chmod(mode)
+            done = self.fleet.run_whole("jobs")
+            self.assertEqual((done.returncode, done.stderr), (
+                2, f"fleet: the fleet's database cannot be opened\n  file:     {self.fleet.url}\n  expected: a folder that no other user can write\n"
+                f"  got:      {self.folder}, which others can\n  hint:     several users share a fleet on PostgreSQL: postgresql://…\n") if refused
+                else (0, ""))  # fmt: skip
+
+    def test_pages_that_show_one_leaf_again_and_again(self):
+        for number in range(20):
+            self.fleet.write("INSERT INTO job (name, path, weight, flags, added_utc) VALUES (?, 'p', 1, '[]', '')", f"more{number}")
+        self.fleet.rows("PRAGMA journal_mode = DELETE")
+        root = self.fleet.rows("SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_job_1'")[0][0]
+        whole = Path(self.fleet.url).read_bytes()
+        pages = [bytearray(whole[at:at + 4096]) for at in range(0, len(whole), 4096)]
+        at = struct.unpack_from(">H", pages[root - 1], 8)[0]
+        entry = pages[root - 1][at:at + 1 + pages[root - 1][at]]
+        for children, most in ((2, 1 << 10), (150, 1 << 19)):
+            tree = [pages[root - 1]]
+            for _ in range(2):
+                cell = struct.pack(">I", len(pages) + len(tree)) + entry
+                page = bytearray(struct.pack(">BHHHBI", 2, 0, children, 4096 - children * len(cell), 0, len(pages) + len(tree)))
+                page += b"".join(struct.pack(">H", 4096 - (number + 1) * len(cell)) for number in range(children))
+                tree.append(page + bytes(4096 - len(page) - children * len(cell)) + cell * children)
+            made = pages[:root - 1] + [tree.pop()] + pages[root:] + tree
+            struct.pack_into(">I", made[0], 28, len(made))
+            Path(self.fleet.url).write_bytes(b"".join(made))
+            done = self.fleet.run_whole("jobs")
+            if children == 2:
+                self.assertEqual((done.returncode, done.stdout.count("more7 ")), (0, 9), done.stderr)
+            else:
+                self.assertEqual(done.returncode, 65)
+                self.assertRegex(done.stderr, "expected: rows that a file of its size can hold\n  got:      more than [0-9]+ in one table\n")
+            self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, most + (1 << 20))  # KiB; it took 1.4 GiB
 
     def test_a_schema_of_tables_alone(self):
         for made, dropped in (("VIEW v AS SELECT 1", "VIEW v"), ("TRIGGER t INSERT ON job BEGIN DELETE FROM job; END", "TRIGGER t")):

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,7 +18,15 @@
 namespace understudy::fleet {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kMsPerSecond = 1000;
+// Pages of an untrusted file can show the same rows again and again.
+constexpr double kMostSeconds = 60;            // of the processor, for a query
+constexpr std::int64_t kMostBytes = 64 << 20;  // of a query's rows, beside a file's
+constexpr std::int64_t kMostOfFile = 16;       // as often a file's bytes
+constexpr std::int64_t kMostHeap = 1 << 30;    // that SQLite sorts in
+constexpr int kStepsBetweenLooks = 100'000;
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
@@ -37,6 +46,11 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
     throw damaged_database({.file = path, .got = text});
   }
+  if (code == SQLITE_INTERRUPT) {
+    throw damaged_database({.file = path,
+                            .expected = fmt::format("queries of at most {} s", kMostSeconds),
+                            .got = "one that takes longer"});
+  }
   throw et_schema::run_failed(
       "the fleet's database failed",
       {.file = path, .got = text, .hint = "see that the disk has room and can be written"});
@@ -52,14 +66,38 @@ bool names_another_file(const std::string& journal) {
   return file.read(end.data(), static_cast<std::streamsize>(end.size())) && end == kMagic;
 }
 
+/// Throws Error (usage) if other users can replace files beside the database, or a folder above it:
+/// SQLite trusts these files, and no check before it opens them holds.
+void refuse_shared_folder(const fs::path& database) {
+  for (fs::path below = database; below.has_relative_path(); below = below.parent_path()) {
+    const fs::path folder = below.parent_path();
+    struct stat found {};
+    if (::stat(folder.c_str(), &found) != 0) {
+      continue;
+    }
+    const bool is_own = found.st_uid == ::geteuid() || found.st_uid == 0;
+    // A user's private group has the user's number. Owners alone rename what is in a sticky folder.
+    const mode_t others =
+        found.st_gid == found.st_uid ? mode_t{S_IWOTH} : mode_t{S_IWOTH | S_IWGRP};
+    const bool is_kept = below != database && (found.st_mode & S_ISVTX) != 0;
+    if (!is_own || ((found.st_mode & others) != 0 && !is_kept)) {
+      throw et_schema::usage_error(
+          "the fleet's database cannot be opened",
+          {.file = database.string(),
+           .expected = "a folder that no other user can write",
+           .got = fmt::format("{}, which {} can", folder.string(), is_own ? "others" : "its owner"),
+           .hint = "several users share a fleet on PostgreSQL: postgresql://…"});
+    }
+  }
+}
+
 /// Must be called before SQLite opens the database: SQLite trusts the files beside it. Only the
 /// journal is read: closing -shm would end the locks that this process's other connections have on
-/// it, and another process would then cut it off below them.
-void refuse_side_files(const std::string& path) {
+/// it, and another process would then cut it off below them. Returns the database without links.
+std::string refuse_side_files(const std::string& path) {
   std::error_code error;
-  const std::string database = std::filesystem::weakly_canonical(path, error).string();
-  struct stat own {};
-  const uid_t owner = ::stat(path.c_str(), &own) == 0 ? own.st_uid : ::geteuid();
+  const std::string database = fs::weakly_canonical(fs::absolute(path), error).string();
+  refuse_shared_folder(database);
   for (const char* const ending : {"-journal", "-wal", "-shm"}) {
     const std::string file = database + ending;
     struct stat found {};
@@ -67,7 +105,6 @@ void refuse_side_files(const std::string& path) {
       continue;
     }
     const char* const got = !S_ISREG(found.st_mode) ? "something else"
-                            : found.st_uid != owner ? "another user's file"
                             : file.ends_with("-journal") && names_another_file(file)
                                 ? "a journal that names another file to delete"
                                 : nullptr;
@@ -76,18 +113,30 @@ void refuse_side_files(const std::string& path) {
           {.file = file, .expected = "a plain file of the database", .got = got});
     }
   }
+  return database;
+}
+
+double cpu_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 class Sqlite : public Connection {
  public:
   Sqlite(std::string path, int flags, double patience_s) : path_(std::move(path)) {
-    refuse_side_files(path_);
+    const std::string database = refuse_side_files(path_);
     sqlite3* opened = nullptr;
-    const int code = sqlite3_open_v2(path_.c_str(), &opened, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code = sqlite3_open_v2(database.c_str(), &opened,
+                                     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
     database_.reset(opened);
     if (code != SQLITE_OK) {
       fail(database_.get(), path_);
     }
+    sqlite3_hard_heap_limit64(kMostHeap);
+    sqlite3_progress_handler(
+        database_.get(), kStepsBetweenLooks,
+        [](void* end) { return cpu_seconds() > *static_cast<const double*>(end) ? 1 : 0; }, &end_);
     sqlite3_busy_timeout(database_.get(), static_cast<int>(patience_s * kMsPerSecond));
     // An untrusted schema may have views and triggers: forbid them functions with side effects.
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -95,6 +144,7 @@ class Sqlite : public Connection {
     // With WAL and NORMAL, a killed process loses nothing. A power failure may lose the last
     // transactions as a whole, whose work is then repeated.
     write_ahead(patience_s);
+    query("PRAGMA temp_store=MEMORY");
     query("PRAGMA synchronous=NORMAL");
     query("PRAGMA foreign_keys=ON");
     refuse_foreign_schema();
@@ -103,12 +153,20 @@ class Sqlite : public Connection {
   [[nodiscard]] Dialect dialect() const override { return Dialect::kSqlite; }
 
   Rows query(const std::string& sql, const Values& parameters) override {
+    end_ = cpu_seconds() + kMostSeconds;
     sqlite3_stmt* statement = prepared(sql);
     bind(statement, parameters);
     Rows rows;
+    std::int64_t bytes = 0;
     int code = sqlite3_step(statement);
     for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
-      rows.push_back(row_of(statement));
+      rows.push_back(row_of(statement, bytes));
+      if (bytes > kMostBytes && bytes > kMostBytes + kMostOfFile * bytes_of_file()) {
+        sqlite3_reset(statement);
+        throw damaged_database({.file = path_,
+                                .expected = "rows that a file of its size can hold",
+                                .got = fmt::format("more than {} in one table", rows.size())});
+      }
     }
     if (code != SQLITE_DONE) {
       sqlite3_reset(statement);
@@ -135,10 +193,10 @@ class Sqlite : public Connection {
   void reconnect() override {}
 
   void back_up(const std::string& path) override {
-    refuse_side_files(path);
+    const std::string copy = refuse_side_files(path);
     sqlite3* opened = nullptr;
     const int code =
-        sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+        sqlite3_open_v2(copy.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     const Database target(opened);
     if (code != SQLITE_OK) {
       fail(target.get(), path);
@@ -210,9 +268,19 @@ class Sqlite : public Connection {
     }
   }
 
-  [[nodiscard]] Row row_of(sqlite3_stmt* statement) const {
+  [[nodiscard]] std::int64_t bytes_of_file() const {
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(path_, error);
+    const std::uintmax_t behind = fs::file_size(path_ + "-wal", error);
+    return static_cast<std::int64_t>(bytes) + (error ? 0 : static_cast<std::int64_t>(behind));
+  }
+
+  /// Adds what the row takes to `bytes`.
+  [[nodiscard]] Row row_of(sqlite3_stmt* statement, std::int64_t& bytes) const {
     Values values;
+    bytes += static_cast<std::int64_t>(sizeof(Row));
     for (int i = 0; i < sqlite3_column_count(statement); ++i) {
+      bytes += static_cast<std::int64_t>(sizeof(Value));
       switch (sqlite3_column_type(statement, i)) {
         case SQLITE_NULL:
           values.emplace_back();
@@ -224,6 +292,7 @@ class Sqlite : public Connection {
           values.emplace_back(sqlite3_column_double(statement, i));
           break;
         default:
+          bytes += sqlite3_column_bytes(statement, i);
           values.emplace_back(
               std::string(static_cast<const char*>(sqlite3_column_blob(statement, i)),
                           static_cast<std::size_t>(sqlite3_column_bytes(statement, i))));
@@ -234,6 +303,7 @@ class Sqlite : public Connection {
 
   std::string path_;
   std::shared_ptr<const std::string> file_ = std::make_shared<const std::string>(path_);
+  double end_ = 0;  ///< of the query that runs, in seconds of this thread
   Database database_;
   std::map<std::string, Statement> statements_;  // must be finalised before the database closes
 };
@@ -243,9 +313,9 @@ class Sqlite : public Connection {
 std::unique_ptr<Connection> connect_sqlite(const std::string& path, Opening opening,
                                            double patience_s) {
   std::error_code error;
-  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
-  if (opening == Opening::kExisting && type != std::filesystem::file_type::regular) {
-    const bool is_missing = type == std::filesystem::file_type::not_found;
+  const fs::file_type type = fs::status(path, error).type();
+  if (opening == Opening::kExisting && type != fs::file_type::regular) {
+    const bool is_missing = type == fs::file_type::not_found;
     throw et_schema::usage_error(
         is_missing ? "no fleet found" : "the fleet's database cannot be opened",
         {.file = path,
