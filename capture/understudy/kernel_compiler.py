@@ -14,18 +14,22 @@ import gzip
 import importlib.util
 import json
 import os
+import resource
 import struct
 import sys
 import tempfile
 from pathlib import Path
 
-from .endings import BAD_INPUT, USAGE, Refused, run_main
+from .endings import BAD_INPUT, FAILED, USAGE, Refused, run_main
+from .operator_results import data_bytes
 
 FORMAT = "understudy-kernels"
 VERSION = 1
 COMPILED_FORMAT = "understudy-compiled"
 COMPILED_VERSION = 1
 WARP_SIZE = 32
+MOST_BYTES = 2 << 30  # of memory, beside what Triton takes
+MOST_TEXT = 512 << 20  # of a description
 
 
 def load_triton():
@@ -49,8 +53,13 @@ def read_kernels(paths, keys):
     kernels = {}
     for path in paths:
         try:
-            raw = Path(path).read_bytes()
-            document = json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+            with open(path, "rb") as file:
+                is_packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                text = (gzip.GzipFile(fileobj=file) if is_packed else file).read(MOST_TEXT + 1)
+            if len(text) > MOST_TEXT:
+                raise ValueError(f"more than {MOST_TEXT >> 20} MiB")
+            document = json.loads(text)
             if document["format"] != COMPILED_FORMAT or document["version"] != COMPILED_VERSION:
                 raise ValueError(f"{document['format']}, version {document['version']}")
             kernels.update({kernel["key"]: kernel for kernel in document["triton"]})
@@ -192,6 +201,7 @@ def compile_all(arguments):
         os.chdir(folder)  # libraries look for others in the current folder
         compiler = Compiler(output)
         tempfile.tempdir = os.environ["TRITON_CACHE_DIR"] = os.environ["TMPDIR"] = folder
+        resource.setrlimit(resource.RLIMIT_DATA, [data_bytes() + MOST_BYTES] * 2)
         confine_reads([folder, output, sys.prefix, sys.base_prefix, Path(__file__).parent, Path(compiler.where).parents[1]])
         compiled = [compiler.compile(kernel, arguments.architectures, folder) for kernel in kernels]
     document = {"format": FORMAT, "version": VERSION, "compiler": f"Triton {compiler.version}",

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cli/pages/document/account.h"
-#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"

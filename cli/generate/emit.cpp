@@ -9,7 +9,6 @@
 #include "cli/compile/compile.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
-#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"

@@ -105,6 +105,10 @@ void run_compiler(const std::vector<std::string>& descriptions, const std::set<s
                   const std::vector<int>& architectures, const et_schema::TemporaryFolder& folder) {
   const std::string list = folder.write("keys", fmt::format("{}\n", fmt::join(keys, "\n")));
   constexpr int kNoTriton = 2;
+  constexpr double kStartSeconds = 300;  // to load Triton, on a busy machine
+  constexpr double kKernelSeconds = 60;
+  const double timeout_s =
+      kStartSeconds + kKernelSeconds * static_cast<double>(keys.size() * architectures.size());
   fleet::ProgramEnd end;
   end.status = kNoTriton;
   end.errors = "no Python";
@@ -114,6 +118,7 @@ void run_compiler(const std::vector<std::string>& descriptions, const std::set<s
                       {"--output", folder.path(), "--architectures",
                        fmt::format("sm_{}", fmt::join(architectures, ",sm_")), "--keys", list});
     call.words.insert(call.words.end(), descriptions.begin(), descriptions.end());
+    call.timeout_s = timeout_s;
     end = run_in_sandbox(std::move(call), folder.path());
     if (end.status == 0) {
       return;
@@ -126,7 +131,9 @@ void run_compiler(const std::vector<std::string>& descriptions, const std::set<s
   said = said.substr(said.rfind('\n') + 1);
   et_schema::ErrorContext context{.field = "--kernels",
                                   .expected = "compile_kernels to end with status 0",
-                                  .got = fmt::format("status {}: {}", end.status, said),
+                                  .got = end.timed_out
+                                             ? fmt::format("none within {} s", timeout_s)
+                                             : fmt::format("status {}: {}", end.status, said),
                                   .hint = "leave it out: replays then stub the kernels"};
   constexpr int kBadInput = 65;
   throw end.status == kBadInput
