@@ -179,6 +179,14 @@ TEST_F(Meetings, RanksOfOneKeyMeet) {
   EXPECT_EQ(second->end().text, "met");
 }
 
+TEST_F(Meetings, AnEmptyKeyIsNone) {
+  EXPECT_EQ(
+      rank(0, "")->end().text,
+      "the job's key is empty, which anybody knows\n  rank:     0\n  field:    UNDERSTUDY_JOB_KEY"
+      "\n  expected: a secret of the job's ranks\n  got:      an empty text\n  hint:     set it to "
+      "$(openssl rand -hex 32), equal on all hosts, or unset it");
+}
+
 TEST_F(Meetings, NoSecretStandsInTheStore) {
   const auto first = rank(0, "key");
   const std::string told = told_by_store();

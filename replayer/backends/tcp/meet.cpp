@@ -249,6 +249,15 @@ std::vector<Socket> meet_ranks(const Launch& launch, double time_limit_s) {
          .hint = "start with torchrun or mpirun, or set both; unset RANK and WORLD_SIZE for one "
                  "process"});
   }
+  if (std::getenv(kJobKey) != nullptr && variable(kJobKey).empty()) {
+    throw et_schema::usage_error("the job's key is empty, which anybody knows",
+                                 {.rank = launch.rank,
+                                  .field = kJobKey,
+                                  .expected = "a secret of the job's ranks",
+                                  .got = "an empty text",
+                                  .hint = "set it to $(openssl rand -hex 32), equal on all hosts, "
+                                          "or unset it"});
+  }
   Meeting meeting(launch, time_limit_s);
   try {
     return meeting.hold();

@@ -1,6 +1,7 @@
 // The issue of operators: pace, streams, threads and graphs.
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "et_schema/base/error.h"
 #include "hooks.h"
 #include "own_threads.h"
 #include "replayer/device/device.h"
@@ -28,6 +30,15 @@ void Measurement::prepare_issue() {
   const std::vector<std::uint64_t> threads = paces && options_.device.is_cpu()
                                                  ? overlapping_threads(program_)
                                                  : std::vector<std::uint64_t>();
+  constexpr std::size_t kMostThreads = 128;
+  if (threads.size() > kMostThreads) {
+    throw et_schema::bad_input(
+        "the benchmark was recorded on more threads than a replay starts",
+        {.field = "--pace recorded",
+         .expected = fmt::format("at most {} beside the main one", kMostThreads),
+         .got = fmt::format("{} that overlap", threads.size()),
+         .hint = "--pace asap issues all operators from one thread"});
+  }
   std::optional<Pacer> pacer;
   std::optional<Slowdown> slowdown;
   if (paces) {
