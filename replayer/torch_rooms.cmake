@@ -75,7 +75,7 @@ set_source_files_properties(
 understudy_torch_room(substitutes
   PUBLIC understudy::et_schema_model understudy::torch
   PRIVATE $<BUILD_INTERFACE:${OpenMP_CXX_LIB_NAMES}>
-    understudy::replayer_device understudy::replayer_dispatch understudy::replayer_values)
+    understudy::replayer_device understudy::replayer_dispatch understudy::replayer_memory understudy::replayer_values)
 
 # Its table is a file in the form of an operator map.
 understudy_embed(understudy_replayer_substitutes substitutes/src/stand_ins)

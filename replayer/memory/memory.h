@@ -1,6 +1,7 @@
 #pragma once
 
 #include <c10/core/Storage.h>
+#include <sys/resource.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,17 @@ void limit_cpu_allocations(std::uint64_t bytes);
 /// From here on, the process may map so many bytes more for itself: tensors, lists, what libraries
 /// need beside. More fails with std::bad_alloc.
 void limit_own_memory(std::uint64_t bytes);
+/// Does this while it exists.
+class OwnMemoryLimit {
+ public:
+  explicit OwnMemoryLimit(std::uint64_t bytes);
+  ~OwnMemoryLimit() { ::setrlimit(RLIMIT_DATA, &before_); }
+  OwnMemoryLimit(const OwnMemoryLimit&) = delete;
+  OwnMemoryLimit& operator=(const OwnMemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 [[nodiscard]] AllocatorCounts cpu_allocations();
 /// Sets the peak to the live bytes.
 void reset_cpu_peak();

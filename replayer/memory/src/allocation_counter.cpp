@@ -210,17 +210,27 @@ void limit_cpu_allocations(std::uint64_t bytes) {
   most_bytes = static_cast<std::int64_t>(std::min(bytes, kMost));
 }
 
-void limit_own_memory(std::uint64_t bytes) {
+/// Returns a limit of what the process has and so many bytes more.
+static rlim_t limited(rlim_t present, std::uint64_t bytes) {
   std::uint64_t pages = 0;
   std::ifstream counts("/proc/self/statm");
   for (int field = 0; field < 6; ++field) {
     counts >> pages;  // the sixth is of data and stack
   }
+  const std::uint64_t now = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return std::min<rlim_t>(present, now + bytes);
+}
+
+OwnMemoryLimit::OwnMemoryLimit(std::uint64_t bytes) {
+  ::getrlimit(RLIMIT_DATA, &before_);
+  const rlimit limit{limited(before_.rlim_cur, bytes), before_.rlim_max};
+  ::setrlimit(RLIMIT_DATA, &limit);
+}
+
+void limit_own_memory(std::uint64_t bytes) {
   rlimit limit{};
   ::getrlimit(RLIMIT_DATA, &limit);
-  const std::uint64_t now = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, now + bytes);
-  limit.rlim_cur = limit.rlim_max;
+  limit.rlim_cur = limit.rlim_max = limited(limit.rlim_max, bytes);
   ::setrlimit(RLIMIT_DATA, &limit);
 }
 

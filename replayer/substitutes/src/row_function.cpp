@@ -25,6 +25,7 @@
 #include "et_schema/model/operator_trust.h"
 #include "replayer/dispatch/extent.h"
 #include "replayer/dispatch/schema_map.h"
+#include "replayer/memory/memory.h"
 #include "stand_ins.h"
 
 namespace understudy::replayer {
@@ -103,6 +104,8 @@ void refuse_defaults(const et_schema::MapRow& row, const std::string& source) {
 /// A few dozen functions, each of which calls the one before it twice, would fill all memory once
 /// they are inlined.
 constexpr std::size_t kMostNodes = 20'000;
+/// LibTorch's compiler computes with texts that nobody has judged: 'x'.rjust(10 ** 11).
+constexpr std::uint64_t kMostOfCompiler = std::uint64_t{256} << 20U;
 
 /// Returns the nodes of a block once all functions are inlined, or more than kMostNodes.
 std::size_t inlined_nodes(torch::jit::Block& block,
@@ -200,6 +203,7 @@ std::shared_ptr<Graph> compile_row(const et_schema::MapRow& row) {
     unit->second = std::make_shared<torch::jit::CompilationUnit>();
     try {
       refuse_defaults(row, source);
+      const OwnMemoryLimit limit(kMostOfCompiler);
       unit->second->define(std::nullopt, source, torch::jit::nativeResolver(), nullptr);
     } catch (const et_schema::Error&) {
       compiled.erase(unit);
