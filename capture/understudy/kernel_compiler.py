@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .endings import BAD_INPUT, FAILED, USAGE, Refused, run_main
+from .endings import BAD_INPUT, USAGE, Refused, run_main
 from .operator_results import data_bytes
 
 FORMAT = "understudy-kernels"
