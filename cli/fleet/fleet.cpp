@@ -1,7 +1,5 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
 #include "cli/common/verb.h"
 #include "fleet/database/connection.h"

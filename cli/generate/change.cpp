@@ -6,7 +6,6 @@
 
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 
 namespace understudy::cli {

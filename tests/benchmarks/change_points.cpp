@@ -6,7 +6,6 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "et_schema/base/error.h"

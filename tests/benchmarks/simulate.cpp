@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <vector>
 
 #include "et_schema/formats/bench/bench.h"
 #include "peak_memory.h"

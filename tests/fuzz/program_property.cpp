@@ -1,9 +1,7 @@
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/formats/bench/bench.h"

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "plain_data.h"
-#include "replayer/backends/interface/backend.h"
 
 namespace understudy::tests {
 namespace {

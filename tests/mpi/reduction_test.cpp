@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <complex>
 #include <functional>
-#include <numeric>
 
 #include "plain_data.h"
 #include "replayer/backends/interface/backend.h"

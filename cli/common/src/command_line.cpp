@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 

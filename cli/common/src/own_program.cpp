@@ -8,7 +8,6 @@
 #include <regex>
 #include <system_error>
 
-#include "et_schema/base/error.h"
 #include "et_schema/base/shared_library.h"
 
 namespace understudy::cli {

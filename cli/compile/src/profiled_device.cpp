@@ -11,7 +11,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
-#include "et_schema/base/statistics.h"
 #include "et_schema/base/stretches.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/model/device_time.h"

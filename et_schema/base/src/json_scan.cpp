@@ -7,8 +7,6 @@
 #include <bit>
 #include <cstring>
 
-#include "et_schema/base/error.h"
-
 namespace understudy::et_schema {
 namespace {
 

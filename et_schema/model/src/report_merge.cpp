@@ -8,7 +8,6 @@
 #include <set>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "et_schema/base/assert.h"

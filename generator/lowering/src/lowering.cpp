@@ -9,7 +9,6 @@
 
 #include "et_schema/base/assert.h"
 #include "et_schema/facts/schema_text.h"
-#include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "generator/flow/below.h"
 #include "generator/flow/model_names.h"

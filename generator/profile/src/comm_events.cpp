@@ -12,7 +12,6 @@
 #include "et_schema/base/arena.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/model/comm_traits.h"
-#include "generator/link/device.h"
 #include "recorded_call.h"
 
 namespace understudy::generator {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "et_schema/base/error.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 
 #include "et_schema/model/comm_traits.h"
 #include "predictor/collectives/models.h"

@@ -11,7 +11,6 @@
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/interval.h"
-#include "et_schema/model/comm_traits.h"
 #include "predictor/fitting/interpolation.h"
 
 namespace understudy::predictor {

@@ -1,10 +1,8 @@
 #include "predictor/embedding/tables.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <utility>
 
 #include "et_schema/base/json_fields.h"
 #include "et_schema/model/dtype.h"

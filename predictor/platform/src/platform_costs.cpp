@@ -17,8 +17,6 @@
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/sparse_content.h"
-#include "predictor/calls/measured_files.h"
-#include "predictor/collectives/traffic.h"
 #include "predictor/operators/anchored.h"
 
 namespace understudy::predictor {

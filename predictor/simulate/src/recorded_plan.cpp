@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 
 #include "issued_work.h"

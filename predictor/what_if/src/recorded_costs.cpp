@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
-#include "et_schema/model/slot_extent.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/simulate/flow.h"
 #include "predictor/simulate/recorded_step.h"

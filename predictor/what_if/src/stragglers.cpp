@@ -6,7 +6,6 @@
 #include <numeric>
 #include <optional>
 
-#include "et_schema/model/comm_traits.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::predictor {

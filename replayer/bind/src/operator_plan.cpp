@@ -3,7 +3,6 @@
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "et_schema/base/assert.h"

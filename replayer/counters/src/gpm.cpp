@@ -1,7 +1,6 @@
 #include "gpm.h"
 
 #include <array>
-#include <string_view>
 
 namespace understudy::replayer {
 namespace {

@@ -5,11 +5,9 @@
 #include <variant>
 #include <vector>
 
-#include "et_schema/base/error.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/program.h"
-#include "replayer/device/device.h"
 
 namespace understudy::replayer {
 namespace {

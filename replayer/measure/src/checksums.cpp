@@ -13,7 +13,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "et_schema/facts/schema_text.h"
 #include "replayer/device/device.h"

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <span>
 #include <string>

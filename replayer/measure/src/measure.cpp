@@ -14,7 +14,6 @@
 #include "gpu_observation.h"
 #include "hooks.h"
 #include "host_load.h"
-#include "instruction_times.h"
 #include "milliseconds.h"
 #include "own_threads.h"
 #include "replayer/counters/perf.h"

@@ -9,7 +9,6 @@
 #include "et_schema/base/map_values.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/facts/operator_facts.h"
-#include "replayer/device/device.h"
 #include "replayer/device/device_graph.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/run/run_error.h"

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <utility>
 #include <vector>
 

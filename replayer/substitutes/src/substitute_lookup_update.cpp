@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <utility>
 
 #include "et_schema/base/words.h"
 #include "substitute_lookup.h"

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>

@@ -7,7 +7,6 @@
 #include <ATen/core/stack.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 

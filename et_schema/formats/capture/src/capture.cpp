@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <utility>
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"

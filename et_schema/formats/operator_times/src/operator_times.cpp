@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "et_schema/base/enum_names.h"
 #include "et_schema/base/error.h"

@@ -14,7 +14,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/version.h"
 #include "et_schema/formats/bench/kernels.h"
-#include "et_schema/model/memory_plan.h"
 #include "generator/composer/mix/piece.h"
 #include "generator/matching/matching.h"
 #include "groups.h"

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <charconv>
-#include <climits>
 #include <cstdlib>
 #include <span>
 #include <string_view>

@@ -1,8 +1,6 @@
 #include "rinse.h"
 
-#include <algorithm>
 #include <array>
-#include <vector>
 
 #include "bound_call.h"
 #include "et_schema/base/assert.h"

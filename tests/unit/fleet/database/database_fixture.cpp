@@ -4,11 +4,9 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <stdexcept>
 
 #include "fleet/database/schema.h"
-#include "fleet/process/run_program.h"
 
 namespace understudy::fleet {
 namespace {

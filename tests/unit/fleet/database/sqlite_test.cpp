@@ -8,7 +8,6 @@
 
 #include "fleet/database/connection.h"
 #include "testing/error_text.h"
-#include "testing/temporary_folder.h"
 
 namespace understudy::fleet {
 namespace {

@@ -1,6 +1,5 @@
 #include "fleet/queue/queue.h"
 
-#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <set>

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "cli/compile/compile.h"
-#include "et_schema/formats/pytorch_et/chakra_trace.h"
 #include "generator/chakra/chakra_job.h"
 #include "program_differences.h"
 #include "testing/temporary_folder.h"

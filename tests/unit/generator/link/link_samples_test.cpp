@@ -10,7 +10,6 @@
 #include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "generator/job/generate.h"
-#include "generator/link/device.h"
 #include "generator/link/link.h"
 #include "small_profile.h"
 #include "testing/error_text.h"

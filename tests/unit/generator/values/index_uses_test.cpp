@@ -1,7 +1,5 @@
 // What was recorded of index values reaches the tensors that they come from.
 
-#include "generator/values/index_uses.h"
-
 #include <gtest/gtest.h>
 
 #include "generator/flow/model_names.h"

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 #include "value_kinds.h"
 

@@ -10,7 +10,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "et_schema/base/error.h"
 #include "sleeping_process.h"

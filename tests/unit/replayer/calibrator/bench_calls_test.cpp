@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {

@@ -6,8 +6,6 @@
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 

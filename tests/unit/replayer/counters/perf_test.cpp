@@ -9,7 +9,6 @@
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>

@@ -8,10 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "et_schema/base/error.h"
 #include "played_cuda.h"

@@ -6,7 +6,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 namespace understudy::replayer {

@@ -1,4 +1,3 @@
-#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 #include <gtest/gtest.h>
 
