@@ -142,7 +142,7 @@ struct OperatorFacts {
   bool counts = false;          ///< values of an argument that is no mask decide its results' shape
   bool joins_masks = false;     ///< combines two masks element by element
   bool negates_mask = false;    ///< inverts a mask
-  bool keeps_positive = false;  ///< the result is above zero if the first argument is well above it
+  bool keeps_positive = false;  ///< the result is above zero if its parts are well above it
   bool is_logarithm = false;    ///< returns minus infinity for zero
   bool reads_rows = false;      ///< reads rows of a table by its index argument
   int part_written = -1;        ///< index of a result that it writes only in part; -1: none
