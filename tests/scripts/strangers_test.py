@@ -254,7 +254,7 @@ class Strangers(unittest.TestCase):
             (own / "operator_results.py").write_text(text.replace(
                 "    def answer(self, line):\n        os", f"    def answer(self, line):\n        if line.get('tensors'): {changed}\n        os"),
                 encoding="utf-8")
-            done = self.run_here("generate", ROOT / "tests" / "profiles" / "linear_kineto.json.gz", "-o", "p.et", "-q", UNDERSTUDY_PYTHON=str(python))
+            done = self.run_here("generate", ROOT / "tests" / "profiles" / "bert_small_h100.json.gz", "-o", "p.et", "-q", UNDERSTUDY_PYTHON=str(python))
             if answer == "'dtype': 'float32'":
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 continue
