@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "et_schema/base/words.h"
 #include "generator/flow/below.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/model_names.h"
@@ -13,15 +13,24 @@
 namespace understudy::generator {
 namespace {
 
-/// PyTorch's own Python functions that convert gradients from or to DTensor. Operators below them
-/// do all of their work.
-constexpr std::array<std::string_view, 3> kOfDTensor = {
-    "RedistributeBackward", "_FromTorchTensorBackward", "_ToTorchTensorBackward"};
+/// PyTorch's own Python functions (those of DTensor, FSDP, DDP, checkpoints and collectives).
+/// Operators below their backward do all of its work.
+constexpr std::string_view kOfPyTorch =
+    "Redistribute NestedRedistribute _FromTorchTensor _ToTorchTensor RegisterPreBackwardFunction "
+    "RegisterPostBackwardFunction CheckpointFunction BackwardHookFunction ReduceAddCoalesced "
+    "_DDPSink _AllGather _AllGatherBase _AllReduce _AlltoAll _AlltoAllSingle _Broadcast _Gather "
+    "_Reduce _Reduce_Scatter _Scatter";
+
+bool is_of_pytorch(std::string_view label) {
+  constexpr std::string_view kBackward = "Backward";
+  label.remove_suffix(label.ends_with(kBackward) ? kBackward.size() : 0);
+  return et_schema::has_word(kOfPyTorch, label);
+}
 
 /// Returns true for torch::autograd::CppNode<F> and Python functions' "NameBackward"; PyTorch's own
 /// labels are "NameBackward0".
 bool is_custom_backward(const Node& node) {
-  return node.op_schema.empty() && std::ranges::find(kOfDTensor, node.name) == kOfDTensor.end() &&
+  return node.op_schema.empty() && !is_of_pytorch(node.name) &&
          node.scope == et_schema::Scope::kBackwardFunction &&
          (node.name.starts_with("torch::autograd::CppNode<") || node.name.ends_with("Backward"));
 }

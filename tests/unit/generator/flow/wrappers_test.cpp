@@ -119,10 +119,12 @@ TEST(Wrappers, AroundACommunicationAreNoCommunication) {
   EXPECT_EQ(names(builder.program().instructions), (Names{"allreduce"}));
 }
 
-TEST(Wrappers, LabelsOfDTensorsGradientsDidNoWork) {
+TEST(Wrappers, LabelsOfPyTorchsOwnFunctionsDidNoWork) {
   TraceBuilder builder;
-  builder.add(2, "RedistributeBackward", "", {tensor(10, 11, {4})}, {});
-  builder.add(2, "MyFunctionBackward", "", {tensor(12, 13, {4})}, {});
+  for (const char* name : {"RedistributeBackward", "RegisterPostBackwardFunctionBackward",
+                           "_DDPSinkBackward", "MyFunctionBackward"}) {
+    builder.add(2, name, "", {tensor(10, 11, {4})}, {});
+  }
   EXPECT_EQ(builder.program().selection.labels, 1U);
 }
 
