@@ -14,6 +14,10 @@ void add_world_options(CommandLine& line, generator::WorldSize& size);
 [[nodiscard]] inline bool is_given(const generator::WorldSize& size) {
   return size.ranks > 0;
 }
+/// Returns true if the job gets another number of ranks. The number that it has changes nothing.
+[[nodiscard]] inline bool resizes(const generator::WorldSize& size, const et_schema::Bench& bench) {
+  return is_given(size) && (bench.partial || size.ranks != bench.world_size());
+}
 /// Throws Error (usage) if --group is used alone.
 void check_world_options(const generator::WorldSize& size);
 

@@ -97,6 +97,15 @@ pages::Page generated_page(const Generated& made) {
     page.verdict.sentence = bench_verdict(made.bench);
   }
   page.verdict.sentence.insert(0, doubts_of(made.bench));
+  std::uint64_t unknown = 0;
+  for (const et_schema::Program& program : made.bench.programs) {
+    unknown += program.losses[et_schema::Loss::kUnknownCommunication];
+  }
+  if (unknown > 0) {
+    page.verdict.sentence.insert(
+        0, fmt::format("Communication is missing: not understood in {} (unknown_communication). ",
+                       et_schema::counted(unknown, "place")));
+  }
   page.sections = bench_sections(document, made.bench);
   if (!made.unlinked.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{unlinked_note(made)}});

@@ -123,7 +123,7 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
 void change_bench(const GenerateArguments& arguments, const std::string& names_path,
                   et_schema::Bench& bench, Changes& changes, Progress& progress) {
   bool has_other_shapes = arguments.batch.has_value();
-  if (is_given(arguments.world)) {
+  if (resizes(arguments.world, bench)) {
     progress.show("changing the number of ranks");
     generator::ScaledWorld world = generator::with_world_size(bench, arguments.world, ask_sizes());
     has_other_shapes = has_other_shapes || world.has_other_shapes;

@@ -314,7 +314,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   recorded.ranks_per_node = arguments.ranks_per_node;
   std::optional<generator::ScaledWorld> world;
   predictor::Job job = recorded;
-  if (is_given(arguments.world)) {
+  if (resizes(arguments.world, bench)) {
     world = generator::with_world_size(bench, arguments.world, ask_sizes());
     job = job_of(*world, recorded);
   }
