@@ -21,6 +21,13 @@ bool has_profiles(const predictor::Job& job) {
       [](const et_schema::Program* program) { return program->profile.has_value(); });
 }
 
+/// Returns true if profiles show all device work of the ranks' steps.
+bool shows_device(const predictor::Job& job) {
+  return std::ranges::all_of(job.programs, [](const et_schema::Program* program) {
+    return program->profile && !program->device_work.empty();
+  });
+}
+
 }  // namespace
 
 ChosenCosts::ChosenCosts(const PredictArguments& arguments, predictor::Job& job) {
@@ -51,6 +58,9 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   if (has_profiles(job)) {
     parts.costs = &recorded_.emplace(job);
   }
+  // Another card in the recorded host; a platform's file is of another machine.
+  parts.is_step = arguments.platform.empty() && !arguments.batch && !is_given(arguments.world) &&
+                  parts.card && shows_device(job);
   std::vector<std::string> of_faults;
   if (is_host) {
     of_faults = add_page_faults(job, parts);
@@ -61,6 +71,7 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
       [](const et_schema::Program* program) { return predictor::has_issue_times(*program); });
   const char* const issues =
       is_host                        ? ""
+      : parts.is_step                ? "it issues operators as when they were recorded; "
       : modelled_->knows_host()      ? "it issues operators as those of the platform's profiles, "
                                        "not as yours; "
       : recorded_ && has_issue_times ? "it issues operators as when they were recorded; "

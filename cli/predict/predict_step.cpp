@@ -20,8 +20,10 @@
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
+#include "et_schema/model/timed_work.h"
 #include "generator/flow/fake_group.h"
 #include "predictor/collectives/traffic.h"
+#include "predictor/platform/platform_costs.h"
 #include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
 
@@ -32,7 +34,7 @@ constexpr double kMsPerNs = 1e-6;
 
 et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& progress) {
   ProfileChoice profiles;
-  profiles.is_as_profiled = arguments.recorded;
+  profiles.is_as_profiled = arguments.platform.empty() && !arguments.batch;
   return load_benchmark(arguments.paths,
                         {.partial = is_given(arguments.world) ? generator::PartialRanks::kOfOneJob
                                                               : generator::PartialRanks::kOneAlone,
@@ -235,6 +237,23 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
   }
 }
 
+/// Says how much of a simulator's work takes its recorded time on another card.
+void add_kept_time(et_schema::Prediction& prediction) {
+  double ms = 0;
+  for (const et_schema::PredictedOperator& work : prediction.operators) {
+    const bool is_kept =
+        work.name.starts_with(et_schema::kTimedWork) && work.model == predictor::kAsRecorded;
+    ms += is_kept ? work.ms.value : 0;
+  }
+  if (ms > 0) {
+    prediction.assumptions.push_back(
+        fmt::format("{}{} ms of work whose file tells a time and no FLOPs (num_ops): on this card "
+                    "it takes what "
+                    "it took",
+                    predictor::kKeptTime, et_schema::figure_text(ms)));
+  }
+}
+
 et_schema::PredictedMemory memory_of(const predictor::Job& job, const predictor::Card* card) {
   std::vector<std::uint64_t> peaks;
   for (const et_schema::Program* program : job.programs) {
@@ -331,7 +350,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   predictor::Simulation simulation = predictor::simulate(job, costs, arguments.options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
   et_schema::Prediction played;  // of the recorded steps; else empty
-  if (arguments.recorded && !world) {
+  if (!world && !arguments.batch) {
     played = predictor::prediction_of(job, simulation);
     predictor::add_recorded_steps(job, simulation, played);
   }
@@ -352,6 +371,9 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.benchmark = (first.has_filename() ? first : first.parent_path()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
+  if (const auto& profile = recorded.program(0).profile; profile && !profile->device.empty()) {
+    prediction.platform[predictor::kRecordedOn] = profile->device;
+  }
   prediction.disturbance =
       arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();
   prediction.assumptions = chosen.assumptions();
@@ -363,6 +385,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
       job.start_ns.empty()) {
     prediction.assumptions.emplace_back(predictor::kNoClocks);
   }
+  add_kept_time(prediction);
   add_account(recorded, prediction);
   prediction.memory = memory_of(job, chosen.card());
   const std::uint32_t slowest = job.program_of[static_cast<std::size_t>(prediction.slowest_rank)];
@@ -404,8 +427,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
       prediction.ranks[i].recorded_step = played.ranks[i].recorded_step;
     }
   }
-  predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
   if (arguments.recorded) {
+    predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
     predictor::widen_by_observer(recorded, prediction);
   }
   if (!arguments.trace.empty() || arguments.format == Format::kHtml) {

@@ -23,6 +23,7 @@ inline constexpr std::size_t kTimeParts = static_cast<std::size_t>(TimePart::kKe
 /// A time divided into parts, ns.
 struct TimeParts {
   std::array<double, kTimeParts> ns = {};
+  double unlike = 0;  ///< distance of the cards in octaves (transfer.h), at most 1: they err by it
   [[nodiscard]] double& operator[](TimePart part) { return ns[static_cast<std::size_t>(part)]; }
   TimeParts& operator+=(const TimeParts& other);
   [[nodiscard]] double total_ns() const;

@@ -11,6 +11,7 @@
 #include "predictor/calls/card.h"
 #include "predictor/calls/costs.h"
 #include "predictor/collectives/models.h"
+#include "predictor/operators/anchored.h"
 #include "predictor/operators/operator_models.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/platform/platform.h"
@@ -42,6 +43,9 @@ struct PlatformDevice {
 /// if the section is damaged.
 [[nodiscard]] std::optional<double> page_fault_ns(const Platform& platform);
 
+/// The model of a recorded time that stands in, since nothing tells it here.
+inline constexpr const char* kAsRecorded = "as recorded";
+
 /// What PlatformCosts takes from the recorded job.
 struct RecordedParts {
   /// Gaps and, where work was issued to a device, host times. If null, gaps are the platform's.
@@ -50,9 +54,12 @@ struct RecordedParts {
   /// reuse the previous call's memory. If empty, page faults take no time.
   std::function<Estimate(const Program&, const Instruction&)> page_faults = {};
   std::optional<Card> card = {};  ///< that the programs were recorded on, if known
+  /// True if the recorded step itself is predicted, with its host, on another card: each time on
+  /// the device is then carried from `card`, which is set, as are `costs` (anchored.h).
+  bool is_step = false;
 };
 
-/// Costs by a platform's models and sections:
+/// The recorded step's costs on another card, or costs by a platform's models and sections:
 /// - communication by `collectives`, without it by an assumed latency and bandwidth;
 /// - gaps as recorded, else by `overheads`, else assumed;
 /// - host times of operators on a card by `overheads` if it knows the operator, else as recorded if
@@ -71,17 +78,21 @@ class PlatformCosts final : public Costs {
                                 const Instruction& instruction) const override;
   [[nodiscard]] Estimate of_outside(const Program& program,
                                     const et_schema::DeviceWork& work) const override;
+  [[nodiscard]] std::optional<Estimate> of_end(const Program& program) const override;
   [[nodiscard]] const DeviceKey& device() const { return key_; }
   /// Returns true if the platform tells what a host takes to issue operators.
   [[nodiscard]] bool knows_host() const { return overheads_ && !overheads_->operators.empty(); }
 
  private:
+  [[nodiscard]] OperatorCost of_timed_work(const Instruction& instruction) const;
+  [[nodiscard]] OperatorCost of_recorded(const Program& program,
+                                         const Instruction& instruction) const;
   [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
                                  const Prediction& prediction, bool launches) const;
-  /// Returns the time of recorded kernels of a class on this card, without a model of their
-  /// operator: as the times of a profile (anchored.h). Communication keeps its time. Not modelled
-  /// if the class or a card is unknown: then the recorded time stands in, within 0 and twice that.
-  [[nodiscard]] Estimate carried(std::string_view kernel_class, double kernels, double ns) const;
+  /// Returns the time of recorded kernels on this card as that of a profile (anchored.h). Not
+  /// modelled if a card is unknown: then the recorded time stands in, within 0 and twice that.
+  [[nodiscard]] Estimate carried(const RecordedKernels& recorded) const;
+  /// The same without a model of their operator. Communication keeps its time.
   [[nodiscard]] Estimate carried(const et_schema::KernelClassTimes& classes, double kernels,
                                  double ns) const;
 

@@ -15,6 +15,9 @@ inline constexpr std::string_view kHost = "host: ";
 inline constexpr std::string_view kPartOfJob = "not all ranks of a job of ";
 /// Begins the one that the verdict says first.
 inline constexpr std::string_view kDoubts = "profiles: ";
+inline constexpr std::string_view kKeptTime = "as recorded: ";  ///< comes first
+/// Key of Prediction::platform: the device that the original ran on.
+inline constexpr const char* kRecordedOn = "recorded on";
 [[nodiscard]] bool is_finding(std::string_view assumption);
 
 /// Returns the name of the device that the prediction is for.

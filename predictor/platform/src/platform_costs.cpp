@@ -9,14 +9,18 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/interval.h"
 #include "et_schema/base/json_record.h"
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/sparse_content.h"
+#include "et_schema/model/timed_work.h"
+#include "predictor/calls/crossing.h"
 #include "predictor/operators/anchored.h"
 
 namespace understudy::predictor {
@@ -179,8 +183,65 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
       collectives_(collectives_of(platform)),
       overheads_(section_of(platform, "overheads", overheads_from_json)) {}
 
+OperatorCost PlatformCosts::of_recorded(const Program& program,
+                                        const Instruction& instruction) const {
+  OperatorCost cost = recorded_.costs->of_operator(program, instruction);
+  if (cost.device.ns <= 0) {
+    return cost;
+  }
+  const auto kernels = static_cast<double>(cost.launches);
+  const et_schema::KernelClassTimes& classes = instruction.timing->kernel_classes;
+  if (instruction.kind != InstructionKind::kOp || et_schema::mostly_communicates(instruction)) {
+    cost.device = carried(classes, kernels, cost.device.ns);
+    return cost;
+  }
+  const auto longest = std::ranges::max_element(classes, {}, &et_schema::KernelClassTime::ns);
+  cost.device = carried(
+      {.call = call_of(program, instruction),
+       .kernel_class = longest == classes.end() ? std::string_view() : longest->kernel_class,
+       .kernels = kernels,
+       .ns = cost.device.ns,
+       .crosses_hosts = longest != classes.end() && longest->kernel_class == "copy" &&
+                        crosses_devices(program, instruction)});
+  return cost;
+}
+
+/// Of FLOPs and bytes that a simulator's file tells, at the usual share of the card's peaks.
+OperatorCost PlatformCosts::of_timed_work(const Instruction& instruction) const {
+  constexpr double kNsInS = 1e9;
+  constexpr double kUsual = 0.7;
+  constexpr double kWidth = 0.7;
+  const auto number = [&instruction](std::size_t at) {
+    const auto* value = at < instruction.args.size()
+                            ? std::get_if<std::int64_t>(&instruction.args[at].value)
+                            : nullptr;
+    return value == nullptr ? 0 : static_cast<double>(*value);
+  };
+  const Card* const there = platform_.operators.find_card(key_.device);
+  const double recorded_ns =
+      instruction.timing ? static_cast<double>(instruction.timing->host_ns) : 0;
+  Estimate estimate = {recorded_ns, 0, 2 * recorded_ns, kAsRecorded, false, false};
+  if (there != nullptr && number(1) > 0 && key_.timed != TimedAs::kHost) {
+    const double compute_ns = number(1) / peak_flops(*there, DType::kBFloat16) * kNsInS;
+    const double memory_ns = number(2) / there->bandwidth_bytes_per_s * kNsInS;
+    estimate = within(et_schema::root_sum_square(compute_ns, memory_ns) / kUsual, kWidth,
+                      "FLOPs and bytes of the file");
+  }
+  OperatorCost cost;
+  cost.host.model = estimate.model;
+  (key_.timed == TimedAs::kHost ? cost.host : cost.device) = estimate;
+  cost.launches = key_.timed == TimedAs::kHost ? 0 : 1;
+  return cost;
+}
+
 OperatorCost PlatformCosts::of_operator(const Program& program,
                                         const Instruction& instruction) const {
+  if (recorded_.is_step) {
+    return of_recorded(program, instruction);
+  }
+  if (instruction.name.starts_with(et_schema::kTimedWork)) {
+    return of_timed_work(instruction);
+  }
   OperatorCost cost;
   if (communicates(instruction)) {
     // Only of_communication() counts the time to move the tensors. On a host it includes the call
@@ -229,7 +290,11 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
                                 double ns) const {
   Estimate sum;
   for (const auto& [kernel_class, share] : et_schema::class_shares(classes)) {
-    const Estimate part = carried(kernel_class, share * kernels, share * ns);
+    const Estimate part = carried({.call = {},
+                                   .kernel_class = kernel_class,
+                                   .kernels = share * kernels,
+                                   .ns = share * ns,
+                                   .crosses_hosts = kernel_class == "communication"});
     add_estimate(part, sum);
     sum.model = part.model;
     sum.modelled &= part.modelled;
@@ -237,27 +302,19 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
   return sum;
 }
 
-Estimate PlatformCosts::carried(std::string_view kernel_class, double kernels, double ns) const {
+Estimate PlatformCosts::carried(const RecordedKernels& recorded) const {
   const Card* const there = platform_.operators.find_card(key_.device);
   const bool is_known =
       there != nullptr && there->bandwidth_bytes_per_s > 0 && recorded_.card.has_value();
-  const bool stays =
-      kernel_class == "communication" || (is_known && recorded_.card->name == there->name);
-  const bool has_class = kernel_class != "not told" && kernel_class != "other";
-  if (!stays && !(is_known && has_class)) {
-    return {ns, 0, 2 * ns, "as recorded", false, false};
+  if (!is_known && !recorded.crosses_hosts) {
+    return {recorded.ns, 0, 2 * recorded.ns, kAsRecorded, false, false};
   }
-  const RecordedKernels recorded{.call = {},
-                                 .kernel_class = kernel_class,
-                                 .kernels = kernels,
-                                 .ns = ns,
-                                 .crosses_hosts = stays};
   const Card none;
   const TimeParts parts =
       anchored_time(recorded, is_known ? *recorded_.card : none, is_known ? *there : none);
   const double width_ns = parts.half_width_ns();
   return {parts.total_ns(), std::max(parts.total_ns() - width_ns, 0.0), parts.total_ns() + width_ns,
-          "the class of its kernels"};
+          recorded.call.name.empty() ? "the class of its kernels" : "its recorded time"};
 }
 
 Estimate PlatformCosts::of_host(const Program& program, const Instruction& instruction,
@@ -279,7 +336,14 @@ Estimate PlatformCosts::of_host(const Program& program, const Instruction& instr
                                 : guessed(kUnknownGapNs, "no model of the host");
 }
 
+std::optional<Estimate> PlatformCosts::of_end(const Program& program) const {
+  return recorded_.is_step ? recorded_.costs->of_end(program) : std::nullopt;
+}
+
 Estimate PlatformCosts::of_communication(const GroupComm& call) const {
+  if (recorded_.is_step) {
+    return recorded_.costs->of_communication(call);  // as in profiles alone
+  }
   const std::string device = key_.timed == TimedAs::kHost ? "" : key_.device;
   return estimate(collectives_, call, {device, ""});
 }
@@ -289,6 +353,9 @@ Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instru
     return overheads_ ? gap_of(*overheads_) : guessed(kUnknownGapNs, "no model of the host");
   }
   Estimate gap = recorded_.costs->of_gap(program, instruction);
+  if (recorded_.is_step) {
+    return gap;
+  }
   // Iterations follow each other: time after the last operator counts before the first.
   const auto first = std::ranges::find_if(program.instructions, [](const Instruction& at) {
     return at.timing && at.kind != InstructionKind::kMarker;

@@ -89,7 +89,8 @@ std::string memory_text(const et_schema::PredictedMemory& memory) {
 
 bool is_finding(std::string_view assumption) {
   return assumption.starts_with(kNetwork) || assumption.starts_with(kHost) ||
-         assumption.starts_with(kPartOfJob) || assumption.starts_with(kDoubts);
+         assumption.starts_with(kPartOfJob) || assumption.starts_with(kDoubts) ||
+         assumption.starts_with(kKeptTime);
 }
 
 et_schema::Assessment verdict_of(const Prediction& prediction) {
@@ -108,8 +109,10 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   }
   std::vector<std::string>& findings = verdict.findings;
   if (const auto original = original_ms(prediction); original && *original > 0) {
+    const auto device = prediction.platform.find(kRecordedOn);
     findings.push_back(fmt::format(
-        "{:.3f} times the original's {} ms{}{}", time.value / *original, figure_text(original),
+        "{:.3f} times the original's {} ms{}{}{}", time.value / *original, figure_text(original),
+        device == prediction.platform.end() ? "" : " on " + device->second,
         prediction.disturbance.empty() ? "" : "; ", prediction.disturbance));
   }
   if (const std::optional<double>& without = prediction.without_what_if_ms) {
@@ -128,6 +131,8 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
                        [](const std::string& assumption) {
                          return is_finding(assumption) && !assumption.starts_with(kDoubts);
                        });
+  std::ranges::stable_partition(
+      findings, [](const std::string& text) { return text.starts_with(kKeptTime); });
   if (prediction.memory) {
     findings.push_back(memory_text(*prediction.memory));
   }

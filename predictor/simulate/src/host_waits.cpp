@@ -3,6 +3,7 @@
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/program.h"
+#include "predictor/calls/crossing.h"
 #include "predictor/simulate/flow.h"
 
 namespace understudy::predictor {
@@ -60,20 +61,6 @@ bool is_non_blocking(const Program& program, const Instruction& instruction) {
   return flag != nullptr && *flag;
 }
 
-/// Returns true for copies between a device and the host.
-bool crosses(const Program& program, const Instruction& instruction) {
-  bool device = false;
-  bool host = false;
-  const auto see = [&](SlotId slot) {
-    const Device where = device_of(program, slot);
-    device |= is_accelerator(where);
-    host |= where.type == DeviceType::kCpu;
-  };
-  et_schema::for_each_slot(instruction.args, see);
-  et_schema::for_each_slot(instruction.results, see);
-  return device && host;
-}
-
 }  // namespace
 
 bool touches_device(const Program& program, const Instruction& instruction) {
@@ -102,7 +89,7 @@ bool waits_for_device(const Program& program, const Instruction& instruction) {
     case et_schema::HostWait::kIndices:
       return has_waiting_index(program, instruction);
     case et_schema::HostWait::kCopy:
-      return crosses(program, instruction) && !is_non_blocking(program, instruction);
+      return crosses_devices(program, instruction) && !is_non_blocking(program, instruction);
     case et_schema::HostWait::kRepeats:
       return counts_repeats(program, instruction);
   }

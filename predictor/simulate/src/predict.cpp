@@ -10,8 +10,10 @@
 #include <utility>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/figures.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/base/map_values.h"
+#include "et_schema/base/stretches.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
@@ -193,6 +195,36 @@ std::string bound_by(const PredictedBreakdown& parts) {
   return std::ranges::max_element(all, {}, &std::pair<double, const char*>::first)->second;
 }
 
+/// Returns for how long of the last iteration the rank's device does nothing but wait for ranks.
+double waiting_ns(const RankClass& rank, const Simulation& simulation) {
+  et_schema::Stretches work;
+  et_schema::Stretches all;
+  for (const Span& span : rank.spans) {
+    const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
+    if (is_work || span.kind == SpanKind::kArrived) {
+      all.push_back({span.start_ns, span.end_ns});
+    }
+    if (is_work) {
+      work.push_back(all.back());
+    }
+  }
+  const et_schema::Stretch last{simulation.begin_ns, simulation.end_ns};
+  return static_cast<double>(covered_ns(merged_stretches(std::move(all)), last) -
+                             covered_ns(merged_stretches(std::move(work)), last));
+}
+
+/// Says so if ranks compute in turn, as in a pipeline: one waits for longer than it computes.
+std::string in_turn(const Prediction& prediction, double waits_ms) {
+  const PredictedBreakdown& rank = prediction.breakdown_ms;
+  if (prediction.bound_by != "compute" || waits_ms <= rank.compute) {
+    return "";
+  }
+  using et_schema::figure_text;
+  return fmt::format(
+      " of ranks in turn: of rank {}'s {} ms of exposed communication {} wait for other ranks",
+      prediction.slowest_rank, figure_text(rank.exposed_communication), figure_text(waits_ms));
+}
+
 }  // namespace
 
 std::string name_of(const Program& program, const Span& span) {
@@ -223,6 +255,7 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
   prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
                                  simulation.flows[shown.program].on_device);
   prediction.bound_by = bound_by(prediction.bound_ms);
+  prediction.bound_by += in_turn(prediction, waiting_ns(shown, simulation) * kMsPerNs);
   return prediction;
 }
 

@@ -24,12 +24,13 @@ class ChakraBuffers {
   /// size is out of range.
   [[nodiscard]] Node call_of(const ChakraNode& from, Node node);
 
+  [[nodiscard]] Value buffer(std::int64_t bytes);
+
  private:
   struct Buffers {
     std::span<const Value> inputs;
     std::span<const Value> outputs;
   };
-  Value buffer(std::int64_t bytes);
   std::span<const Value> buffers(std::int64_t count, std::int64_t bytes);
   void choose_group(std::string_view name);
   [[nodiscard]] std::int64_t times_group(std::int64_t bytes) const;

@@ -26,7 +26,10 @@ bool is_recorded(const ChakraNode& node) {
 
 class RoleFinder {
  public:
-  RoleFinder(const ChakraFile& file, Losses& losses) : file_(file), losses_(losses) {}
+  RoleFinder(const ChakraFile& file, Losses& losses)
+      : file_(file),
+        losses_(losses),
+        is_synthetic_(std::ranges::none_of(file.nodes, is_recorded)) {}
 
   ChakraRoles find() {
     sort_by_id();
@@ -121,8 +124,11 @@ class RoleFinder {
   }
 
   void set_time_only(std::uint32_t i) {
-    roles_.role[i] = ChakraRole::kTimeOnly;
-    losses_.add(Loss::kTimeOnlyNodes);
+    const ChakraNode& node = file_.nodes[i];
+    const bool is_work =
+        is_synthetic_ && node.type == ChakraNodeType::kCompute && node.duration_us > 0;
+    roles_.role[i] = is_work ? ChakraRole::kWork : ChakraRole::kTimeOnly;
+    losses_.add(Loss::kTimeOnlyNodes, is_work ? 0U : 1U);
   }
 
   /// The converter splits operators at launches. Parts share rf_id and the name before "(0)",
@@ -182,6 +188,7 @@ class RoleFinder {
 
   const ChakraFile& file_;
   Losses& losses_;
+  bool is_synthetic_;  ///< made for a simulator: no node is of PyTorch's trace
   ChakraRoles roles_;
   std::vector<bool> is_host_;
 };

@@ -14,6 +14,7 @@ enum class ChakraRole : std::uint8_t {
   kHost,     ///< an operator or label
   kDevice,   ///< work that a host node launched
   kComm,     ///< communication without a host node: a size, and no tensors
+  kWork,     ///< of a simulator's file: computes for a time, with dependencies
   kTimeOnly  ///< only a time
 };
 

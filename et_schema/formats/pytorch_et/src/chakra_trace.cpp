@@ -3,8 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +21,7 @@
 #include "et_schema/formats/json_trace/escaped_name.h"
 #include "et_schema/formats/pytorch_et/process_groups.h"
 #include "et_schema/formats/pytorch_et/trace_tree.h"
+#include "et_schema/model/timed_work.h"
 #include "python_text.h"
 #include "trace_nodes.h"
 #include "trace_values.h"
@@ -24,6 +30,7 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::int64_t kNsPerUs = 1000;
+constexpr std::int64_t kTokenBytes = 4;
 /// Maximum time, about 70 years. Longer times, in damaged files, are clamped.
 constexpr std::uint64_t kMostUs = std::uint64_t{1} << 51U;
 
@@ -62,6 +69,14 @@ class TraceMaker {
     }
     find_shift();
     for (const std::uint32_t i : roles_.in_order) {
+      if (roles_.role[i] == ChakraRole::kComm) {
+        calls_.emplace(file_.nodes[i].id, comm_node(file_.nodes[i]));
+      } else if (roles_.role[i] == ChakraRole::kWork) {
+        work_inputs_[file_.nodes[i].id].push_back(buffers_.buffer(kTokenBytes));
+      }
+    }
+    find_dependencies();
+    for (const std::uint32_t i : roles_.in_order) {
       switch (roles_.role[i]) {
         case ChakraRole::kHost:
           if (roles_.whole[i] == i) {
@@ -69,7 +84,10 @@ class TraceMaker {
           }
           break;
         case ChakraRole::kComm:
-          trace_.nodes.push_back(comm_node(file_.nodes[i]));
+          trace_.nodes.push_back(calls_.at(file_.nodes[i].id));
+          break;
+        case ChakraRole::kWork:
+          trace_.nodes.push_back(work_node(file_.nodes[i]));
           break;
         case ChakraRole::kTimeOnly:
           trace_.nodes.push_back(plain_node(file_.nodes[i]));
@@ -145,6 +163,53 @@ class TraceMaker {
     }
   }
 
+  /// Work writes a buffer of its own, those of the work and communication that it needs, and those
+  /// of the communication that needs it: so their order is that of memory.
+  void find_dependencies() {
+    for (const ChakraNode& node : file_.nodes) {
+      const auto work = work_inputs_.find(node.id);
+      const auto call = calls_.find(node.id);
+      for (const std::uint64_t needed : node.data_deps) {
+        const auto needed_work = work_inputs_.find(needed);
+        const auto needed_call = calls_.find(needed);
+        if (work != work_inputs_.end() && needed_work != work_inputs_.end()) {
+          work->second.push_back(needed_work->second.front());
+        } else if (work != work_inputs_.end() && needed_call != calls_.end()) {
+          add_buffer(needed_call->second, false, work->second);
+        } else if (call != calls_.end() && needed_work != work_inputs_.end()) {
+          add_buffer(call->second, true, needed_work->second);
+        }
+      }
+    }
+  }
+
+  /// Adds the buffer that a call reads, or the one that it writes; the other if it has only that.
+  static void add_buffer(const Node& call, bool read, std::vector<Value>& into) {
+    const std::span<const Value> inputs = call.inputs.front().items();
+    const std::span<const Value> buffers = (read ? inputs : call.outputs).empty()
+                                               ? (read ? call.outputs : inputs)
+                                               : (read ? inputs : call.outputs);
+    if (!buffers.empty()) {
+      into.push_back(buffers.front());
+    }
+  }
+
+  Node work_node(const ChakraNode& from) {
+    Node node = plain_node(from);
+    std::string name = std::string(kTimedWork) + std::string(from.name);
+    std::replace_if(
+        name.begin() + static_cast<std::ptrdiff_t>(kTimedWork.size()), name.end(),
+        [](unsigned char letter) { return std::isalnum(letter) == 0; }, '_');
+    node.op_schema = arena_.copy(name + "(Tensor(a!)[] needs, int num_ops, int tensor_size) -> ()");
+    node.name = node.op_schema.substr(0, name.size());
+    const std::array<Value, 3> inputs = {
+        Value::of_items(ValueKind::kList, arena_.copy<Value>(work_inputs_.at(from.id))),
+        Value::of(from.integer("num_ops").value_or(0)),
+        Value::of(from.integer("tensor_size").value_or(0))};
+    node.inputs = arena_.copy<Value>(inputs);
+    return node;
+  }
+
   static Error with_node(const Error& error, const ChakraNode& node, std::string_view field) {
     ErrorContext context = error.context();
     context.node = node.id;
@@ -209,7 +274,9 @@ class TraceMaker {
       const bool is_time_only = roles_.role[i] == ChakraRole::kTimeOnly;
       const bool is_device = roles_.role[i] == ChakraRole::kDevice ||
                              (is_time_only && file_.nodes[i].integer("is_cpu_op") == 0);
-      if (!is_timed(file_.nodes[i]) || (is_time_only && !is_device)) {
+      const bool is_untimed_call =
+          roles_.role[i] == ChakraRole::kComm && file_.nodes[i].duration_us == 0;
+      if (!is_timed(file_.nodes[i]) || (is_time_only && !is_device) || is_untimed_call) {
         continue;
       }
       const std::uint32_t owner = roles_.whole[is_device && !is_time_only ? roles_.launcher[i] : i];
@@ -272,6 +339,8 @@ class TraceMaker {
   const std::vector<ProcessGroup>& groups_;
   ChakraBuffers buffers_;
   ChakraRoles roles_;
+  std::map<std::uint64_t, Node> calls_;                      ///< by id
+  std::map<std::uint64_t, std::vector<Value>> work_inputs_;  ///< by id; its own buffer first
   std::string document_;
   std::uint64_t shift_ = 0;
 };
