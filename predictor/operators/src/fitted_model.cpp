@@ -179,17 +179,26 @@ double Range::ln_above(const Point& point) const {
 
 double FittedModel::ln_ns(const Point& point, TimedAs timed, const Leaned* leaned) const {
   const double ln = model.ln_ns(point, leaned);
-  const double below = rows == 0 || leaned != nullptr ? 0 : range.ln_below(point);
-  if (below == 0 || timed != TimedAs::kDevice) {
+  const bool tells = rows > 0 && leaned == nullptr && timed == TimedAs::kDevice;
+  const double below = tells ? range.ln_below(point) : 0;
+  const double above = tells ? range.ln_above(point) : 0;
+  if (below == 0 && above == 0) {
     return ln;
   }
   const KernelLoad& load = point.kernels;
-  const double more = std::exp(below);
-  const double at_least_work = std::exp(ln) *
-                               base_ns(model.base, more * load.compute_ns, more * load.memory_ns) /
-                               base_ns(model.base, load.compute_ns, load.memory_ns);
-  const double less = kLaunchNs + std::max(at_least_work - kLaunchNs, 0.0) / more;
-  return std::min(ln, std::log(less));
+  const double to_range = std::exp(below - above);
+  const double in_range =
+      std::exp(ln) * base_ns(model.base, to_range * load.compute_ns, to_range * load.memory_ns) /
+      base_ns(model.base, load.compute_ns, load.memory_ns);
+  if (above > 0) {
+    // What small work takes beyond the usual shares of the peaks is mostly no rate.
+    constexpr TwoClock kUsual = {0, 0, 0.6, 0.7};
+    const double excess = std::max(
+        in_range - kernel_ns(kUsual, to_range * load.compute_ns, to_range * load.memory_ns), 0.0);
+    return std::min(ln, std::log(kernel_ns(kUsual, load.compute_ns, load.memory_ns) +
+                                 excess / std::sqrt(to_range)));
+  }
+  return std::min(ln, std::log(kLaunchNs + std::max(in_range - kLaunchNs, 0.0) / to_range));
 }
 
 double FittedModel::width_at(const Point& point, const Leaned* leaned) const {
