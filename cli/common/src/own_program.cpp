@@ -8,6 +8,7 @@
 #include <regex>
 #include <system_error>
 
+#include "et_schema/base/error.h"
 #include "et_schema/base/shared_library.h"
 
 namespace understudy::cli {

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstring>
 
+#include "et_schema/base/error.h"
+
 namespace understudy::et_schema {
 namespace {
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
+
 namespace understudy::et_schema {
 namespace {
 

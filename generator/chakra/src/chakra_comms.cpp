@@ -8,6 +8,7 @@
 
 #include "chakra_values.h"
 #include "et_schema/base/assert.h"
+#include "et_schema/base/json_text.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

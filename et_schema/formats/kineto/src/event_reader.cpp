@@ -9,7 +9,9 @@
 #include <system_error>
 #include <tuple>
 
+#include "et_schema/base/error.h"
 #include "et_schema/formats/json_trace/json_objects.h"
+#include "et_schema/formats/kineto/nested_events.h"
 
 namespace understudy::et_schema {
 namespace {

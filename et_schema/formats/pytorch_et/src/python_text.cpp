@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "et_schema/base/error.h"
 #include "et_schema/base/json_scan.h"
 #include "et_schema/base/json_text.h"
 #include "et_schema/base/quote.h"

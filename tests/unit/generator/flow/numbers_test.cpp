@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "generator/flow/model_names.h"
 #include "trace_builder.h"
 
 namespace understudy::generator::test {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "et_schema/formats/json_trace/sniff.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
 

@@ -1,3 +1,4 @@
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "et_schema/base/input_files.h"
+#include "et_schema/formats/kineto/kineto.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "reader_texts.h"
 #include "testing/error_text.h"
 
