@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
 #include "measure.h"
@@ -52,16 +51,11 @@ std::vector<EmbeddingRow> rows_in(const std::string& path) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const calibrator::TableCall drawn = calibrator::draw_table_call(i / kRowsOfACall);
     const predictor::EmbeddingCall& call = rows[i].call;
-    if (call.batch != drawn.batch || call.tables.size() != drawn.tables.size() ||
-        call.tables.front().rows != drawn.tables.front().rows) {
-      throw et_schema::usage_error(
-          "measured embedding tables are there that this calibration cannot go on with",
-          {.file = path,
-           .field = "row " + std::to_string(i + 1),
-           .expected = "the calls that calibrate measures, in their order",
-           .got = "another one",
-           .hint = "Remove the file to begin anew, or name another with --output."});
-    }
+    refuse_if(call.batch != drawn.batch || call.tables.size() != drawn.tables.size() ||
+                  call.tables.front().rows != drawn.tables.front().rows,
+              "measured embedding tables are there that this calibration cannot go on with",
+              "row " + std::to_string(i + 1), "the calls that calibrate measures, in their order",
+              "another one", "Remove the file to begin anew, or name another with --output.", path);
   }
   rows.resize(rows.size() / kRowsOfACall * kRowsOfACall);
   return rows;

@@ -147,9 +147,10 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// Throws Error (usage) if `is_wrong`: the flags do not fit together.
-void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
-               const char* got, const char* hint = "");
+/// Throws Error (usage) if `is_wrong`: what was given does not fit together.
+void refuse_if(bool is_wrong, const std::string& summary, const std::string& field,
+               const std::string& expected, const std::string& got, const std::string& hint = "",
+               const std::string& file = "");
 
 /// Returns the number that the whole text spells; empty if it is not a number.
 [[nodiscard]] std::optional<double> parse_number(const std::string& text);

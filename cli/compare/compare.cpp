@@ -37,15 +37,11 @@ int compare(const CompareArguments& arguments) {
     if (runs.devices) {
       comparer::refuse_different_work(*runs.devices);
     }
-    if (!runs.without_device.empty()) {
-      throw et_schema::usage_error(
-          "only one of the profiles shows a device",
-          {.file = runs.without_device,
-           .expected = "a device's events, as the other profile has them",
-           .got = "the host's alone",
-           .hint = "profile with ProfilerActivity.CUDA, too; --different-benchmarks compares what "
-                   "the hosts did all the same"});
-    }
+    refuse_if(!runs.without_device.empty(), "only one of the profiles shows a device", "",
+              "a device's events, as the other profile has them", "the host's alone",
+              "profile with ProfilerActivity.CUDA, too; --different-benchmarks compares what "
+              "the hosts did all the same",
+              runs.without_device);
     comparer::refuse_different_operators(runs.a.front(), runs.b.front());
   }
   progress.show("comparing");

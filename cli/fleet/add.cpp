@@ -66,10 +66,8 @@ std::map<std::string, std::string> read_tags(const std::vector<std::string>& tex
   std::map<std::string, std::string> tags;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw et_schema::usage_error("a tag cannot be read",
-                                   {.field = "--tag", .expected = "NAME=VALUE", .got = text});
-    }
+    refuse_if(equals == std::string::npos || equals == 0, "a tag cannot be read", "--tag",
+              "NAME=VALUE", text);
     tags[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return tags;
@@ -84,13 +82,8 @@ void refuse_beside_manifest(const AddArguments& arguments) {
                                                               {"--flags", arguments.has_flags},
                                                               {"--each", arguments.each}}};
   for (const auto& [flag, is_given] : flags) {
-    if (is_given) {
-      throw et_schema::usage_error("flags cannot go with a manifest",
-                                   {.file = arguments.path,
-                                    .field = flag,
-                                    .expected = "a manifest alone",
-                                    .hint = "write it into the manifest"});
-    }
+    refuse_if(is_given, "flags cannot go with a manifest", flag, "a manifest alone", "",
+              "write it into the manifest", arguments.path);
   }
 }
 
@@ -100,12 +93,8 @@ std::vector<fleet::Job> jobs_of(const AddArguments& arguments) {
     return read_manifest(arguments.path);
   }
   std::vector<fleet::Job> jobs = jobs_at(arguments.path, arguments.each);
-  if (!arguments.name.empty() && jobs.size() > 1) {
-    throw et_schema::usage_error("several jobs cannot have one name",
-                                 {.field = "--name",
-                                  .expected = "the traces of one job",
-                                  .got = fmt::format("{} jobs", jobs.size())});
-  }
+  refuse_if(!arguments.name.empty() && jobs.size() > 1, "several jobs cannot have one name",
+            "--name", "the traces of one job", fmt::format("{} jobs", jobs.size()));
   const std::vector<std::string> flags = words_of(arguments.flags);
   if (const std::string word = fleet::refused_generate_flag(flags); !word.empty()) {
     throw et_schema::usage_error("flags that a job cannot have",
@@ -178,10 +167,8 @@ int fleet_remove(int argc, char** argv) {
   const auto connection = fleet::open_fleet(url, fleet::Opening::kExisting);
   fleet::in_transaction(*connection, [&] {
     for (const std::string& name : names) {
-      if (!fleet::remove_job(*connection, name)) {
-        throw et_schema::usage_error("no job has that name",
-                                     {.got = name, .hint = "understudy fleet jobs lists them"});
-      }
+      refuse_if(!fleet::remove_job(*connection, name), "no job has that name", "", "", name,
+                "understudy fleet jobs lists them");
     }
   });
   if (!quiet) {

@@ -27,10 +27,8 @@ void add_database_option(CommandLine& line, std::string& url) {
 fleet::Job job_named(fleet::Connection& connection, const std::string& name) {
   const std::vector<fleet::Job> jobs = fleet::all_jobs(connection);
   const auto job = std::ranges::find(jobs, name, &fleet::Job::name);
-  if (job == jobs.end()) {
-    throw et_schema::usage_error("no job has that name",
-                                 {.got = name, .hint = "understudy fleet jobs lists them"});
-  }
+  refuse_if(job == jobs.end(), "no job has that name", "", "", name,
+            "understudy fleet jobs lists them");
   return *job;
 }
 
@@ -67,12 +65,9 @@ void remember_store(fleet::Connection& connection, const std::string& folder) {
 
 fleet::ObjectStore open_store(fleet::Connection& connection, const std::string& asked) {
   const std::string before = fleet::setting(connection, "store");
-  if (asked.empty() && before.empty()) {
-    throw et_schema::usage_error("no store is known for the benchmarks",
-                                 {.field = "--store",
-                                  .expected = "a folder, once; it is remembered",
-                                  .hint = "understudy fleet nightly fleet.db --store store/"});
-  }
+  refuse_if(asked.empty() && before.empty(), "no store is known for the benchmarks", "--store",
+            "a folder, once; it is remembered", "",
+            "understudy fleet nightly fleet.db --store store/");
   if (before.empty()) {
     remember_store(connection, asked);
   }

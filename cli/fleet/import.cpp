@@ -63,11 +63,8 @@ ImportArguments read_import_arguments(int argc, char** argv) {
 
 std::string hash_of_job(fleet::Connection& connection, const std::string& name) {
   const std::string hash = job_named(connection, name).benchmark_hash;
-  if (hash.empty()) {
-    throw et_schema::usage_error(
-        "the job has no benchmark",
-        {.field = "--job", .got = name, .hint = "understudy fleet jobs lists them"});
-  }
+  refuse_if(hash.empty(), "the job has no benchmark", "--job", "", name,
+            "understudy fleet jobs lists them");
   return hash;
 }
 
@@ -109,13 +106,8 @@ Imported read_result(fleet::Connection& connection, const ImportArguments& argum
   result.platform = arguments.platform;
   result.date_utc = fleet::now_utc();
   const std::optional<std::string>& hash = imported.benchmark_hash;
-  if (!hash && arguments.job.empty()) {
-    throw et_schema::usage_error("the file names no benchmark",
-                                 {.file = file,
-                                  .field = "--job",
-                                  .expected = "a job's name",
-                                  .hint = "the file has no benchmark_hash"});
-  }
+  refuse_if(!hash && arguments.job.empty(), "the file names no benchmark", "--job", "a job's name",
+            "", "the file has no benchmark_hash", file);
   result.benchmark_hash = arguments.job.empty() ? *hash : hash_of_job(connection, arguments.job);
   if (hash && *hash != result.benchmark_hash) {
     throw et_schema::usage_error("the file is of another benchmark",
@@ -124,15 +116,10 @@ Imported read_result(fleet::Connection& connection, const ImportArguments& argum
                                   .expected = result.benchmark_hash + ", of " + arguments.job,
                                   .got = *hash});
   }
-  if (!fleet::find_benchmark_by_hash(connection, result.benchmark_hash)) {
-    throw et_schema::usage_error(
-        "no job has the benchmark of the file",
-        {.file = file,
-         .field = "benchmark_hash",
-         .expected = "one that `understudy fleet jobs` lists",
-         .got = result.benchmark_hash,
-         .hint = "predict or run the benchmark that the job has in the store"});
-  }
+  refuse_if(!fleet::find_benchmark_by_hash(connection, result.benchmark_hash),
+            "no job has the benchmark of the file", "benchmark_hash",
+            "one that `understudy fleet jobs` lists", result.benchmark_hash,
+            "predict or run the benchmark that the job has in the store", file);
   return imported;
 }
 

@@ -121,12 +121,8 @@ void check_replay_flags(const fleet::NightOptions& night) {
   const fleet::ProgramEnd end =
       fleet::run_program({.words = words, .variables = {"UNDERSTUDY_PROGRESS=off"}});
   constexpr int kUsage = 2;
-  if (end.status == kUsage) {
-    throw et_schema::usage_error("flags that replay does not take",
-                                 {.field = "--replay-flags",
-                                  .expected = "flags of replay",
-                                  .got = fleet::in_one_line(end.errors)});
-  }
+  refuse_if(end.status == kUsage, "flags that replay does not take", "--replay-flags",
+            "flags of replay", fleet::in_one_line(end.errors));
 }
 
 NightlyArguments read_nightly(int argc, char** argv) {

@@ -51,12 +51,8 @@ void set_budget(SelectArguments& arguments) {
   constexpr double kMost = 1e9;
   const bool is_right = end > 0 && value > 0 && value <= kMost && (unit.empty() || unit == "m") &&
                         (unit == "m" || value == std::floor(value));
-  if (!is_right) {
-    throw et_schema::usage_error("the budget cannot be read",
-                                 {.field = "--budget",
-                                  .expected = "a number of jobs (20), or minutes (30m)",
-                                  .got = arguments.budget});
-  }
+  refuse_if(!is_right, "the budget cannot be read", "--budget",
+            "a number of jobs (20), or minutes (30m)", arguments.budget);
   if (unit == "m") {
     arguments.options.most_seconds = value * kSecondsPerMinute;
   } else {

@@ -133,27 +133,18 @@ Arguments read_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   arguments.of_traces = line.first_given({"--tree", "--profile"});
-  if (!arguments.profiles.files.empty() && !arguments.shown.by && !arguments.stragglers) {
-    throw et_schema::usage_error("profiles without a question to them",
-                                 {.field = "--profile",
-                                  .expected = "--by or --stragglers with it",
-                                  .got = "neither",
-                                  .hint = "understudy inspect --help shows examples"});
-  }
+  refuse_if(!arguments.profiles.files.empty() && !arguments.shown.by && !arguments.stragglers,
+            "profiles without a question to them", "--profile", "--by or --stragglers with it",
+            "neither", "understudy inspect --help shows examples");
   arguments.of_no_report = line.first_given(
       {"--by", "--collectives", "--certificate", "--tree", "--memory", "--match", "--stragglers"});
   return arguments;
 }
 
 void require_benchmark(const Arguments& arguments, const char* summary, const char* flag) {
-  if (!is_one_benchmark(arguments.paths)) {
-    throw et_schema::usage_error(
-        summary, {.file = arguments.paths.front(),
-                  .field = flag,
-                  .expected = "one bench.et",
-                  .got = arguments.paths.size() == 1 ? "something else" : "several files",
-                  .hint = "generate makes benchmarks of traces"});
-  }
+  refuse_if(!is_one_benchmark(arguments.paths), summary, flag, "one bench.et",
+            arguments.paths.size() == 1 ? "something else" : "several files",
+            "generate makes benchmarks of traces", arguments.paths.front());
 }
 
 pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "cli/common/command_line.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/model/op_class.h"
@@ -156,15 +156,9 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
   const predictor::DeviceKey device = predictor::key_of(calls.front());
   std::vector<Ceiling> ceilings = predictor::ceilings_of(
       platform ? predictor::read_platform(*platform) : predictor::Platform(), device);
-  if (ceilings.empty()) {
-    throw et_schema::usage_error(
-        "no ceilings are known of this device",
-        {.file = paths.front(),
-         .field = "--platform",
-         .expected = "what calibrate measured there, or a card whose data sheet is known",
-         .got = to_string(device),
-         .hint = "understudy calibrate -o here.platform.json"});
-  }
+  refuse_if(ceilings.empty(), "no ceilings are known of this device", "--platform",
+            "what calibrate measured there, or a card whose data sheet is known", to_string(device),
+            "understudy calibrate -o here.platform.json", paths.front());
   std::erase_if(ceilings, [&](const Ceiling& one) {
     return !one.is_bandwidth && one.name != "float32" &&
            std::ranges::find(calls, one.name, type_of) == calls.end();

@@ -160,13 +160,8 @@ void ReplayJob::check_alike() {
 void ReplayJob::check_same(const std::string& mine, const char* summary, const std::string& field,
                            const char* hint) {
   const std::string theirs = backend_->all_gather_text(mine).front();
-  together([&] {
-    if (mine != theirs) {
-      throw et_schema::usage_error(
-          summary,
-          {.field = field, .expected = theirs + ", as on rank 0", .got = mine, .hint = hint});
-    }
-  });
+  together(
+      [&] { refuse_if(mine != theirs, summary, field, theirs + ", as on rank 0", mine, hint); });
 }
 
 /// The hash is computed once; ranks exchange it before the run, and the report holds it.

@@ -32,14 +32,9 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
   }
   const predictor::Platform platform = predictor::read_platform(source);
   const predictor::CollectiveModels models = predictor::collectives_of(platform);
-  if (models.series.empty()) {
-    throw et_schema::usage_error("the platform does not say what communication takes",
-                                 {.file = source,
-                                  .field = "--comms",
-                                  .expected = "a platform with collectives",
-                                  .got = "none",
-                                  .hint = "calibrate fits them to what it or nccl-tests measured"});
-  }
+  refuse_if(models.series.empty(), "the platform does not say what communication takes", "--comms",
+            "a platform with collectives", "none",
+            "calibrate fits them to what it or nccl-tests measured", source);
   return simulated(predictor::CommCosts(
       [&](const predictor::GroupComm& call) { return estimate(models, call); }));
 }

@@ -11,7 +11,6 @@
 #include <set>
 #include <utility>
 
-#include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
@@ -29,14 +28,8 @@ template <typename Model>
 Model needed_section(const predictor::Platform& platform, const std::string& path, const char* name,
                      const char* hint, Model (*read)(const JsonField&)) {
   std::optional<Model> found = predictor::section_of(platform, name, read);
-  if (!found) {
-    throw et_schema::usage_error("the platform lacks what placing tables needs",
-                                 {.file = path,
-                                  .field = std::string("sections.") + name,
-                                  .expected = "models of it",
-                                  .got = "none",
-                                  .hint = hint});
-  }
+  refuse_if(!found, "the platform lacks what placing tables needs", std::string("sections.") + name,
+            "models of it", "none", hint, path);
   return *std::move(found);
 }
 
@@ -78,14 +71,9 @@ void ShardPlatform::read_embeddings(const std::string& path, const std::string& 
         names.insert(key.device);
       }
     }
-    if (names.size() > 1) {
-      throw et_schema::usage_error(
-          "the platform has embedding tables of several devices",
-          {.file = path,
-           .expected = "those of one",
-           .got = fmt::format("{}", fmt::join(names, "; ")),
-           .hint = "calibrate the rows of one device into a platform of its own"});
-    }
+    refuse_if(names.size() > 1, "the platform has embedding tables of several devices", "",
+              "those of one", fmt::format("{}", fmt::join(names, "; ")),
+              "calibrate the rows of one device into a platform of its own", path);
     if (!names.empty()) {
       embedding_ = predictor::operator_embedding_costs(
           chosen_.platform.operators,

@@ -56,22 +56,13 @@ std::vector<SuiteReplays> chosen_steps(const SuiteArguments& arguments) {
       chosen.push_back({std::move(step), {}, {}});
     }
   }
-  if (chosen.empty()) {
-    throw et_schema::usage_error(
-        "no step for this device",
-        {.file = arguments.folder,
-         .field = "--device",
-         .expected = arguments.on_device() ? "cpu: all steps were recorded on CPUs"
-                                           : "cuda: all steps were recorded on GPUs",
-         .got = arguments.device});
-  }
-  if (!has_reference && arguments.save.empty()) {
-    throw et_schema::usage_error("nothing to compare with",
-                                 {.file = arguments.folder,
-                                  .expected = "references beside a step's bench.et",
-                                  .got = "none",
-                                  .hint = "understudy suite --save NAME writes this machine's"});
-  }
+  refuse_if(chosen.empty(), "no step for this device", "--device",
+            arguments.on_device() ? "cpu: all steps were recorded on CPUs"
+                                  : "cuda: all steps were recorded on GPUs",
+            arguments.device, "", arguments.folder);
+  refuse_if(!has_reference && arguments.save.empty(), "nothing to compare with", "",
+            "references beside a step's bench.et", "none",
+            "understudy suite --save NAME writes this machine's", arguments.folder);
   return chosen;
 }
 

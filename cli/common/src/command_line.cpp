@@ -324,11 +324,12 @@ void CommandLine::parse(int argc, char** argv) {
   refuse_unknown(*app_);
 }
 
-void refuse_if(bool is_wrong, const char* summary, const char* field, const char* expected,
-               const char* got, const char* hint) {
+void refuse_if(bool is_wrong, const std::string& summary, const std::string& field,
+               const std::string& expected, const std::string& got, const std::string& hint,
+               const std::string& file) {
   if (is_wrong) {
-    throw et_schema::usage_error(summary,
-                                 {.field = field, .expected = expected, .got = got, .hint = hint});
+    throw et_schema::usage_error(
+        summary, {.file = file, .field = field, .expected = expected, .got = got, .hint = hint});
   }
 }
 
