@@ -16,7 +16,6 @@
 #include "cli/common/run_main.h"
 #include "cli/common/stop_signals.h"
 #include "cli/pages/document/from_json.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/collective_rows/collective_rows.h"

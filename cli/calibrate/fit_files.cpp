@@ -1,7 +1,6 @@
 #include "fit_files.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,8 +21,6 @@
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/overheads.h"
-#include "predictor/platform/fit_sections.h"
-#include "predictor/platform/platform.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
 

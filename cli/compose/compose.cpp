@@ -1,7 +1,6 @@
 #include "generator/composer/mix/compose.h"
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "cli/common/command_line.h"
@@ -13,7 +12,6 @@
 #include "cli/compile/compile.h"
 #include "document.h"
 #include "et_schema/base/read_file.h"
-#include "generator/composer/plan/plan.h"
 
 namespace understudy::cli {
 namespace {

@@ -1,7 +1,5 @@
 #include "commands.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <sstream>

@@ -8,7 +8,6 @@
 #include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "commands.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "fleet/database/connection.h"
 #include "fleet/database/schema.h"

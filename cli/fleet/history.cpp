@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
 #include "commands.h"

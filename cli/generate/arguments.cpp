@@ -1,9 +1,6 @@
 #include "arguments.h"
 
-#include "change.h"
-#include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
-#include "et_schema/base/error.h"
 
 namespace understudy::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "arguments.h"
 #include "change.h"
@@ -20,7 +19,6 @@
 #include "document.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
-#include "et_schema/formats/bench/bench.h"
 #include "generator/matching/matching.h"
 #include "generator/values/value_flow.h"
 #include "outputs.h"

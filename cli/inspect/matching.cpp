@@ -8,7 +8,6 @@
 
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 
 namespace understudy::cli {

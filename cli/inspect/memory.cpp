@@ -9,7 +9,6 @@
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "documents.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/model/memory_plan.h"
 

@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <optional>
-#include <string>
-#include <utility>
 
-#include "cli/common/output_path.h"
 #include "cli/common/run_main.h"
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"

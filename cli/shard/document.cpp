@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"

@@ -12,9 +12,7 @@
 #include <utility>
 
 #include "et_schema/base/json_fields.h"
-#include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/platform/platform.h"
 #include "predictor/platform/platform_costs.h"
 
 namespace understudy::cli {

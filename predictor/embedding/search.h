@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "predictor/embedding/plan.h"

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "predictor/operators/features.h"
 

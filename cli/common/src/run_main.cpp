@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "cli/common/own_program.h"
-#include "et_schema/base/assert.h"
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/shipped.h"

@@ -2,12 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
-
-#include "et_schema/base/error.h"
 
 namespace understudy::et_schema {
 namespace {

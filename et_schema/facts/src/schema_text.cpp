@@ -1,7 +1,6 @@
 #include "et_schema/facts/schema_text.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/quote.h"

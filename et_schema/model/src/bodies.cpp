@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/open_comms.h"
 
 namespace understudy::et_schema {
 namespace {

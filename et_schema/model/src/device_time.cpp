@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <utility>
 
 namespace understudy::et_schema {

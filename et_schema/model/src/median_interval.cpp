@@ -3,7 +3,6 @@
 
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/measurement.h"
-#include "et_schema/model/report.h"
 
 namespace understudy::et_schema {
 namespace {

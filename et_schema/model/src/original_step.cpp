@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <string>
 
 #include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"

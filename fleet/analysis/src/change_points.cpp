@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -12,7 +11,6 @@
 #include <set>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "et_schema/base/cannot_write.h"
 #include "et_schema/base/error.h"

@@ -1,7 +1,6 @@
 #include "fleet/analysis/numerics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace understudy::fleet {

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/interval.h"
 #include "fleet/analysis/numerics.h"
 
 namespace understudy::fleet {

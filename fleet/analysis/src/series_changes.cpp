@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "et_schema/base/statistics.h"
-#include "et_schema/model/report.h"
 
 namespace understudy::fleet {
 namespace {

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
-#include <vector>
 
 #include "fleet/comparer/statistics.h"
 

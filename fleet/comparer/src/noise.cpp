@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <tuple>
-#include <utility>
 
 #include "et_schema/base/map_values.h"
 #include "et_schema/base/statistics.h"

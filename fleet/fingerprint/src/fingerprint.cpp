@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/model/memory_plan.h"

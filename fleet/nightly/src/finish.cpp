@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "et_schema/base/assert.h"
-#include "fleet/database/connection.h"
 #include "fleet/nightly/worker.h"
 #include "fleet/queue/queue.h"
 #include "fleet/records/benchmarks.h"

@@ -15,9 +15,7 @@
 #include "et_schema/formats/report/report_json.h"
 #include "fleet/database/schema.h"
 #include "fleet/process/node.h"
-#include "fleet/queue/queue.h"
 #include "fleet/records/events.h"
-#include "fleet/records/jobs.h"
 
 namespace understudy::fleet {
 namespace {

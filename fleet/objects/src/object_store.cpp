@@ -9,7 +9,6 @@
 #include <iterator>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "et_schema/base/cannot_write.h"
 #include "et_schema/base/digest.h"

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <utility>
 
-#include "fleet/database/connection.h"
 #include "fleet/process/node.h"
 
 namespace understudy::fleet {

@@ -1,7 +1,5 @@
 #include "fleet/records/jobs.h"
 
-#include <map>
-
 #include "json_columns.h"
 
 namespace understudy::fleet {

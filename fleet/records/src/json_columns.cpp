@@ -6,7 +6,6 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
-#include "fleet/database/connection.h"
 
 namespace understudy::fleet {
 namespace {

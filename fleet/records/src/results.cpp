@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "et_schema/base/digest.h"
-#include "fleet/database/connection.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {

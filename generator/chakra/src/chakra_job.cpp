@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <vector>
 
 #include "chakra_values.h"
 #include "et_schema/base/assert.h"

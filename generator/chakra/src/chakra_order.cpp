@@ -4,8 +4,6 @@
 
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
-#include "et_schema/model/open_comms.h"
-#include "et_schema/model/program.h"
 #include "generator/flow/model_names.h"
 
 namespace understudy::generator {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <utility>
 
 #include "et_schema/base/assert.h"

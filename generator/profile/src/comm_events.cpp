@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <vector>
 
 #include "et_schema/base/arena.h"
 #include "et_schema/facts/public_operators.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
 #include "generator/link/host.h"

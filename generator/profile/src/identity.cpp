@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
-#include <string_view>
 #include <tuple>
 
 #include "et_schema/base/words.h"

@@ -7,7 +7,6 @@
 
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/public_operators.h"
-#include "et_schema/facts/schema_text.h"
 
 namespace understudy::generator {
 namespace {

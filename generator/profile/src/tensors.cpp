@@ -1,7 +1,5 @@
 #include "tensors.h"
 
-#include <algorithm>
-
 namespace understudy::generator {
 
 bool is_row_major(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides) {

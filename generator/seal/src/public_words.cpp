@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "et_schema/base/words.h"

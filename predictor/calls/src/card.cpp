@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "et_schema/base/error.h"

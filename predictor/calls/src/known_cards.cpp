@@ -8,7 +8,6 @@
 #include <iterator>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "et_schema/base/joined_words.h"
 #include "et_schema/base/words.h"

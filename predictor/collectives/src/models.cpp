@@ -1,14 +1,11 @@
 #include "predictor/collectives/models.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "et_schema/base/error.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/model/comm_traits.h"
 #include "predictor/calls/known_cards.h"

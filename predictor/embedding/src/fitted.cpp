@@ -1,11 +1,9 @@
 #include "predictor/embedding/fitted.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <string>
 
 #include "et_schema/base/error.h"
 #include "predictor/fitting/errors_json.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "et_schema/base/json_fields.h"
-#include "et_schema/model/dtype.h"
 
 namespace understudy::predictor {
 namespace {

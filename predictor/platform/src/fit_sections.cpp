@@ -11,7 +11,6 @@
 #include "predictor/calls/measured_files.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/fitted.h"
-#include "predictor/overheads/overheads.h"
 
 namespace understudy::predictor {
 namespace {

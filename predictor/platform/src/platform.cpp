@@ -14,7 +14,6 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
-#include "et_schema/base/json_fields.h"
 #include "et_schema/base/version.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/operators/operator_models_json.h"

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "et_schema/model/open_comms.h"
 #include "et_schema/model/threads.h"
 #include "et_schema/model/touches.h"
 

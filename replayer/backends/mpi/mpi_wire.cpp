@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/launcher.h"

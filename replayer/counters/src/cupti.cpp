@@ -9,7 +9,6 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <utility>
 

@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <latch>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <type_traits>
 #include <vector>

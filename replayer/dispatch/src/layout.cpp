@@ -1,6 +1,5 @@
 #include "replayer/dispatch/layout.h"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_strided.h>
 #include <ATen/ops/full.h>
@@ -12,8 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "et_schema/base/assert.h"
-#include "et_schema/model/program.h"
 #include "et_schema/model/slot_extent.h"
 
 namespace understudy::replayer {

@@ -1,13 +1,11 @@
 #include "replayer/dispatch/schema_map.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/function_schema.h>
 #include <c10/core/DispatchKey.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <utility>
 #include <variant>
 

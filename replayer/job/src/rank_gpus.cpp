@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <string>
 #include <utility>
 
 #include "et_schema/base/error.h"

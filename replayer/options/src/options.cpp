@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "et_schema/base/enum_names.h"
-#include "replayer/options/monitor.h"
 
 namespace understudy::replayer {
 namespace {

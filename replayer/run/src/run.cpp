@@ -8,9 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"

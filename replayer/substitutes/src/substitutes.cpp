@@ -1,6 +1,5 @@
 #include "replayer/substitutes/substitutes.h"
 
-#include <string>
 #include <utility>
 
 #include "et_schema/facts/operator_facts.h"

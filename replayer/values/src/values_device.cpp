@@ -5,9 +5,6 @@
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
 
 namespace understudy::replayer {
 namespace {

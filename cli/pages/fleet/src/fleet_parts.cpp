@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "cli/pages/document/table.h"
-#include "cli/pages/fleet/fleet_pages.h"
 #include "et_schema/base/content_hash.h"
 #include "et_schema/base/figures.h"
 

@@ -8,9 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -28,7 +26,6 @@
 #include "et_schema/formats/bench/kernels.h"
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/model/bodies.h"
-#include "et_schema/model/report.h"
 #include "program_check.h"
 
 namespace understudy::et_schema {

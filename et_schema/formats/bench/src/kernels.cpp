@@ -8,7 +8,6 @@
 #include <set>
 
 #include "et_schema/base/digest.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/json_record.h"
 #include "et_schema/formats/cubin/cubin.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
-#include <cstddef>
 #include <string>
 #include <utility>
 

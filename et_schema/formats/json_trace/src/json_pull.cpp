@@ -4,7 +4,6 @@
 
 #include <charconv>
 
-#include "et_schema/base/json_scan.h"
 #include "et_schema/base/quote.h"
 
 namespace understudy::et_schema {

@@ -10,9 +10,7 @@
 #include <optional>
 #include <span>
 #include <variant>
-#include <vector>
 
-#include "et_schema/model/program.h"
 #include "foreign_text.h"
 
 namespace understudy::emitter {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "et_schema/model/op_class.h"
-#include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
 namespace {

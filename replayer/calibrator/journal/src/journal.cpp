@@ -1,7 +1,5 @@
 #include "replayer/calibrator/journal/journal.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

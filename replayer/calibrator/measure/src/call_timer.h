@@ -4,7 +4,6 @@
 #include <ATen/core/stack.h>
 
 #include <chrono>
-#include <string>
 #include <vector>
 
 #include "et_schema/formats/operator_times/operator_times.h"

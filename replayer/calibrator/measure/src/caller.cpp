@@ -9,7 +9,6 @@
 #include <chrono>
 #include <exception>
 #include <map>
-#include <string>
 #include <unordered_set>
 #include <utility>
 

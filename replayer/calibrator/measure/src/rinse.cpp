@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "bound_call.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/processor.h"
 #include "replayer/calibrator/design/call.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "bench_samples.h"
-#include "et_schema/base/error.h"
 #include "et_schema/formats/bench/bench.h"
 #include "reader_texts.h"
 

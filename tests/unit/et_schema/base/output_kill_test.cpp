@@ -16,7 +16,6 @@
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/report/report_json.h"
-#include "et_schema/model/report.h"
 #include "report_samples.h"
 #include "testing/temporary_folder.h"
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/base/error.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/losses.h"

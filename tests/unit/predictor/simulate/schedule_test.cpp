@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "et_schema/base/error.h"
 #include "hand_made.h"
 
 namespace understudy::predictor {

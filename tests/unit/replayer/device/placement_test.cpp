@@ -8,7 +8,6 @@
 #include "replayer/device/device.h"
 #include "replayer/dispatch/layout.h"
 #include "replayer/memory/memory_limit.h"
-#include "testing/error_text.h"
 
 namespace understudy::replayer::testing {
 namespace {

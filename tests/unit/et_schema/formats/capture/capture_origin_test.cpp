@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "et_schema/formats/capture/capture.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "reader_texts.h"
 
