@@ -14,9 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using pages::byte_counts, pages::counts, pages::figures, pages::shares, pages::table_at,
     pages::texts;
-using predictor::Errors;
 
-Json json_of(const Errors& errors) {
+Json json_of(const predictor::Errors& errors) {
   const auto known = [&errors](double error) { return errors.n > 0 ? Json(error) : Json(); };
   return {{"n", errors.n},
           {"mean", known(errors.mean)},

@@ -12,8 +12,6 @@
 namespace understudy::cli {
 namespace {
 
-using calibrator::DrawnTable;
-using predictor::Direction;
 using predictor::EmbeddingRow;
 
 constexpr std::size_t kRowsOfACall = 2;  // forward and backward
@@ -28,7 +26,7 @@ std::vector<EmbeddingRow> measure_call(const calibrator::TableCall& drawn, int t
   predictor::EmbeddingCall call;
   call.batch = drawn.batch;
   for (std::size_t i = 0; i < drawn.tables.size(); ++i) {
-    const DrawnTable& table = drawn.tables[i];
+    const calibrator::DrawnTable& table = drawn.tables[i];
     call.tables.push_back({.rows = table.rows,
                            .dim = table.dim,
                            .pooling = static_cast<double>(table.pooling),
@@ -36,7 +34,7 @@ std::vector<EmbeddingRow> measure_call(const calibrator::TableCall& drawn, int t
                            .reuse = predictor::reuse_shares(times.reuse[i])});
   }
   std::vector<EmbeddingRow> rows = {row_of(call, times.forward)};
-  call.direction = Direction::kBackward;
+  call.direction = predictor::Direction::kBackward;
   rows.push_back(row_of(call, times.backward));
   return rows;
 }

@@ -17,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
-using et_schema::Origin;
 using pages::counts, pages::figures, pages::table_at, pages::texts;
 
 constexpr double kNsPerMs = 1e6;
@@ -33,7 +32,7 @@ struct PieceSum {
 std::map<std::string, PieceSum> sum_by_piece(const Bench& bench) {
   std::map<std::string, PieceSum> sums;
   for (std::size_t rank = 0; rank < bench.origins.size(); ++rank) {
-    for (const Origin& origin : bench.origins[rank]) {
+    for (const et_schema::Origin& origin : bench.origins[rank]) {
       PieceSum& sum = sums[origin.piece];
       sum.occurrences.emplace(origin.occurrence, origin.repetition);
       sum.instructions += origin.count;

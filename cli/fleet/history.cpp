@@ -1,3 +1,4 @@
+
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
 #include "commands.h"

@@ -16,7 +16,6 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using et_schema::Bench;
 using pages::byte_counts, pages::counts, pages::facts_at, pages::ids, pages::table_at, pages::texts;
 using pages::Section;
 
@@ -70,7 +69,7 @@ Section chakra_section(const Json& document) {
 }
 
 std::string title_of(const Generated& made) {
-  const Bench& bench = made.bench;
+  const et_schema::Bench& bench = made.bench;
   const std::string ranks = et_schema::counted(bench.world_size(), "rank");
   const std::string partial =
       bench.partial ? fmt::format(" ({} of {}, each to be replayed alone)",

@@ -21,7 +21,6 @@ using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::Program;
-using pages::Notes;
 using pages::Section;
 using pages::Table;
 
@@ -73,8 +72,8 @@ Section timeline_section(const Bench& bench) {
   const std::vector<std::string> kinds = kinds_of(bench);
   Section section{"timeline", "Timeline of the recorded step", {}};
   if (kinds.empty()) {
-    section.blocks.emplace_back(
-        Notes{{"Not known: no profile was linked, so that no instruction has a recorded time."}});
+    section.blocks.emplace_back(pages::Notes{
+        {"Not known: no profile was linked, so that no instruction has a recorded time."}});
     return section;
   }
   pages::Timeline plot{.id = "step-timeline",

@@ -15,10 +15,7 @@ namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using et_schema::CommCall;
 using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Node;
 using et_schema::Program;
 using et_schema::SlotId;
 using et_schema::Tensor;
@@ -67,7 +64,7 @@ class CallsOfProgram {
 
   Json list() {
     for (const Instruction& instruction : program_.instructions) {
-      if (instruction.kind == InstructionKind::kWait) {
+      if (instruction.kind == et_schema::InstructionKind::kWait) {
         const std::string& why = instruction.comm->why;
         join(open_.take_waited(instruction), instruction,
              why.empty() ? "recorded wait" : why + " in the profile");
@@ -140,7 +137,7 @@ class CallsOfProgram {
 
 }  // namespace
 
-Json call_json(const Node& node, const CommCall& call, std::size_t& batches) {
+Json call_json(const et_schema::Node& node, const et_schema::CommCall& call, std::size_t& batches) {
   const Tensor* first = !call.inputs.empty()    ? call.inputs.front()
                         : !call.outputs.empty() ? call.outputs.front()
                                                 : nullptr;

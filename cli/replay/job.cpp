@@ -21,7 +21,6 @@ namespace understudy::cli {
 namespace {
 
 using et_schema::Error;
-using et_schema::Report;
 
 /// Erases the line of progress at the end of a scope, so that an error can follow.
 class WipeAtEnd {
@@ -291,7 +290,7 @@ int ReplayJob::bench_rank() const {
 int ReplayJob::run_ranks() {
   match_ranks();
   const replayer::RankRun run = measure();
-  const Report report = merged(run);
+  const et_schema::Report report = merged(run);
   if (is_first()) {
     print(report);
   }

@@ -15,9 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids, pages::ratios,
     pages::shares, pages::table_at, pages::texts;
-using predictor::Estimate;
 using predictor::Plan;
-using predictor::RankLoad;
 
 constexpr double kNsPerMs = 1e6;
 constexpr int kShardingVersion = 1;
@@ -56,7 +54,7 @@ Json interval_json(double ns, double low_ns, double high_ns) {
   return {{"predicted", ms_of(ns)}, {"low", ms_of(low_ns)}, {"high", ms_of(high_ns)}};
 }
 
-Json estimate_json(const Estimate& estimate) {
+Json estimate_json(const predictor::Estimate& estimate) {
   Json json = interval_json(estimate.ns, estimate.low_ns, estimate.high_ns);
   json["model"] = estimate.model;
   json["extrapolated"] = estimate.extrapolated;
@@ -66,18 +64,19 @@ Json estimate_json(const Estimate& estimate) {
 
 Json plan_json(const Plan& plan, double chosen_ns) {
   const predictor::StepTime& time = plan.time;
-  Json json = {{"name", plan.name},
-               {"fits", plan.fits},
-               {"step_ms", interval_json(time.ns(), time.low_ns(), time.high_ns())},
-               {"indices_ms", estimate_json(time.indices)},
-               {"forward_ms", estimate_json(time.forward)},
-               {"all_to_all_ms", estimate_json(time.all_to_all)},
-               {"backward_ms", estimate_json(time.backward)},
-               {"of_chosen", rounded(time.ns() / chosen_ns)},
-               {"balance", rounded(balance_of(plan))},
-               {"most_memory_bytes", std::ranges::max(plan.ranks, {}, &RankLoad::bytes).bytes},
-               {"rank_of", plan.rank_of},
-               {"ranks", Json::array()}};
+  Json json = {
+      {"name", plan.name},
+      {"fits", plan.fits},
+      {"step_ms", interval_json(time.ns(), time.low_ns(), time.high_ns())},
+      {"indices_ms", estimate_json(time.indices)},
+      {"forward_ms", estimate_json(time.forward)},
+      {"all_to_all_ms", estimate_json(time.all_to_all)},
+      {"backward_ms", estimate_json(time.backward)},
+      {"of_chosen", rounded(time.ns() / chosen_ns)},
+      {"balance", rounded(balance_of(plan))},
+      {"most_memory_bytes", std::ranges::max(plan.ranks, {}, &predictor::RankLoad::bytes).bytes},
+      {"rank_of", plan.rank_of},
+      {"ranks", Json::array()}};
   std::vector<int> shards(plan.ranks.size());
   for (const int rank : plan.rank_of) {
     ++shards[static_cast<std::size_t>(rank)];

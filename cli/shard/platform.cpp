@@ -18,13 +18,11 @@
 namespace understudy::cli {
 namespace {
 
-using et_schema::JsonField;
-
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 template <typename Model>
 Model needed_section(const predictor::Platform& platform, const std::string& path, const char* name,
-                     const char* hint, Model (*read)(const JsonField&)) {
+                     const char* hint, Model (*read)(const et_schema::JsonField&)) {
   std::optional<Model> found = predictor::section_of(platform, name, read);
   refuse_if(!found, "the platform lacks what placing tables needs", std::string("sections.") + name,
             "models of it", "none", hint, path);

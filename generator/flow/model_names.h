@@ -21,6 +21,8 @@ using et_schema::SlotId;
 using et_schema::StorageId;
 using et_schema::Tensor;
 using et_schema::Trace;
+using et_schema::Value;
+using et_schema::ValueKind;
 using et_schema::ValueRule;
 
 }  // namespace understudy::generator

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "et_schema/model/program.h"
 #include "replayer/backends/interface/communicator.h"
 #include "replayer/dispatch/arguments.h"
+#include "replayer/dispatch/model_names.h"
 #include "replayer/substitutes/substitutes.h"
 
 namespace understudy::replayer {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "et_schema/model/program.h"
+#include "replayer/dispatch/model_names.h"
 
 namespace understudy::replayer {
 

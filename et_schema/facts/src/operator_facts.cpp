@@ -15,15 +15,14 @@ namespace understudy::et_schema {
 namespace {
 
 using operator_rows::OperatorRow;
-using operator_rows::tensor_rows;
-using operator_rows::value_rows;
 
 /// Returns a copy of the row for each operator, ordered by name.
 const std::vector<OperatorFacts>& all_facts() {
   static std::deque<std::string> names;
   static const std::vector<OperatorFacts> facts = [] {
     std::vector<OperatorFacts> all;
-    for (const std::span<const OperatorRow> part : {value_rows(), tensor_rows()}) {
+    for (const std::span<const OperatorRow> part :
+         {operator_rows::value_rows(), operator_rows::tensor_rows()}) {
       for (const OperatorRow& row : part) {
         any_word(row.names, [&](std::string_view name) {
           const bool is_whole = name.find("::") != std::string_view::npos;

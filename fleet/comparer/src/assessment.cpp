@@ -14,7 +14,6 @@ namespace understudy::comparer {
 namespace {
 
 using et_schema::figure_text;
-using et_schema::kPercent;
 using et_schema::share_text;
 using et_schema::Tone;
 
@@ -22,7 +21,7 @@ using et_schema::Tone;
 std::string amount_of(double ratio) {
   constexpr double kFirstTimes = 3;
   if (ratio < kFirstTimes) {
-    return fmt::format("by {:.1f} %", std::abs(ratio - 1) * kPercent);
+    return fmt::format("by {:.1f} %", std::abs(ratio - 1) * et_schema::kPercent);
   }
   return fmt::format("to {:.{}f} times", ratio, ratio < 10 ? 1 : 0);
 }

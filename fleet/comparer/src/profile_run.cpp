@@ -15,7 +15,6 @@ namespace understudy::comparer {
 namespace {
 
 using et_schema::DeviceTimeline;
-using et_schema::KinetoCategory;
 using et_schema::KinetoEvent;
 using et_schema::Profile;
 using et_schema::Stretch;
@@ -27,7 +26,7 @@ constexpr double kNsPerMs = 1e6;
 /// ("autograd::engine::evaluate_function: MulBackward0", "MulBackward0",
 /// "torch::autograd::AccumulateGrad") and plain names ("detach").
 bool is_operator(const KinetoEvent& event) {
-  return event.category == KinetoCategory::kCpuOp &&
+  return event.category == et_schema::KinetoCategory::kCpuOp &&
          event.name.find("::") != std::string_view::npos &&
          event.name.find("autograd::") == std::string_view::npos;
 }

@@ -10,13 +10,12 @@
 #include "et_schema/model/compiled_kernel.h"
 #include "generator/flow/captured_ranges.h"
 #include "generator/flow/flow.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::DType;
-using et_schema::Node;
-using et_schema::Tensor;
 
 bool is_plain_scalar(const Tensor& tensor) {
   return tensor.sizes.empty() && tensor.numel == 1 &&

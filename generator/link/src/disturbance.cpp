@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "generator/flow/model_names.h"
+
 namespace understudy::generator {
 namespace {
 
-using et_schema::NodeIndex;
 using et_schema::RecordedProfile;
-using et_schema::Trace;
 
 /// The most that a page fault costs: of memory that a virtual machine gave back to its host.
 constexpr double kMostFaultNs = 10'000;

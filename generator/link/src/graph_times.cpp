@@ -22,7 +22,6 @@ namespace {
 
 using et_schema::DeviceEvent;
 using et_schema::DeviceTimeline;
-using et_schema::KinetoEvent;
 using et_schema::Profile;
 
 /// With a smaller common share, the graphs belong to another program.
@@ -214,7 +213,7 @@ GraphTimes graph_times(const Profile& eager, const HostEvents& host, const Devic
     result.graph_only = usual.names.size() - joined;
     for (std::size_t k = 0; k < is_joined.size(); ++k) {
       if (!is_joined[k]) {
-        const KinetoEvent& event = graph_run.events[usual.sources[k]];
+        const et_schema::KinetoEvent& event = graph_run.events[usual.sources[k]];
         et_schema::add_kernel_time(et_schema::kernel_class(event.name), times[k],
                                    result.graph_only_ns);
       }

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "generator/flow/model_names.h"
 #include "generator/flow/steps.h"
 
 namespace understudy::generator {
-
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
 
 namespace {
 

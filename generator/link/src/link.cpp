@@ -11,8 +11,8 @@
 #include "et_schema/formats/pytorch_et/told_by_calls.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
-#include "et_schema/model/program.h"
 #include "generator/flow/autograd.h"
+#include "generator/flow/model_names.h"
 #include "generator/flow/steps.h"
 #include "generator/link/clock.h"
 #include "generator/link/device.h"
@@ -30,12 +30,8 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::DeviceTimeline;
-using et_schema::Loss;
-using et_schema::Node;
 using et_schema::NodeClass;
-using et_schema::NodeIndex;
 using et_schema::Profile;
-using et_schema::Trace;
 
 /// With less agreement, the profile belongs to another program.
 constexpr double kLeastAgreement = 0.75;

@@ -9,7 +9,6 @@ namespace understudy::generator {
 using et_schema::KinetoEvent;
 using et_schema::KinetoMemory;
 using et_schema::Profile;
-using et_schema::Trace;
 
 std::vector<ObservedBlock> observed_blocks(const Profile& profile) {
   std::vector<KinetoMemory> events = profile.memory;
@@ -28,7 +27,7 @@ std::vector<ObservedBlock> observed_blocks(const Profile& profile) {
   return blocks;
 }
 
-ObservedMemory observe_memory(const Trace& trace, const Profile& profile) {
+ObservedMemory observe_memory(const et_schema::Trace& trace, const Profile& profile) {
   ObservedMemory memory;
   if (profile.memory.empty()) {
     return memory;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "et_schema/base/file_name.h"
+#include "generator/flow/model_names.h"
 #include "generator/flow/steps.h"
 #include "generator/link/host.h"
 #include "launch_sums.h"
@@ -11,8 +12,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::NodeClass;
-using et_schema::NodeIndex;
-using et_schema::Trace;
 
 class OwnLinker {
  public:

@@ -1,13 +1,11 @@
 #include "et_schema/formats/pytorch_et/trace_tree.h"
+#include "generator/flow/model_names.h"
 #include "generator/link/host.h"
 #include "generator/link/link.h"
 #include "generator/link/names.h"
 #include "join.h"
 
 namespace understudy::generator {
-
-using et_schema::kNoNode;
-using et_schema::NodeIndex;
 
 std::uint64_t repair_parents(et_schema::Trace& trace, const et_schema::Profile& profile) {
   NameTable names;

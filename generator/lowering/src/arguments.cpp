@@ -7,9 +7,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Value;
-using et_schema::ValueKind;
-
 /// Returns a plausible Python scalar. mul_ most often decays a moving average (momentum), which
 /// would grow without bound with a factor of 1.
 double likely_scalar(std::string_view operator_name) {

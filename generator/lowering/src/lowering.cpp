@@ -18,8 +18,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::CommCall;
-using et_schema::Value;
-using et_schema::ValueKind;
 
 /// Iterates over the lifetimes of an operator's tensors in the order of its recorded values.
 class LifetimeCursor {

@@ -10,9 +10,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::Value;
-using et_schema::ValueKind;
-
 /// Compares strides, ignoring dimensions of size one.
 bool same_strides(std::span<const std::int64_t> sizes, std::span<const std::int64_t> a,
                   std::span<const std::int64_t> b) {

@@ -23,7 +23,6 @@ namespace understudy::generator {
 namespace {
 
 using et_schema::Counters;
-using et_schema::Loss;
 using et_schema::Outside;
 using et_schema::Timing;
 

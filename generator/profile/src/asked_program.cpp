@@ -7,20 +7,11 @@
 #include <utility>
 
 #include "et_schema/formats/bench/program_text.h"
+#include "generator/flow/model_names.h"
 #include "generator/lowering/lowering.h"
 #include "generator/profile/trace_of_profile.h"
 
 namespace understudy::generator {
-namespace {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::SlotId;
-using et_schema::Value;
-using et_schema::ValueKind;
-
-}  // namespace
-
 class CallBook::Impl {
  public:
   std::size_t add(const AskedCall& call) {

@@ -10,6 +10,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/flow/flow.h"
+#include "generator/flow/model_names.h"
 #include "left_out.h"
 
 namespace understudy::generator {
@@ -17,9 +18,7 @@ namespace {
 
 using et_schema::KinetoArgument;
 using et_schema::KinetoEvent;
-using et_schema::Loss;
 using et_schema::Profile;
-using et_schema::ValueKind;
 
 /// Returns true if the arguments are the same except for the element types of tensors. Overloads
 /// that call each other differ in more.

@@ -16,7 +16,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::C10dLayout;
 using et_schema::CommKind;
 using et_schema::CommSizes;
 using et_schema::KinetoCategory;
@@ -130,7 +129,7 @@ class CommCompleter {
       const KinetoEvent& event = host_.source(index);
       const auto known =
           event.name.starts_with(kOperator) ? et_schema::find_c10d_name(event.name) : std::nullopt;
-      const bool has_output = known && known->name->layout == C10dLayout::kOutputInput;
+      const bool has_output = known && known->name->layout == et_schema::C10dLayout::kOutputInput;
       comm.name = comm.name.empty() ? recorded_name(event.name) : comm.name;
       is_wait = read_numbers(event, comm) || is_wait;
       note(event, has_output ? 1 : 0, comm.in_elements, comm);

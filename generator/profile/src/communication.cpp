@@ -2,6 +2,7 @@
 #include <array>
 
 #include "et_schema/model/comm_traits.h"
+#include "generator/flow/model_names.h"
 #include "recorded_call.h"
 
 namespace understudy::generator {
@@ -9,9 +10,6 @@ namespace {
 
 using et_schema::Arena;
 using et_schema::DType;
-using et_schema::Tensor;
-using et_schema::Value;
-using et_schema::ValueKind;
 
 /// Returns `elements` as one flat tensor, or divided evenly among `parts`.
 std::vector<Tensor*> flat_tensors(std::int64_t elements, std::int64_t parts, DType dtype,

@@ -8,16 +8,11 @@
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/formats/pytorch_et/trace_tree.h"
 #include "et_schema/model/slot_extent.h"
+#include "generator/flow/model_names.h"
 #include "walk.h"
 
 namespace understudy::generator {
 namespace {
-
-using et_schema::Node;
-using et_schema::Tensor;
-using et_schema::Trace;
-using et_schema::Value;
-using et_schema::ValueKind;
 
 /// The process root has id 1; threads follow.
 constexpr std::uint64_t kFirstId = 2;

@@ -7,18 +7,15 @@
 
 #include "et_schema/facts/operator_map.h"
 #include "et_schema/facts/public_operators.h"
+#include "generator/flow/model_names.h"
 
 namespace understudy::generator {
 namespace {
 
 using et_schema::KinetoArgument;
 using et_schema::KinetoLayout;
-using et_schema::Loss;
 using et_schema::SchemaArgument;
 using et_schema::SchemaType;
-using et_schema::Tensor;
-using et_schema::Value;
-using et_schema::ValueKind;
 
 /// How record_shapes records an argument.
 enum class ToldAs : std::uint8_t { kNothing, kTensor, kTensors, kNumber, kNumbers, kText };

@@ -8,7 +8,6 @@
 namespace understudy::predictor {
 namespace {
 
-using generator::HostEvent;
 using generator::HostEvents;
 using generator::HostIndex;
 using generator::kNoEvent;
@@ -40,7 +39,7 @@ void observe(const HostEvents& host, const generator::HostThread& thread,
              const std::vector<bool>& launches, OverheadSamples& samples) {
   HostIndex before = kNoEvent;
   for (HostIndex at = thread.begin; at < thread.end;) {
-    const HostEvent& event = host.events[at];
+    const generator::HostEvent& event = host.events[at];
     if (!event.is_operator) {
       ++at;
       continue;

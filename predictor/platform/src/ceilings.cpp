@@ -9,9 +9,7 @@
 
 namespace understudy::predictor {
 
-using et_schema::SameAs;
-
-void members(auto& json, SameAs<Ceiling> auto& ceiling) {
+void members(auto& json, et_schema::SameAs<Ceiling> auto& ceiling) {
   json("device", ceiling.device);
   json("threads", ceiling.threads);
   json.either("kind", ceiling.is_bandwidth, "flops", "bandwidth");

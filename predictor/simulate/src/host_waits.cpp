@@ -9,7 +9,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Argument;
 using et_schema::Device;
 using et_schema::DeviceType;
 using et_schema::SlotId;
@@ -22,7 +21,7 @@ Device device_of(const Program& program, SlotId slot) {
 /// number; an index on the host is copied first.
 bool has_waiting_index(const Program& program, const Instruction& instruction) {
   for (std::size_t i = 1; i < instruction.args.size(); ++i) {
-    const auto* list = std::get_if<Argument::List>(&instruction.args[i].value);
+    const auto* list = std::get_if<et_schema::Argument::List>(&instruction.args[i].value);
     if (list == nullptr) {
       continue;
     }

@@ -20,9 +20,6 @@ namespace {
 using c10::IValue;
 using c10::TypeKind;
 using c10::TypePtr;
-using et_schema::Argument;
-using et_schema::Loss;
-using et_schema::SlotId;
 
 [[noreturn]] void refuse(const std::string& type, std::string_view got) {
   throw BoxFailure{
@@ -277,7 +274,7 @@ PlannedArgument plan_argument(const Argument& recorded, const c10::Argument& tar
   if (real != nullptr) {
     if (const auto epsilon =
             et_schema::lost_epsilon(context.op, target.name(), default_text(target), *real)) {
-      context.losses->add(Loss::kLostDoubles);
+      context.losses->add(et_schema::Loss::kLostDoubles);
       return IValue(*epsilon);
     }
   }

@@ -16,10 +16,7 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::DeviceType;
-using et_schema::DType;
 using et_schema::extent_elements;
-using et_schema::Slot;
 
 at::QuantizerPtr assumed_quantizer(at::ScalarType dtype, const Slot& layout, c10::Device device) {
   if (dtype == at::kQUInt4x2 || dtype == at::kQUInt2x4) {
@@ -43,7 +40,7 @@ at::ScalarType to_scalar_type(DType dtype) {
 }
 
 c10::Device map_device(et_schema::Device recorded, c10::Device target) {
-  if (recorded.type == DeviceType::kMeta) {
+  if (recorded.type == et_schema::DeviceType::kMeta) {
     return c10::Device(c10::kMeta);
   }
   return is_accelerator(recorded) ? target : c10::Device(c10::kCPU);

@@ -44,12 +44,11 @@ namespace understudy::replayer {
 namespace {
 
 using et_schema::Bench;
-using et_schema::ProcessGroup;
 
 std::vector<BoundGroup> make_groups(const Bench& bench, backends::Communicator& communicator) {
   std::vector<BoundGroup> groups;
   for (std::size_t i = 0; i < bench.groups.size(); ++i) {
-    const ProcessGroup& group = bench.groups[i];
+    const et_schema::ProcessGroup& group = bench.groups[i];
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     BoundGroup bound;
     bound.name = group.name;

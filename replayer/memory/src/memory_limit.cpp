@@ -15,9 +15,7 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::LiveTensor;
 using et_schema::MemoryPlan;
-using et_schema::Program;
 
 /// Returns the program with tensors on other devices reduced to 0 bytes.
 Program only_on(c10::Device device, Program program, c10::Device target) {
@@ -36,7 +34,7 @@ std::uint64_t needed_of(const MemoryPlan& plan, const Program& program, c10::Dev
 /// Lists the largest tensors, one per line, after the line "got:".
 std::string largest_text(const Program& program, const MemoryPlan& plan) {
   std::string text;
-  for (const LiveTensor& tensor : plan.largest) {
+  for (const et_schema::LiveTensor& tensor : plan.largest) {
     text += fmt::format("\n{} bytes: {}, {}", tensor.bytes,
                         et_schema::layout_text(program.slots[tensor.slot]),
                         et_schema::maker_text(program, plan, tensor));

@@ -16,7 +16,6 @@
 namespace understudy::replayer {
 
 using c10::impl::VirtualGuardImpl;
-using et_schema::SlotId;
 
 namespace {
 

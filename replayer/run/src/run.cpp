@@ -18,8 +18,6 @@
 namespace understudy::replayer {
 
 using et_schema::DeviceType;
-using et_schema::Slot;
-using et_schema::SlotId;
 
 namespace {
 

@@ -16,10 +16,6 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::Program;
-
 constexpr std::size_t kMostElements = 4;  // most elements of a list in a message
 
 std::string describe_argument(const Program& program, const Argument& argument) {

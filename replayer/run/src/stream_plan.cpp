@@ -8,10 +8,6 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::SlotId;
-using et_schema::StorageId;
 using et_schema::StreamWait;
 using et_schema::Touched;
 

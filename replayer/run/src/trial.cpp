@@ -24,12 +24,6 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Slot;
-using et_schema::SlotId;
-
 /// Thrown for an operator that would corrupt memory.
 class UnsafeArguments : public std::runtime_error {
  public:

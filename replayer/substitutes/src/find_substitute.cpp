@@ -5,15 +5,11 @@
 #include <vector>
 
 #include "kernel_launch.h"
+#include "replayer/dispatch/model_names.h"
 #include "replayer/dispatch/schema_map.h"
 #include "stub.h"
 
 namespace understudy::replayer {
-
-using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 
 namespace {
 

@@ -21,11 +21,8 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Argument;
 using et_schema::CompiledKernel;
-using et_schema::Instruction;
 using et_schema::KernelBuild;
-using et_schema::Slot;
 using torch::jit::Stack;
 
 // Two texts follow a kernel's arguments: their roles, and the launch.

@@ -11,14 +11,12 @@
 namespace understudy::replayer {
 namespace {
 
-using torch::jit::Stack;
-
 std::optional<Substitute> bound(const SubstituteRow& row, std::span<const std::string> arguments) {
   std::optional<ArgumentPlaces> places = ArgumentPlaces::find(row.arguments, arguments);
   if (!places) {
     return std::nullopt;
   }
-  auto run = [places = *std::move(places), function = row.run](const Stack& stack,
+  auto run = [places = *std::move(places), function = row.run](const torch::jit::Stack& stack,
                                                                std::size_t first) {
     Inputs inputs(stack, first, places);
     return function(inputs);

@@ -8,11 +8,6 @@
 namespace understudy::replayer {
 namespace {
 
-using et_schema::Instruction;
-using et_schema::Program;
-using et_schema::Slot;
-using et_schema::SlotId;
-
 bool is_quantised(const Slot& slot) {
   return c10::isQIntType(to_scalar_type(slot.dtype));
 }

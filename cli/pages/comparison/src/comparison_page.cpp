@@ -15,7 +15,6 @@ namespace understudy::pages {
 namespace {
 
 using comparer::Comparison;
-using comparer::Row;
 using comparer::RowKind;
 using comparer::Run;
 using Json = nlohmann::ordered_json;
@@ -47,7 +46,7 @@ Json json_of(const Comparison& comparison, const std::vector<Run>& a, const std:
 std::vector<KeyFigure> figures_of(const Comparison& comparison, const Json& json) {
   std::vector<KeyFigure> figures;
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
-    const Row& row = comparison.rows[i];
+    const comparer::Row& row = comparison.rows[i];
     if (row.kind != RowKind::kIteration) {
       continue;
     }

@@ -13,7 +13,6 @@ namespace {
 using comparer::Comparison;
 using comparer::Row;
 using comparer::RowKind;
-using et_schema::Interval;
 
 std::string verdict_text(const Row& row) {
   const std::string verdict(comparer::to_string(row.verdict));
@@ -21,7 +20,7 @@ std::string verdict_text(const Row& row) {
 }
 
 /// Returns true if an interval is too wide to be useful.
-bool is_wide(const std::optional<Interval>& ratio) {
+bool is_wide(const std::optional<et_schema::Interval>& ratio) {
   constexpr double kMostWidth = 10;
   return ratio && ratio->high > kMostWidth * ratio->low;
 }

@@ -10,8 +10,6 @@
 namespace understudy::pages {
 namespace {
 
-using et_schema::with_commas;
-
 Section jobs_section(const Json& document, const SiteFrame& frame) {
   Table table = table_at(document, "/jobs", "Jobs, with the newest result of each",
                          {texts("job", "name"), verdicts("state"), figures("weight"),
@@ -86,11 +84,11 @@ Page fleet_page(const Json& document, const SiteFrame& frame, et_schema::Assessm
   Page page = framed(frame, true);
   page.title = "Fleet " + frame.fleet_name;
   page.verdict = std::move(verdict);
-  page.figures = {
-      {{"Jobs", jobs.size(), CellKind::kCount},
-       fmt::format("{} with a result", with_commas(static_cast<std::uint64_t>(with_result)))},
-      {{"Platforms", document.at("platforms").size(), CellKind::kCount}},
-      {{"Nights shown", document.at("nights").size(), CellKind::kCount}}};
+  page.figures = {{{"Jobs", jobs.size(), CellKind::kCount},
+                   fmt::format("{} with a result",
+                               et_schema::with_commas(static_cast<std::uint64_t>(with_result)))},
+                  {{"Platforms", document.at("platforms").size(), CellKind::kCount}},
+                  {{"Nights shown", document.at("nights").size(), CellKind::kCount}}};
   page.sections = {
       events_section(frame, document, false),
       jobs_section(document, frame),

@@ -11,7 +11,6 @@ namespace {
 
 using et_schema::counted;
 using et_schema::Report;
-using et_schema::RunFigures;
 
 std::string subtitle_of(const Report& report) {
   const et_schema::Environment& environment = report.environment;
@@ -25,7 +24,7 @@ std::string subtitle_of(const Report& report) {
 }
 
 std::vector<KeyFigure> figures_of(const ReportData& data) {
-  const RunFigures& total = data.report.total;
+  const et_schema::RunFigures& total = data.report.total;
   const auto figure = [&](const char* at, const char* name, CellKind kind, const char* unit = "") {
     return fact_at(data.json, at, name, kind, unit);
   };

@@ -13,7 +13,6 @@ namespace understudy::pages {
 namespace {
 
 using et_schema::OperatorTime;
-using et_schema::RankReport;
 using et_schema::Report;
 using Figure = std::optional<double>;
 
@@ -161,7 +160,7 @@ Section ranks_section(const ReportData& data) {
 
 Section gpu_section(const ReportData& data) {
   Notes without;
-  for (const RankReport& rank : data.report.ranks) {
+  for (const et_schema::RankReport& rank : data.report.ranks) {
     if (rank.gpu && !rank.gpu->health) {
       without.texts.push_back(fmt::format("rank {}: {}", rank.rank, rank.gpu->no_health));
     }

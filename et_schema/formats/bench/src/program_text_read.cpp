@@ -10,7 +10,6 @@
 #include "program_members.h"
 
 namespace understudy::et_schema {
-using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
@@ -75,7 +74,7 @@ class ArgumentReader {
                   "a deeper one");
     }
     std::vector<Argument> arguments;
-    const array items = lines_.to_array(field_, value);
+    const simdjson::dom::array items = lines_.to_array(field_, value);
     arguments.reserve(items.size());
     for (const element item : items) {
       arguments.push_back(read(item, depth));

@@ -28,7 +28,6 @@ using et_schema::CompiledKernel;
 using et_schema::Instruction;
 using et_schema::KernelBuild;
 using et_schema::Program;
-using et_schema::SlotId;
 
 constexpr std::size_t kMostInstructions = 10'000'000;
 

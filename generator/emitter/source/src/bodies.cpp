@@ -13,14 +13,13 @@ namespace understudy::emitter {
 namespace {
 
 using et_schema::Instruction;
-using et_schema::InstructionKind;
 using et_schema::Program;
 
 void append(const Program& program, const WhyFailing& why_failing, const Instruction& instruction,
             std::vector<Instruction>& to) {
   const bool works =
       is_found(instruction.name) && (!why_failing || why_failing(program, instruction).empty());
-  if (instruction.kind != InstructionKind::kOp || works ||
+  if (instruction.kind != et_schema::InstructionKind::kOp || works ||
       !et_schema::body_makes_results(program, instruction)) {
     to.push_back(instruction);
     return;

@@ -14,7 +14,6 @@ namespace understudy::emitter {
 namespace {
 
 using et_schema::DType;
-using et_schema::Instruction;
 using et_schema::Program;
 using et_schema::Slot;
 using et_schema::SlotId;
@@ -28,7 +27,7 @@ bool is_index(const Slot& slot) {
 /// By storage: true if it is older than the step and an operator or a communication changes it.
 std::vector<bool> find_changed(const Program& program) {
   std::vector<bool> changed(program.storages.size());
-  for (const Instruction& instruction : program.instructions) {
+  for (const et_schema::Instruction& instruction : program.instructions) {
     for (std::size_t i = 0; i < instruction.args.size(); ++i) {
       const bool is_written =
           instruction.comm || (instruction.schema && et_schema::argument_is_written(

@@ -25,7 +25,6 @@
 namespace understudy::backends {
 
 using et_schema::CommKind;
-using et_schema::DType;
 
 namespace {
 
@@ -231,7 +230,7 @@ class RanksBackend : public Backend {
   template <typename Item>
   [[nodiscard]] static Buffer bytes_of(const Item* items, std::size_t count = 1) {
     return {const_cast<Item*>(items), static_cast<std::int64_t>(count * sizeof(Item)),
-            DType::kUInt8};
+            et_schema::DType::kUInt8};
   }
 
   /// Runs a call of the job itself.

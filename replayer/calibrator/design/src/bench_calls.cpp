@@ -15,7 +15,6 @@ using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-using et_schema::Slot;
 using et_schema::SlotId;
 
 /// Copies arguments; replaces slots by tensors of the call.
@@ -124,7 +123,7 @@ void replace(std::vector<Argument>& arguments, std::int64_t from, std::int64_t t
 
 Call resized(Call call, std::int64_t from, std::int64_t to) {
   for (CallTensor& tensor : call.tensors) {
-    Slot& slot = tensor.layout;
+    et_schema::Slot& slot = tensor.layout;
     const std::vector<std::int64_t> old = slot.sizes;
     std::ranges::replace(slot.sizes, from, to);
     if (slot.sizes != old) {
