@@ -16,9 +16,6 @@ namespace understudy::predictor {
 namespace {
 
 using et_schema::Argument;
-using et_schema::Instruction;
-using et_schema::InstructionKind;
-using et_schema::Program;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {

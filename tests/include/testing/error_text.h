@@ -45,3 +45,8 @@ template <typename Call>
 }
 
 }  // namespace understudy::testing_errors
+
+namespace understudy {
+using testing_errors::error_of;
+using testing_errors::told;
+}  // namespace understudy

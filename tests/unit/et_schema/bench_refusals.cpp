@@ -24,7 +24,7 @@ std::string body(const std::string& field, const std::string& expected, const st
 }  // namespace
 
 std::string refusal_by(const std::function<void()>& read) {
-  return testing_errors::error_of(ErrorKind::kBadInput, [&] { return read(); });
+  return error_of(ErrorKind::kBadInput, [&] { return read(); });
 }
 
 std::string refusal(const std::string& bytes, const ReadLimits& limits) {

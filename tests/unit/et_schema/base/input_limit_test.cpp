@@ -13,7 +13,6 @@ namespace {
 using testing_files::TemporaryFolder;
 using testing_texts::ArchiveKind;
 using testing_texts::error_of;
-using testing_texts::pack;
 using testing_texts::roots;
 using testing_texts::trace;
 
@@ -86,7 +85,7 @@ TEST(InputLimit, CountsWhatIsUnpacked) {
   const TemporaryFolder folder;
   const std::string text = trace(roots()) + std::string(100'000, ' ');
   for (const ArchiveKind kind : {ArchiveKind::kTarGz, ArchiveKind::kZip, ArchiveKind::kGzip}) {
-    const std::string path = folder.write("packed", pack(kind, {{"a.json", text}}));
+    const std::string path = folder.write("packed", testing_texts::pack(kind, {{"a.json", text}}));
     const std::string name = kind == ArchiveKind::kGzip ? path : path + "/a.json";
     // It is unpacked in blocks: the first that is too much ends it.
     EXPECT_EQ(error_of([&] { (void)read_traces({path}, at_most(1000)); }),

@@ -11,10 +11,8 @@ namespace understudy::et_schema {
 namespace {
 
 using replayer::testing::constant;
-using replayer::testing::kAddInPlace;
 using replayer::testing::kMul;
 using replayer::testing::kRelu;
-using replayer::testing::number;
 using replayer::testing::ProgramBuilder;
 using replayer::testing::ref;
 using Bytes = std::vector<std::uint64_t>;
@@ -70,7 +68,8 @@ TEST_F(LifetimesTest, AViewKeepsItsStorage) {
 }
 
 TEST_F(LifetimesTest, InPlaceMakesNothing) {
-  builder_.add_op(kAddInPlace, {ref(c_), ref(x_), number(1)}, {ref(c_)});
+  builder_.add_op(replayer::testing::kAddInPlace, {ref(c_), ref(x_), replayer::testing::number(1)},
+                  {ref(c_)});
   EXPECT_EQ(live(), (Bytes{200, 300, 300, 200}));
 }
 

@@ -86,7 +86,7 @@ TEST(ChangePoints, ShortSeriesAreNotLookedAt) {
 
 /// What is said of a program that is no Python with Otava.
 std::string refusal(const std::string& program) {
-  return testing_errors::error_of([&] { return change_points({series(15, 1, 0)}, program); });
+  return error_of([&] { return change_points({series(15, 1, 0)}, program); });
 }
 
 TEST(ChangePoints, AnAnswerOfAnotherFormIsSaid) {

@@ -88,7 +88,7 @@ TEST(Platforms, PredictionsAreCounted) {
 }
 
 TEST(Platforms, ABaselineWithoutResultsIsRefused) {
-  EXPECT_EQ(testing_errors::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               return compare_platforms({{"a", "h", 1, {{"old", time_of(10)}}}}, "gone");
             }),
             "the baseline has no results of the jobs' benchmarks\n"

@@ -77,7 +77,7 @@ TEST(Selections, AWholeFleetIsItself) {
 }
 
 TEST(Selections, NothingIsRefused) {
-  EXPECT_EQ(testing_errors::error_of([&] { return select_jobs({}, {}); }),
+  EXPECT_EQ(error_of([&] { return select_jobs({}, {}); }),
             "there is nothing to select from\n"
             "  expected: jobs with benchmarks and weights above 0\n"
             "  got:      0 jobs\n"

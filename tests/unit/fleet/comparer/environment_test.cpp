@@ -7,8 +7,6 @@
 namespace understudy::comparer {
 namespace {
 
-using testing_errors::told;
-
 Run run(const std::string& file) {
   Run made;
   made.file = file;
@@ -24,7 +22,7 @@ Run run(const std::string& file) {
 }
 
 std::string refusal(const Run& a, const Run& b) {
-  return testing_errors::error_of([&] { return refuse_different_benchmarks({a}, {b}); });
+  return error_of([&] { return refuse_different_benchmarks({a}, {b}); });
 }
 
 TEST(Environment, OfLikeRunsDiffersInNothing) {

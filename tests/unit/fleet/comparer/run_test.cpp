@@ -230,7 +230,7 @@ TEST(ProfileRun, RefusesAProfileWithoutOperators) {
   const et_schema::Profile profile = et_schema::parse_kineto(
       R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":3}]})",
       "gpu.json");
-  EXPECT_EQ(testing_errors::error_of([&] { return run_of_profile(profile, {}); }),
+  EXPECT_EQ(error_of([&] { return run_of_profile(profile, {}); }),
             "a profile without operators\n"
             "  file:     gpu.json\n"
             "  field:    traceEvents\n"

@@ -10,8 +10,6 @@ namespace {
 
 using et_schema::Argument;
 using et_schema::Bench;
-using et_schema::Instruction;
-using et_schema::Program;
 using et_schema::SlotId;
 
 class BenchMaker {
@@ -21,7 +19,7 @@ class BenchMaker {
   }
 
   void call(const std::string& name, SlotId in, SlotId out, std::int64_t host_ns) {
-    Instruction instruction;
+    et_schema::Instruction instruction;
     instruction.name = name;
     instruction.args = {Argument{Argument::SlotRef{in}}};
     instruction.results = {Argument{Argument::SlotRef{out}}};
@@ -38,7 +36,7 @@ class BenchMaker {
   }
 
  private:
-  Program program_;
+  et_schema::Program program_;
 };
 
 Fingerprint print_of(std::int64_t rows, std::int64_t mm_ns, std::int64_t relu_ns) {
@@ -78,7 +76,7 @@ TEST(Fingerprints, ComeBackFromTheirText) {
 }
 
 TEST(Fingerprints, OtherTextsAreRefused) {
-  EXPECT_EQ(testing_errors::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               return parse_fingerprint(R"({"format":"understudy-fingerprint","version":1})", "job");
             }),
             "the fingerprint cannot be read\n"

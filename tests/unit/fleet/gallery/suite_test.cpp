@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using comparer::make_report;
 using et_schema::Report;
 
 /// Three replays on a machine; `slowdown` of a class.
@@ -26,7 +25,7 @@ std::vector<Report> replays(std::uint64_t seed, const std::string& slow_class = 
   std::vector<Report> reports;
   for (std::uint64_t i = 0; i < 3; ++i) {
     reports.push_back(
-        make_report({.seed = seed + i, .slow_class = slow_class, .slowdown = slowdown}));
+        comparer::make_report({.seed = seed + i, .slow_class = slow_class, .slowdown = slowdown}));
   }
   return reports;
 }
@@ -275,8 +274,7 @@ TEST_F(Galleries, HaveStepsWithTheirReferences) {
 TEST_F(Galleries, RefuseReferencesOfOtherWork) {
   write_step("step/bench.et", "aten::mm", 3000000);
   write_step("step/H200.et", "aten::relu", 2000000);
-  EXPECT_EQ(testing_errors::error_of(et_schema::ErrorKind::kUsage,
-                                     [&] { return read_gallery(folder_.path()); })
+  EXPECT_EQ(error_of(et_schema::ErrorKind::kUsage, [&] { return read_gallery(folder_.path()); })
                 .substr(0, 36),
             "the profiles are of different work\n ");
 }

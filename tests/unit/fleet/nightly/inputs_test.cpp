@@ -45,7 +45,7 @@ TEST(Inputs, AWriteShowsWithoutReading) {
 
 TEST(Inputs, NoneAreRefused) {
   const testing_files::TemporaryFolder folder;
-  EXPECT_EQ(testing_errors::error_of([&] { return input_state(folder.path()); }),
+  EXPECT_EQ(error_of([&] { return input_state(folder.path()); }),
             "a job's traces cannot be read\n"
             "  file:     " +
                 folder.path() +

@@ -75,10 +75,10 @@ TEST(Programs, TimeEndsThoseThatHaveClosedTheirOutputs) {
 }
 
 TEST(Programs, OneThatIsMissingIsNamed) {
-  EXPECT_EQ(testing_errors::error_of([] { return run_program({.words = {"/nowhere/program"}}); }),
-            testing_errors::told("a program cannot be started", "file: /nowhere/program",
-                                 "expected: a program of this system",
-                                 "hint: install it, or name its folder in PATH"));
+  EXPECT_EQ(
+      error_of([] { return run_program({.words = {"/nowhere/program"}}); }),
+      told("a program cannot be started", "file: /nowhere/program",
+           "expected: a program of this system", "hint: install it, or name its folder in PATH"));
 }
 
 TEST(Owners, LiveAsLongAsTheirProcess) {

@@ -18,7 +18,6 @@ using et_schema::ChakraArm;
 using et_schema::ChakraFile;
 using et_schema::ChakraNode;
 using et_schema::ChakraNodeType;
-using et_schema::CommInfo;
 using et_schema::Timing;
 
 using Ids = std::vector<std::uint64_t>;
@@ -49,7 +48,7 @@ class ProgramText {
                        : et_schema::is_message(kind) ? InstructionKind::kP2p
                                                      : InstructionKind::kCollective;
     instruction.name = std::string(to_string(kind));
-    instruction.comm = CommInfo{};
+    instruction.comm = et_schema::CommInfo{};
     instruction.comm->kind = kind;
     instruction.comm->root_or_peer = peer;
     instruction.comm->group = group;

@@ -92,7 +92,7 @@ Plan plan_of(const std::string& text) {
 }
 
 std::string refusal(const std::string& text, const Load& from = load) {
-  return testing_errors::error_of([&] { return compose(plan_of(text), from); }) + "\n";
+  return error_of([&] { return compose(plan_of(text), from); }) + "\n";
 }
 
 TEST(Compose, RepeatsShareTensorsFromBeforeTheStep) {

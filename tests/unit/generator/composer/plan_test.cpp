@@ -10,8 +10,7 @@ namespace {
 constexpr const char* kStart = "sources:\n  a: {path: a.et}\npieces:\n  p: {of: a}\n";
 
 std::string plan_refusal(const std::string& text) {
-  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
-                                  [&] { return parse_plan(text, "plan.yaml"); }) +
+  return error_of(et_schema::ErrorKind::kBadInput, [&] { return parse_plan(text, "plan.yaml"); }) +
          "\n";
 }
 

@@ -11,7 +11,6 @@ using et_schema::Bench;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::Program;
-using et_schema::SlotId;
 
 /// relu of a tensor, and a kernel of a compiled graph that reads it.
 Bench bench_with_kernel() {

@@ -98,16 +98,15 @@ TEST(LaunchCounters, NamesWithAnotherNumberOfStepsAreALoss) {
 
 TEST(LaunchCounters, OfAnotherProgramAreRefused) {
   Link link = three_kernels();
-  EXPECT_EQ(testing_errors::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               add_counters(std::vector{counted("add", 1, 1), counted("fill", 1, 1)}, "c.csv", link);
               return 0;
             }),
-            testing_errors::told("counters of other kernels than the linked step's", "file: c.csv",
-                                 "field: --counters",
-                                 "expected: launches of add as the step has, 2, or a multiple",
-                                 "got: 1, and no other kernel fits",
-                                 "hint: count whole steps of the program that was profiled; "
-                                 "understudy inspect --device-time shows counters by kernel"));
+            told("counters of other kernels than the linked step's", "file: c.csv",
+                 "field: --counters", "expected: launches of add as the step has, 2, or a multiple",
+                 "got: 1, and no other kernel fits",
+                 "hint: count whole steps of the program that was profiled; "
+                 "understudy inspect --device-time shows counters by kernel"));
 }
 
 /// A step of two operators, which launch a kernel each.

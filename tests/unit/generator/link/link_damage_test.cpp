@@ -14,10 +14,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::KinetoCategory;
-using et_schema::KinetoEvent;
-using et_schema::Profile;
-
 /// Events with damaged times, names, threads and numbers.
 std::vector<KinetoEvent> damaged(std::vector<KinetoEvent> events, std::mt19937_64& engine) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -72,7 +68,7 @@ TEST(LinkAnyProfile, IsRefusedOrGivesTimesThatCanBe) {
     events.push_back(device_event("kernel", 3, 3));
     events.push_back(event("cudaStreamSynchronize", 720, 30, KinetoCategory::kRuntime));
     events.push_back(event("cudaDeviceSynchronize", 6800, 30, KinetoCategory::kRuntime));
-    const Profile profile = profile_of(damaged(std::move(events), engine));
+    const et_schema::Profile profile = profile_of(damaged(std::move(events), engine));
     repair_parents(traces[0], profile);
     std::vector<Link> links;
     try {

@@ -23,10 +23,7 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::KinetoCategory;
-using et_schema::KinetoEvent;
 using et_schema::Outside;
-using et_schema::Profile;
 using et_schema::RecordedProfile;
 using et_schema::Trace;
 

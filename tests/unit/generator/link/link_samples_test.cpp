@@ -19,7 +19,6 @@ namespace {
 
 using et_schema::JoinKind;
 using et_schema::Loss;
-using et_schema::Profile;
 using et_schema::Trace;
 
 Link link_files(const std::string& trace, const std::string& profile,
@@ -239,7 +238,7 @@ TEST(LinkSamples, WhereAllIsReplayedTheWholeIsWhatIsReplayed) {
 }
 
 TEST(LinkSamples, AProfileOfAnotherProgram) {
-  EXPECT_EQ(testing_errors::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               return link_files(kSamples + "/mlp/rank-0.et.json.gz",
                                 kSamples + "/gpt_ddp/rank-0.kineto_only.json.gz");
             }),

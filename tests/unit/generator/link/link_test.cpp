@@ -15,10 +15,6 @@
 namespace understudy::generator {
 namespace {
 
-using et_schema::KinetoCategory;
-using et_schema::KinetoEvent;
-using et_schema::Profile;
-
 // ---- names
 
 TEST(LinkNames, AreComparedAsKinetoWritesThem) {

@@ -7,10 +7,6 @@
 
 namespace understudy::generator {
 
-using et_schema::KinetoCategory;
-using et_schema::KinetoEvent;
-using et_schema::Profile;
-using test::integer;
 using test::kRelu;
 using test::tensor;
 
@@ -54,7 +50,7 @@ test::TraceBuilder small_trace() {
   const auto x = tensor(1, 11, {4});
   const std::uint64_t relu = builder.add(label, "aten::relu", kRelu, {x}, {tensor(2, 12, {4})});
   builder.add(relu, "aten::clamp_min", "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
-              {x, integer(0)}, {tensor(2, 12, {4})});
+              {x, test::integer(0)}, {tensor(2, 12, {4})});
   builder.add(label, "aten::relu", kRelu, {tensor(2, 12, {4})}, {tensor(3, 13, {4})});
   return builder;
 }

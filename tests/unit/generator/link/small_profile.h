@@ -10,6 +10,10 @@
 
 namespace understudy::generator {
 
+using et_schema::KinetoCategory;
+using et_schema::KinetoEvent;
+using et_schema::Profile;
+
 /// An event of thread 1; times in nanoseconds.
 [[nodiscard]] et_schema::KinetoEvent event(
     const char* name, std::int64_t start, std::int64_t length,

@@ -20,10 +20,8 @@ using et_schema::Argument;
 using et_schema::Instruction;
 using et_schema::InstructionKind;
 using et_schema::kNoNode;
-using et_schema::Node;
 using et_schema::NodeIndex;
 using et_schema::Program;
-using et_schema::Scope;
 using et_schema::Slot;
 using et_schema::SlotId;
 using et_schema::StorageId;
@@ -41,8 +39,8 @@ bool is_operator(const Instruction& instruction) {
 
 StepPart part_of(const Trace& trace, NodeIndex node) {
   for (; node != kNoNode; node = trace.nodes[node].parent) {
-    const Node& label = trace.nodes[node];
-    if (label.scope == Scope::kBackwardFunction ||
+    const et_schema::Node& label = trace.nodes[node];
+    if (label.scope == et_schema::Scope::kBackwardFunction ||
         label.name.starts_with("autograd::engine::evaluate_function")) {
       return StepPart::kBackward;
     }

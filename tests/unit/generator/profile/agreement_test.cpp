@@ -9,8 +9,6 @@
 namespace understudy {
 namespace {
 
-using generator::test::kAdd;
-using generator::test::kMulInPlace;
 using generator::test::kRelu;
 using generator::test::tensor;
 using generator::test::TestValue;
@@ -29,12 +27,12 @@ Agreement agreement_with(const Step& made) {
   const auto built = [](const Step& step) {
     TraceBuilder builder;
     builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {8})}, {tensor(12, 13, {8})});
-    builder.add(2, "aten::add", kAdd,
+    builder.add(2, "aten::add", generator::test::kAdd,
                 {tensor(12, 13, {8}), step.added, generator::test::integer(step.factor)},
                 {tensor(14, 15, {step.sum_size})});
     const auto label = builder.add(2, "Optimizer.step#SGD.step", "", {}, {});
-    builder.add(label, "aten::mul_", kMulInPlace, {tensor(10, 11, {8}), step.scale},
-                {tensor(10, 11, {8})});
+    builder.add(label, "aten::mul_", generator::test::kMulInPlace,
+                {tensor(10, 11, {8}), step.scale}, {tensor(10, 11, {8})});
     return builder;
   };
   const TraceBuilder truth = built({});

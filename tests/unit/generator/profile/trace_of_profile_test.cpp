@@ -925,7 +925,7 @@ TEST(TraceOfProfile, AProfileOfGraphsAloneIsRefusedWithWhatToDo) {
       R"({"traceEvents":[{"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch",)"
       R"("pid":1,"tid":1,"ts":0,"dur":1,"args":{"correlation":1}}]})",
       "p.json", et_schema::KinetoDetail::kArguments);
-  EXPECT_EQ(testing_errors::error_of([&] { return trace_of_profile(profile, know_nothing); }),
+  EXPECT_EQ(error_of([&] { return trace_of_profile(profile, know_nothing); }),
             "a profile without operators\n"
             "  file:     p.json\n"
             "  field:    traceEvents\n"
@@ -940,7 +940,7 @@ TEST(TraceOfProfile, AProfileWithoutOperatorsIsRefused) {
   Profile profile = et_schema::parse_kineto(
       R"({"traceEvents":[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2}]})",
       "p.json", et_schema::KinetoDetail::kArguments);
-  EXPECT_EQ(testing_errors::error_of([&] { return trace_of_profile(profile, like_first); }),
+  EXPECT_EQ(error_of([&] { return trace_of_profile(profile, like_first); }),
             "a profile without operators\n"
             "  file:     p.json\n"
             "  field:    traceEvents\n"

@@ -15,7 +15,7 @@ constexpr const char* kText =
     R"("SingleFLOPs":5500,"L2Cache":2,"Tf32FLOPs":44000,"FLOPsByDtype":{"float16":11000}})";
 
 std::string card_refusal(std::string_view text) {
-  return testing_errors::error_of([&] { return parse_card(text, "c.json"); });
+  return error_of([&] { return parse_card(text, "c.json"); });
 }
 
 TEST(Card, FiguresInTheirUnits) {

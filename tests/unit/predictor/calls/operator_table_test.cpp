@@ -14,7 +14,7 @@ std::vector<MeasuredCall> read(const std::string& text, Times times = Times::kRe
 }
 
 std::string refusal(const std::string& text) {
-  return testing_errors::error_of([&] { return read(text); });
+  return error_of([&] { return read(text); });
 }
 
 /// The message about a cell.

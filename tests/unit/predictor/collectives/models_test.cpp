@@ -16,8 +16,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-
 GroupComm call_of(CommKind kind, std::int64_t bytes, int ranks, int nodes = 1) {
   return {{kind, bytes, ranks, nodes}};
 }
@@ -275,7 +273,7 @@ TEST(CollectiveModels, DamagedSectionsAreRefusedByField) {
   const auto message = [&](const std::string& from, const std::string& to) {
     std::string text = json;
     text.replace(text.find(from), from.size(), to);
-    return testing_errors::error_of([&] { return read_back(text); }) + "\n";
+    return error_of([&] { return read_back(text); }) + "\n";
   };
   EXPECT_EQ(message("\"allreduce\"", "\"all_reducer\""),
             "the platform cannot be read\n"

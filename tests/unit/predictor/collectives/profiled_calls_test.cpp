@@ -10,9 +10,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using et_schema::DType;
-
 struct Kernel {
   std::string name;
   std::int64_t elements;  ///< of a rank's input

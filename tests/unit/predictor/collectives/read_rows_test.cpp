@@ -10,10 +10,8 @@
 namespace understudy::predictor {
 namespace {
 
-using testing_errors::told;
-
 std::string message_of(const std::string& text, const std::string& file = "rows.txt") {
-  return testing_errors::error_of([&] { return parse_collective_rows(text, file); });
+  return error_of([&] { return parse_collective_rows(text, file); });
 }
 
 /// The message about a file that cannot be read.

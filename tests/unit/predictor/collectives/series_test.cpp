@@ -11,8 +11,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-
 const SeriesKey kKey{.kind = CommKind::kAllReduce};
 
 TEST(Series, FindsLatencyAndBandwidth) {

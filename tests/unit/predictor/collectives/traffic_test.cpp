@@ -9,8 +9,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-
 TEST(Traffic, BytesOfARing) {
   EXPECT_EQ(link_bytes(CommKind::kAllReduce, 800, 4), 1200);
   EXPECT_EQ(link_bytes(CommKind::kAllGatherBase, 800, 4), 600);

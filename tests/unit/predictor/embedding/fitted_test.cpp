@@ -90,7 +90,7 @@ TEST(FittedEmbedding, BeyondTheRowsItIsExtrapolated) {
 TEST(FittedEmbedding, FewRowsAreRefused) {
   std::vector<EmbeddingRow> rows = true_rows();
   rows.resize(10);
-  EXPECT_EQ(testing_errors::error_of([&] { return fit_embedding(rows); }) + "\n",
+  EXPECT_EQ(error_of([&] { return fit_embedding(rows); }) + "\n",
             "too few rows of embedding tables\n"
             "  field:    forward\n"
             "  expected: 20 rows or more\n"

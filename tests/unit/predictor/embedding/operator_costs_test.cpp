@@ -9,8 +9,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::DType;
-
 /// Calls over tables as `calibrate` measures them, by a law: 3 us and 0.1 ns a byte that is looked
 /// up, twice that backward, half of it to add the gradient to the table.
 std::vector<MeasuredCall> measured() {

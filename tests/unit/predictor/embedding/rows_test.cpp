@@ -21,7 +21,7 @@ std::vector<EmbeddingRow> two_rows() {
 }
 
 std::string message_of(const std::string& text) {
-  return testing_errors::error_of([&] { return parse_embedding_rows(text, "rows.jsonl"); }) + "\n";
+  return error_of([&] { return parse_embedding_rows(text, "rows.jsonl"); }) + "\n";
 }
 
 TEST(EmbeddingRows, ComeBackAsWritten) {

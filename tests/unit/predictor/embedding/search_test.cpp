@@ -138,7 +138,7 @@ TEST(Splits, ATableIsCutDownToFourColumns) {
 }
 
 std::string message_of(const ShardTask& task, int ranks, double memory_bytes) {
-  return testing_errors::error_of([&] {
+  return error_of([&] {
            return search_plan({task, ranks, memory_bytes, plain_costs()}, {});
          }) +
          "\n";

@@ -10,7 +10,7 @@ namespace understudy::predictor {
 namespace {
 
 std::string tables_message(const std::string& text) {
-  return testing_errors::error_of([&] { return parse_tables(text, "tables.json"); }) + "\n";
+  return error_of([&] { return parse_tables(text, "tables.json"); }) + "\n";
 }
 
 TEST(Tables, WrittenByHand) {

@@ -287,7 +287,7 @@ TEST_F(OneCard, NothingIsFasterThanTheRoofline) {
 }
 
 TEST_F(OneCard, ADeviceThatNobodyKnowsIsRefused) {
-  EXPECT_EQ(testing_errors::error_of([&] {
+  EXPECT_EQ(error_of([&] {
               return models.predict(synthetic::relu(2, 2), {"B", 0, TimedAs::kTimedCall});
             }),
             "nothing is known of this device\n  got:      B, timed_call");

@@ -8,9 +8,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using et_schema::Instruction;
-using et_schema::Program;
 using testing::HandMade;
 using testing::round_times;
 using testing::single_step;

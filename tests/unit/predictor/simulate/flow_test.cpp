@@ -8,10 +8,7 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::Argument;
-using et_schema::CommKind;
 using testing::HandMade;
-using testing::ref;
 
 TEST(HostWaits, NonBlockingCopiesDoNotWait) {
   HandMade made;
@@ -29,7 +26,7 @@ TEST(HostWaits, AnIndexThatIsAMaskOrOnTheHostWaits) {
   made.begin_program();
   const auto index = made.cuda();
   auto& op = made.op("aten::index.Tensor", {made.cuda()}, {made.cuda()}, {});
-  op.args.push_back({Argument::List{ref(index)}});
+  op.args.push_back({et_schema::Argument::List{testing::ref(index)}});
   made.program().slots[index].dtype = et_schema::DType::kInt64;
   EXPECT_FALSE(waits_for_device(made.program(), op));
   made.program().slots[index].dtype = et_schema::DType::kBool;

@@ -12,7 +12,6 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
 using testing::HandMade;
 using testing::round_times;
 

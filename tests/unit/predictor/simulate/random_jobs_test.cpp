@@ -7,13 +7,10 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
-using testing::HandMade;
 using testing::round_times;
-using testing::single_step;
 
 struct RandomJob {
-  HandMade made;
+  testing::HandMade made;
   std::int64_t serial_ns = 0;   ///< all that any rank does, one thing after the other
   std::int64_t longest_ns = 0;  ///< of a thread or a stream
 };
@@ -85,7 +82,7 @@ TEST_P(RandomJobs, EndBetweenTheirLongestPartAndTheSumOfAll) {
   for (unsigned i = 0; i < 20; ++i) {
     RandomJob job;
     fill(job, 100 * GetParam() + i);
-    const Simulation simulation = simulate(job.made.job(), job.made, single_step());
+    const Simulation simulation = simulate(job.made.job(), job.made, testing::single_step());
     EXPECT_GE(simulation.iteration_ns, static_cast<double>(job.longest_ns)) << GetParam() << i;
     EXPECT_LE(simulation.iteration_ns, static_cast<double>(job.serial_ns)) << GetParam() << i;
     for (const RankClass& rank : simulation.classes) {

@@ -8,15 +8,13 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::CommKind;
 using testing::HandMade;
 using testing::round_times;
 using testing::single_step;
-using testing_errors::told;
 
 std::string refusal(const Job& job, const Costs& costs) {
-  return testing_errors::error_of(et_schema::ErrorKind::kBadInput,
-                                  [&] { return simulate(job, costs, round_times()); });
+  return error_of(et_schema::ErrorKind::kBadInput,
+                  [&] { return simulate(job, costs, round_times()); });
 }
 
 class Ranks : public ::testing::TestWithParam<int> {};

@@ -14,18 +14,16 @@
 namespace understudy::et_schema {
 namespace {
 
-using testing_errors::told;
-
 // ---- the zip
 
 TEST(BenchRefusal, NoFile) {
-  EXPECT_EQ(testing_errors::error_of([&] { return read_bench("/nowhere/bench.et"); }),
+  EXPECT_EQ(error_of([&] { return read_bench("/nowhere/bench.et"); }),
             told("the file cannot be read", "file: /nowhere/bench.et",
                  "expected: a file that can be read", "got: No such file or directory"));
 }
 
 TEST(BenchRefusal, AFolder) {
-  EXPECT_EQ(testing_errors::error_of([&] { return read_bench("/"); }),
+  EXPECT_EQ(error_of([&] { return read_bench("/"); }),
             told("the file cannot be read", "file: /", "expected: a file that can be read",
                  "got: Is a directory"));
 }
@@ -215,7 +213,7 @@ TEST(BenchRefusal, WritingAProgramThatDoesNotHoldTogether) {
   bench.programs.edit(0).slots[0].storage = 9;
   const std::string path = "refused.et";
   EXPECT_EQ(
-      testing_errors::error_of([&] { return write_bench(bench, path); }),
+      error_of([&] { return write_bench(bench, path); }),
       told("the program of a rank does not hold together", "file: refused.et", "rank: 0",
            "field: slot 0, storage", "expected: a number below 2, the number of storages", "got: 9",
            "hint: a bug of the generator: report it, with the trace that brings it about"));
@@ -226,7 +224,7 @@ TEST(BenchRefusal, WritingHeapBlocksOfAnInstructionWithoutATiming) {
   for (const std::size_t index : {0U, 99U}) {
     Bench bench = tiny_bench();
     bench.programs.edit(0).heap_blocks[index] = {{1 << 20, 0}, {1 << 16, 64}};
-    EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
+    EXPECT_EQ(error_of([&] { return write_bench(bench, "refused.et"); }),
               R"(the program of a rank does not hold together
   file:     refused.et
   rank:     0
@@ -243,18 +241,18 @@ TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
   Bench bench = tiny_bench();
   bench.programs.edit(0).instructions[0].name = "aten::\xff";
   bench.programs.edit(0).instructions[0].schema.reset();
-  EXPECT_EQ(testing_errors::error_of([&] { return write_bench(bench, "refused.et"); }),
+  EXPECT_EQ(error_of([&] { return write_bench(bench, "refused.et"); }),
             told("the benchmark cannot be written", "file: refused.et/programs/0.jsonl",
                  "expected: names and texts in UTF-8", "got: other bytes",
                  "hint: rename the trace, or the operators and annotations in it"));
 }
 
 TEST(BenchRefusal, WritingWhereNothingCanBeWritten) {
-  EXPECT_EQ(testing_errors::error_of(
-                ErrorKind::kFailed, [&] { return write_bench(tiny_bench(), "/nowhere/bench.et"); }),
-            told("the file cannot be written", "file: /nowhere/bench.et",
-                 "expected: a place that can be written, with enough room",
-                 "got: No such file or directory", "hint: choose another place for the output"));
+  EXPECT_EQ(
+      error_of(ErrorKind::kFailed, [&] { return write_bench(tiny_bench(), "/nowhere/bench.et"); }),
+      told("the file cannot be written", "file: /nowhere/bench.et",
+           "expected: a place that can be written, with enough room",
+           "got: No such file or directory", "hint: choose another place for the output"));
 }
 
 }  // namespace

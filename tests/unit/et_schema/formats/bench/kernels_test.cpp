@@ -18,8 +18,6 @@
 namespace understudy::et_schema {
 namespace {
 
-using testing_errors::told;
-
 constexpr const char* kKey = "eb0eb541e3b41d95";
 
 std::string cubin_of(int architecture) {
@@ -51,7 +49,7 @@ std::vector<CompiledKernel> parsed(const std::string& json) {
 }
 
 std::string refusal_of(const std::string& json) {
-  return testing_errors::error_of([&] { return parsed(json); });
+  return error_of([&] { return parsed(json); });
 }
 
 TEST(Cubin, TellsParametersAndRegisters) {
@@ -90,7 +88,7 @@ TEST(Cubin, WithOtherBytesIsReadOrRefused) {
 }
 
 TEST(Cubin, OfAnotherKindIsRefused) {
-  EXPECT_EQ(testing_errors::error_of([] { return read_cubin("PK", "x.cubin"); }),
+  EXPECT_EQ(error_of([] { return read_cubin("PK", "x.cubin"); }),
             told("this is no machine code of a kernel", "file: x.cubin",
                  "expected: a 64-bit ELF file for CUDA", "got: another file",
                  "hint: compile the kernels again"));

@@ -38,7 +38,7 @@ constexpr const char* kText =
 )";
 
 std::string times_refusal(const std::string& text) {
-  return testing_errors::error_of([&] { return parse_operator_times(text, "times.jsonl"); });
+  return error_of([&] { return parse_operator_times(text, "times.jsonl"); });
 }
 
 /// The sample's text with one piece of it changed.

@@ -21,8 +21,6 @@
 namespace understudy::et_schema {
 namespace {
 
-using testing_errors::told;
-
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
