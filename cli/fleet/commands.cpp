@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::cli {

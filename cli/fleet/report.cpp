@@ -6,6 +6,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "commands.h"
+#include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "fleet/database/schema.h"
 #include "site.h"

@@ -11,6 +11,7 @@
 #include "cli/compile/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
+#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 
 namespace understudy::cli {
