@@ -68,9 +68,7 @@ class Trial {
   [[nodiscard]] bool find_other_way(const Step& step, const Difference& found);
   void replace(const BoundProgram& bound, const Step& step);
   void step_down(const Step& step, const std::exception& failure);
-  /// Notes the storages that the program may write.
-  void find_changing();
-  void guard_arguments(const BoundProgram& bound, Step& step);
+  void guard_arguments(Step& step);
   /// Counts and records differences in an operator's outputs.
   [[nodiscard]] Difference check_outputs(const Step& step);
   [[nodiscard]] Difference check(const Step& step, const et_schema::Argument& recorded,
@@ -86,8 +84,7 @@ class Trial {
   et_schema::CommOrder order_;
   c10::Device device_;
   Monitor monitor_;
-  bool changed_ = false;        ///< a decision changed in this pass
-  std::vector<bool> changing_;  ///< by storage: its content may change after the first iteration
+  bool changed_ = false;                               ///< a decision changed in this pass
   std::vector<const et_schema::Instruction*> makers_;  ///< by slot, in this pass; null: not made
                                                        ///< yet
   std::chrono::steady_clock::time_point first_start_;

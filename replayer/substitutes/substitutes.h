@@ -67,14 +67,6 @@ using ArgumentCheck = std::function<std::optional<std::string>(const torch::jit:
 [[nodiscard]] ArgumentCheck argument_check(std::string_view op,
                                            std::span<const std::string> arguments);
 
-/// Returns the check for later calls: the same, and of integers by which the operator indexes or
-/// sizes, as far as its facts say so, and which `change`. They stay within what the facts allow, or
-/// what they were in the first call.
-[[nodiscard]] ArgumentCheck later_check(ArgumentCheck check, std::string_view op,
-                                        std::span<const std::string> arguments,
-                                        const std::vector<bool>& change,
-                                        const torch::jit::Stack& first_call);
-
 /// A table that an operator reads by rows, and these rows. If the table is mapped on demand, the
 /// rows must be seeded before the call.
 struct TableReach {

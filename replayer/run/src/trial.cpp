@@ -94,7 +94,6 @@ TrialResult Trial::run() {
     changed_ = false;
     makers_.assign(decisions_.program().slots.size(), nullptr);
     result_.program = bind_program(decisions_, groups_, order_);
-    find_changing();
     machine_.connect(result_.program, device_);
     monitor_.progress({Phase::kTensors});
     externals_.ensure(result_.program);
@@ -187,7 +186,7 @@ void Trial::attempt(BoundProgram& bound, Step& step) {
 void Trial::call(BoundProgram& bound, Step& step) {
   machine_.build<true>(bound, step);
   machine_.refuse_outside(step);
-  guard_arguments(bound, step);
+  guard_arguments(step);
   bool is_watched = step.handle && takes_layout(step.handle->schema());
   is_watched = is_watched || has_described(machine_.stack());
   machine_.call(bound, step);
@@ -309,20 +308,7 @@ void Trial::step_down(const Step& step, const std::exception& failure) {
   decisions_.drop(instruction, "it failed: " + cause_of(failure));
 }
 
-void Trial::find_changing() {
-  const et_schema::Program& program = decisions_.program();
-  changing_.clear();
-  for (const et_schema::Storage& storage : program.storages) {
-    changing_.push_back(!storage.external);
-  }
-  const auto changes = [&](SlotId slot) { changing_[program.slots[slot].storage] = true; };
-  std::ranges::for_each(result_.program.written, changes);
-  for (const BoundComm& comm : result_.program.comms) {
-    std::ranges::for_each(comm.outputs, changes);
-  }
-}
-
-void Trial::guard_arguments(const BoundProgram& bound, Step& step) {
+void Trial::guard_arguments(Step& step) {
   std::vector<std::string> names;
   std::string op;
   if (step.kind == StepKind::kCall) {
@@ -339,13 +325,7 @@ void Trial::guard_arguments(const BoundProgram& bound, Step& step) {
     throw UnsafeArguments(*problem);
   }
   if (device_.is_cpu()) {  // a device would have to wait
-    std::vector<bool> change(names.size());
-    for (std::size_t i = 0; i < names.size() && step.entries.begin + i < step.entries.end; ++i) {
-      const auto [from, index] = bound.entries[step.entries.begin + i];
-      const bool is_slot = from != StackEntry::From::kConstant && from != StackEntry::From::kList;
-      change[i] = is_slot && changing_[decisions_.program().slots[index].storage];
-    }
-    step.check = later_check(std::move(check), op, names, change, machine_.stack());
+    step.check = std::move(check);
   }
   if (externals_.has_mapped()) {
     externals_.seed(table_reach(op, names, machine_.stack()));

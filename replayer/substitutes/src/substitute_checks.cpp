@@ -159,45 +159,6 @@ constexpr std::array kChecks = {
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", unpacked<check_bounds>},
 };
 
-/// Returns of how many an argument's integers choose, by the operator's facts; 0: they do not say.
-std::int64_t choices_of(const et_schema::ArgumentFact& fact, const c10::IValue& of,
-                        const c10::IValue& by_dim) {
-  using et_schema::Meaning;
-  if (of.isInt()) {
-    return of.toInt();
-  }
-  if (!of.isIntList() && !(of.isTensor() && of.toTensor().defined())) {
-    return 0;
-  }
-  const std::vector<std::int64_t> sizes =
-      of.isTensor() ? of.toTensor().sizes().vec() : of.toIntVector();
-  const auto count = static_cast<std::int64_t>(sizes.size());
-  const bool is_of_several =
-      fact.meaning == Meaning::kPlaneIndex || fact.dim == et_schema::kAllDims;
-  std::int64_t dim = is_of_several                     ? std::max<std::int64_t>(count - fact.dim, 0)
-                     : fact.meaning == Meaning::kClass ? std::min<std::int64_t>(count - 1, 1)
-                     : fact.dim != et_schema::kByDim   ? fact.dim
-                     : by_dim.isInt()                  ? by_dim.toInt()
-                                                       : 0;
-  dim += dim < 0 ? count : 0;
-  std::int64_t choices = dim >= 0 && dim < count ? 1 : 0;
-  for (; dim >= 0 && dim < count; dim = is_of_several ? dim + 1 : count) {
-    choices *= sizes[static_cast<std::size_t>(dim)];
-  }
-  return choices;
-}
-
-/// The least and the largest integer of an argument; nothing if it has none that can be read.
-std::optional<std::pair<std::int64_t, std::int64_t>> range_of(const c10::IValue& value) {
-  const Tensor numbers = value.isTensor() ? value.toTensor() : Tensor();
-  if (!numbers.defined() || numbers.numel() == 0 || numbers.is_meta() ||
-      numbers.layout() != at::kStrided || numbers.scalar_type() > at::kLong) {
-    return std::nullopt;
-  }
-  const auto [least, most] = at::aminmax(numbers);
-  return std::pair(least.item<std::int64_t>(), most.item<std::int64_t>());
-}
-
 TableReach rows_of(const Tensor& table, const Tensor& indices) {
   TableReach reach;
   reach.table = table;
@@ -256,56 +217,6 @@ ArgumentCheck argument_check(std::string_view op, std::span<const std::string> a
       }
     } catch (const c10::Error& error) {
       return std::string(error.what_without_backtrace());
-    }
-    return std::nullopt;
-  };
-}
-
-ArgumentCheck later_check(ArgumentCheck check, std::string_view op,
-                          std::span<const std::string> arguments, const std::vector<bool>& change,
-                          const Stack& first_call) {
-  using et_schema::Meaning;
-  struct Held {
-    const et_schema::ArgumentFact* fact;
-    std::vector<std::optional<std::size_t>> at;  ///< its numbers, what they choose from, `dim`
-    std::pair<std::int64_t, std::int64_t> first;
-  };
-  std::vector<Held> all;
-  for (const et_schema::ArgumentFact& fact : et_schema::operator_facts(op).arguments) {
-    // Kernels check the elements of lists. Other lengths may be what they like.
-    const bool is_held =
-        fact.meaning < Meaning::kPermutation && fact.meaning != Meaning::kIndexList;
-    const auto places =
-        ArgumentPlaces::find(fmt::format("{} {} dim?", fact.name, fact.of), arguments);
-    if (is_held && !fact.of.empty() && places && first_call.size() >= arguments.size() &&
-        change[*places->places()[0]]) {
-      const std::vector at(places->places().begin(), places->places().end());
-      if (const auto range = range_of(torch::jit::peek(first_call, *at[0], arguments.size()))) {
-        all.push_back({&fact, at, *range});
-      }
-    }
-  }
-  if (all.empty()) {
-    return check;
-  }
-  return [check = std::move(check), all = std::move(all),
-          count = arguments.size()](const Stack& stack) -> std::optional<std::string> {
-    if (std::optional<std::string> problem = check ? check(stack) : std::nullopt) {
-      return problem;
-    }
-    for (const auto& [fact, at, first] : all) {
-      const auto value = [&, &places = at](std::size_t which) {
-        return places[which] ? torch::jit::peek(stack, *places[which], count) : c10::IValue();
-      };
-      const std::int64_t choices = choices_of(*fact, value(1), value(2));
-      const std::int64_t lowest = std::min<std::int64_t>(first.first, 0);
-      const std::int64_t highest =
-          std::max(first.second, choices - (fact->meaning < Meaning::kOffsets ? 1 : 0));
-      const auto [least, most] = range_of(value(0)).value_or(first);
-      if (least < lowest || most > highest) {
-        return fmt::format("{} {} is outside of [{}, {}]", fact->name,
-                           least < lowest ? least : most, lowest, highest);
-      }
     }
     return std::nullopt;
   };
