@@ -19,9 +19,6 @@ struct CollectiveLimits {
   std::int64_t least_bytes = 4;
   std::int64_t most_bytes = std::int64_t{1} << 30U;
   double budget_s = 60;
-  /// A gap is not refined if its middle size deviates less than this from the neighbours'
-  /// interpolation.
-  double error = 0.05;
 };
 
 /// Returns a call without bytes for each kind that communicates, in groups of 2, 4, 8 … and all
@@ -30,34 +27,9 @@ struct CollectiveLimits {
 [[nodiscard]] std::vector<CollectiveCall> collective_areas(const std::vector<std::string>& hosts,
                                                            bool on_device);
 
-/// Chooses the sizes to measure of one kind, group and element type: both ends and steps of 64
-/// between them, then the geometric mean of two neighbours, as long as measured times differ from
-/// the interpolated ones.
-class SizeLadder {
- public:
-  explicit SizeLadder(const CollectiveLimits& limits);
-  /// Returns the next size; 0 if the area is known well enough.
-  [[nodiscard]] std::int64_t next() const;
-  void add(std::int64_t bytes, double ns);
-  /// Excludes sizes from `bytes` on, which take too long or do not fit into memory.
-  void refuse_from(std::int64_t bytes);
-  [[nodiscard]] std::size_t size() const { return points_.size(); }
-
- private:
-  struct Point {
-    std::int64_t bytes = 0;
-    double ns = 0;  ///< 0: not measured yet
-  };
-  struct Gap {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-  };
-  [[nodiscard]] const Point* find(std::int64_t bytes) const;
-
-  CollectiveLimits limits_;
-  std::vector<Point> points_;  ///< ascending
-  std::vector<Gap> gaps_;      ///< gaps whose middle may have to be measured
-};
+/// Returns the sizes to measure of each kind, coarse ones first: in steps of 64, then those between
+/// in steps of 8, and of 2.
+[[nodiscard]] std::vector<std::int64_t> collective_sizes(const CollectiveLimits& limits);
 
 /// The communicator that moves the bytes, and the device of the memory.
 struct CollectiveRoute {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -14,7 +13,6 @@
 #include <utility>
 
 #include "collective_calls.h"
-#include "et_schema/base/assert.h"
 #include "et_schema/base/machine_memory.h"
 #include "et_schema/model/comm_traits.h"
 #include "replayer/device/device.h"
@@ -26,6 +24,8 @@ using et_schema::CommKind;
 using et_schema::CommSizes;
 using et_schema::DType;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kCoarseStep = 64;
 
 /// One rank's message about one size: the times of its repetitions, and whether it wants to stop.
 struct Told {
@@ -206,60 +206,16 @@ std::vector<CollectiveCall> collective_areas(const std::vector<std::string>& hos
   return areas;
 }
 
-SizeLadder::SizeLadder(const CollectiveLimits& limits) : limits_(limits) {
-  constexpr std::int64_t kStep = 64;
-  for (std::int64_t bytes = limits.least_bytes; bytes <= limits.most_bytes; bytes *= kStep) {
-    points_.push_back({bytes, 0});
-  }
-  if (points_.back().bytes != limits.most_bytes) {
-    points_.push_back({limits.most_bytes, 0});
-  }
-  for (std::size_t i = 1; i < points_.size(); ++i) {
-    gaps_.push_back({points_[i - 1].bytes, points_[i].bytes});
-  }
-}
-
-std::int64_t SizeLadder::next() const {
-  for (const Point& point : points_) {
-    if (point.ns == 0) {
-      return point.bytes;
+std::vector<std::int64_t> collective_sizes(const CollectiveLimits& limits) {
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t step : {kCoarseStep, std::int64_t{8}, std::int64_t{2}}) {
+    for (std::int64_t bytes = limits.least_bytes; bytes <= limits.most_bytes; bytes *= step) {
+      if (std::ranges::find(sizes, bytes) == sizes.end()) {
+        sizes.push_back(bytes);
+      }
     }
   }
-  if (gaps_.empty()) {
-    return 0;
-  }
-  const Gap& gap = gaps_.front();
-  return static_cast<std::int64_t>(
-      std::sqrt(static_cast<double>(gap.low) * static_cast<double>(gap.high)));
-}
-
-const SizeLadder::Point* SizeLadder::find(std::int64_t bytes) const {
-  const auto found = std::ranges::find(points_, bytes, &Point::bytes);
-  return found == points_.end() ? nullptr : &*found;
-}
-
-void SizeLadder::add(std::int64_t bytes, double ns) {
-  const auto known = std::ranges::find(points_, bytes, &Point::bytes);
-  if (known != points_.end()) {
-    known->ns = ns;
-    return;
-  }
-  UNDERSTUDY_ASSERT(!gaps_.empty());
-  const Gap gap = gaps_.front();
-  gaps_.erase(gaps_.begin());
-  const double expected_ns = std::sqrt(find(gap.low)->ns * find(gap.high)->ns);
-  points_.push_back({bytes, ns});
-  std::ranges::sort(points_, {}, &Point::bytes);
-  constexpr std::int64_t kLeastRatio = 4;  // closer sizes add no information
-  if (std::abs(expected_ns / ns - 1) > limits_.error && gap.high / gap.low >= kLeastRatio) {
-    gaps_.push_back({gap.low, bytes});
-    gaps_.push_back({bytes, gap.high});
-  }
-}
-
-void SizeLadder::refuse_from(std::int64_t bytes) {
-  std::erase_if(points_, [&](const Point& point) { return point.bytes >= bytes && point.ns == 0; });
-  std::erase_if(gaps_, [&](const Gap& gap) { return gap.high >= bytes; });
+  return sizes;
 }
 
 std::int64_t fitting_bytes(backends::Job& job, c10::Device device) {
@@ -284,19 +240,16 @@ std::vector<CollectiveRow> measure_collectives(backends::Job& job, CollectiveRou
   CollectiveTimer timer(job, route, limits, is_interrupted);
   const std::vector<CollectiveCall> areas =
       timer.connect(collective_areas(job.all_gather_text(job.host()), !route.device.is_cpu()));
-  std::vector<SizeLadder> ladders(areas.size(), SizeLadder(limits));
+  std::vector<std::int64_t> most_bytes(areas.size(), limits.most_bytes);
   std::vector<CollectiveRow> measured;
   constexpr double kNano = 1e9;
   // No size may exceed an area's equal share of the budget.
   const double most_ns = kNano * limits.budget_s / static_cast<double>(areas.size());
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
+  for (const std::int64_t bytes : collective_sizes(limits)) {
     for (std::size_t i = 0; i < areas.size(); ++i) {
-      const std::int64_t bytes = ladders[i].next();
-      if (bytes == 0) {
+      if (bytes > most_bytes[i]) {
         continue;
       }
-      goes_on = true;
       const std::string_view kind = to_string(areas[i].kind);
       progress(measured.size(), fmt::format("{}, {} ranks", kind, areas[i].ranks), timer.left_s());
       const CollectiveCall call = sized(areas[i], bytes);
@@ -306,13 +259,11 @@ std::vector<CollectiveRow> measure_collectives(backends::Job& job, CollectiveRou
       }
       const CollectiveRow& row =
           measured.emplace_back(row_of(call, std::move(agreed.times_ns), "calibrate"));
-      ladders[i].add(bytes, std::max(row.median_ns, 1.0));
       constexpr double kRepetitions = 8;
-      constexpr double kStep = 64;
       if (call.bytes == 0) {
-        ladders[i].refuse_from(0);
-      } else if (row.median_ns * kRepetitions * kStep > most_ns) {
-        ladders[i].refuse_from(bytes * static_cast<std::int64_t>(kStep));
+        most_bytes[i] = 0;
+      } else if (row.median_ns * kRepetitions * static_cast<double>(kCoarseStep) > most_ns) {
+        most_bytes[i] = std::min(most_bytes[i], bytes * kCoarseStep - 1);
       }
     }
   }
