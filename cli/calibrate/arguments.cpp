@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
 #include "replayer/calibrator/design/area.h"
 
@@ -18,7 +17,6 @@ namespace {
 
 constexpr const char* kExamples =
     R"(  understudy calibrate -o here.platform.json              this machine, in 10 minutes, or on with it
-  understudy calibrate --for bench.et -o p.platform.json  the calls of benchmarks, and their neighbours
   mpirun -np 4 understudy calibrate -o comms.jsonl        communication in groups of 2 and 4
   understudy calibrate --device cuda -o gpu.platform.json operators of this machine's GPU
   understudy calibrate rows.jsonl -o here.platform.json   from `replay --operator-times`, or from rows
@@ -68,7 +66,7 @@ std::vector<int> default_threads() {
 /// them.
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
-  for (const char* flag : {"--for", "--device", "--energy", "--budget", "--only", "--threads"}) {
+  for (const char* flag : {"--device", "--energy", "--budget", "--only", "--threads"}) {
     if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -85,13 +83,7 @@ void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
 }
 
 void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
-  line.begin(FlagGroup::kInput);
-  line.add("--for BENCH", arguments.benches,
-           "Measure the operator calls of this benchmark or trace, and calls of neighbouring "
-           "sizes; can be repeated")
-      .repeats();
-  line.begin(FlagGroup::kTrust);
-  add_allow_option(line, arguments.allowed_operators);
+  line.was_replaced("--for", "replay BENCH --operator-times ROWS.jsonl, then calibrate ROWS.jsonl");
   line.begin(FlagGroup::kRuns);
   line.add("--device DEVICE", arguments.device,
            "What to measure: cpu, cuda (a GPU; under mpirun the GPU with the rank's number on its "
@@ -119,8 +111,8 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                         "calls measured on this machine or to existing measurements.",
                     .examples = kExamples,
                     .more_statuses = kMoreStatuses,
-                    .common = {"--card", "--for", "--device", "--only", "--threads", "--budget",
-                               "--output", "--format"}});
+                    .common = {"--card", "--device", "--only", "--threads", "--budget", "--output",
+                               "--format"}});
   add_fit_options(line, arguments.fit);
   add_measuring_options(line, arguments);
   line.add_format(arguments.fit.format);

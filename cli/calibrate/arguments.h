@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "et_schema/model/operator_trust.h"
 #include "fit_files.h"
 
 namespace understudy::cli {
@@ -15,10 +14,8 @@ inline constexpr const char* kEndingWords =
 /// Arguments of `calibrate`. Without inputs it measures.
 struct CalibrateArguments {
   FitArguments fit;
-  std::string rows;                  ///< file that collects rows during a measurement
-  bool keeps_rows = false;           ///< that file is the output, in place of a platform
-  std::vector<std::string> benches;  ///< --for
-  et_schema::AllowedOperators allowed_operators;  ///< operators of these benchmarks
+  std::string rows;            ///< file that collects rows during a measurement
+  bool keeps_rows = false;     ///< that file is the output, in place of a platform
   std::string device = "cpu";  ///< device of communication: "cpu", "cuda", "cuda:N"
   bool energy = false;         ///< --energy: measures the energy of each call on a GPU
   double budget_s = 0;

@@ -11,13 +11,9 @@
 
 #include "cli/common/output_path.h"
 #include "cli/common/stop_signals.h"
-#include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/version.h"
 #include "et_schema/facts/schema_text.h"
-#include "et_schema/formats/bench/bench.h"
-#include "et_schema/model/op_class.h"
-#include "replayer/calibrator/design/bench_calls.h"
 #include "replayer/calibrator/design/ceilings.h"
 #include "replayer/calibrator/measure/caller.h"
 #include "replayer/calibrator/measure/page_fault.h"
@@ -49,9 +45,8 @@ et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device 
 
 class Measuring {
  public:
-  Measuring(const CalibrateArguments& arguments, Sandbox& sandbox, Progress& progress)
+  Measuring(const CalibrateArguments& arguments, Progress& progress)
       : arguments_(arguments),
-        sandbox_(sandbox),
         progress_(progress),
         device_(replayer::open_device(arguments.device, std::nullopt)),
         threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
@@ -79,10 +74,7 @@ class Measuring {
            .budget_s = arguments_.budget_s / 10},
           [this] { return is_over(); }, progress_);
     }
-    measure_benches();
-    if (sweeps()) {
-      sweep();
-    }
+    sweep();
     summary_.rows = journal_.times().rows.size();
     summary_.spent_s = spent_s();
     summary_.signal = StopSignals::signal();
@@ -92,12 +84,10 @@ class Measuring {
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] bool sweeps() const { return arguments_.benches.empty(); }
-  /// Tables are measured on a CPU only. On a GPU, FBGEMM's operators access tables, and benchmarks
-  /// provide these calls (--for).
+  /// Tables are measured on a CPU only. On a GPU, FBGEMM's operators access tables, and replays of
+  /// benchmarks measure these calls.
   [[nodiscard]] bool wants_tables() const {
-    return sweeps() && device_.is_cpu() &&
-           (arguments_.only.empty() || arguments_.only == "embedding");
+    return device_.is_cpu() && (arguments_.only.empty() || arguments_.only == "embedding");
   }
 
   [[nodiscard]] double spent_s() const {
@@ -126,14 +116,14 @@ class Measuring {
 
   /// Measures the call with all requested thread counts, or finds its rows. Returns its time;
   /// nothing if the call is refused.
-  std::optional<double> time(const Call& call, const std::string& text,
-                             std::map<std::string, std::uint64_t>& refused) {
+  std::optional<double> time(const Call& call, const std::string& text) {
     if (const std::optional<double> known = known_ns(text)) {
       return known;
     }
     auto outcome = caller_.time(call);
     if (const auto* refusal = std::get_if<calibrator::Refusal>(&outcome)) {
-      ++refused[fmt::format("{}: {}", et_schema::operator_name(call.schema), refusal->reason)];
+      ++summary_
+            .refused[fmt::format("{}: {}", et_schema::operator_name(call.schema), refusal->reason)];
       return std::nullopt;
     }
     auto& rows = std::get<std::vector<MeasuredCall>>(outcome);
@@ -162,40 +152,6 @@ class Measuring {
     return has_all ? ns : std::nullopt;
   }
 
-  void measure_benches() {
-    calibrator::BenchCalls found;
-    for (const std::string& path : arguments_.benches) {
-      progress_.show("reading");
-      const et_schema::Bench bench = load_bench(path);
-      for (const et_schema::Program& program : bench.programs) {
-        calibrator::add_calls(program, found);
-      }
-    }
-    sandbox_.deny_programs();
-    summary_.of_benches.left_out = found.left_out;
-    std::vector<Call> around;
-    for (const Call& call : found.calls) {
-      std::ranges::move(calibrator::neighbours(call), std::back_inserter(around));
-    }
-    measure_calls("calls of benchmarks", found.calls, summary_.of_benches);
-    measure_calls("neighbours", around, summary_.neighbours);
-  }
-
-  void measure_calls(std::string_view phase, const std::vector<Call>& calls, CallCounts& counts) {
-    counts.calls = calls.size();
-    for (std::size_t i = 0; i < calls.size() && !is_over(); ++i) {
-      progress_.show({phase, i, calls.size(), left_s()});
-      if (is_wanted(calls[i])) {
-        counts.timed += time(calls[i], to_text(calls[i]), counts.refused).has_value() ? 1U : 0U;
-      }
-    }
-  }
-
-  [[nodiscard]] bool is_wanted(const Call& call) const {
-    return arguments_.only.empty() ||
-           et_schema::op_class(et_schema::operator_name(call.schema)) == arguments_.only;
-  }
-
   void sweep() {
     calibrator::Rotation rotation(calibrator::make_areas(
         arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits));
@@ -206,21 +162,13 @@ class Measuring {
       }
       progress_.show({"operators", done, std::nullopt, left_s()});
       const double begin_s = spent_s();
-      const bool is_timed = time(*call, to_text(*call), summary_.refused).has_value();
+      const bool is_timed = time(*call, to_text(*call)).has_value();
       rotation.add(is_timed, spent_s() - begin_s);
     }
     summary_.areas = rotation.counts();
   }
 
-  et_schema::Bench load_bench(const std::string& path) {
-    generator::GenerateOptions options;
-    options.partial = generator::PartialRanks::kOneAlone;
-    options.allowed_operators = arguments_.allowed_operators;
-    return load_benchmark({path}, options, {}, progress_).bench;
-  }
-
   const CalibrateArguments& arguments_;
-  Sandbox& sandbox_;
   Progress& progress_;
   c10::Device device_;
   std::vector<int> threads_;
@@ -250,10 +198,9 @@ std::string tables_file(const std::string& rows) {
   return rows + ".tables";
 }
 
-CalibrationSummary measure_operators(const CalibrateArguments& arguments, Sandbox& sandbox,
-                                     Progress& progress) {
-  refuse_output(arguments.rows, arguments.benches, "--output");
-  return Measuring(arguments, sandbox, progress).run();
+CalibrationSummary measure_operators(const CalibrateArguments& arguments, Progress& progress) {
+  refuse_output(arguments.rows, {}, "--output");
+  return Measuring(arguments, progress).run();
 }
 
 }  // namespace understudy::cli

@@ -13,7 +13,6 @@
 #include "arguments.h"
 #include "cli/common/progress.h"
 #include "cli/pages/document/page.h"
-#include "cli/sandbox/sandbox.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/platform/ceilings.h"
 #include "replayer/calibrator/design/rotation.h"
@@ -51,14 +50,6 @@ struct TablesOptions {
                                            const std::function<bool()>& is_over,
                                            Progress& progress);
 
-/// Result of measuring calls outside of the areas: calls of benchmarks, and their neighbours.
-struct CallCounts {
-  std::size_t calls = 0;
-  std::size_t timed = 0;
-  std::map<std::string, std::uint64_t> refused;   ///< by operator and reason
-  std::map<std::string, std::uint64_t> left_out;  ///< instructions that are not calls, by reason
-};
-
 /// Result of a calibration of operators.
 struct CalibrationSummary {
   double page_fault_ns = 0;  ///< time of the first access to a page that the system has just mapped
@@ -66,8 +57,6 @@ struct CalibrationSummary {
   std::size_t found_rows = 0;  ///< rows of an interrupted calibration
   double found_s = 0;
   bool found_cut_line = false;
-  CallCounts of_benches;
-  CallCounts neighbours;
   std::vector<calibrator::AreaCounts> areas;
   std::map<std::string, std::uint64_t> refused;  ///< calls of areas, by operator and reason
   std::optional<TablesSummary> tables;           ///< unset if not requested
@@ -81,9 +70,9 @@ struct CalibrationSummary {
 
 /// Measures operators of this machine into the rows' file, and embedding tables into the file
 /// beside it. Continues an interrupted calibration. Throws Error if a file cannot be read or
-/// written. Closes the sandbox for starting programs after benchmarks are read.
+/// written.
 [[nodiscard]] CalibrationSummary measure_operators(const CalibrateArguments& arguments,
-                                                   Sandbox& sandbox, Progress& progress);
+                                                   Progress& progress);
 
 /// Shows the result of a calibration. `rows`: path of the rows' file.
 [[nodiscard]] pages::Page summary_page(const CalibrationSummary& summary, const std::string& rows);

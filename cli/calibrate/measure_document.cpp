@@ -41,13 +41,6 @@ Json classes_json(const std::vector<AreaCounts>& areas) {
   return list;
 }
 
-Json counts_json(const CallCounts& counts) {
-  return {{"calls", counts.calls},
-          {"timed", counts.timed},
-          {"refused", counts.refused},
-          {"left_out", counts.left_out}};
-}
-
 Json summary_document(const CalibrationSummary& summary, const std::string& rows) {
   Json areas = Json::array();
   for (const AreaCounts& area : summary.areas) {
@@ -75,8 +68,6 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
           {"host", {{"page_fault_ns", summary.page_fault_ns}}},
           {"ceilings", to_json(summary.ceilings)},
           {"embedding_tables", tables},
-          {"benchmarks", counts_json(summary.of_benches)},
-          {"neighbours", counts_json(summary.neighbours)},
           {"operators", areas},
           {"classes", classes_json(summary.areas)},
           {"refused", summary.refused}};
@@ -96,13 +87,6 @@ pages::Section tables_section(const Json& document, const TablesSummary& tables)
                      predictor::kLeastEmbeddingRows)}});
   }
   return section;
-}
-
-/// Returns a table of counts by reason.
-pages::Table reasons(const Json& document, const char* at, const char* caption) {
-  constexpr std::size_t kShownInText = 10;
-  return table_at(document, at, caption, {texts("why", "name"), counts("times", "value")},
-                  kShownInText);
 }
 
 }  // namespace
@@ -131,15 +115,6 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   if (summary.tables) {
     page.sections.push_back(tables_section(document, *summary.tables));
   }
-  if (summary.of_benches.calls > 0) {
-    page.sections.push_back({"benches",
-                             "Operator calls of benchmarks",
-                             {facts_at(document, "",
-                                       {counts("different calls", "benchmarks/calls"),
-                                        counts("of them timed", "benchmarks/timed"),
-                                        counts("neighbours", "neighbours/calls"),
-                                        counts("of these timed", "neighbours/timed")})}});
-  }
   page.sections.push_back({"operators",
                            "Operators",
                            {table_at(document, "/classes", "Operators by class",
@@ -149,11 +124,12 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
                                      {texts("operator", "name"), counts("calls"), counts("refused"),
                                       figures("s", "spent_s"), texts("class")},
                                      0)}});
-  page.sections.push_back({"reasons",
-                           "What was not timed",
-                           {reasons(document, "/benchmarks/refused", "Refused, of benchmarks"),
-                            reasons(document, "/benchmarks/left_out", "No calls"),
-                            reasons(document, "/refused", "Refused, of the sweep")}});
+  constexpr std::size_t kShownInText = 10;
+  page.sections.push_back(
+      {"reasons",
+       "What was not timed",
+       {table_at(document, "/refused", "Refused", {texts("why", "name"), counts("times", "value")},
+                 kShownInText)}});
   return made_by("calibrate", std::move(page), document, "calibration.json", 1);
 }
 

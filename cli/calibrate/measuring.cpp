@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +10,6 @@
 #include "cli/common/run_main.h"
 #include "cli/common/stop_signals.h"
 #include "cli/common/verb.h"
-#include "cli/compile/compile.h"
 #include "cli/pages/document/from_json.h"
 #include "communication.h"
 #include "fit_files.h"
@@ -47,22 +45,10 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
 /// file. Returns the exit status.
 int measure_machine(const CalibrateArguments& arguments) {
   if (!arguments.fit.output.empty()) {
-    refuse_output(arguments.fit.output, arguments.benches, "--output");
-  }
-  Sandbox sandbox;
-  if (!arguments.benches.empty()) {
-    const bool are_benchmarks = std::ranges::all_of(
-        arguments.benches, [](const std::string& bench) { return is_one_benchmark({bench}); });
-    sandbox.confine_files(
-        Sandboxing::kAuto,
-        {.outputs = {arguments.rows,
-                     arguments.fit.output.empty() ? arguments.rows : arguments.fit.output},
-         .has_gpu = arguments.device != "cpu",
-         .starts_programs = !are_benchmarks});
-    sandbox.deny_calls();
+    refuse_output(arguments.fit.output, {}, "--output");
   }
   Progress progress(arguments.fit.quiet);
-  const CalibrationSummary summary = measure_operators(arguments, sandbox, progress);
+  const CalibrationSummary summary = measure_operators(arguments, progress);
   progress.clear();
   pages::show(summary_page(summary, arguments.rows), arguments.fit.format, arguments.fit.quiet);
   if (summary.signal != 0) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -125,6 +126,8 @@ class CommandLine {
   }
 
   Option add_flag(const std::string& flag, bool& is_given, const std::string& help);
+  /// Lets the error about this unknown flag name what took its place.
+  void was_replaced(const std::string& flag, const std::string& by) { replaced_[flag] = by; }
   Option add_flag(const std::string& flag, const std::function<void()>& set,
                   const std::string& help);
 
@@ -145,6 +148,7 @@ class CommandLine {
 
   ProgramText text_;
   std::unique_ptr<CLI::App> app_;
+  std::map<std::string, std::string> replaced_;
 };
 
 /// Throws Error (usage) if `is_wrong`: what was given does not fit together.

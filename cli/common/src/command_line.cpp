@@ -42,11 +42,13 @@ et_schema::Error usage(const CLI::App& app, std::string summary, std::string got
                              : fmt::format("did you mean {}?", meant)});
 }
 
-void refuse_unknown(const CLI::App& app) {
+void refuse_unknown(const CLI::App& app, const std::map<std::string, std::string>& replaced) {
   for (const std::string& argument : app.remaining()) {
     if (argument.starts_with('-')) {
       const std::string flag = argument.substr(0, argument.find('='));
-      throw usage(app, fmt::format("unknown flag {}", flag), {}, nearest_flag(app, flag));
+      const auto by = replaced.find(flag);
+      throw usage(app, fmt::format("unknown flag {}", flag), {},
+                  by == replaced.end() ? nearest_flag(app, flag) : by->second);
     }
   }
   if (!app.remaining().empty()) {
@@ -317,10 +319,10 @@ void CommandLine::parse(int argc, char** argv) {
     print_output(fmt::format("{}\n", version.what()));
     throw Finished{};
   } catch (const CLI::ParseError& error) {
-    refuse_unknown(*app_);
+    refuse_unknown(*app_, replaced_);
     throw usage(*app_, "invalid arguments", error.what());
   }
-  refuse_unknown(*app_);
+  refuse_unknown(*app_, replaced_);
 }
 
 void refuse_if(bool is_wrong, const std::string& summary, const std::string& field,

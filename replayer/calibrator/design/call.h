@@ -10,7 +10,7 @@ namespace understudy::calibrator {
 
 /// A tensor that a call reads or writes, with memory of its own.
 struct CallTensor {
-  et_schema::Slot layout;  ///< with a value rule if one is known; its storage is not set
+  et_schema::Slot layout;  ///< its storage and value rule are not set
   double zeros = 0;        ///< share of the elements that are zero; the others are one
   bool operator==(const CallTensor&) const = default;
 };
@@ -20,7 +20,7 @@ struct Call {
   std::string schema;  ///< the full schema; in a recipe's call only the name, until complete()
   std::vector<CallTensor> tensors;
   std::vector<et_schema::Argument> args;  ///< a SlotRef is an index into `tensors`
-  /// Skew of indices without a value rule: the k-th number of the range has a probability
+  /// Skew of indices: the k-th number of the range has a probability
   /// proportional to k^-skew.
   double index_skew = 0;
   bool operator==(const Call&) const = default;
@@ -32,8 +32,8 @@ struct Call {
 
 [[nodiscard]] std::int64_t tensor_bytes(const Call& call);
 
-/// Makes a program of this one call on the CPU. Tensors are external, with their own value rules,
-/// else with a benchmark's default rules (docs/values.md). Results are released.
+/// Makes a program of this one call on the CPU. Tensors are external, with a benchmark's default
+/// rules (docs/values.md). Results are released.
 [[nodiscard]] et_schema::Program make_program(const Call& call);
 
 }  // namespace understudy::calibrator

@@ -5,7 +5,6 @@
 
 #include <variant>
 
-#include "et_schema/base/overloaded.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/values/value_flow.h"
@@ -77,27 +76,6 @@ et_schema::ValueRule rule_of_zeros(double zeros) {
   return {et_schema::ValueRule::Bernoulli{1 - zeros}, "calibrate: zeros"};
 }
 
-/// Formats the part of a value rule that is not in the call's shapes. Earlier measured rows are
-/// found by these texts, so a rule without numbers must still give "0 to 0".
-std::string text_of(const et_schema::ValueRule& rule) {
-  using et_schema::ValueRule;
-  const auto range = [](std::int64_t low, std::int64_t high) {
-    return fmt::format("{} to {}", low, high);
-  };
-  const et_schema::Overloaded text = {
-      [&](const ValueRule::Integers& kind) { return range(kind.low, kind.high); },
-      [&](const ValueRule::Offsets& kind) { return range(kind.longest, kind.end); },
-      [&](const ValueRule::Arange& kind) { return range(kind.start, kind.step); },
-      [&](const ValueRule::Mask& kind) { return range(0, kind.count); },
-      [&](const ValueRule::Targets& kind) { return range(kind.ignore_index, kind.classes); },
-      [&](const ValueRule::ReusedIntegers& kind) {
-        return fmt::format("{} of {}", distinct_count(kind.reuse), range(kind.low, kind.high));
-      },
-      [&](const ValueRule::Dominant& kind) { return range(0, kind.rows); },
-      [&](const auto&) { return range(0, 0); }};
-  return std::visit(text, rule.kind);
-}
-
 }  // namespace
 
 std::string to_text(const Call& call) {
@@ -107,11 +85,6 @@ std::string to_text(const Call& call) {
     text += (i == 0 ? "" : ", ") + text_of(call.args[i], call);
   }
   text += ")";
-  for (const CallTensor& tensor : call.tensors) {
-    if (tensor.layout.value && is_integral(tensor.layout.dtype)) {
-      text += fmt::format(" {{{}}}", text_of(*tensor.layout.value));
-    }
-  }
   if (call.index_skew > 0) {
     text += fmt::format(" skew {:.3g}", call.index_skew);
   }
@@ -133,7 +106,6 @@ et_schema::Program make_program(const Call& call) {
     Slot slot = tensor.layout;
     slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
     slot.external = true;
-    slot.value.reset();
     et_schema::Storage storage;
     storage.device = {et_schema::DeviceType::kCpu, -1};
     storage.external = true;
@@ -151,9 +123,6 @@ et_schema::Program make_program(const Call& call) {
   }
   generator::assign_values(program, {}, spread);
   for (std::size_t i = 0; i < call.tensors.size(); ++i) {
-    if (call.tensors[i].layout.value) {
-      program.slots[i].value = call.tensors[i].layout.value;
-    }
     if (call.tensors[i].zeros > 0) {
       program.slots[i].value = rule_of_zeros(call.tensors[i].zeros);
     }

@@ -55,14 +55,6 @@ TEST(Call, SkewedIndicesComeAgain) {
   EXPECT_TRUE(program.slots[1].value->is<ValueRule::ReusedIntegers>());
 }
 
-TEST(Call, KeepsTheValuesThatItCameWith) {
-  Call call = embedding();
-  const ValueRule rule{ValueRule::Integers{.low = 3, .high = 5}};
-  call.tensors[1].layout.value = rule;
-  EXPECT_EQ(make_program(call).slots[1].value, rule);
-  EXPECT_EQ(to_text(call), "aten::embedding(float32[100,8], int64[32], -1, False, False) {3 to 5}");
-}
-
 TEST(Call, ZerosAreAShareOfOnes) {
   Call call = *make_call({"aten::sqrt", "", "{64}z"}, {}, {.zeros = 0.75});
   call.schema = "aten::sqrt(Tensor self) -> Tensor";
