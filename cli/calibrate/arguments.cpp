@@ -66,7 +66,7 @@ std::vector<int> default_threads() {
 /// them.
 void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
   const bool measures = arguments.fit.inputs.empty();
-  for (const char* flag : {"--device", "--energy", "--budget", "--only", "--threads"}) {
+  for (const char* flag : {"--device", "--budget", "--only", "--threads"}) {
     if (!measures && line.is_given(flag)) {
       throw et_schema::usage_error(fmt::format("{} is for measuring, but there are inputs", flag),
                                    {.field = flag,
@@ -75,9 +75,6 @@ void check_mode(const CommandLine& line, const CalibrateArguments& arguments) {
                                     .hint = "Leave the inputs out to measure this machine."});
     }
   }
-  refuse_if(arguments.energy && arguments.device == "cpu",
-            "the energy of calls is counted on GPUs only", "--energy", "--device cuda",
-            "--device cpu", "Leave --energy out, or measure a GPU.");
   refuse_if(arguments.fit.output.empty(), "there is nowhere to write to", "--output", "-o FILE",
             "nothing", "understudy calibrate --help shows examples");
 }
@@ -97,8 +94,7 @@ void add_measuring_options(CommandLine& line, CalibrateArguments& arguments) {
       .splits_at_commas();
   line.begin(FlagGroup::kMeasurement);
   add_limit_options(line, arguments);
-  line.add_flag("--energy", arguments.energy,
-                "Measure the energy of each call, too, in half a second more of it (GPUs)");
+  line.was_replaced("--energy", "replay --device cuda, which reports the energy of an iteration");
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ struct CalibrateArguments {
   std::string rows;            ///< file that collects rows during a measurement
   bool keeps_rows = false;     ///< that file is the output, in place of a platform
   std::string device = "cpu";  ///< device of communication: "cpu", "cuda", "cuda:N"
-  bool energy = false;         ///< --energy: measures the energy of each call on a GPU
   double budget_s = 0;
   std::string only;          ///< an operator class; empty: all
   std::vector<int> threads;  ///< thread counts that operators are measured with

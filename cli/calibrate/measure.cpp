@@ -27,9 +27,6 @@ namespace {
 using calibrator::Call;
 using et_schema::MeasuredCall;
 
-/// NVML updates its energy counter every 20 to 100 ms.
-constexpr double kEnergyS = 0.5;
-
 /// Returns the header of the rows' file. A calibration can only continue a file with the same
 /// header.
 et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
@@ -51,11 +48,7 @@ class Measuring {
         device_(replayer::open_device(arguments.device, std::nullopt)),
         threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
         journal_(arguments.rows, header_of(arguments.threads, device_)),
-        caller_({.threads = threads_,
-                 .limits = {},
-                 .seed = 0,
-                 .device = device_,
-                 .energy_s = arguments.energy ? kEnergyS : 0}) {
+        caller_({.threads = threads_, .limits = {}, .seed = 0, .device = device_}) {
     summary_.found_rows = journal_.found();
     summary_.found_s = journal_.found_s();
     summary_.found_cut_line = journal_.found_cut_line();

@@ -40,9 +40,6 @@ class Caller {
     TimingLimits limits;
     std::uint64_t seed = 0;
     c10::Device device{c10::kCPU};
-    /// Seconds for which a GPU repeats each call, to measure the counter `energy_j`; 0: not
-    /// measured.
-    double energy_s = 0;
   };
   explicit Caller(Options options);
   ~Caller();

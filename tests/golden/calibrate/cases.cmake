@@ -1,6 +1,6 @@
 understudy_golden(calibrate
   bad_budget bad_card bad_class communication communication_json communication_nan csv empty_folder
-  energy_of_a_cpu for_a_bench help
+  for_a_bench help
   job_profiles
   json measuring_flag_with_input missing_column nan_row no_specification nothing_measured nowhere_to_write nowhere_to_write_fit
   other_json output_is_input platform_file platform_files platform_gzipped profile_without_card profiles prose semicolons several_cards size_0 unknown_operator)

@@ -15,13 +15,11 @@
 #include "bound_call.h"
 #include "call_timer.h"
 #include "device_sampler.h"
-#include "energy_meter.h"
 #include "et_schema/base/error.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/model/op_class.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/counters/perf.h"
-#include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
 #include "replayer/measure/speed_probe.h"
 #include "replayer/memory/heap.h"
@@ -115,7 +113,6 @@ struct Caller::Session {
   };
   std::map<int, Probe> probes;  ///< by number of threads
   std::optional<DeviceSampler> on_device;
-  std::optional<EnergyMeter> energy;
 };
 
 Caller::Caller(Options options)
@@ -124,10 +121,6 @@ Caller::Caller(Options options)
   if (!options_.device.is_cpu()) {
     options_.threads = {1};
     session_->on_device.emplace(options_.device);
-    if (options_.energy_s > 0) {
-      session_->energy.emplace(replayer::nvml_library(),
-                               replayer::device_pci_bus_id(options_.device), options_.energy_s);
-    }
   }
 }
 
@@ -201,10 +194,6 @@ std::vector<MeasuredCall> Caller::time_on_device(BoundCall& bound, MeasuredCall 
   DeviceSamples samples = session_->on_device->sample(bound, options_.limits);
   row.conditions->threads = options_.threads.front();
   row.host = *et_schema::time_stats(std::move(samples.host_ns));
-  if (session_->energy) {
-    row.counters["energy_j"] = session_->energy->joules_of(
-        [&bound] { bound.run(); }, [this] { replayer::synchronize(options_.device); });
-  }
   std::vector<MeasuredCall> rows;
   for (const bool is_cold : {true, false}) {
     row.conditions->is_cold = is_cold;
