@@ -4,8 +4,11 @@
 #include <filesystem>
 #include <sstream>
 
+#include "cli/common/own_program.h"
 #include "et_schema/base/error.h"
 #include "fleet/database/connection.h"
+#include "fleet/database/schema.h"
+#include "fleet/process/run_program.h"
 
 namespace understudy::cli {
 namespace {

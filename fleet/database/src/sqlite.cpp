@@ -12,6 +12,7 @@
 #include "drivers.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/quote.h"
 #include "fleet/database/connection.h"
 
 namespace understudy::fleet {

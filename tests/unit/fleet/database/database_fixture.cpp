@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "fleet/database/schema.h"
+#include "fleet/process/run_program.h"
 
 namespace understudy::fleet {
 namespace {
