@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "cli/compile/bench_document.h"
@@ -93,7 +92,6 @@ Json document_of(const Stragglers& found) {
           {"without_ms", found.without_ns * kMs},
           {"even_ms", found.even_ns * kMs},
           {"steady", found.slow.empty() ? Json() : Json(found.is_steady)},
-          {"slow_stages", found.slow_stages},
           {"slow_parts", found.slow.empty() ? Json() : Json(found.slow_tenths)},
           {"has_clocks", found.has_clocks},
           {"ranks", std::move(ranks)},
@@ -127,23 +125,6 @@ std::string ranks_text(const std::vector<int>& ranks) {
                      ranks.size() > 1 ? "are" : "is");
 }
 
-/// "Stage 3 of 4 (ranks 6, 7) is", "Stage 3 of 4 (rank 6) and rank 1 are".
-std::string slow_text(const Stragglers& found) {
-  if (found.slow_stages.empty()) {
-    return ranks_text(found.slow);
-  }
-  std::vector<std::string> texts;
-  std::vector<int> others = found.slow;
-  for (const auto& [stage, ranks] : found.slow_stages) {
-    texts.push_back(fmt::format("{}tage {} of {} (rank{} {})", texts.empty() ? "S" : "s", stage + 1,
-                                found.stages, ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", ")));
-    std::erase_if(others, [&](int rank) { return std::ranges::binary_search(ranks, rank); });
-  }
-  std::ranges::transform(others, std::back_inserter(texts),
-                         [](int rank) { return fmt::format("rank {}", rank); });
-  return fmt::format("{} {}", fmt::join(texts, " and "), texts.size() > 1 ? "are" : "is");
-}
-
 /// Tells in how many collectives these ranks arrived last.
 std::string last_text(const Stragglers& found, const std::vector<int>& ranks) {
   std::uint64_t last = 0;
@@ -175,8 +156,8 @@ std::string sentence_of(const Stragglers& found) {
     return fmt::format(
         "{} slow{} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
         "ms without {} ({:+.1f} %).",
-        slow_text(found), found.is_steady ? ", steadily" : "", found.slow_tenths, found.tenths,
-        reason_of(found), step, figure_text(found.without_ns * kMs),
+        ranks_text(found.slow), found.is_steady ? ", steadily" : "", found.slow_tenths,
+        found.tenths, reason_of(found), step, figure_text(found.without_ns * kMs),
         found.slow.size() > 1 ? "them" : "it",
         et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }

@@ -14,8 +14,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import trace_counts
-
 SAMPLES = Path(__file__).resolve().parents[1]
 ROOT = SAMPLES.parent
 OWN_PYTHON = ROOT / ".venv" / "bin" / "python"
@@ -87,10 +85,8 @@ def describe_own(name):
     folder = SAMPLES / name
     summary = json.loads((folder / "capture.json").read_text())
     environment = summary["ranks"][0]["environment"]
-    counts = [trace_counts.count_file(folder / f"rank-{rank['rank']}.et.json.gz")
-              for rank in summary["ranks"]]
-    for rank, count in zip(summary["ranks"], counts):
-        count["rank"] = rank["rank"]
+    inspected = subprocess.run([ROOT / "build/release/bin/understudy", "inspect", folder, "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
+    counts = [{key: rank[key] for key in ("schema", "nodes", "operators", "collectives", "rank")} for rank in json.loads(inspected)["ranks"]]
     return {
         "name": name,
         "description": OWN[name],

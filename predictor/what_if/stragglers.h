@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,9 +62,6 @@ struct Stragglers {
   int tenths = 0;
   /// True if half of the tenths are slow, by the medians of enough steps.
   bool is_steady = false;
-  /// Ranks of a pipeline's stages of which all ranks are slow, by stage; empty: there are none.
-  std::map<int, std::vector<int>> slow_stages;
-  int stages = 0;            ///< of the pipeline; 0: there is none
   std::uint64_t skewed = 0;  ///< collectives that any rank waited in
   bool has_clocks = false;   ///< the ranks' clocks could be set
   std::vector<RankBlame> ranks;

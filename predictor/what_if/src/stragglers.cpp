@@ -203,53 +203,6 @@ void count_tenths(const Job& job, const Simulation& simulation, Stragglers& foun
   }
 }
 
-/// Returns the stage of each rank in the pipeline: 0 if its first message is sent, otherwise behind
-/// the stage of that message's sender. Empty without messages, or if they go in circles.
-std::vector<int> stages_of(const Job& job) {
-  std::vector<int> stages;
-  std::vector<int> before;  // by rank; -1: none
-  for (int rank = 0; rank < job.world_size(); ++rank) {
-    const std::vector<Instruction>& all = job.program(rank).instructions;
-    const auto first = std::ranges::find(all, InstructionKind::kP2p, &Instruction::kind);
-    stages.push_back(first != all.end() && first->comm->kind == CommKind::kSend ? 0 : -1);
-    before.push_back(-1);
-    if (first != all.end() && stages.back() < 0) {
-      const auto group = job.members_of(own_group(job.groups_of(rank), first->comm->group));
-      const auto sender = static_cast<std::size_t>(first->comm->root_or_peer);
-      before.back() = sender < group.size() ? group[sender] : -1;
-    }
-  }
-  for (std::size_t turn = 0; turn < stages.size(); ++turn) {
-    for (std::size_t rank = 0; rank < stages.size(); ++rank) {
-      if (stages[rank] < 0 && before[rank] >= 0) {
-        const int sender = stages[static_cast<std::size_t>(before[rank])];
-        stages[rank] = sender < 0 ? -1 : sender + 1;
-      }
-    }
-  }
-  return std::ranges::find(stages, -1) == stages.end() ? stages : std::vector<int>();
-}
-
-/// Adds the other ranks of a slow rank's stage if all of them take longer than the others do.
-/// `longer`: the ranks that do.
-void add_stages(const Job& job, const std::vector<int>& longer, Stragglers& found) {
-  const std::vector<int> stages = stages_of(job);
-  std::map<int, std::vector<int>> ranks_of;
-  for (std::size_t rank = 0; rank < stages.size(); ++rank) {
-    ranks_of[stages[rank]].push_back(static_cast<int>(rank));
-  }
-  found.stages = static_cast<int>(ranks_of.size());
-  for (const auto& [stage, ranks] : ranks_of) {
-    const auto is_in = [&ranks](int rank) { return std::ranges::binary_search(ranks, rank); };
-    if (ranks_of.size() > 1 && std::ranges::count_if(longer, is_in) == std::ssize(ranks) &&
-        std::ranges::any_of(found.slow, is_in)) {
-      found.slow_stages[stage] = ranks;
-      std::erase_if(found.slow, is_in);
-      found.slow.insert(found.slow.end(), ranks.begin(), ranks.end());
-    }
-  }
-}
-
 }  // namespace
 
 Stragglers find_stragglers(Job job) {
@@ -302,9 +255,7 @@ Stragglers find_stragglers(Job job) {
     if (best_ns >= least_ns) {
       found.without_ns = *enough;
       found.slow.assign(order.begin(), order.begin() + (enough - steps_ns.begin()) + 1);
-      add_stages(job, order, found);
       std::ranges::sort(found.slow);
-      found.without_ns = found.slow_stages.empty() ? found.without_ns : step_with_even(found.slow);
       found.slow_in = slow_part(found);
       count_tenths(job, simulation, found);
       found.is_steady = 2 * found.slow_tenths >= found.tenths &&
