@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -12,34 +11,11 @@
 namespace understudy::cli {
 namespace {
 
+constexpr std::size_t kShownInText = 10;
+
 using Json = nlohmann::ordered_json;
 using calibrator::AreaCounts;
 using pages::counts, pages::facts_at, pages::figures, pages::table_at, pages::texts;
-
-/// Sums the operators of each class.
-Json classes_json(const std::vector<AreaCounts>& areas) {
-  struct Sums {
-    std::size_t operators = 0, calls = 0, refused = 0;
-    double spent_s = 0;
-  };
-  std::map<std::string, Sums> classes;
-  for (const AreaCounts& area : areas) {
-    Sums& sums = classes[area.op_class];
-    ++sums.operators;
-    sums.calls += area.timed;
-    sums.refused += area.refused;
-    sums.spent_s += area.spent_s;
-  }
-  Json list = Json::array();
-  for (const auto& [name, sums] : classes) {
-    list.push_back({{"name", name},
-                    {"operators", sums.operators},
-                    {"calls", sums.calls},
-                    {"refused", sums.refused},
-                    {"spent_s", sums.spent_s}});
-  }
-  return list;
-}
 
 Json summary_document(const CalibrationSummary& summary, const std::string& rows) {
   Json areas = Json::array();
@@ -69,7 +45,6 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
           {"ceilings", to_json(summary.ceilings)},
           {"embedding_tables", tables},
           {"operators", areas},
-          {"classes", classes_json(summary.areas)},
           {"refused", summary.refused}};
 }
 
@@ -117,14 +92,10 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   }
   page.sections.push_back({"operators",
                            "Operators",
-                           {table_at(document, "/classes", "Operators by class",
-                                     {texts("class", "name"), counts("operators"), counts("calls"),
-                                      counts("refused"), figures("s", "spent_s")}),
-                            table_at(document, "/operators", "Operators",
+                           {table_at(document, "/operators", "Operators",
                                      {texts("operator", "name"), counts("calls"), counts("refused"),
                                       figures("s", "spent_s"), texts("class")},
-                                     0)}});
-  constexpr std::size_t kShownInText = 10;
+                                     kShownInText)}});
   page.sections.push_back(
       {"reasons",
        "What was not timed",

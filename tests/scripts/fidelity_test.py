@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import copy
 import io
 import json
 import os
@@ -194,44 +193,8 @@ class RunTest(unittest.TestCase):
     def setUp(self):
         self.scratch = Path(self.enterContext(tempfile.TemporaryDirectory(prefix="with a space "))).resolve()
 
-    def run_quietly(self, run, samples):
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            run.measure(samples)
-            run.write()
-        return said.getvalue()
-
     def sample(self, name):
         return rounds.Sample(name, self.scratch / name, 1, ["train.py"], "gloo")
-
-    def test_ctrl_c_keeps_the_whole_rounds(self):
-        arguments = copy.copy(SETTINGS)
-        arguments.json = self.scratch / "f.json"
-        quiet = [a_round(), a_round(), KeyboardInterrupt()]
-        with mock.patch.object(rounds, "quiet_round", side_effect=quiet):
-            self.run_quietly(command.Run(arguments), [self.sample("mlp"), self.sample("resnet18")])
-        document = json.loads(arguments.json.read_text())
-        self.assertEqual(document["incomplete"], "interrupted in mlp, 1 of 2 samples")
-        self.assertEqual(len(document["samples"][0]["rounds"]), 2)
-        self.assertIn("mlp: 2 of 6 rounds were measured", document["misses"])
-
-    def test_counters_of_the_benchmark_stand_beside_those_of_the_capture(self):
-        report = {"operators": [], "iteration_ms": {"median": 1.0}, "iteration_speed_probe_samples_ms": [],
-                  "speed_probe_samples_ms": [], "original": {"step_ms": 1.0, "counters": {"flop": 8, "cpu_ms": 5}},
-                  "coverage": {"count": 1, "time": 1, "other_time": []},
-                  **dict.fromkeys(("pace", "counters", "values", "output_mismatches", "losses", "memory"))}
-        rank = {"step_ns": [1], "kineto_only_step_ns": 1, "step_speed_probe_ms": [], "kineto_only_speed_probe_ms": [],
-                "cpu_ns_in_timed_steps": 2e6, "step_minor_faults": [3], "kineto_only_minor_faults": [4],
-                "peak_rss_bytes": 1, "rss_at_start_bytes": 0}
-        arguments = argparse.Namespace(threads=1, steps=2, profiled=1, counters="flop")
-        with mock.patch.object(rounds, "run_original", return_value=[rank]) as original, \
-                mock.patch.object(rounds, "link"), \
-                mock.patch.object(rounds, "run_replay", return_value=report) as replay:
-            figures = rounds.one_round(self.sample("mlp"), self.scratch, arguments)
-        self.assertEqual(figures["original"]["counters"], {
-            "recorded": {"flop": 8, "cpu_ms": 1.0, "minor_faults": 3}, "asap": {"flop": 8, "cpu_ms": 5, "minor_faults": 3}})
-        self.assertEqual(original.call_args.args[-1], ("--counters",))
-        self.assertEqual(replay.call_args.args[-1], ("--counters", "flop"))
 
     def test_what_a_disturbed_try_met_is_held_against_the_sample(self):
         disturbed, quiet = a_round(), a_round()
