@@ -17,6 +17,7 @@
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/formats/pytorch_et/trace_reader.h"
+#include "et_schema/formats/pytorch_et/trace_files.h"
 
 namespace {
 

@@ -123,9 +123,9 @@ TEST(Caller, CallsOfEveryRecipeRun) {
       if (!point) {
         continue;
       }
-      const auto outcome = caller.time(point->call);
+      const auto outcome = caller.time(*point);
       if (const auto* const refused = std::get_if<Refusal>(&outcome)) {
-        reason = to_text(point->call) + ": " + refused->reason;
+        reason = to_text(*point) + ": " + refused->reason;
       } else {
         ++timed;
         EXPECT_FALSE(std::get<Rows>(outcome).empty());
