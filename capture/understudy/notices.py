@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+STARVED = 0.1  # largest share of a steady step's time in which its threads are ready and have no CPU
+
 OTHER_WAY = 0.005  # share of a step's operators; generate uses no times of steps that differ more
 PLAIN_GLOO = "gloo"
 
@@ -42,3 +44,8 @@ def of_regions(regions):
         return []
     return [f"the profiled steps have {before} compiled regions each and the traced one {traced}: not the same "
             "work, generate will not take it as such"]
+
+
+def starved_share(steps_ns, waits_ns):
+    """Returns the share of the steps' time in which their threads were ready to run and had no CPU; 0 if the system does not say."""
+    return 0 if None in waits_ns else sum(waits_ns) / max(1, sum(steps_ns))

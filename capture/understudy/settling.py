@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 
 from . import job
+from .notices import STARVED, starved_share
 
 LEAST_S = 10.0  # least time of steps before a verdict
 LEAST_STEPS = 8
 AGREEMENT = 0.02  # largest difference between the medians of the third and the fourth quarter
-STARVED = 0.1  # largest share of a steady step's time in which its threads are ready and have no CPU
 GROWTH = 1.05  # growth of the number of steps between two checks, since each check costs a gather over all ranks
 PROGRESS_S = 5.0  # time of steps between two lines of progress
 
@@ -53,11 +53,6 @@ class Settling:
             self._say(f"waiting for steady steps: {statistics.median(last_quarter(steps_ns)) / 1e6:.2f} ms "
                       f"each{by}; {spent_s:.0f} of at most {self._most_s:.0f} s")
         return False
-
-
-def starved_share(steps_ns, waits_ns):
-    """Returns the share of the steps' time in which their threads were ready to run and had no CPU; 0 if the system does not say."""
-    return 0 if None in waits_ns else sum(waits_ns) / max(1, sum(steps_ns))
 
 
 def last_quarter(steps_ns):

@@ -3,7 +3,7 @@
 import shlex
 import statistics
 
-from .settling import STARVED, starved_share
+from .notices import STARVED, starved_share
 
 FEW_STEPS = 10  # timed steps; the median of fewer says little
 WIDE_SPREAD = 1.25  # p90 ÷ p10

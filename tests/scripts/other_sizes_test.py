@@ -53,7 +53,7 @@ class Step:
     def answer(self, first=4, last=8, anywhere=False, parts=()):
         storages = [{"storage": number, "device": "cpu", "bytes": 0} for number in range(len(self.slots))]
         lines = [{}, *self.schemas, *storages, *self.slots, *self.calls, {"from": first, "to": last, "anywhere": anywhere, "parts": parts}]
-        program = operator_results.Program("\n".join(map(json.dumps, lines)))
+        program = operator_results.Program("\n".join(map(json.dumps, lines)), True)
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd():
             return json.loads(json.dumps(program.other_sizes(operator_results.Progress(), [])))
 
