@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -20,11 +21,15 @@ namespace {
 /// Adds what a step that did not run would hold at its peak and no operator shows: variables of
 /// Python, memory inside of operators.
 void add_held(const std::vector<et_schema::RankCapture>& captures, et_schema::Bench& bench) {
-  bench.programs.edit_each([&captures](et_schema::Program& program, std::size_t rank) {
+  std::map<const et_schema::Program*, std::uint64_t> peaks;
+  for (std::size_t i = 0; i < std::min(captures.size(), bench.programs.size()); ++i) {
+    peaks[&bench.programs[i]] = captures[i].facts.peak_bytes.value_or(0);
+  }
+  bench.programs.edit_each([&peaks](et_schema::Program& program, std::size_t /*ranks*/) {
     const auto device =
         std::ranges::find(program.storages, et_schema::DeviceType::kCuda,
                           [](const et_schema::Storage& storage) { return storage.device.type; });
-    const std::uint64_t held = captures[rank].facts.peak_bytes.value_or(0);
+    const std::uint64_t held = peaks[&program];
     const std::uint64_t shown = et_schema::plan_step_memory(program).peak_bytes;
     if (held > shown && program.selection.filters.empty()) {
       const et_schema::Device host{et_schema::DeviceType::kCpu};
