@@ -257,10 +257,10 @@ class Parts(Resized):
             return [{"instruction": number, "refused": why} for number, why in sorted(refused.items())]
         layouts = {slot: self._as(slot, role) for slot, role in sorted(self.roles.items())}
         lines = [{"slot": slot, **layout._asdict(), "step": offsets[slot] - layout.offset} for slot, layout in layouts.items()]
-        for number in sorted(self.numbers):
-            for argument, item in sorted({*self.numbers[number], *numbers[number]}, key=str):
+        for number in sorted({*self.numbers, *numbers}):
+            for argument, item in sorted({*self.numbers.get(number, ()), *numbers.get(number, ())}, key=str):
                 recorded = self.calls[number]["args"][argument]
-                first, second = (found[number].get((argument, item), recorded if item is None else recorded[item])
+                first, second = (found.get(number, {}).get((argument, item), recorded if item is None else recorded[item])
                                  for found in (self.numbers, numbers))
                 lines.append({"instruction": number, "argument": argument, "number": first, "step": second - first} |
                              ({} if item is None else {"item": item}))

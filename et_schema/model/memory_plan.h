@@ -34,8 +34,7 @@ struct MemoryPlan {
 /// Takes time and memory linear in the program. `largest`: number of tensors listed.
 [[nodiscard]] MemoryPlan plan_memory(const Program& program, std::size_t largest = 10);
 
-/// The same of the memory that the step works in: a device's alone if it has one's, else the
-/// host's.
+/// The same of the memory that the step works in, a device's or the host's: that with more bytes.
 [[nodiscard]] MemoryPlan plan_step_memory(Program program, std::size_t largest = 10);
 
 /// "float32[128, 2048]".

@@ -220,7 +220,7 @@ class Strangers(unittest.TestCase):
         python, own = self.folder / "python", self.folder / "own"
         shutil.copytree(ROOT / "capture" / "understudy", own)
         text = (own / "operator_results.py").read_text(encoding="utf-8")
-        python.write_text(f"#!/bin/sh\nexec {sys.executable} -I -B {own}/operator_results.py\n", encoding="utf-8")
+        python.write_text(f"#!/bin/sh\nexec {sys.executable} -I -B {own}/start.py operator_results\n", encoding="utf-8")
         python.chmod(0o755)
         for answer in ("'dtype': 'float32'", "'storage_of': 1 << 30", "'same_as': 40", "'strides': [1] * 9", "'sizes': [1 << 40] * 2, 'strides': [1] * 2",
                        "'sizes': [2], 'strides': [1 << 50]", "'offset_from': -1", "'offset_from': 1 << 60", "'list_sizes'"):

@@ -12,7 +12,6 @@
 #include "et_schema/formats/kineto/profile_files.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/model/memory_plan.h"
-#include "generator/job/rank_alone.h"
 #include "serving_folder.h"
 
 namespace understudy::cli {

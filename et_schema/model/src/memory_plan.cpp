@@ -92,12 +92,15 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
 
 MemoryPlan plan_step_memory(Program program, std::size_t largest) {
   const auto is_on_device = [](const Storage& storage) {
-    return storage.bytes > 0 && storage.device.type == DeviceType::kCuda;
+    return storage.device.type == DeviceType::kCuda;
   };
-  if (std::ranges::any_of(program.storages, is_on_device)) {
-    for (Storage& storage : program.storages) {
-      storage.bytes = is_on_device(storage) ? storage.bytes : 0;
-    }
+  double of_device = 0;
+  double of_host = 0;
+  for (const Storage& storage : program.storages) {
+    (is_on_device(storage) ? of_device : of_host) += static_cast<double>(storage.bytes);
+  }
+  for (Storage& storage : program.storages) {
+    storage.bytes = is_on_device(storage) == (of_device > of_host) ? storage.bytes : 0;
   }
   return plan_memory(program, largest);
 }

@@ -10,7 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "generator/flow/fake_group.h"
-#include "generator/job/rank_alone.h"
+#include "generator/job/generate.h"
 
 namespace understudy::generator {
 namespace {

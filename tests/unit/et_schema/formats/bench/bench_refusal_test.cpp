@@ -7,6 +7,7 @@
 
 #include "bench_refusals.h"
 #include "bench_samples.h"
+#include "et_schema/base/cannot_write.h"
 #include "et_schema/base/zip.h"
 #include "et_schema/formats/bench/bench.h"
 #include "testing/error_text.h"
@@ -248,11 +249,10 @@ TEST(BenchRefusal, WritingANameThatIsNotUtf8) {
 }
 
 TEST(BenchRefusal, WritingWhereNothingCanBeWritten) {
-  EXPECT_EQ(
-      error_of(ErrorKind::kFailed, [&] { return write_bench(tiny_bench(), "/nowhere/bench.et"); }),
-      told("the file cannot be written", "file: /nowhere/bench.et",
-           "expected: a place that can be written, with enough room",
-           "got: No such file or directory", "hint: choose another place for the output"));
+  EXPECT_EQ(error_of(kCannotWrite, [&] { return write_bench(tiny_bench(), "/nowhere/bench.et"); }),
+            told("the file cannot be written", "file: /nowhere/bench.et",
+                 "expected: a place that can be written, with enough room",
+                 "got: No such file or directory", "hint: choose another place for the output"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(CaptureOrigin, OfATraceThatIsNamedAlone) {
   const TraceSet set = read_trace_set({one});
   ASSERT_TRUE(set.traces[0].capture);
   EXPECT_EQ(set.traces[0].capture->rank, 1);
-  EXPECT_EQ(set.traces[0].rank, 0);
+  EXPECT_EQ(set.traces[0].rank, 1);
 }
 
 TEST(CaptureOrigin, OfAnotherTraceOfTheSameName) {
