@@ -22,12 +22,12 @@ class FullDisk(unittest.TestCase):
         self.disk.mkdir()
 
     def mount(self, size):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", self.disk], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"mode=700,size={size}", "tmpfs", self.disk], check=True)
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.disk], check=True)  # Python keeps the database open
 
     def make_room(self):
         # With the source named, mount does not repeat what it was mounted with: a user's own number is unknown in the namespace.
-        subprocess.run(["mount", "-o", "remount,size=64m", "tmpfs", self.disk], check=True)
+        subprocess.run(["mount", "-o", "remount,mode=700,size=64m", "tmpfs", self.disk], check=True)
 
     def night(self, fleet):
         return subprocess.run(fleet.words("nightly", "--generate-only"), capture_output=True, text=True, check=False, env=fleet.variables())

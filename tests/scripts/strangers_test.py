@@ -143,13 +143,15 @@ class Strangers(unittest.TestCase):
                 self.expect_replayed()
 
     def test_rows_of_operator_maps(self):
-        """Each is replayed, resized and emitted: what is said of it, or null."""
-        for case in json.loads((ROOT / "tests" / "cases" / "strangers" / "rows.json").read_text(encoding="utf-8")):
+        """What is said of each, or null, where it is replayed, resized or emitted in turn; the first in all three ways."""
+        for number, case in enumerate(json.loads((ROOT / "tests" / "cases" / "strangers" / "rows.json").read_text(encoding="utf-8"))):
             row = {"operators": ["mine::x"], "takes": ["Tensor x"], "does": case["does"]}
             rows = json.dumps({"format": "understudy operator map", "version": 1, "functions": case["functions"], "rows": [row]})
             rows = rows.replace("MARK", str(self.folder / "MARK"))
             (self.folder / "rows.json").write_text(rows, encoding="utf-8")
-            for use in ("replay", "batch", "emit"):
+            ways = ("replay", "batch", "emit")
+            telling = [way for way in ways if case[way]] or ways
+            for use in (telling[number % len(telling)],) if number else ways:
                 bench = Bench()
                 bench.call("mine::x(Tensor x) -> Tensor", [bench.tensor([8, 2], external=True)], [bench.tensor([8, 2])])
                 bench.write(self.folder / "b.et", **({} if use == "emit" else {"op_maps": rows}))
