@@ -16,8 +16,8 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/kineto/kineto.h"
-#include "et_schema/formats/pytorch_et/trace_reader.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
+#include "et_schema/formats/pytorch_et/trace_reader.h"
 
 namespace {
 
