@@ -149,7 +149,7 @@ class Strangers(unittest.TestCase):
             rows = json.dumps({"format": "understudy operator map", "version": 1, "functions": case["functions"], "rows": [row]})
             rows = rows.replace("MARK", str(self.folder / "MARK"))
             (self.folder / "rows.json").write_text(rows, encoding="utf-8")
-            ways = ("replay", "batch", "emit")
+            ways = [way for way in ("replay", "batch", "emit") if way in case]  # some would compute for years
             telling = [way for way in ways if case[way]] or ways
             for use in (telling[number % len(telling)],) if number else ways:
                 bench = Bench()
