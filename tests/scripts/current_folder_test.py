@@ -33,7 +33,6 @@ VERBS = {
     "completion": ["bash"],
     "compose": ["{in}/plan.yaml -o {out}/mix.et"],
     "examples": [""],
-    "fidelity": ["{in}/traces --rounds 1 --steps 2 --profiled 1 -- {examples}/mlp.py"],
     "fleet": ["--version"],
     "fleet add": ["{db} {samples}/linear"],
     "fleet drift": ["{db}"],
@@ -57,7 +56,7 @@ VERBS = {
     "shard": ["{in}/tables.json --ranks 2 --platform {in}/platform.json"],
     "suite": ["--seconds 1 --rounds 1"]}
 # A status that is not 0 by what there is to do here, not by the folder.
-STATUSES = {"compare": (0, 1), "fidelity": (0, 1), "suite": (0, 1)}
+STATUSES = {"compare": (0, 1), "suite": (0, 1)}
 NOT_RUN = {"replay --device cuda, --kernels": "a GPU", "fleet nightly --engine slurm": "Slurm",
            "replay, understudy capture of a prefix or a wheel": "an installed one (package.install, package.wheel)"}
 # What is called of the package, in this order.
@@ -162,7 +161,7 @@ class CurrentFolder(unittest.TestCase):
         for verb, lines in VERBS.items():
             for line in lines:
                 # Of the user's own script, a Python with the user's path is started.
-                variables = {**hostile, "PYTHONPATH": "", "PYTHONUSERBASE": ""} if verb in ("capture", "fidelity") else hostile
+                variables = {**hostile, "PYTHONPATH": "", "PYTHONUSERBASE": ""} if verb == "capture" else hostile
                 with self.subTest(f"{verb} {line}"):
                     words = [str(BIN / "understudy"), *verb.split(), *re.findall(r"'[^']*'|\S+", line.format(**self.places))]
                     done, found = self.stand([word.strip("'") for word in words], STATUSES.get(verb, (0,)), **variables)
