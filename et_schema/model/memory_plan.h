@@ -35,7 +35,7 @@ struct MemoryPlan {
 [[nodiscard]] MemoryPlan plan_memory(const Program& program, std::size_t largest = 10);
 
 /// The same of the memory that the step works in, a device's or the host's: that with more bytes.
-[[nodiscard]] MemoryPlan plan_step_memory(Program program, std::size_t largest = 10);
+[[nodiscard]] MemoryPlan plan_step_memory(const Program& program, std::size_t largest = 10);
 
 /// "float32[128, 2048]".
 [[nodiscard]] std::string layout_text(const Slot& slot);

@@ -59,7 +59,7 @@ struct RecordedParts {
   bool is_step = false;
 };
 
-/// The recorded step's costs on another card, or costs by a platform's models and sections:
+/// Costs of the recorded step on another card, or by a platform's models and sections:
 /// - communication by `collectives`, without it by an assumed latency and bandwidth;
 /// - gaps as recorded, else by `overheads`, else assumed;
 /// - host times of operators on a card by `overheads` if it knows the operator, else as recorded if

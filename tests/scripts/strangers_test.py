@@ -2,6 +2,7 @@
 it in a number or a name alone, and runs."""
 
 import gzip
+import importlib.util
 import json
 import os
 import resource
@@ -70,10 +71,9 @@ class Bench:
     def __init__(self):
         self.schemas, self.storages, self.slots, self.instructions = [], [], [], []
 
-    def tensor(self, sizes, dtype="float32", **external):
-        outside = {"external": True} if external else {}
+    def tensor(self, sizes, dtype="float32", **outside):
         self.storages.append({"device": "cpu", "bytes": max(count(sizes) * BYTES[dtype], 1), **outside})
-        self.slots.append({"storage": len(self.slots), "dtype": dtype, "sizes": sizes, "strides_recorded": True, **outside, **external})
+        self.slots.append({"storage": len(self.slots), "dtype": dtype, "sizes": sizes, "strides_recorded": True, **outside})
         return f"%{len(self.slots) - 1}"
 
     def call(self, schema, arguments, results, name=None):
@@ -167,7 +167,6 @@ class Strangers(unittest.TestCase):
                     emitted = "def row" in "".join(path.read_text(encoding="utf-8") for path in self.folder.glob("p/step*.py"))
                     self.assertEqual((emitted, (self.folder / "MARK").exists()), (use == "emit" and case[use] is None, False))
 
-
     def emitted(self, schema, arguments, name=None):
         """Generates the project of one call, and runs it."""
         bench = Bench()
@@ -198,9 +197,7 @@ class Strangers(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_kernels_read_and_leave_nothing(self):
-        try:
-            import triton  # noqa: F401
-        except ImportError:
+        if importlib.util.find_spec("triton") is None:
             self.skipTest("no Triton")
         secret = self.folder / "secret"
         secret.write_text("SECRET", encoding="utf-8")

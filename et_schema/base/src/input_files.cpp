@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -94,13 +95,13 @@ void read_folder(const std::string& path, UnpackBudget& budget,
     throw cannot_read(path, error.message());
   }
   std::sort(names.begin(), names.end());
-  const bool is_any = std::ranges::any_of(names, is_candidate);
-  for (const std::string& name : names) {
-    if (is_candidate(name)) {
-      read_one_file(name, budget, consume);
-    } else if (!is_any) {
-      refuse_other_file(name, read_start(name));  // says what the folder holds instead
-    }
+  std::vector<std::string> traces;
+  std::ranges::copy_if(names, std::back_inserter(traces), is_candidate);
+  for (const std::string& name : traces) {
+    read_one_file(name, budget, consume);
+  }
+  for (std::size_t i = 0; traces.empty() && i < names.size(); ++i) {
+    refuse_other_file(names[i], read_start(names[i]));  // says what the folder holds instead
   }
 }
 

@@ -29,6 +29,8 @@ struct CommCall : CommInfo {
 struct Communication {
   std::map<NodeIndex, CommCall> calls;  ///< includes kInit, which is not an operator
   std::vector<NodeIndex> unknown;       ///< nodes with unknown names, in order
+  /// Nodes that issued a batch, whose kernel they launched, and the last call of each.
+  std::map<NodeIndex, NodeIndex> issued;
 };
 
 /// Reads all communication. Throws Error (bad input) if a call cannot be read.

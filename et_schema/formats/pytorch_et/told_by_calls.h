@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 
@@ -26,9 +25,5 @@ struct KnownRanks {
 /// Returns the rank that the calls of a trace tell. Nothing if none tells it, or if they
 /// contradict.
 [[nodiscard]] std::optional<int> told_rank(const Trace& trace);
-
-/// Returns the nodes that issued a batch of communication, which launched its kernel, and the last
-/// call of each.
-[[nodiscard]] std::map<NodeIndex, NodeIndex> issued_batches(const Trace& trace);
 
 }  // namespace understudy::et_schema

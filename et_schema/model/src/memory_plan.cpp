@@ -90,7 +90,7 @@ MemoryPlan plan_memory(const Program& program, std::size_t largest) {
   return plan;
 }
 
-MemoryPlan plan_step_memory(Program program, std::size_t largest) {
+MemoryPlan plan_step_memory(const Program& program, std::size_t largest) {
   const auto is_on_device = [](const Storage& storage) {
     return storage.device.type == DeviceType::kCuda;
   };
@@ -99,10 +99,14 @@ MemoryPlan plan_step_memory(Program program, std::size_t largest) {
   for (const Storage& storage : program.storages) {
     (is_on_device(storage) ? of_device : of_host) += static_cast<double>(storage.bytes);
   }
-  for (Storage& storage : program.storages) {
+  if (of_device == 0 || of_host == 0) {
+    return plan_memory(program, largest);  // most programs need no copy
+  }
+  Program own = program;
+  for (Storage& storage : own.storages) {
     storage.bytes = is_on_device(storage) == (of_device > of_host) ? storage.bytes : 0;
   }
-  return plan_memory(program, largest);
+  return plan_memory(own, largest);
 }
 
 std::string layout_text(const Slot& slot) {

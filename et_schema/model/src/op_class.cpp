@@ -95,8 +95,8 @@ constexpr ClassRow kKernelRows[] = {
     // Inductor's names hold those of the operators that it fused.
     {"compiled", "tritonpoi tritonred tritonper tritontem tritonfor tritonunk"},
     // What a kernel does between devices, in whichever library. nccl: also RCCL. hcom: HCCL.
-    // internode, intranode, notify, getdispatchlayout, cleanlowlatencybuffer: DeepEP and what
-    // was made of it, in any namespace. hybridep, ep…: DeepEP's successor and mori. userbuffers:
+    // internode, intranode, notify, getdispatchlayout, cleanlowlatencybuffer: DeepEP and its
+    // forks, in any namespace. hybridep: DeepEP's successor. ep…: mori. userbuffers:
     // TransformerEngine and TensorRT-LLM. multimem, …shot, exchangesplitandoffset,
     // symmetricmemory, tilereducescatter: torch.ops.symm_mem. crossdevice: vLLM, SGLang and
     // AITER. quickreduce: vLLM. lamport: FlashInfer. a2a: pplx-kernels.

@@ -8,7 +8,7 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
-#include "et_schema/formats/pytorch_et/told_by_calls.h"
+#include "et_schema/formats/pytorch_et/comm_calls.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "generator/flow/autograd.h"
@@ -212,7 +212,7 @@ class Linker {
   /// Returns LaunchInputs::issued. A label below the issuing call is around its launches.
   [[nodiscard]] std::unordered_map<HostIndex, HostIndex> find_batches() const {
     std::unordered_map<HostIndex, HostIndex> issued;
-    for (const auto& [issuer, call] : et_schema::issued_batches(trace_)) {
+    for (const auto& [issuer, call] : et_schema::read_communication(trace_).issued) {
       const std::span<const NodeIndex> below = trace_.nodes[issuer].children;
       std::vector<NodeIndex> launchers(below.begin(), below.end());
       launchers.push_back(issuer);

@@ -9,11 +9,16 @@ namespace {
 /// Far below 2^63: no sum over elements' bytes, or over the 2^17 ranks of a job, overflows.
 constexpr std::int64_t kMost = std::int64_t{1} << 44;
 
+bool is_negative(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides,
+                 std::int64_t offset) {
+  const auto is_below = [](std::int64_t number) { return number < 0; };
+  return is_below(offset) || std::ranges::any_of(sizes, is_below) ||
+         std::ranges::any_of(strides, is_below);
+}
+
 bool is_layout(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides,
                std::int64_t offset) {
-  const auto is_between = [](std::int64_t number) { return number >= 0 && number <= kMost; };
-  if (!is_between(offset) || !std::ranges::all_of(sizes, is_between) ||
-      !std::ranges::all_of(strides, is_between) ||
+  if (is_negative(sizes, strides, offset) || offset > kMost ||
       (!strides.empty() && strides.size() != sizes.size())) {
     return false;
   }
@@ -72,7 +77,7 @@ bool fits(const OtherSize& other, const Program& program,
            (!other.refused.empty() ||
             (other.sizes.size() == program.slots[*other.slot].sizes.size() &&
              other.strides.size() == other.sizes.size() &&
-             is_layout(other.sizes, other.strides, other.offset)));
+             !is_negative(other.sizes, other.strides, other.offset)));
   }
   if (other.known) {
     return true;

@@ -45,8 +45,9 @@ std::vector<StepWork> work_of_steps(const DeviceTimeline& timeline) {
   return works;
 }
 
-/// Steps share out the time. A step begins with its mark; if the device still works for the step
-/// before, and had work queued without a break through one of both, when it ends that work.
+/// Steps share out the time. A step begins with its mark, or later, when the device ends the work
+/// of the step before: if the device had work queued without a break, through that step or this
+/// one.
 void measure_lengths(const std::vector<StepWork>& works, std::vector<DeviceStep>& steps) {
   std::vector<std::int64_t> begins_ns;
   std::int64_t busy_until_ns = -kEver;

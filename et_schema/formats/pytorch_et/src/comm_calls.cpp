@@ -341,9 +341,7 @@ class Batches {
   std::vector<Calls::value_type*> calls_;
 };
 
-/// Returns the nodes that issued a batch, and the last call of each.
-std::map<NodeIndex, NodeIndex> find_batches(const Trace& trace, Communication& found) {
-  std::map<NodeIndex, NodeIndex> issued;
+void find_batches(const Trace& trace, Communication& found) {
   constexpr std::string_view kIssues = "batch_op_issue";  // below no c10d operator
   std::map<std::uint64_t, Batches> by_thread;
   auto next = found.calls.begin();
@@ -362,7 +360,7 @@ std::map<NodeIndex, NodeIndex> find_batches(const Trace& trace, Communication& f
       last = by_thread[node.tid].end(next, found.calls.end());
     }
     if (last != kNoNode) {
-      issued.emplace(i, last);
+      found.issued.emplace(i, last);
     }
   }
   // From torch 2.15 on, no message is marked as one.
@@ -374,10 +372,11 @@ std::map<NodeIndex, NodeIndex> find_batches(const Trace& trace, Communication& f
       call.is_p2p.reset();
     }
   }
-  return issued;
 }
 
-Communication read_calls(const Trace& trace) {
+}  // namespace
+
+Communication read_communication(const Trace& trace) {
   Communication found;
   const RecordedGroups groups = read_process_groups(trace);
   const std::vector<Below> below = find_below(trace);
@@ -400,20 +399,8 @@ Communication read_calls(const Trace& trace) {
     check_splits(trace, node, *call);
     found.calls.emplace_hint(found.calls.end(), index, *std::move(call));
   }
+  find_batches(trace, found);
   return found;
-}
-
-}  // namespace
-
-Communication read_communication(const Trace& trace) {
-  Communication found = read_calls(trace);
-  static_cast<void>(find_batches(trace, found));
-  return found;
-}
-
-std::map<NodeIndex, NodeIndex> issued_batches(const Trace& trace) {
-  Communication found = read_calls(trace);
-  return find_batches(trace, found);
 }
 
 std::map<NodeIndex, CommCall> communication_calls(const Trace& trace) {

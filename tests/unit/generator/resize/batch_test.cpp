@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "et_schema/base/error.h"
 #include "generator/flow/model_names.h"
 #include "made_program.h"
@@ -95,7 +93,11 @@ TEST(BatchRefusals, ATensorThatNoNumberMeasures) {
                     {{.slot = x,
                       .sizes = {1'000'000'000, std::int64_t{1} << 40},
                       .strides = {std::int64_t{1} << 40, 1}}}),
-            "other sizes of another program\n  rank:     3");
+            "the benchmark would be too large\n"
+            "  rank:     3\n"
+            "  field:    --batch\n"
+            "  expected: tensors of at most 2^63 bytes\n"
+            "  got:      [1000000000,1099511627776]");
 }
 
 TEST(BatchRefusals, TextsThatAreNoSizes) {
