@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,10 +43,6 @@ void put_event(Connection& connection, const Event& event);
 [[nodiscard]] std::optional<Event> last_change(Connection& connection,
                                                const std::string& benchmark_hash,
                                                const std::string& platform);
-/// Returns the nights of the series that were not judged: nothing is held against them.
-[[nodiscard]] std::set<std::int64_t> unjudged_nights(Connection& connection,
-                                                     const std::string& benchmark_hash,
-                                                     const std::string& platform);
 /// Removes the kChanged events of jobs that drifted in the same night, since kDrifted implies them.
 [[nodiscard]] std::vector<Event> told_once(std::vector<Event> events);
 

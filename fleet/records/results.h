@@ -52,6 +52,11 @@ void put_result(Connection& connection, const Result& result);
                                             const std::string& benchmark_hash,
                                             const std::string& platform, std::size_t most,
                                             const std::string& source = kReplayed);
+/// Returns the replays among a series' newest `most` whose nights were judged, the oldest first: no
+/// other is held against a later one.
+[[nodiscard]] std::vector<Result> judged_series_of(Connection& connection,
+                                                   const std::string& benchmark_hash,
+                                                   const std::string& platform, std::size_t most);
 /// Returns the newest result of each benchmark and platform, among benchmarks that jobs have now.
 /// Replays take precedence over predictions.
 [[nodiscard]] std::vector<Result> newest_results(Connection& connection);

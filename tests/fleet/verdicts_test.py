@@ -102,7 +102,7 @@ class Verdicts(unittest.TestCase):
             unjudged(7, disturbed, r"^10\.\d\d times as long as before, but " + said)  # more nights than are held against one
             self.quiet(1)  # as before them
             self.assertEqual([kind for kind, _ in self.told(self.night(status=1, factors={"all": 1.26}))], ["slower"])
-            self.night(status=0)
+            self.assertEqual([kind for kind, _ in self.told(self.night(status=0))], ["recovered"])
 
     def test_a_replay_that_fails_counts_until_it_is_mended(self):
         self.quiet(1)

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -128,19 +127,20 @@ class ReplayStep {
     }
   }
 
+  std::vector<Result> judged_nights() {
+    return judged_series_of(context_.connection, benchmark_.benchmark_hash, item_.platform,
+                            kMostNightsBack);
+  }
+
   /// Returns the newest reports of judged, quiet nights since the last change of the series,
   /// without damaged ones.
   std::vector<et_schema::Report> baseline() {
     const std::int64_t since = last_change_ ? last_change_->night : 0;
-    const std::set<std::int64_t> unjudged =
-        unjudged_nights(context_.connection, benchmark_.benchmark_hash, item_.platform);
     std::vector<et_schema::Report> reports;
-    const std::vector<Result> series =
-        series_of(context_.connection, benchmark_.benchmark_hash, item_.platform, kMostNightsBack);
+    const std::vector<Result> series = judged_nights();
     for (auto result = series.rbegin(); result != series.rend() && reports.size() < kBaselineNights;
          ++result) {
-      if (result->report.empty() || result->night < since || result->night == item_.night ||
-          unjudged.contains(result->night)) {
+      if (result->report.empty() || result->night < since || result->night == item_.night) {
         continue;
       }
       try {
@@ -211,8 +211,7 @@ class ReplayStep {
     if (!last_change_ || !is_slowdown(*last_change_)) {
       return "";
     }
-    std::vector<Result> before =
-        series_of(context_.connection, benchmark_.benchmark_hash, item_.platform, kMostNightsBack);
+    std::vector<Result> before = judged_nights();
     std::erase_if(before,
                   [&](const Result& result) { return result.night >= last_change_->night; });
     if (before.size() > kBaselineNights) {

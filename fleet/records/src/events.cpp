@@ -71,17 +71,6 @@ std::optional<Event> last_change(Connection& connection, const std::string& benc
   return events.empty() ? std::nullopt : std::optional(events.front());
 }
 
-std::set<std::int64_t> unjudged_nights(Connection& connection, const std::string& benchmark_hash,
-                                       const std::string& platform) {
-  std::set<std::int64_t> nights;
-  for (const Row& row : connection.query(
-           "SELECT night FROM event WHERE benchmark_hash = $1 AND platform = $2 AND kind = $3",
-           {benchmark_hash, platform, kUnjudged})) {
-    nights.insert(row.integer(0));
-  }
-  return nights;
-}
-
 std::vector<Event> told_once(std::vector<Event> events) {
   std::set<std::pair<std::int64_t, std::string>> drifted;
   for (const Event& event : events) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "et_schema/base/digest.h"
+#include "fleet/records/events.h"
 #include "json_columns.h"
 
 namespace understudy::fleet {
@@ -85,6 +86,19 @@ std::vector<Result> series_of(Connection& connection, const std::string& benchma
       result_of);
   std::ranges::reverse(results);
   return results;
+}
+
+std::vector<Result> judged_series_of(Connection& connection, const std::string& benchmark_hash,
+                                     const std::string& platform, std::size_t most) {
+  std::vector<Result> series = series_of(connection, benchmark_hash, platform, most);
+  const auto unjudged = connection.query(
+      "SELECT night FROM event WHERE benchmark_hash = $1 AND platform = $2 AND kind = $3",
+      {benchmark_hash, platform, kUnjudged});
+  std::erase_if(series, [&](const Result& result) {
+    return std::ranges::any_of(unjudged,
+                               [&](const Row& row) { return row.integer(0) == result.night; });
+  });
+  return series;
 }
 
 std::vector<Result> newest_results(Connection& connection) {
