@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -73,9 +72,10 @@ class ClockMender {
   }
 
   void choose(std::int64_t least_ns, std::int64_t most_ns) {
-    if (least_ns > most_ns && least_ns - most_ns > kClockStepNs) {
+    if (difference(least_ns, most_ns) > kClockStepNs) {
       line_.is_clock_unknown = true;
-    } else if (offset_ns_ < least_ns - kClockStepNs || offset_ns_ - kClockStepNs > most_ns) {
+    } else if (difference(least_ns, offset_ns_) > kClockStepNs ||
+               difference(offset_ns_, most_ns) > kClockStepNs) {
       offset_ns_ = std::clamp(offset_ns_, std::min(least_ns, most_ns), most_ns);
       if (std::abs(offset_ns_) > std::abs(line_.clock_shift_ns)) {
         line_.clock_shift_ns = offset_ns_;

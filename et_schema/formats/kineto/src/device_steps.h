@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <unordered_map>
@@ -15,7 +16,7 @@ inline constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 /// Returns a - b, or the nearest number on overflow.
 [[nodiscard]] inline std::int64_t difference(std::int64_t a, std::int64_t b) {
   std::int64_t ns = 0;
-  return !__builtin_sub_overflow(a, b, &ns) ? ns : b < 0 ? kEver : -kEver;
+  return !__builtin_sub_overflow(a, b, &ns) ? std::max(ns, -kEver) : b < 0 ? kEver : -kEver;
 }
 
 /// Returns the marked steps of a profile, ordered by time, with only their marks set.
