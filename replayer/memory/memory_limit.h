@@ -20,12 +20,9 @@ namespace understudy::replayer {
 /// Returns the bytes of the externals that are mapped on demand.
 [[nodiscard]] std::uint64_t mapped_bytes(const et_schema::Program& program, c10::Device device);
 
-/// Returns the least bytes of a replay on `device`: externals plus the peak of intermediates by
-/// their lifetimes. Externals that are mapped on demand are excluded, since values decide how many
-/// of their pages are touched.
-[[nodiscard]] std::uint64_t needed_bytes(const et_schema::Program& program, c10::Device device);
-
-/// Returns the part of needed_bytes() on `device`, in a replay on `target`.
+/// Returns the least bytes on `device` of a replay on `target`: externals plus the peak of
+/// intermediates by their lifetimes. Externals that are mapped on demand are excluded, since values
+/// decide how many of their pages are touched.
 [[nodiscard]] std::uint64_t needed_bytes_on(const et_schema::Program& program, c10::Device device,
                                             c10::Device target);
 

@@ -61,6 +61,19 @@ std::string largest_text(const Program& program, const MemoryPlan& plan) {
                "one rank alone)."});
 }
 
+/// Checks the free memory of `device`, one of the devices of a replay on `target`.
+void check_free(const Program& program, c10::Device device, c10::Device target) {
+  const MemoryPlan plan = et_schema::plan_memory(program);
+  const std::uint64_t needed = needed_of(plan, program, target);
+  const std::optional<std::uint64_t> free =
+      device.is_cpu() ? available_memory() : device_free_bytes(device);
+  if (free && needed > *free) {
+    refuse(program, plan, needed, "out of memory: the benchmark does not fit",
+           "memory of " + device_text(device),
+           fmt::format("at most {} bytes, what is free", *free));
+  }
+}
+
 }  // namespace
 
 bool is_page_locked(const et_schema::Storage& storage, c10::Device target) {
@@ -88,29 +101,9 @@ std::uint64_t mapped_bytes(const Program& program, c10::Device device) {
   return bytes;
 }
 
-std::uint64_t needed_bytes(const Program& program, c10::Device device) {
-  return needed_of(et_schema::plan_memory(program), program, device);
-}
-
-namespace {
-
-/// Checks the free memory of `device`, one of the devices of a replay on `target`.
-void check_free(const Program& program, c10::Device device, c10::Device target) {
-  const MemoryPlan plan = et_schema::plan_memory(program);
-  const std::uint64_t needed = needed_of(plan, program, target);
-  const std::optional<std::uint64_t> free =
-      device.is_cpu() ? available_memory() : device_free_bytes(device);
-  if (free && needed > *free) {
-    refuse(program, plan, needed, "out of memory: the benchmark does not fit",
-           "memory of " + device_text(device),
-           fmt::format("at most {} bytes, what is free", *free));
-  }
-}
-
-}  // namespace
-
 std::uint64_t needed_bytes_on(const Program& program, c10::Device device, c10::Device target) {
-  return needed_bytes(only_on(device, program, target), target);
+  const Program own = only_on(device, program, target);
+  return needed_of(et_schema::plan_memory(own), own, target);
 }
 
 void check_memory(const Program& program, c10::Device device,

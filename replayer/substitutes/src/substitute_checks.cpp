@@ -2,8 +2,11 @@
 #include <ATen/ops/_validate_sparse_coo_tensor_args.h>
 #include <ATen/ops/all.h>
 #include <ATen/ops/aminmax.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/ge.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/tensor.h>
+#include <c10/util/accumulate.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,6 +69,26 @@ void check_indices(const Tensor& indices, std::int64_t size) {
   check_in_range(indices, size, "index");
 }
 
+/// Checks numbers of rows of a tensor, or with `kMore` where its rows begin or end.
+template <int kMore>
+void check_rows(const Tensor& rows, const Tensor& of) {
+  check_in_range(rows, of.size(0) + kMore, "index");
+}
+
+void check_classes(const Tensor& scores, const Tensor& classes, std::int64_t ignored) {
+  const Tensor counted = classes.masked_fill(classes.eq(ignored), 0);
+  check_in_range(counted, scores.size(scores.dim() > 1 ? 1 : 0), "class");
+}
+
+/// Checks CTC's labels. What pads a row of them is not read.
+void check_labels(const Tensor& scores, Tensor labels, const std::vector<std::int64_t>& lengths) {
+  if (labels.dim() > 1) {
+    const Tensor places = at::arange(labels.size(-1), labels.options());
+    labels = labels.masked_select(places.lt(at::tensor(lengths, labels.options()).unsqueeze(1)));
+  }
+  check_in_range(labels, scores.size(-1), "label");
+}
+
 void check_csr_to_coo(const Tensor& rows, const Tensor& columns) {
   check_in_range(rows, columns.numel() + 1, "beginning of a row");
   TORCH_CHECK(rows.dim() != 1 || rows.numel() < 2 ||
@@ -88,10 +111,8 @@ void check_compressed(const Tensor& begins, const Tensor& indices, const Tensor&
 /// gradients at the indices of the maxima.
 template <int kDims>
 void check_plane(const Tensor& input, const Tensor& indices) {
-  std::int64_t plane = 1;
-  for (int dim = 1; dim <= kDims; ++dim) {
-    plane *= input.size(-dim);
-  }
+  const auto first = static_cast<std::size_t>(input.dim() - kDims);
+  const std::int64_t plane = c10::multiply_integers(input.sizes().slice(first));
   check_in_range(indices, plane, "index");
 }
 
@@ -131,10 +152,22 @@ constexpr std::array kChecks = {
     Check{"fbgemm::dense_embedding_codegen_lookup_function "
           "fbgemm::split_embedding_codegen_lookup_*",
           Lookup::kArguments, unpacked<check_lookup>},
-    Check{"aten::_convert_indices_from_coo_to_csr", "self size", unpacked<check_indices>},
     // Their kernels count indices in memory of their own.
-    Check{"aten::embedding_dense_backward aten::_embedding_bag_dense_backward",
-          "indices num_weights", unpacked<check_indices>},
+    Check{"aten::embedding_dense_backward aten::_embedding_bag_dense_backward "
+          "aten::_embedding_bag_backward aten::_convert_indices_from_coo_to_csr",
+          "self|indices size|num_weights", unpacked<check_indices>},
+    Check{"aten::_embedding_bag_dense_backward aten::_embedding_bag_backward "
+          "aten::_embedding_bag_per_sample_weights_backward",
+          "offset2bag grad", unpacked<check_rows<0>>},
+    Check{"aten::_embedding_bag_per_sample_weights_backward", "indices weight",
+          unpacked<check_rows<0>>},
+    Check{"aten::embedding_bag aten::_embedding_bag aten::_embedding_bag_forward_only "
+          "aten::_pad_packed_sequence",
+          "offsets|batch_sizes indices|data", unpacked<check_rows<1>>},
+    Check{"aten::nll_loss_backward aten::nll_loss2d_backward", "self target ignore_index",
+          unpacked<check_classes>},
+    Check{"aten::ctc_loss aten::_ctc_loss aten::_ctc_loss_backward",
+          "log_probs targets target_lengths", unpacked<check_labels>},
     Check{"aten::_convert_indices_from_csr_to_coo", "crow_indices col_indices",
           unpacked<check_csr_to_coo>},
     Check{"aten::_sparse_coo_tensor_unsafe", "indices values size", unpacked<check_coo>},
@@ -158,32 +191,6 @@ constexpr std::array kChecks = {
           "data lengths? offsets? grad? output?", unpacked<check_segments>},
     Check{"fbgemm::bounds_check_indices", "rows_per_table offsets", unpacked<check_bounds>},
 };
-
-TableReach rows_of(const Tensor& table, const Tensor& indices) {
-  TableReach reach;
-  reach.table = table;
-  reach.row_elements = table.numel() / table.size(0);
-  reach.rows = to_host(indices);
-  return reach;
-}
-
-/// Returns the rows that index.Tensor reads with one index tensor, on the first dimension.
-std::vector<TableReach> index_reach(std::span<const std::string> arguments, const Stack& stack,
-                                    std::size_t first) {
-  const std::optional<ArgumentPlaces> places = ArgumentPlaces::find("self indices", arguments);
-  if (!places) {
-    return {};
-  }
-  Inputs in(stack, first, *places);
-  const Tensor table = in.tensor();
-  const std::vector<Tensor> indices = in.tensors();
-  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || indices.size() != 1 ||
-      !indices[0].defined() ||
-      !at::isIntegralType(indices[0].scalar_type(), /*includeBool=*/false)) {
-    return {};
-  }
-  return {rows_of(table, indices[0])};
-}
 
 }  // namespace
 
@@ -227,33 +234,34 @@ std::vector<TableReach> table_reach(std::string_view op, std::span<const std::st
   if (stack.size() < arguments.size()) {
     return {};
   }
-  const std::size_t first = stack.size() - arguments.size();
-  if (op.starts_with("fbgemm::")) {
-    return op.find("_codegen_lookup_") != std::string_view::npos ? lookup_reach(arguments, stack)
-                                                                 : std::vector<TableReach>{};
-  }
-  if (op == "aten::index.Tensor") {
-    return index_reach(arguments, stack, first);
+  if (op.find("_codegen_lookup_") != std::string_view::npos) {
+    return lookup_reach(arguments, stack);
   }
   const et_schema::OperatorFacts& facts = et_schema::operator_facts(op);
-  if (!facts.reads_rows) {
+  if (!facts.reads_rows && op != "aten::index.Tensor") {
     return {};
   }
-  const auto* const indices = std::ranges::find(facts.arguments, et_schema::Meaning::kIndex,
-                                                &et_schema::ArgumentFact::meaning);
+  const auto* const indices = std::ranges::find_if(facts.arguments, [](const auto& fact) {
+    return fact.meaning == et_schema::Meaning::kIndex ||
+           fact.meaning == et_schema::Meaning::kIndexList;
+  });
   const bool has_dim = indices->dim == et_schema::kByDim;
   const std::optional<ArgumentPlaces> places = ArgumentPlaces::find(
       fmt::format("{} {}{}", indices->of, indices->name, has_dim ? " dim" : ""), arguments);
   if (!places) {
     return {};
   }
-  Inputs in(stack, first, *places);
+  Inputs in(stack, stack.size() - arguments.size(), *places);
   const Tensor table = in.tensor();
-  const Tensor rows = in.tensor();
-  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || (has_dim && in.integer() != 0)) {
+  const std::vector<Tensor> rows = in.tensors();
+  const bool is_first_dim = !has_dim || in.integer() == 0;
+  // A list with one tensor is of the first dimension.
+  if (table.dim() == 0 || table.numel() == 0 || table.is_meta() || !is_first_dim ||
+      rows.size() != 1 || !rows[0].defined() ||
+      !at::isIntegralType(rows[0].scalar_type(), /*includeBool=*/false)) {
     return {};
   }
-  return {rows_of(table, rows)};
+  return {{table, table.numel() / table.size(0), to_host(rows[0])}};
 }
 
 }  // namespace understudy::replayer

@@ -21,11 +21,13 @@ std::optional<std::size_t> place_of(std::string_view name, std::span<const std::
   return std::nullopt;
 }
 
-bool is_set(const c10::IValue& value) {
-  return value.isBool() ? value.toBool() : value.toInt() != 0;
-}
-
 }  // namespace
+
+std::vector<std::int64_t> to_host(const Tensor& integers) {
+  const Tensor copy = integers.to(at::kCPU, at::kLong).contiguous();
+  const auto* data = copy.const_data_ptr<std::int64_t>();
+  return {data, data + copy.numel()};
+}
 
 std::optional<ArgumentPlaces> ArgumentPlaces::find(std::string_view wanted,
                                                    std::span<const std::string> recorded) {
@@ -59,6 +61,9 @@ std::vector<Tensor> Inputs::tensors() {
   if (value == nullptr) {
     return result;
   }
+  if (value->isTensor()) {
+    return {value->toTensor()};
+  }
   for (const c10::IValue& item : value->toListRef()) {
     result.push_back(item.isNone() ? Tensor() : item.toTensor());
   }
@@ -91,7 +96,7 @@ std::optional<double> Inputs::maybe_number() {
 
 bool Inputs::flag() {
   const c10::IValue* value = next();
-  return value != nullptr && is_set(*value);
+  return value != nullptr && (value->isBool() ? value->toBool() : value->toInt() != 0);
 }
 
 std::vector<std::int64_t> Inputs::integers() {
@@ -102,6 +107,9 @@ std::vector<std::int64_t> Inputs::integers() {
   }
   if (value->isInt()) {
     return {value->toInt()};
+  }
+  if (value->isTensor()) {
+    return to_host(value->toTensor());
   }
   for (const c10::IValue& item : value->toListRef()) {
     result.push_back(item.toInt());

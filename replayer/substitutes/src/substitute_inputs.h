@@ -19,6 +19,9 @@ using at::Tensor;
 /// The results that a substitute leaves on the stack.
 using Results = std::vector<c10::IValue>;
 
+/// Copies integers of any device and dtype to the host.
+[[nodiscard]] std::vector<std::int64_t> to_host(const Tensor& integers);
+
 /// Positions of a function's arguments among the recorded ones, resolved once at binding. `wanted`
 /// is a list of names separated by blanks: "a|b" matches either name, "a?" may be missing.
 class ArgumentPlaces {

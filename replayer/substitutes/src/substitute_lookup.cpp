@@ -36,12 +36,6 @@ std::int64_t table_end(const std::set<std::int64_t>& starts, std::int64_t start,
 
 }  // namespace
 
-std::vector<std::int64_t> to_host(const Tensor& integers) {
-  const Tensor copy = integers.to(at::kCPU, at::kLong).contiguous();
-  const auto* data = copy.const_data_ptr<std::int64_t>();
-  return {data, data + copy.numel()};
-}
-
 Lookup Lookup::read(Inputs& in) {
   Lookup lookup;
   lookup.weights = in.tensor();

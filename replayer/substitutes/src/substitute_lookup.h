@@ -62,7 +62,4 @@ struct RowGradients {
 [[nodiscard]] std::vector<RowGradients> row_gradients(const Lookup& lookup,
                                                       const Tensor& grad_output);
 
-/// Copies integers of any device and dtype to the host.
-[[nodiscard]] std::vector<std::int64_t> to_host(const Tensor& integers);
-
 }  // namespace understudy::replayer

@@ -31,7 +31,7 @@ class MemoryLimitTest : public ::testing::Test {
 };
 
 TEST_F(MemoryLimitTest, WhatFitsIsNotRefused) {
-  EXPECT_EQ(needed_bytes(builder_.program(), kCpu), 192U);
+  EXPECT_EQ(needed_bytes_on(builder_.program(), kCpu, kCpu), 192U);
   EXPECT_EQ(refusal(192), "no error");
   EXPECT_EQ(refusal(std::nullopt), "no error");
 }
@@ -57,7 +57,7 @@ TEST_F(MemoryLimitTest, TablesThatAreMappedOnDemandAreLeftOut) {
   const SlotId table =
       builder_.external(DType::kFloat32, {static_cast<std::int64_t>(kMappedBytes)}, constant(1));
   builder_.add_op(kRelu, {ref(table)}, {ref(table)});
-  EXPECT_EQ(needed_bytes(builder_.program(), kCpu), 192U);
+  EXPECT_EQ(needed_bytes_on(builder_.program(), kCpu, kCpu), 192U);
 }
 
 }  // namespace

@@ -173,6 +173,25 @@ TEST(SubstituteOther, CopiesOfShardedDataParallel) {
   EXPECT_TRUE(at::equal(chunks, at::tensor({0, 1, 10, 2, 3, 11}, at::kFloat).view({2, 3})));
 }
 
+TEST(ArgumentCheck, OfIntegersThatKernelsTrust) {
+  const at::Tensor rows = at::zeros({6, 4});
+  const at::Tensor bad = at::tensor({0, -9}, at::kLong);
+  const auto problem = [](const char* op, const std::vector<std::string>& names,
+                          const Stack& stack) { return argument_check(op, names)(stack); };
+  EXPECT_EQ(problem("aten::embedding_bag.padding_idx", {"indices", "offsets"}, {bad, bad}),
+            "index -9 is outside of [0, 3)");
+  EXPECT_EQ(problem("aten::_pad_packed_sequence", {"data", "batch_sizes"}, {rows, bad}),
+            "index -9 is outside of [0, 7)");
+  EXPECT_EQ(problem("aten::_embedding_bag_per_sample_weights_backward", {"weight", "indices"},
+                    {rows, bad}),
+            "index -9 is outside of [0, 6)");
+  const std::vector<std::string> names{"log_probs", "targets", "target_lengths"};
+  const Stack padded{at::zeros({5, 1, 4}), bad.view({1, 2}), at::ones({1}, at::kLong)};
+  EXPECT_EQ(problem("aten::_ctc_loss.Tensor", names, padded), std::nullopt);
+  EXPECT_EQ(problem("aten::_ctc_loss", names, {padded[0], bad, c10::List<std::int64_t>({2})}),
+            "label -9 is outside of [0, 4)");
+}
+
 TEST(TableReach, OfOperatorsThatReadRows) {
   const at::Tensor table = at::zeros({10, 3});
   const at::Tensor indices = at::tensor({4, 4, 9}, at::kLong);
