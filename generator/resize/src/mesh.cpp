@@ -49,9 +49,9 @@ std::string kinds_text(const et_schema::Bench& bench, const DecidedKinds& kinds)
 
 }  // namespace
 
-Mesh::Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds)
+Mesh::Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds, bool keeps_size)
     : bench_(&bench), world_size_(bench.recorded_world_size()) {
-  find_axes(kinds);
+  find_axes(kinds, keeps_size);
   add_lone_axis(kinds);
   along_.resize(kinds.size());
   for (GroupId group = 0; group < kinds.size(); ++group) {
@@ -70,7 +70,7 @@ std::vector<std::int64_t> Mesh::ranks_of(GroupId group) const {
   return ranks;
 }
 
-void Mesh::find_axes(const DecidedKinds& kinds) {
+void Mesh::find_axes(const DecidedKinds& kinds, bool keeps_size) {
   std::map<std::int64_t, MeshAxis> by_stride;
   std::optional<GroupKind> kind_of_gaps;
   for (GroupId group = 0; group < kinds.size(); ++group) {
@@ -87,17 +87,17 @@ void Mesh::find_axes(const DecidedKinds& kinds) {
       continue;
     }
     const MeshAxis axis{*stride, static_cast<std::int64_t>(ranks.size()), kinds[group]->kind};
-    const auto [known, is_new] = by_stride.try_emplace(axis.stride, axis);
-    if (!is_new && known->second.size == axis.size && known->second.kind != axis.kind) {
-      refuse_group(bench_->groups[group],
-                   fmt::format("{}, as another group of ranks side by side is",
-                               to_string(*known->second.kind)),
-                   fmt::format("{}: {}", to_string(*axis.kind), kinds[group]->why),
-                   "--group NAME=KIND says what it is");
+    MeshAxis& known = by_stride.try_emplace(axis.stride, axis).first->second;
+    const bool is_beside = known.size == axis.size;
+    if (is_beside && !keeps_size && follows_job(*known.kind) != follows_job(*axis.kind)) {
+      refuse_group(
+          bench_->groups[group],
+          fmt::format("{}, as another group of ranks side by side is", to_string(*known.kind)),
+          fmt::format("{}: {}", to_string(*axis.kind), kinds[group]->why),
+          "--group NAME=KIND says what it is");
     }
-    if (!is_new && axis.size < known->second.size) {
-      known->second = axis;
-    }
+    known = axis.size < known.size ? axis : known;
+    known.kind = is_beside ? std::max(known.kind, axis.kind) : known.kind;
   }
   std::vector<MeshAxis> found;
   for (const auto& [stride, axis] : by_stride) {

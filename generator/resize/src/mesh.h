@@ -27,7 +27,7 @@ class Mesh {
   using Coordinates = std::vector<std::int64_t>;
 
   /// Throws Error (bad input) with the group's name if its ranks do not form part of a grid.
-  Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds);
+  Mesh(const et_schema::Bench& bench, const DecidedKinds& kinds, bool keeps_size);
 
   [[nodiscard]] std::int64_t world_size() const { return world_size_; }
   [[nodiscard]] const std::vector<MeshAxis>& axes() const { return axes_; }
@@ -49,7 +49,7 @@ class Mesh {
   [[nodiscard]] std::size_t growing_axis(const DecidedKinds& kinds) const;
 
  private:
-  void find_axes(const DecidedKinds& kinds);
+  void find_axes(const DecidedKinds& kinds, bool keeps_size);
   void fill_gaps(std::vector<MeshAxis> found, std::optional<GroupKind> kind_of_gaps);
   void add_lone_axis(const DecidedKinds& kinds);
   [[nodiscard]] std::vector<bool> axes_of(et_schema::GroupId group,

@@ -70,18 +70,14 @@ std::string rule_text(const WorldPlan& plan, GroupId id, const et_schema::Scaled
                ? "keeps its ranks, and its calls their sizes"
                : "keeps its ranks; parts of sharded parameters are smaller or larger";
   }
-  switch (plan.kinds()[id]->kind) {
-    case GroupKind::kSharded:
-      return "what is gathered and scattered keeps its size, a rank's part is a smaller or larger "
-             "one; sums keep their size";
-    case GroupKind::kExpert:
-      return "each rank sends as many rows as it did, to all ranks; sums keep their size";
-    case GroupKind::kData:
-    case GroupKind::kTensor:
-    case GroupKind::kPipeline:
-      break;
+  const GroupKind kind = plan.kinds()[id]->kind;
+  if (kind == GroupKind::kSharded) {
+    return "what is gathered and scattered keeps its size, a rank's part is a smaller or larger "
+           "one; sums keep their size";
   }
-  return "sums and broadcasts keep their size";
+  return kind == GroupKind::kExpert
+             ? "each rank sends as many rows as it did, to all ranks; sums keep their size"
+             : "sums and broadcasts keep their size";
 }
 
 /// Records for the user how each recorded group was scaled: its rule, and the bytes of the first

@@ -77,7 +77,7 @@ WorldPlan::WorldPlan(const et_schema::Bench& bench, const WorldSize& size)
     : bench_(bench),
       keeps_size_(size.ranks == bench.recorded_world_size()),
       kinds_(decide_kinds(bench, size.kinds, keeps_size_)),
-      before_(bench, kinds_),
+      before_(bench, kinds_, keeps_size_),
       axis_(keeps_size_ ? 0 : before_.growing_axis(kinds_)),
       after_(before_.with_size(axis_, ranks_along(size))),
       shares_programs_(size.shares_programs) {
