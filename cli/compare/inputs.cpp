@@ -163,9 +163,9 @@ comparer::DeviceStep device_step(const Input& input) {
   const ProfiledDevice device = profiled_device(*input.profile, input.device);
   const auto steps = static_cast<double>(device.steps);
   const double ms = 1 / (kNsPerMs * steps);
-  comparer::DeviceStep step{
-      device.file, device.device, device.step_ns / kNsPerMs, device.busy_ns / kNsPerMs, device.idle,
-      {}};
+  const std::string& card = device.device.name;
+  comparer::DeviceStep step{device.file, card, device.step_ns / kNsPerMs, device.busy_ns / kNsPerMs,
+                            device.idle, {}};
   for (const ProfiledCall& call : device.calls) {
     for (const ProfiledKernel& kernel : call.kernels) {
       step.work.push_back({call.key(), kernel.kernel_class, kernel.name,

@@ -40,7 +40,7 @@ struct ProfiledCall {
 
 /// The card that most of a profile's work ran on, and how long it was busy.
 struct DeviceUse {
-  std::string device;       ///< its name; empty: not recorded
+  et_schema::RecordedDevice device;
   std::uint64_t steps = 1;  ///< number of steps measured: DeviceTimeline::usable_steps()
   double step_ns = 0;       ///< mean length of a step, to the end of its device's work
   double busy_ns = 0;       ///< time of a step in which any of its device work ran

@@ -137,7 +137,7 @@ Json profile_document(const et_schema::Profile& profile, const DeviceTimeline& t
     return timeline.events.empty() ? Json() : Json(ns / kDeviceNsPerMs);
   };
   return {{"file", profile.file},
-          {"device", use.device.empty() ? Json() : Json(use.device)},
+          {"device", use.device.name.empty() ? Json() : Json(use.device.name)},
           {"steps", use.steps},
           {"step_ms", ms(use.step_ns)},
           {"span_ms", ms(use.window_ns)},

@@ -202,7 +202,7 @@ Card recorded_card(const PredictArguments& arguments, const ProfiledDevice& devi
       {.file = device.file,
        .field = "deviceProperties",
        .expected = "the name of a known card, and no part of one",
-       .got = device.device.empty() ? "none" : device.device,
+       .got = device.device.name.empty() ? "none" : predictor::recorded_card_name(device.device),
        .hint = "say it with --from-card: a name, such as H100, or the JSON file of a card or of a "
                "part of one"});
 }

@@ -22,6 +22,7 @@
 #include "et_schema/model/original_step.h"
 #include "et_schema/model/timed_work.h"
 #include "generator/flow/fake_group.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/collectives/traffic.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/simulate/assessment.h"
@@ -371,8 +372,8 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.benchmark = (first.has_filename() ? first : first.parent_path()).filename().string();
   prediction.benchmark_hash = et_schema::benchmark_hash(bench);
   prediction.platform = chosen.platform();
-  if (const auto& profile = recorded.program(0).profile; profile && !profile->device.empty()) {
-    prediction.platform[predictor::kRecordedOn] = profile->device;
+  if (const auto& profile = recorded.program(0).profile; profile && !profile->device.name.empty()) {
+    prediction.platform[predictor::kRecordedOn] = predictor::recorded_card_name(profile->device);
   }
   prediction.disturbance =
       arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();

@@ -16,6 +16,7 @@
 #include "et_schema/model/compiled_kernel.h"
 #include "et_schema/model/dtype.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/recorded_device.h"
 #include "et_schema/model/reuse.h"
 #include "et_schema/model/trace.h"
 #include "et_schema/model/value_rule.h"
@@ -346,8 +347,8 @@ struct StepInterval {
 
 /// The profile that a program's times come from, and how much of it was found in the trace.
 struct RecordedProfile {
-  std::string file;         ///< base name
-  std::string device = {};  ///< name of the device that most work ran on; empty: unknown
+  std::string file;            ///< base name
+  RecordedDevice device = {};  ///< the one that most work ran on
   /// Base name of the graphed run's profile if device times come from it; empty: from `file`.
   std::string graph_run = {};
   std::uint64_t bytes = 0;         ///< uncompressed

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/model/recorded_device.h"
 #include "predictor/calls/card.h"
 
 namespace understudy::predictor {
@@ -19,6 +20,14 @@ namespace understudy::predictor {
 
 /// Returns the only one of them. Null: none or several.
 [[nodiscard]] const Card* find_known_card(std::string_view name);
+
+/// Returns the known card that the device is the whole of. Null: none; also for a part of one, and
+/// for another model of its name, which have other multiprocessors or another memory.
+[[nodiscard]] const Card* find_known_card(const et_schema::RecordedDevice& device);
+
+/// Returns the name of that card; else the device's own, with its figures if a known card has that
+/// name. Empty: unknown.
+[[nodiscard]] std::string recorded_card_name(const et_schema::RecordedDevice& device);
 
 /// Returns the model of a known card that the text names: "A100" of "NVIDIA A100-SXM4-80GB" and of
 /// "a100_sxm NCCL 2.27". Empty: none.

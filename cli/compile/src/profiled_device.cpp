@@ -229,7 +229,7 @@ ProfiledDevice profiled_device(const Profile& profile, const DeviceTimeline& tim
 
 DeviceUse device_use(const Profile& profile, const DeviceTimeline& timeline) {
   DeviceUse use;
-  use.device = device_name(profile, timeline);
+  use.device = recorded_device(profile, timeline);
   use.doubts = doubts_of(profile, timeline);
   const et_schema::Stretches busy = DeviceTimeline::busy(timeline.events);
   std::int64_t beyond_ns = total_ns(busy);
@@ -266,10 +266,8 @@ predictor::RowsRead profiled_rows(const Profile& profile) {
     return rows;
   }
   const ProfiledDevice device = profiled_device(profile, timeline);
-  const predictor::Card* const known = predictor::find_known_card(device.device);
-  const std::string card = known != nullptr        ? known->name
-                           : device.device.empty() ? std::string(predictor::kGpuPlace)
-                                                   : device.device;
+  const std::string named = predictor::recorded_card_name(device.device);
+  const std::string card = named.empty() ? std::string(predictor::kGpuPlace) : named;
   for (const ProfiledCall& call : device.calls) {
     if (const char* const reason = why_no_row(call)) {
       rows.left_out[reason] += call.times_ns.size();

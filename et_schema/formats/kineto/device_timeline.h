@@ -165,7 +165,8 @@ struct DeviceTimeline {
 [[nodiscard]] std::map<std::int64_t, const KinetoEvent*> sync_records(
     std::span<const KinetoEvent> events);
 
-/// Returns the name of the device that most of the work ran on; empty if unknown.
-[[nodiscard]] std::string device_name(const Profile& profile, const DeviceTimeline& timeline);
+/// Returns the device that most of the work ran on; without a name if unknown.
+[[nodiscard]] RecordedDevice recorded_device(const Profile& profile,
+                                             const DeviceTimeline& timeline);
 
 }  // namespace understudy::et_schema

@@ -13,6 +13,7 @@
 
 #include "et_schema/model/counted_kernel.h"
 #include "et_schema/model/losses.h"
+#include "et_schema/model/recorded_device.h"
 #include "et_schema/model/trace.h"
 
 namespace understudy::et_schema {
@@ -111,9 +112,8 @@ struct KinetoMemory {
 /// Category of events that say what the range profiler counted while a kernel ran.
 inline constexpr std::string_view kProfilerRange = "cuda_profiler_range";
 
-struct KinetoDevice {
+struct KinetoDevice : RecordedDevice {
   std::int64_t id = 0;
-  std::string name;
 };
 
 /// "distributedInfo", written by jobs of several ranks.
@@ -144,10 +144,10 @@ struct Profile {
   /// Base name of the run whose device events were added (graph_capture.h); empty: none were.
   std::string graph_run;
 
-  /// Returns the name of the device that has this pid in events; empty if unknown. ROCm's profiles
+  /// Returns the device that has this pid in events; without a name if unknown. ROCm's profiles
   /// number GPUs after the CPUs in events, but from 0 in "deviceProperties". So if no id matches
-  /// and all devices have the same name, returns that name.
-  [[nodiscard]] std::string device_name(std::int64_t pid) const;
+  /// and all devices have the same name, returns the first.
+  [[nodiscard]] RecordedDevice device(std::int64_t pid) const;
 
   /// Holds the events' texts.
   std::unique_ptr<std::pmr::monotonic_buffer_resource> arena;

@@ -344,7 +344,7 @@ class Linker {
     // A trace made from this profile has its times.
     profile.join = trace_.file == profile_.file ? et_schema::JoinKind::kOwn : join_.kind;
     profile.steps = join_.steps.size();
-    profile.device = device_name(profile_, device);
+    profile.device = recorded_device(profile_, device);
     profile.unprofiled_step_ns = options_.unprofiled_step_ns;
     profile.unprofiled_interval = options_.unprofiled_interval;
     profile.minor_faults = options_.minor_faults;

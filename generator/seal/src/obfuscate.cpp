@@ -389,7 +389,7 @@ class Obfuscator {
     profile.graph_run = profile.graph_run.empty() ? "" : "graph run";
     profile.bytes = 0;
     profile.content_hash = 0;
-    profile.device.clear();
+    profile.device = {};
     profile.variables.clear();
     profile.kernel_settings.clear();
     hide_sentence(profile.observer_source);

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "et_schema/base/figures.h"
 #include "et_schema/base/joined_words.h"
 #include "et_schema/base/words.h"
 
@@ -152,19 +154,9 @@ bool names_card(const std::vector<std::string>& asked, const std::vector<std::st
   return holds_all(asked, card) && holds_all(all, asked);
 }
 
-/// Returns the words of letters followed by digits, in upper case: "A100" and "SXM4" of
-/// "a100-sxm4-80GB".
-std::vector<std::string> words_like_models(std::string_view text) {
-  std::vector<std::string> words = words_of(text);
-  std::erase_if(words, [](const std::string& word) {
-    return word.front() <= '9' || word.find_first_of("0123456789") > word.size();
-  });
-  for (std::string& word : words) {
-    std::ranges::transform(word, word.begin(), [](unsigned char letter) {
-      return static_cast<char>(std::toupper(letter));
-    });
-  }
-  return words;
+/// Returns true for a word of letters followed by digits: "a100".
+bool is_model(const std::string& word) {
+  return word.front() > '9' && word.find_first_of("0123456789") != std::string::npos;
 }
 
 }  // namespace
@@ -202,18 +194,47 @@ const Card* find_known_card(std::string_view name) {
   return found.size() == 1 ? found.front() : nullptr;
 }
 
+const Card* find_known_card(const et_schema::RecordedDevice& device) {
+  // Drivers keep up to 9 % of a memory for its check bits. The largest part of an A100 has 98 of
+  // 108 multiprocessors, an RTX 4090 D 114 of 128.
+  constexpr double kProcessors = 0.05;
+  constexpr double kMemory = 0.1;
+  const auto is_near = [](std::int64_t told, double nominal, double tolerance) {
+    return told == 0 || std::abs(static_cast<double>(told) / nominal - 1) < tolerance;
+  };
+  const Card* const card = find_known_card(device.name);
+  return card != nullptr && is_near(device.processors, card->processors, kProcessors) &&
+                 is_near(device.memory_bytes, card->memory_bytes, kMemory)
+             ? card
+             : nullptr;
+}
+
+std::string recorded_card_name(const et_schema::RecordedDevice& device) {
+  const Card* const card = find_known_card(device);
+  if (card != nullptr || find_known_card(device.name) == nullptr) {
+    return card != nullptr ? card->name : device.name;
+  }
+  return fmt::format("{} of {} multiprocessors and {}", device.name, device.processors,
+                     et_schema::with_bytes(static_cast<std::uint64_t>(device.memory_bytes)));
+}
+
 std::string card_model(std::string_view text) {
   static const std::set<std::string> known = [] {
     std::set<std::string> models;
     for (const Card& card : known_cards()) {
-      const std::vector<std::string> words = words_like_models(card.name);
-      models.insert(words.begin(), words.begin() + (words.empty() ? 0 : 1));
+      const std::vector<std::string> words = words_of(card.name);
+      const auto model = std::ranges::find_if(words, is_model);
+      models.insert(model, model + (model == words.end() ? 0 : 1));
     }
     return models;
   }();
-  const std::vector<std::string> words = words_like_models(text);
+  const std::vector<std::string> words = words_of(text);
   const auto found = std::ranges::find_if(words, [](const auto& w) { return known.contains(w); });
-  return found == words.end() ? "" : *found;
+  std::string model = found == words.end() ? "" : *found;
+  std::ranges::transform(model, model.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::toupper(letter));
+  });
+  return model;
 }
 
 }  // namespace understudy::predictor

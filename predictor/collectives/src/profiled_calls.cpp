@@ -10,6 +10,7 @@
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/model/comm_traits.h"
+#include "predictor/calls/known_cards.h"
 #include "readers.h"
 
 namespace understudy::predictor {
@@ -55,7 +56,7 @@ void ProfiledCalls::add(const et_schema::Profile& profile, const KinetoComm& com
   }
   Group& group = groups_[fmt::format("{} {} {}", comm.group, comm.ranks, comm.ranks_in_group)];
   group.file = et_schema::file_name(profile.file);
-  group.device = profile.device_name(profile.events[comm.event].pid);
+  group.device = recorded_card_name(profile.device(profile.events[comm.event].pid));
   call.bytes = *bytes;
   group.calls[profile.distributed->rank].push_back(call);
 }

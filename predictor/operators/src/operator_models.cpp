@@ -18,19 +18,12 @@ constexpr double kUnmodelledCallNs = 5000;
 /// Returns the operator's name and those of its in-place and functional forms and overloads, whose
 /// measurements can stand in.
 std::vector<std::string> names_to_try(const std::string& op) {
-  std::vector<std::string> names = {op};
   const std::string name(et_schema::without_overload(op));
-  const auto add = [&](std::string candidate) {
-    if (std::ranges::find(names, candidate) == names.end()) {
-      names.push_back(std::move(candidate));
-    }
-  };
-  add(name);
-  std::string functional = name;
-  if (functional.ends_with('_') && !functional.ends_with("__")) {
-    functional.pop_back();
-    add(functional + op.substr(name.size()));
-    add(functional);
+  std::vector<std::string> names = {op, name};
+  if (name.ends_with('_') && !name.ends_with("__")) {
+    const std::string functional = name.substr(0, name.size() - 1);
+    names.push_back(functional + op.substr(name.size()));
+    names.push_back(functional);
   }
   return names;
 }
@@ -175,15 +168,7 @@ double least_call_ns(TimedAs timed) {
   constexpr double kHostCall = 100;
   constexpr double kKernel = 500;
   constexpr double kTimedCall = 2000;
-  switch (timed) {
-    case TimedAs::kHost:
-      return kHostCall;
-    case TimedAs::kDevice:
-      return kKernel;
-    case TimedAs::kTimedCall:
-      break;
-  }
-  return kTimedCall;
+  return timed == TimedAs::kHost ? kHostCall : timed == TimedAs::kDevice ? kKernel : kTimedCall;
 }
 
 DeviceKey key_of(const MeasuredCall& call) {
@@ -202,12 +187,8 @@ std::string group_key(TimedAs timed, std::string_view operator_or_family) {
 }
 
 void OperatorModels::add_card(Card card) {
-  const auto same = std::ranges::find(cards_, card.name, &Card::name);
-  if (same == cards_.end()) {
-    cards_.push_back(std::move(card));
-  } else {
-    *same = std::move(card);
-  }
+  std::erase_if(cards_, [&](const Card& known) { return known.name == card.name; });
+  cards_.push_back(std::move(card));
 }
 
 const Card* OperatorModels::find_card(const std::string& name) const {

@@ -100,21 +100,12 @@ void set_bytes(const OperatorCall& call, Work& work) {
 
 /// FLOPs per element of operators without a product.
 double flops_per_element(Family family) {
-  switch (family) {
-    case Family::kNormalization:
-      return 8;
-    case Family::kSoftmax:
-      return 5;
-    case Family::kOptimizer:
-      return 4;
-    case Family::kView:
-    case Family::kAllocation:
-    case Family::kCopy:
-    case Family::kIndex:
-      return 0;
-    default:
-      return 1;
-  }
+  using enum Family;
+  static const std::map<Family, double> kUnlikeOne = {
+      {kNormalization, 8}, {kSoftmax, 5}, {kOptimizer, 4}, {kView, 0},
+      {kAllocation, 0},    {kCopy, 0},    {kIndex, 0}};
+  const auto found = kUnlikeOne.find(family);
+  return found == kUnlikeOne.end() ? 1 : found->second;
 }
 
 void set_rows(const OperatorCall& call, Work& work) {

@@ -154,7 +154,7 @@ class RandomBench {
       profile.unprofiled_step_ns = duration();
       profile.unprofiled_interval = {duration(), duration()};
       profile.profiled_step_ns = duration();
-      profile.device = "card";
+      profile.device = {"card", 14, 1024};
     }
     profile.observer_ns_per_event = 0.1 * static_cast<double>(below(10000));
     profile.observer_source = text();

@@ -199,7 +199,9 @@ void members(auto& json, SameAs<StepInterval> auto& interval) {
 
 void members(auto& json, SameAs<RecordedProfile> auto& profile) {
   json("file", profile.file);
-  json.if_any("device", profile.device, kFreeText);
+  json.if_any("device", profile.device.name, kFreeText);
+  json.unless(0, "device_processors", profile.device.processors, AtLeast{0});
+  json.unless(0, "device_memory_bytes", profile.device.memory_bytes, AtLeast{0});
   json.if_any("graph_run", profile.graph_run);
   json("bytes", profile.bytes);
   json.hash("content_hash", profile.content_hash);

@@ -442,14 +442,14 @@ DeviceTimeline device_timeline(const Profile& profile, const Stretches& spans) {
   return Builder(profile).build(spans);
 }
 
-std::string device_name(const Profile& profile, const DeviceTimeline& timeline) {
+RecordedDevice recorded_device(const Profile& profile, const DeviceTimeline& timeline) {
   std::map<std::int64_t, std::size_t> events;
   for (const DeviceStream& stream : timeline.streams) {
     events[stream.pid] += stream.events.size();
   }
   const auto most =
       std::ranges::max_element(events, {}, [](const auto& row) { return row.second; });
-  return most == events.end() ? std::string() : profile.device_name(most->first);
+  return most == events.end() ? RecordedDevice() : profile.device(most->first);
 }
 
 }  // namespace understudy::et_schema

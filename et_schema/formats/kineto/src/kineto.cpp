@@ -234,14 +234,14 @@ void KinetoParser::add_base_time() {
 
 }  // namespace
 
-std::string Profile::device_name(std::int64_t pid) const {
+RecordedDevice Profile::device(std::int64_t pid) const {
   const auto listed = std::ranges::find(devices, pid, &KinetoDevice::id);
   if (listed != devices.end()) {
-    return listed->name;
+    return *listed;
   }
   const bool is_one_name = std::ranges::adjacent_find(devices, std::not_equal_to(),
                                                       &KinetoDevice::name) == devices.end();
-  return devices.empty() || !is_one_name ? std::string() : devices.front().name;
+  return devices.empty() || !is_one_name ? RecordedDevice() : RecordedDevice(devices.front());
 }
 
 Profile parse_kineto(std::string_view json, const std::string& file, KinetoDetail detail) {

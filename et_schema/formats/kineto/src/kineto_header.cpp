@@ -22,38 +22,45 @@ using simdjson::dom::element;
 
 constexpr std::int64_t kMaxListed = 1 << 20;  // ranks of a job
 
-std::string text_of(element value, Losses& losses) {
+std::string text_at(element object, const char* key, Losses& losses) {
   std::string_view text;
-  return value.get_string().get(text) == SUCCESS ? escaped_name(text, losses) : std::string();
+  const bool is_text = object[key].get_string().get(text) == SUCCESS;
+  return is_text ? escaped_name(text, losses) : std::string();
 }
 
-std::int64_t number_of(element value, std::int64_t otherwise) {
+std::int64_t number_at(element object, const char* key, std::int64_t otherwise) {
   std::int64_t number = 0;
-  return value.get_int64().get(number) == SUCCESS ? number : otherwise;
+  return object[key].get_int64().get(number) == SUCCESS ? number : otherwise;
 }
 
-ProcessGroup read_group(simdjson::dom::object object, Losses& losses) {
-  ProcessGroup group;
-  for (const auto [key, value] : object) {
-    if (key == "pg_name") {
-      group.name = text_of(value, losses);
-    } else if (key == "pg_desc") {
-      group.description = text_of(value, losses);
-    } else if (key == "backend_config") {
-      group.backend = text_of(value, losses);
-    } else if (key == "pg_size") {
-      group.size = number_of(value, 0);
-    } else if (key == "ranks") {
-      group.ranks = integers_in(simdjson::minify(value));  // PyTorch's array, Kineto's quoted one
-      if (std::ranges::any_of(group.ranks, [](std::int64_t rank) { return rank < 0; })) {
-        throw bad_input("the process groups cannot be read",
-                        {.field = "distributedInfo",
-                         .expected = "ranks as a list of integers of 0 or more",
-                         .got = quote(simdjson::minify(value))});
+/// Returns the objects of a list; none of anything else.
+std::vector<element> objects_of(simdjson::simdjson_result<element> list) {
+  std::vector<element> objects;
+  simdjson::dom::array entries;
+  if (list.get_array().get(entries) == SUCCESS) {
+    for (const element entry : entries) {
+      if (entry.is_object()) {
+        objects.push_back(entry);
       }
     }
   }
-  return group;
+  return objects;
+}
+
+std::vector<std::int64_t> ranks_of(element group) {
+  element list;
+  if (group["ranks"].get(list) != SUCCESS) {
+    return {};
+  }
+  const std::string text = simdjson::minify(list);
+  std::vector<std::int64_t> ranks = integers_in(text);  // PyTorch's array, Kineto's quoted one
+  if (std::ranges::any_of(ranks, [](std::int64_t rank) { return rank < 0; })) {
+    throw bad_input("the process groups cannot be read",
+                    {.field = "distributedInfo",
+                     .expected = "ranks as a list of integers of 0 or more",
+                     .got = quote(text)});
+  }
+  return ranks;
 }
 
 /// Returns the group of a call; without ranks if it is the world, or if they are not all known.
@@ -122,52 +129,24 @@ std::optional<DistributedInfo> distributed_of_calls(const Profile& profile) {
 
 std::vector<KinetoDevice> read_devices(element list, Losses& losses) {
   std::vector<KinetoDevice> devices;
-  simdjson::dom::array array;
-  if (list.get_array().get(array) != SUCCESS) {
-    return devices;
-  }
-  for (const element entry : array) {
-    simdjson::dom::object object;
-    if (entry.get_object().get(object) != SUCCESS) {
-      continue;
-    }
-    KinetoDevice& device = devices.emplace_back();
-    for (const auto [key, value] : object) {
-      if (key == "id") {
-        device.id = number_of(value, 0);
-      } else if (key == "name") {
-        device.name = text_of(value, losses);
-      }
-    }
+  for (const element device : objects_of(element(list))) {
+    const std::int64_t processors = number_at(device, "multiProcessorCount", 0);
+    devices.push_back({{text_at(device, "name", losses), number_at(device, "numSms", processors),
+                        number_at(device, "totalGlobalMem", 0)},
+                       number_at(device, "id", 0)});
   }
   return devices;
 }
 
 DistributedInfo read_distributed(element value, Losses& losses) {
-  DistributedInfo info;
-  simdjson::dom::object object;
-  if (value.get_object().get(object) != SUCCESS) {
-    return info;
-  }
-  for (const auto [key, field] : object) {
-    if (key == "backend") {
-      info.backend = text_of(field, losses);
-    } else if (key == "rank") {
-      info.rank = number_of(field, 0);
-    } else if (key == "world_size") {
-      info.world_size = number_of(field, 1);
-    } else if (key == "pg_config") {
-      simdjson::dom::array groups;
-      if (field.get_array().get(groups) != SUCCESS) {
-        continue;
-      }
-      for (const element entry : groups) {
-        simdjson::dom::object group;
-        if (entry.get_object().get(group) == SUCCESS) {
-          info.groups.push_back(read_group(group, losses));
-        }
-      }
-    }
+  DistributedInfo info{text_at(value, "backend", losses),
+                       number_at(value, "rank", 0),
+                       number_at(value, "world_size", 1),
+                       {}};
+  for (const element group : objects_of(value["pg_config"])) {
+    info.groups.push_back({text_at(group, "pg_name", losses), text_at(group, "pg_desc", losses),
+                           text_at(group, "backend_config", losses), ranks_of(group),
+                           number_at(group, "pg_size", 0)});
   }
   return info;
 }
