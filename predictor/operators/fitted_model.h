@@ -19,9 +19,9 @@ struct Range {
   [[nodiscard]] static Range of(const Samples& samples);
   /// Returns true if a value is outside by more than 20 %.
   [[nodiscard]] bool excludes(const Point& point) const;
-  /// Returns ln of the ratio by which the bound is below or above the range; 0 inside.
-  [[nodiscard]] double ln_below(const Point& point) const;
-  [[nodiscard]] double ln_above(const Point& point) const;
+  /// Returns ln of the ratio by which the bound is above the range, below 0 if it is below; 0
+  /// inside.
+  [[nodiscard]] double ln_beyond(const Point& point) const;
   bool operator==(const Range&) const = default;
 };
 

@@ -169,36 +169,29 @@ bool Range::excludes(const Point& point) const {
   return false;
 }
 
-double Range::ln_below(const Point& point) const {
-  return std::max(0.0, static_cast<double>(low[0]) - static_cast<double>(place_of(point)[0]));
-}
-
-double Range::ln_above(const Point& point) const {
-  return std::max(0.0, static_cast<double>(place_of(point)[0]) - static_cast<double>(high[0]));
+double Range::ln_beyond(const Point& point) const {
+  const float bound = place_of(point)[0];
+  return static_cast<double>(bound) - static_cast<double>(std::clamp(bound, low[0], high[0]));
 }
 
 double FittedModel::ln_ns(const Point& point, TimedAs timed, const Leaned* leaned) const {
   const double ln = model.ln_ns(point, leaned);
   const bool tells = rows > 0 && leaned == nullptr && timed == TimedAs::kDevice;
-  const double below = tells ? range.ln_below(point) : 0;
-  const double above = tells ? range.ln_above(point) : 0;
-  if (below == 0 && above == 0) {
+  const double beyond = tells ? range.ln_beyond(point) : 0;
+  if (beyond == 0) {
     return ln;
   }
+  // More work than any row's comes at the shares of the peaks that large kernels reach.
+  constexpr TwoClock kLarge = {0, 0, 0.6, 0.9};
   const KernelLoad& load = point.kernels;
-  const double to_range = std::exp(below - above);
+  const double to_range = std::exp(-beyond);
   const double in_range =
       std::exp(ln) * base_ns(model.base, to_range * load.compute_ns, to_range * load.memory_ns) /
       base_ns(model.base, load.compute_ns, load.memory_ns);
-  if (above > 0) {
-    // What small work takes beyond the usual shares of the peaks is mostly no rate.
-    constexpr TwoClock kUsual = {0, 0, 0.6, 0.7};
-    const double excess = std::max(
-        in_range - kernel_ns(kUsual, to_range * load.compute_ns, to_range * load.memory_ns), 0.0);
-    return std::min(ln, std::log(kernel_ns(kUsual, load.compute_ns, load.memory_ns) +
-                                 excess / std::sqrt(to_range)));
-  }
-  return std::min(ln, std::log(kLaunchNs + std::max(in_range - kLaunchNs, 0.0) / to_range));
+  const double ns =
+      beyond > 0 ? in_range + (1 - to_range) * kernel_ns(kLarge, load.compute_ns, load.memory_ns)
+                 : kLaunchNs + std::max(in_range - kLaunchNs, 0.0) / to_range;
+  return std::min(ln, std::log(ns));
 }
 
 double FittedModel::width_at(const Point& point, const Leaned* leaned) const {
@@ -208,9 +201,9 @@ double FittedModel::width_at(const Point& point, const Leaned* leaned) const {
     const bool tells = rows >= kFewCalls && !leaned->is_extrapolated;
     return tells ? width : std::max(width, leaned->width);
   }
-  return range.excludes(point) ? width_beyond * std::max({1.0, range.ln_above(point) / kTenTimes,
-                                                          range.ln_below(point) / kTenTimes})
-                               : width;
+  return range.excludes(point)
+             ? width_beyond * std::max(1.0, std::abs(range.ln_beyond(point)) / kTenTimes)
+             : width;
 }
 
 FittedModel fit_best(const Samples& samples, const FitOptions& options) {
