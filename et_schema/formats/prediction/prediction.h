@@ -23,6 +23,7 @@ struct PredictedBreakdown {
   double exposed_communication = 0;
   double host_bound = 0;
   double idle = 0;
+  double for_ranks = 0;  ///< of exposed_communication: nothing moves yet, another rank is awaited
   bool operator==(const PredictedBreakdown&) const = default;
 };
 

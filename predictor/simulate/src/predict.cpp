@@ -195,34 +195,45 @@ std::string bound_by(const PredictedBreakdown& parts) {
   return std::ranges::max_element(all, {}, &std::pair<double, const char*>::first)->second;
 }
 
-/// Returns for how long of the last iteration the rank's device does nothing but wait for ranks.
-double waiting_ns(const RankClass& rank, const Simulation& simulation) {
+/// Returns for how long of its last iteration the rank does nothing but wait for other ranks.
+double waiting_ns(const RankClass& rank, bool on_device) {
   et_schema::Stretches work;
   et_schema::Stretches all;
+  std::int64_t end_ns = 0;
   for (const Span& span : rank.spans) {
-    const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
+    const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving ||
+                         (span.kind == SpanKind::kHost && !on_device);
     if (is_work || span.kind == SpanKind::kArrived) {
       all.push_back({span.start_ns, span.end_ns});
     }
     if (is_work) {
       work.push_back(all.back());
     }
+    end_ns = std::max(end_ns, span.end_ns);
   }
-  const et_schema::Stretch last{simulation.begin_ns, simulation.end_ns};
+  const et_schema::Stretch last{end_ns - std::llround(rank.iteration_ns), end_ns};
   return static_cast<double>(covered_ns(merged_stretches(std::move(all)), last) -
                              covered_ns(merged_stretches(std::move(work)), last));
 }
 
-/// Says so if ranks compute in turn, as in a pipeline: one waits for longer than it computes.
-std::string in_turn(const Prediction& prediction, double waits_ms) {
+PredictedBreakdown breakdown_of(const RankClass& rank, const Simulation& simulation) {
+  PredictedBreakdown parts = ms_of(rank.breakdown);
+  parts.for_ranks = std::min(waiting_ns(rank, simulation.flows[rank.program].on_device) * kMsPerNs,
+                             parts.exposed_communication);
+  return parts;
+}
+
+/// Says so if ranks compute in turn, as in a pipeline: one waits for others while they compute.
+std::string in_turn(const Prediction& prediction) {
   const PredictedBreakdown& rank = prediction.breakdown_ms;
-  if (prediction.bound_by != "compute" || waits_ms <= rank.compute) {
+  if (prediction.bound_by != "compute" || rank.exposed_communication <= rank.compute) {
     return "";
   }
   using et_schema::figure_text;
   return fmt::format(
       " of ranks in turn: of rank {}'s {} ms of exposed communication {} wait for other ranks",
-      prediction.slowest_rank, figure_text(rank.exposed_communication), figure_text(waits_ms));
+      prediction.slowest_rank, figure_text(rank.exposed_communication),
+      figure_text(rank.for_ranks));
 }
 
 }  // namespace
@@ -243,19 +254,20 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
                              ms + widths.above_ns * kMsPerNs};
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
-      prediction.ranks.push_back({number, rank.iteration_ns * kMsPerNs, ms_of(rank.breakdown), {}});
+      prediction.ranks.push_back(
+          {number, rank.iteration_ns * kMsPerNs, breakdown_of(rank, simulation), {}});
     }
   }
   std::ranges::sort(prediction.ranks, {}, &et_schema::PredictedRank::rank);
   const RankClass& shown = slowest(simulation.classes);
   prediction.slowest_rank = shown.ranks.front();
-  prediction.breakdown_ms = ms_of(shown.breakdown);
+  prediction.breakdown_ms = breakdown_of(shown, simulation);
   add_operators(*job.programs[shown.program], simulation.costs[shown.program],
                 simulation.flows[shown.program].on_device, prediction);
   prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
                                  simulation.flows[shown.program].on_device);
   prediction.bound_by = bound_by(prediction.bound_ms);
-  prediction.bound_by += in_turn(prediction, waiting_ns(shown, simulation) * kMsPerNs);
+  prediction.bound_by += in_turn(prediction);
   return prediction;
 }
 

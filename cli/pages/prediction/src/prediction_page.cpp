@@ -113,6 +113,7 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
   for (const PredictedPart& part : kParts) {
     columns.push_back(figures(part.of_rank, fmt::format("breakdown_ms/{}", part.key)));
   }
+  columns.push_back(figures("waits for ranks", "breakdown_ms/for_ranks"));
   const std::size_t profiled = columns.size();
   if (has_steps) {
     columns.insert(columns.end(), {figures("recorded step", "recorded_step/recorded_ms"),
@@ -122,8 +123,8 @@ Section ranks_section(const Prediction& prediction, const Json& document, std::s
                                    {"predicted ÷ unprofiled", CellKind::kRatio}});
   }
   Table table = table_at(document, "/ranks",
-                         "Ranks, ms an iteration: what each does at a moment; its host alone "
-                         "is told where no device works, however much waits for it",
+                         "Ranks, ms an iteration: what each does at a moment; waits for ranks are "
+                         "exposed communication, too; its host alone is told where no device works",
                          std::move(columns), top);
   if (has_steps) {
     for (std::vector<Cell>& row : table.rows) {

@@ -15,6 +15,7 @@ void members(auto& json, SameAs<PredictedBreakdown> auto& breakdown) {
   json("exposed_communication", breakdown.exposed_communication);
   json("host_bound", breakdown.host_bound);
   json("idle", breakdown.idle);
+  json.unless(0.0, "for_ranks", breakdown.for_ranks);
 }
 
 void members(auto& json, SameAs<PredictedRecordedStep> auto& step) {
