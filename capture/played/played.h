@@ -21,24 +21,26 @@ struct Card {
   int bus_bits;
 };
 
-enum class Kind : int { kKernel, kCopy, kFill };
+/// What CUPTI records. A call issues nothing: the host waits or asks.
+enum class Kind : int { kKernel, kCopy, kFill, kCall };
 
 /// What a library without kernels of its own would have launched.
 struct Work {
   Kind kind = Kind::kKernel;
-  const char* name = "";  ///< of a copy its way: HtoD, DtoH, DtoD, HtoH
+  const char* name = "";  ///< of a copy its way: HtoD, DtoH, DtoD, HtoH; of a call the function
   unsigned grid[3] = {1, 1, 1};
   unsigned block[3] = {1, 1, 1};
   unsigned shared = 0;  ///< bytes of shared memory asked for by the launch
   void* stream = nullptr;
   std::size_t bytes = 0;                 ///< that a copy or a fill moves
+  bool is_pinned = false;                ///< the host's side of a copy is
   const void* const* written = nullptr;  ///< pointers into what the work writes
   std::size_t written_count = 0;
 };
 
 /// A call of the runtime or driver that CUPTI records, with what it issued to the card.
 struct Launch {
-  Work work;
+  Work work = {};
   unsigned correlation = 0;
   bool is_captured = false;  ///< it became a node of a graph and does not run now
   bool is_replayed = false;  ///< a node of a graph that was launched; has the launch's correlation
@@ -70,8 +72,11 @@ int played_is_assumed(const void* at, std::size_t bytes);  ///< a part of it is
 void played_give(const void* at, std::size_t bytes);
 
 /// A copy of assumed memory from card to host asks `may_copy`: 1: it copies, and the host's bytes
-/// are assumed; 0, or nobody to ask: it is refused.
-void played_on_read(int (*may_copy)());
+/// are assumed; 2: it wrote the host's bytes itself, and they are known; 0, or nobody to ask: the copy
+/// is refused.
+void played_on_read(int (*may_copy)(void* to, std::size_t bytes));
+
+int played_is_capturing();  ///< a stream is: what is issued to it does not run now
 
 /// A refusal is told as a clause: "cusolverDnXgetrf() of cuSOLVER is not played".
 void played_on_refusal(void (*told)(const char* what));
