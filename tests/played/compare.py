@@ -1,14 +1,14 @@
-"""Compares captures without running with real ones of the same programs:
+"""Compares captures on a played card with real ones of the same programs:
 
-    compare.py [NAME…]              --as cpu, and one rank under torch's fake group, with captures on 2 and 4 real Gloo ranks of programs.py
+    compare.py [NAME…]              --as H100, and one rank under torch's fake group, with captures on 2 and 4 real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
     compare.py --measured FILE      --as B200, with SimuMax's table of steps of megatron_llama.py on 8 of them: case, parallel
                                     (tp2pp1), mbc (micro-batches), real_ms, real_alloc_gib
 
-A table: operators of each last rank that one of both called and the other did not (names, sizes, types; with recordings strides, too),
-below operators that both called excepted: what a kernel calls inside; collectives that differ (group, ranks, sizes, operator, root or peer); groups that differ; peak of
-tensors' bytes. Recordings need transformers 5.15.1 and torchvision in this Python, and a build. What differs in DLRM: torch computes
-the gradient of a binary cross entropy in place for real tensors alone. The compiled step is left out.
+A table: jobs whose groups and calls (sizes, operators, peers; NCCL's names for Gloo's) differ; of the fake group also operators of the last
+rank that one of both called and the other did not, and the peak of tensors' bytes. With recordings: operators with sizes, types, strides and
+constants, and the kernels below them by name and grid, but for those within NVIDIA's libraries. Recordings need transformers 5.15.1 and
+torchvision in this Python, and a build.
 """
 
 import ast
@@ -27,8 +27,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = "h100"
-RECORDED = sorted(path.name.removesuffix(f"_{CARD}.json.gz") for path in (ROOT / "tests/profiles/recorded").glob(f"*_{CARD}.json.gz")
-                  if "compiled" not in path.name)
+RECORDED = sorted(path.name.removesuffix(".json.gz").rpartition("_")[::2] for path in (ROOT / "tests/profiles/recorded").glob("*.json.gz"))
+# Kernels inside of cuBLAS, cuDNN and NCCL, whose names a played card does not know.
+OF_LIBRARIES = re.compile(r"^(cublas|cudnn|nccl|nvjet|sm\d+_|cutlass_|ampere_|void (cutlass|cudnn|gemm|splitKreduce|dot_kernel|reduce_1Block|cublasLt|cask))|cudnn|cublas"
+                          r"|[fw]grad|fprop|dgrad|gemv|splitK|gemmk1|gemmSN")
 MOST_LISTED = 30  # torch/csrc/profiler/util.h: a longer list of tensors has no sizes in a profile
 PROGRAMS = Path(__file__).with_name("programs.py")
 MEGATRON = ROOT / "fleet_samples/programs/megatron_llama.py"
@@ -36,7 +38,9 @@ CAPTURE = [sys.executable, "-m", "understudy", "capture"]
 REAL = ["--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
 BIN = ROOT / "build/release/bin"
-OF_CALLS = ("name", "group", "group_size", "batch", "dtype", "in_bytes", "out_bytes", "reduce_op", "asynchronous")
+OF_CALLS = ("name", "group", "group_size", "batch", "dtype", "in_bytes", "out_bytes", "reduce_op")
+NAMES = {"all_reduce": "allreduce", "allGatherSingleImpl": "_allgather_base", "reduceScatterSingleImpl": "_reduce_scatter_base", "allToAllSingleImpl": "all_to_all",
+         "all_to_all_v_single": "all_to_allv"}  # ProcessGroupNCCL's of 2.15, and of before
 OF_KINDS = ("data_stages", "tensor_stages")  # jobs of more ranks than kinds
 RANKS = next(ast.literal_eval(line.partition("= ")[2]) for line in PROGRAMS.read_text().splitlines() if line.startswith("RANKS"))
 
@@ -68,13 +72,19 @@ def capture_in_fake_group(name, rank, ranks, folder):
 def capture(name, folder, ranks=None):
     """Captures a program on real ranks and without running; returns the two folders."""
     ranks = ranks or RANKS[name]
-    which = ["--all-kinds"] if name in OF_KINDS else ["--rank", str(ranks - 1)]
-    run([*CAPTURE, "--as", "cpu", "--world-size", str(ranks), *which, "-o", f"{folder}/fake", str(PROGRAMS), name, "cpu"])
-    return capture_real(name, ranks, f"{folder}/real"), f"{folder}/fake"
+    which = ["--all-kinds"] if name in OF_KINDS or name in ("pipeline", "interleaved") else ["--rank", str(ranks - 1)]
+    run([*CAPTURE, "--as", CARD, "--world-size", str(ranks), *which, "-o", f"{folder}/played", str(PROGRAMS), name, "cuda"])
+    return capture_real(name, ranks, f"{folder}/real"), f"{folder}/played"
 
 
-def capture_recorded(name, folder):
-    run([*CAPTURE, "--as", CARD, "-o", folder, str(Path(__file__).with_name("recorded.py")), name])
+def as_called(job):
+    """Returns a job with one name for a call, whichever version of ProcessGroupNCCL or Gloo made it."""
+    groups, calls = job
+    return groups, [[[NAMES.get(name, name), *rest] for name, *rest in rank] for rank in calls]
+
+
+def capture_recorded(name, folder, card):
+    run([*CAPTURE, "--as", card, "-o", folder, str(Path(__file__).with_name("recorded.py")), name])
 
 
 def key(node):
@@ -181,10 +191,23 @@ def job(folder, *options):
             [[[call[key] for key in OF_CALLS] for call in rank["calls"]] for rank in described["ranks"]])
 
 
-def compare_recorded(name, folder):
-    """Returns how many operators both have, those that only the recorded one has, and those that only the fake one has."""
-    capture_recorded(name, folder)
-    return differences(calls_of_profile(ROOT / f"tests/profiles/recorded/{name}_{CARD}.json.gz"), calls_of(read(folder, 0)[0], key_as_recorded))
+def kernels_of_profile(path):
+    """Counts a profile's kernels: name of the operator above, name, grid; those of NVIDIA's libraries are counted together."""
+    events = json.load(gzip.open(path))["traceEvents"]
+    operators = {event["args"].get("External id"): event["name"] for event in events if event.get("cat") == "cpu_op"}
+    kernels = [event for event in events if event.get("cat") == "kernel"]
+    return Counter((operators.get(event["args"].get("External id"), ""), event["name"], str(event["args"].get("grid"))) for event in kernels
+                   if not OF_LIBRARIES.search(event["name"]))
+
+
+def compare_recorded(name, folder, card=CARD):
+    """Returns how many operators both have, those that only the recorded one has, those that only the played one has; and the same of
+    kernels."""
+    capture_recorded(name, folder, card)
+    recorded = ROOT / f"tests/profiles/recorded/{name}_{card}.json.gz"
+    real, played = (kernels_of_profile(path) for path in (recorded, f"{folder}/rank-0.kineto.json.gz"))
+    return (differences(calls_of_profile(recorded), calls_of(read(folder, 0)[0], key_as_recorded)),
+            ((real & played).total(), real - played, played - real))
 
 
 def compare_measured(file):
@@ -211,10 +234,10 @@ def compare_measured(file):
     print(f"{inside} of {len(errors['ms'])} steps inside of the interval")
 
 
-def print_differences(only_real, only_fake):
-    for side, found in (("real", only_real), ("fake", only_fake)):
-        for operator, count in found.most_common(6):
-            print(f"    only {side}: {count} {' '.join(operator)}")
+def print_differences(only_real, only_played):
+    for side, found in (("real", only_real), ("played", only_played)):
+        for what, count in found.most_common(6):
+            print(f"    only {side}: {count} {' '.join(what)[:200]}")
 
 
 def main():
@@ -223,30 +246,24 @@ def main():
         compare_measured(names[1])
         return
     if names[:1] == ["--recorded"]:
-        print(f"{'program':16} in both  only real  only fake")
-        for name in names[1:] or RECORDED:
+        print(f"{'program':16} card  operators: in both  only real  only played    kernels: in both  only real  only played")
+        for name, card in [each for each in RECORDED if not names[1:] or each[0] in names[1:]]:
             with tempfile.TemporaryDirectory() as folder:
-                both, *only = compare_recorded(name, f"{folder}/fake")
-            print(f"{name:16} {both:7,}  {only[0].total():9}  {only[1].total():9}", flush=True)
-            print_differences(*only)
+                operators, kernels = compare_recorded(name, f"{folder}/played", card)
+            print(f"{name:16} {card}  {operators[0]:18,}  {operators[1].total():9}  {operators[2].total():11}  {kernels[0]:18,}  {kernels[1].total():9}  "
+                  f"{kernels[2].total():11}", flush=True)
+            print_differences(*operators[1:])
+            print_differences(*kernels[1:])
         return
-    print(f"{'program':13} ranks  captured  only real  only fake  calls  that differ  groups that differ  peak, fake ÷ real")
-    for name, ranks in [(name, ranks) for name in names or RANKS for ranks in ((2, 4) if RANKS[name] > 1 else (1,))]:
+    print("program        ranks  played: groups and calls    in group: only real  only fake  calls that differ  groups that differ  peak, fake ÷ real")
+    for name, ranks in [(name, ranks) for name in names or RANKS if RANKS[name] > 1 for ranks in ((2, 4) if RANKS[name] == 2 else (4,))]:
         with tempfile.TemporaryDirectory() as folder:
-            real, *fakes = capture(name, folder, ranks)
-            if ranks > 1:
-                fakes.append(capture_in_fake_group(name, ranks - 1, ranks, f"{folder}/group"))
-            if name in OF_KINDS and ranks > 2:
-                jobs = job(real), job(fakes[0], "--world-size", str(ranks))
-                print(f"{name}: the job of a rank of each kind {'has' if jobs[0] == jobs[1] else 'lacks'} the real ranks' groups and calls")
-            for fake in fakes:
-                rank = max(each["rank"] for each in json.loads(Path(fake, "capture.json").read_text())["ranks"])
-                *only, calls, groups, ratio = compare((real, fake), rank)
-                made = len(calls_between_ranks(read(real, rank)[0]))
-                shown = "–" if ratio is None else f"{ratio:.4f}"
-                print(f"{name:13} {ranks:5}  {'in group' if fake.endswith('group') else '--as cpu'}  {only[0].total():9}  {only[1].total():9}  {made:5}  "
-                      f"{calls:11}  {groups:18}  {shown:>17}", flush=True)
-                print_differences(*only)
+            real, played = capture(name, folder, ranks)
+            equal = as_called(job(real)) == as_called(job(played, "--world-size", str(ranks)))
+            *only, calls, groups, ratio = compare((real, capture_in_fake_group(name, ranks - 1, ranks, f"{folder}/group")), ranks - 1)
+            print(f"{name:13} {ranks:6}  {'equal' if equal else 'differ':24}  {only[0].total():19}  {only[1].total():9}  {calls:17}  {groups:18}  "
+                  f"{'–' if ratio is None else f'{ratio:.4f}':>17}", flush=True)
+            print_differences(*only)
 
 
 if __name__ == "__main__":

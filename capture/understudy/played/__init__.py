@@ -1,1 +1,1 @@
-"""Captures a step that does not run: the user's script on tensors without contents (docs/capture.md, "Without the hardware")."""
+"""Captures a step on a card that is not there: PyTorch's CUDA half on a played driver (docs/capture.md, "Without the hardware")."""
