@@ -41,7 +41,7 @@ struct Shape {
 [[nodiscard]] CUresult launch(Function& function, const Shape& shape, CUstream stream,
                               void** arguments);
 
-/// Tells CUPTI that the host called a function that issues nothing.
-void tell_call(const char* function);
+/// Tells CUPTI that the host called a function that issues nothing, and succeeds.
+CUresult call(const char* function);
 
 }  // namespace played

@@ -118,7 +118,8 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
       {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 0},
       {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, 0},
   };
-  for (const auto* table : {&set_, &facts}) {
+  const std::map<int, int>& set = set_;
+  for (const auto* table : {&set, &facts}) {
     const auto found = table->find(attribute);
     if (found != table->end()) {
       *value = found->second;
