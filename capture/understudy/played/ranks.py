@@ -17,6 +17,8 @@ from .values import refuse
 UNIQUE_ID = bytes(128)  # what another rank would have put into the store: NCCL's name of a communicator
 BACKENDS = ("nccl", "gloo", "fake", "undefined")
 
+_stores = []  # C++ holds a store without its Python part, which has the methods
+
 
 class Store(dist.Store):
     """Keys of other ranks are there at once."""
@@ -26,6 +28,7 @@ class Store(dist.Store):
     def __init__(self, *_, **__):
         super().__init__()
         self._kept = {}
+        _stores.append(self)
 
     def set(self, key, value):
         self._kept[key] = value.encode() if isinstance(value, str) else bytes(value)
@@ -41,6 +44,9 @@ class Store(dist.Store):
         if self._kept.get(key, b"") in (b"", expected.encode() if isinstance(expected, str) else expected):
             self.set(key, desired)
         return self.get(key)
+
+    def clone(self):
+        return self
 
     def check(self, keys):
         return self._kept.keys() >= {*keys}
@@ -85,11 +91,15 @@ class Ranks:
         init, helper = c10d.init_process_group, c10d._new_process_group_helper
 
         @functools.wraps(init)
-        def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, **others):
+        def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="", pg_options=None, device_id=None, **others):
             if world_size not in (-1, self.world_size):
                 refuse(f"init_process_group() wants {world_size} ranks and the capture has {self.world_size}",
                        f"capture with --world-size {world_size}")
-            init(backend or "nccl", timeout=timeout, world_size=self.world_size, rank=self.rank, store=Store(), **others)
+            if device_id is not None:
+                torch.cuda.set_device(device_id)
+            init(backend or "nccl", timeout=timeout, world_size=self.world_size, rank=self.rank, store=Store(), pg_options=pg_options, **others)
+            # Groups of a bound device are split from others, and NCCL would have a part's size from its ranks.
+            c10d._get_default_group().bound_device_id = None
 
         @functools.wraps(helper)
         def make(group_size, group_rank, global_ranks, backend, *rest, **options):
