@@ -1,0 +1,9 @@
+#pragma once
+
+#include <cudnn.h>
+
+#include <cstddef>
+
+struct cudnnContext {
+  cudaStream_t stream = nullptr;
+};
