@@ -1,6 +1,7 @@
-// What a script finds in the memory of a played card, whose kernels compute nothing: when an operator
-// ends, whose arguments are known, it is done again on the host, on tensors that lie where the card's
-// do. What follows from a number that is not known is assumed, on the card and on the host.
+// What a script finds in the memory of a played card, whose kernels compute nothing: when an
+// operator ends, whose arguments are known, it is done again on the host, on tensors that lie where
+// the card's do. What follows from a number that is not known is assumed, on the card and on the
+// host.
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
@@ -25,10 +26,10 @@ using Places = std::unordered_set<const void*>;  // where storages begin
 /// An operator that runs.
 struct Call : at::ObserverContext, Reader {
   std::vector<c10::IValue> inputs;
-  std::vector<c10::IValue> made;  ///< its results, if they were needed before it ran
+  std::vector<c10::IValue> made;   ///< its results, if they were needed before it ran
   std::vector<Bytes> forgotten;    ///< by the driver, for the pointers that its kernels have
-  Places given;                  ///< of its arguments
-  Places written;                ///< by the operators within it
+  Places given;                    ///< of its arguments
+  Places written;                  ///< by the operators within it
   bool is_known = true;            ///< all that it depends on
   bool has_card = false;           ///< a tensor of the card among its arguments
   bool stands_for_others = false;  ///< its tensors have no memory: what it is made of says all
@@ -75,7 +76,7 @@ void take_argument(Call& call, const at::Tensor& tensor, bool matters) {
   call.has_card |= tensor.is_cuda();
   call.is_known &= !matters || is_extent_known;
   if (tensor.is_cpu() && !is_extent_known && call.called->decides &&
-             (!call.called->reads_lengths || !tensor.is_floating_point())) {
+      (!call.called->reads_lengths || !tensor.is_floating_point())) {
     check_decision(call);
   }
 }
@@ -83,8 +84,8 @@ void take_argument(Call& call, const at::Tensor& tensor, bool matters) {
 /// What an operator's kernels would count or compare, and the operator reads back.
 void answer_ahead(Call& call) {
   const Operator& op = *call.called;
-  if ((!op.has_dynamic_size && op.name != "aten::equal") || !call.has_card || !op.is_of_torch || !call.is_known || call.stands_for_others ||
-      numbers(call.inputs) > kMostNumbers) {
+  if ((!op.has_dynamic_size && op.name != "aten::equal") || !call.has_card || !op.is_of_torch ||
+      !call.is_known || call.stands_for_others || numbers(call.inputs) > kMostNumbers) {
     return;
   }
   const Aside aside;
@@ -163,9 +164,10 @@ bool compute(const Call& call, const std::vector<c10::IValue>& outputs) {
     for (const c10::IValue& output : outputs) {
       each_tensor(output, [&](const at::Tensor& tensor) {
         is_same = is_same && next < made.size() &&
-                  (tensor.numel() == 0 || (made[next].sizes() == tensor.sizes() &&
-                                           made[next].dtype() == tensor.dtype()));
-        if (is_same && tensor.numel() > 0 && has_memory(tensor) && call.given.count(storage_of(tensor)) == 0) {
+                  (tensor.numel() == 0 ||
+                   (made[next].sizes() == tensor.sizes() && made[next].dtype() == tensor.dtype()));
+        if (is_same && tensor.numel() > 0 && has_memory(tensor) &&
+            call.given.count(storage_of(tensor)) == 0) {
           on_host(tensor).copy_(made[next]);
         }
         ++next;
@@ -178,8 +180,7 @@ bool compute(const Call& call, const std::vector<c10::IValue>& outputs) {
 }
 
 /// Whether the operator can be done again: nothing that it starts from was changed meanwhile.
-bool can_repeat(const Call& call, const Results& results,
-                const std::vector<c10::IValue>& outputs) {
+bool can_repeat(const Call& call, const Results& results, const std::vector<c10::IValue>& outputs) {
   const Operator& op = *call.called;
   bool is_untouched = true;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -216,8 +217,8 @@ bool is_computed(const Call& call, const Results& results,
   return is_done || (can_repeat(call, results, outputs) && compute(call, outputs));
 }
 
-/// Kernels of torch's own operators write their results alone; other pointers that they have, to what
-/// they read or left over in their arguments, forget nothing.
+/// Kernels of torch's own operators write their results alone; other pointers that they have, to
+/// what they read or left over in their arguments, forget nothing.
 void remember(const Call& call, const Results& results) {
   if (!call.called->is_of_torch || call.stands_for_others) {
     return;
@@ -304,14 +305,19 @@ void hear_forgotten(const void* at, std::size_t bytes) {
   }
 }
 
-const auto the_callback = [] {
+void follow() {
   answer_reads();
   driver::on_forgotten(&hear_forgotten);
-  return at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
-                                   .needsInputs(true)
-                                   .needsOutputs(true)
-                                   .scopes({at::RecordScope::FUNCTION}));
-}();
+  at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
+                            .needsInputs(true)
+                            .needsOutputs(true)
+                            .scopes({at::RecordScope::FUNCTION}));
+}
 
 }  // namespace
 }  // namespace understudy::contents
+
+/// Follows all operators from now on. The played driver must be loaded.
+extern "C" void understudy_follow_contents() {
+  understudy::contents::follow();
+}

@@ -8,7 +8,8 @@ namespace understudy::contents::driver {
 void know(const void* at, std::size_t bytes);
 void assume(const void* at, std::size_t bytes);
 [[nodiscard]] bool is_assumed(const void* at, std::size_t bytes);
-/// A tensor's memory begins there: assumed, and written as a whole by whoever has a pointer into it.
+/// A tensor's memory begins there: assumed, and written as a whole by whoever has a pointer into
+/// it.
 void give(const void* at, std::size_t bytes);
 [[nodiscard]] bool is_capturing();
 void refuse(const char* what);

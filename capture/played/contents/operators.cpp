@@ -13,27 +13,33 @@ namespace {
 using Names = std::unordered_set<std::string_view>;
 
 // They write all of their first argument.
-const Names kOverwrite = {"aten::fill_",   "aten::zero_",         "aten::copy_",
+const Names kOverwrite = {"aten::fill_",   "aten::zero_",          "aten::copy_",
                           "aten::normal_", "aten::_foreach_zero_", "aten::_foreach_copy_"};
 // Their arguments say sizes and types alone.
 const Names kOfSize = {"aten::zeros_like", "aten::ones_like", "aten::full_like",
                        "aten::new_zeros",  "aten::new_ones",  "aten::new_full",
                        "aten::empty_like", "aten::new_empty", "aten::new_empty_strided"};
 // They read lengths, offsets and masks on the host; no tag says so.
-const Names kReadLengths = {"aten::_pack_padded_sequence", "aten::_nested_tensor_from_mask_left_aligned",
-                       "aten::_nested_tensor_from_mask", "aten::_choose_qparams_per_tensor",
-                       "aten::tensor_split", "aten::ctc_loss", "aten::_cudnn_ctc_loss"};
+const Names kReadLengths = {"aten::_pack_padded_sequence",
+                            "aten::_nested_tensor_from_mask_left_aligned",
+                            "aten::_nested_tensor_from_mask",
+                            "aten::_choose_qparams_per_tensor",
+                            "aten::tensor_split",
+                            "aten::ctc_loss",
+                            "aten::_cudnn_ctc_loss"};
 // Tagged by a part of what they do, which has operators of its own, or decides nothing.
-const Names kDecideWithin = {"aten::index", "aten::item", "aten::allclose", "aten::one_hot",
-                             "aten::argwhere", "aten::masked_select", "aten::linalg_lstsq"};
-const Names kCopy = {"aten::copy_",       "aten::_to_copy",     "aten::to",       "aten::clone",
-                     "aten::contiguous",  "aten::pin_memory",   "aten::cpu",      "aten::_pin_memory",
-                     "aten::type_as",     "aten::_copy_from",   "aten::fill_",    "aten::masked_fill_",
+const Names kDecideWithin = {"aten::index",       "aten::item",     "aten::allclose",
+                             "aten::one_hot",     "aten::argwhere", "aten::masked_select",
+                             "aten::linalg_lstsq"};
+const Names kCopy = {"aten::copy_",       "aten::_to_copy",      "aten::to",
+                     "aten::clone",       "aten::contiguous",    "aten::pin_memory",
+                     "aten::cpu",         "aten::_pin_memory",   "aten::type_as",
+                     "aten::_copy_from",  "aten::fill_",         "aten::masked_fill_",
                      "aten::index_fill_", "aten::_foreach_copy_"};
 // They change what a tensor is, not what lies in memory.
-const Names kForm = {"aten::record_stream", "aten::set_data",     "aten::requires_grad_",
-                     "aten::retain_grad",   "aten::_backward",    "aten::rename_",
-                     "aten::_coalesced_",   "aten::lift_fresh",   "aten::_fw_primal"};
+const Names kForm = {"aten::record_stream", "aten::set_data",   "aten::requires_grad_",
+                     "aten::retain_grad",   "aten::_backward",  "aten::rename_",
+                     "aten::_coalesced_",   "aten::lift_fresh", "aten::_fw_primal"};
 
 bool has(const Names& names, const std::string& name) {
   return names.find(name) != names.end();

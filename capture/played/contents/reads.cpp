@@ -33,7 +33,8 @@ void hear(const char* what) {
 }
 
 void refuse(const Reader* reader) {
-  std::string what = reader == nullptr ? "a copy outside of torch's operators" : reader->called->name;
+  std::string what =
+      reader == nullptr ? "a copy outside of torch's operators" : reader->called->name;
   what += reader != nullptr && reader->called->has_dynamic_size
               ? " has a result whose size depends on values, which were never computed"
               : " needs a tensor's value, which was never computed";

@@ -15,8 +15,8 @@ const void* Storages::around(Bytes bytes) const {
   }
   const auto [at, weak] = *std::prev(next);
   const auto living = weak.lock();
-  const bool is_around = living && living->data() == at && bytes.at + bytes.count <=
-                                                               static_cast<const char*>(at) + living->nbytes();
+  const bool is_around = living && living->data() == at &&
+                         bytes.at + bytes.count <= static_cast<const char*>(at) + living->nbytes();
   return is_around ? at : nullptr;
 }
 

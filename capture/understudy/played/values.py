@@ -174,6 +174,7 @@ class Values:
         global _contents
         _contents = load("contents")
         _contents.understudy_refused.restype = ctypes.c_char_p
+        _contents.understudy_follow_contents()
         self._memory = Memory(driver)
         self._item_of = torch.Tensor.item
         for name, read in (("item", self._item), ("__float__", self._float), ("__repr__", self._repr), ("__format__", self._format)):
