@@ -71,6 +71,10 @@ int played_is_assumed(const void* at, std::size_t bytes);  ///< a part of it is
 /// it stands for the whole piece. A pointer into no piece stands for the known range around it.
 void played_give(const void* at, std::size_t bytes);
 
+/// Tells which known memory became assumed because a kernel has a pointer to it, on the thread that
+/// launches it, which must not ask for anything here.
+void played_on_forgotten(void (*told)(const void* at, std::size_t bytes));
+
 /// A copy of assumed memory from card to host asks `may_copy`: 1: it copies, and the host's bytes
 /// are assumed; 2: it wrote the host's bytes itself, and they are known; 0, or nobody to ask: the copy
 /// is refused.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <set>
@@ -20,9 +19,11 @@
 namespace played {
 namespace {
 
-constexpr std::uint64_t kNsOfWork = 1000;
-constexpr std::uint64_t kNsUntilWork = 2000;  // after its call
-constexpr unsigned kDefaultStream = 7;        // as CUPTI numbers streams
+// Ticks of the clock that Kineto gives.
+constexpr std::uint64_t kTicksOfCall = 500;
+constexpr std::uint64_t kTicksOfWork = 1000;
+constexpr std::uint64_t kTicksUntilWork = 2000;  // after its call
+constexpr unsigned kDefaultStream = 7;           // as CUPTI numbers streams
 constexpr unsigned kFirstStream = 13;
 constexpr unsigned kContext = 1;
 
@@ -51,21 +52,13 @@ struct Call {
 #define PLAYED_CALLBACK(name, version) \
   { #name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version }
 constexpr Call kCalls[] = {
-    PLAYED_CALLBACK(cudaLaunchKernel, v7000),
-    PLAYED_CALLBACK(cudaMemcpyAsync, v3020),
-    PLAYED_CALLBACK(cudaMemsetAsync, v3020),
-    PLAYED_CALLBACK(cudaGraphLaunch, v10000),
-    PLAYED_CALLBACK(cudaLaunchHostFunc, v10000),
-    PLAYED_CALLBACK(cudaDeviceSynchronize, v3020),
-    PLAYED_CALLBACK(cudaStreamSynchronize, v3020),
-    PLAYED_CALLBACK(cudaStreamQuery, v3020),
-    PLAYED_CALLBACK(cudaStreamWaitEvent, v3020),
-    PLAYED_CALLBACK(cudaEventRecord, v3020),
-    PLAYED_CALLBACK(cudaEventRecordWithFlags, v11010),
-    PLAYED_CALLBACK(cudaEventQuery, v3020),
-    PLAYED_CALLBACK(cudaEventSynchronize, v3020),
-    PLAYED_CALLBACK(cudaStreamIsCapturing, v10000),
-    PLAYED_CALLBACK(cudaStreamBeginCapture, v10000),
+    PLAYED_CALLBACK(cudaLaunchKernel, v7000),       PLAYED_CALLBACK(cudaMemcpyAsync, v3020),
+    PLAYED_CALLBACK(cudaMemsetAsync, v3020),        PLAYED_CALLBACK(cudaGraphLaunch, v10000),
+    PLAYED_CALLBACK(cudaLaunchHostFunc, v10000),    PLAYED_CALLBACK(cudaDeviceSynchronize, v3020),
+    PLAYED_CALLBACK(cudaStreamSynchronize, v3020),  PLAYED_CALLBACK(cudaStreamQuery, v3020),
+    PLAYED_CALLBACK(cudaStreamWaitEvent, v3020),    PLAYED_CALLBACK(cudaEventRecord, v3020),
+    PLAYED_CALLBACK(cudaEventQuery, v3020),         PLAYED_CALLBACK(cudaEventSynchronize, v3020),
+    PLAYED_CALLBACK(cudaStreamIsCapturing, v10000), PLAYED_CALLBACK(cudaStreamBeginCapture, v10000),
     PLAYED_CALLBACK(cudaStreamEndCapture, v10000),
 };
 
@@ -83,161 +76,152 @@ std::string_view call_of(const Work& work) {
 }
 
 CUpti_CallbackId id_of(std::string_view name) {
-  const auto* const found = std::find_if(std::begin(kCalls), std::end(kCalls),
-                                         [&](const Call& call) { return call.name == name; });
-  return found == std::end(kCalls) ? CUpti_CallbackId{CUPTI_RUNTIME_TRACE_CBID_INVALID} : found->id;
+  for (const Call& call : kCalls) {
+    if (call.name == name) {
+      return call.id;
+    }
+  }
+  return CUPTI_RUNTIME_TRACE_CBID_INVALID;
 }
 
-/// Makes the records of a launch; the recorder is locked.
-class Records {
- public:
-  Records(Recorder& recorder, const Launch& launch)
-      : recorder_(recorder), launch_(launch), begin_(now()) {}
-
-  void add() {
-    if (!launch_.is_replayed) {
-      add_correlations();
-      add_call();
-    }
-    if (launch_.is_captured || launch_.work.kind == Kind::kCall) {
-      return;
-    }
-    if (launch_.work.kind == Kind::kKernel) {
-      add_kernel();
-    } else if (launch_.work.kind == Kind::kCopy) {
-      add_copy();
-    } else {
-      add_fill();
+const char* name_of(CUpti_CallbackId id) {
+  for (const Call& call : kCalls) {
+    if (call.id == id) {
+      return call.name.data();
     }
   }
+  return "INVALID";
+}
 
- private:
-  [[nodiscard]] std::uint64_t now() const {
-    if (recorder_.clock != nullptr) {
-      return recorder_.clock();
-    }
-    return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
-                                      std::chrono::nanoseconds(1));
-  }
+std::uint64_t now() {
+  return recorder().clock == nullptr ? 0 : recorder().clock();
+}
 
-  [[nodiscard]] bool is_asked_for(CUpti_ActivityKind kind) const {
-    return recorder_.kinds.contains(kind);
-  }
+template <typename Record>
+Record record_of(const Launch& launch, CUpti_ActivityKind kind) {
+  Record record{};
+  record.kind = kind;
+  record.correlationId = launch.correlation;
+  return record;
+}
 
-  void add_correlations() {
-    if (!is_asked_for(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)) {
-      return;
-    }
-    for (const auto& [kind, ids] : correlations) {
-      if (!ids.empty()) {
-        CUpti_ActivityExternalCorrelation record{};
-        record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
-        record.externalKind = kind;
-        record.externalId = ids.back();
-        record.correlationId = launch_.correlation;
-        recorder_.buffers.add(record);
-      }
+/// The ids of the operators that the launch is within.
+void add_correlations(const Launch& launch) {
+  for (const auto& [kind, ids] : correlations) {
+    if (!ids.empty()) {
+      auto record = record_of<CUpti_ActivityExternalCorrelation>(
+          launch, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+      record.externalKind = kind;
+      record.externalId = ids.back();
+      recorder().buffers.add(record);
     }
   }
+}
 
-  void add_call() {
-    if (!is_asked_for(CUPTI_ACTIVITY_KIND_RUNTIME)) {
-      return;
-    }
-    CUpti_ActivityAPI record{};
-    record.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
-    record.cbid = id_of(call_of(launch_.work));
-    record.start = begin_;
-    record.end = now();
-    record.processId = static_cast<std::uint32_t>(getpid());
-    record.threadId = static_cast<std::uint32_t>(pthread_self());
-    record.correlationId = launch_.correlation;
-    recorder_.buffers.add(record);
-  }
+void add_call(const Launch& launch) {
+  auto record = record_of<CUpti_ActivityAPI>(launch, CUPTI_ACTIVITY_KIND_RUNTIME);
+  record.cbid = id_of(call_of(launch.work));
+  record.start = now();
+  record.end = record.start + kTicksOfCall;
+  record.processId = static_cast<std::uint32_t>(getpid());
+  record.threadId = static_cast<std::uint32_t>(pthread_self());
+  recorder().buffers.add(record);
+}
 
-  /// What all records of work have.
-  template <typename Record>
-  Record work(CUpti_ActivityKind kind) {
-    Record record{};
-    record.kind = kind;
-    record.streamId = stream_of(launch_.work.stream);
-    std::uint64_t& end = recorder_.ends[record.streamId];
-    record.start = std::max(end, begin_ + kNsUntilWork);
-    record.end = end = record.start + kNsOfWork;
-    record.deviceId = static_cast<std::uint32_t>(launch_.device);
-    record.contextId = kContext;
-    record.correlationId = launch_.correlation;
-    return record;
-  }
+unsigned stream_of(const void* stream) {
+  auto& streams = recorder().streams;
+  const auto next = static_cast<unsigned>(kFirstStream + 4 * streams.size());
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2
+             ? kDefaultStream
+             : streams.try_emplace(stream, next).first->second;
+}
 
-  unsigned stream_of(const void* stream) {
-    if (reinterpret_cast<std::uintptr_t>(stream) <= 2) {
-      return kDefaultStream;
-    }
-    const auto next = static_cast<unsigned>(kFirstStream + 4 * recorder_.streams.size());
-    return recorder_.streams.try_emplace(stream, next).first->second;
-  }
+/// The record of something that ran on the card.
+template <typename Record>
+Record work_of(const Launch& launch, CUpti_ActivityKind kind) {
+  auto record = record_of<Record>(launch, kind);
+  record.streamId = stream_of(launch.work.stream);
+  std::uint64_t& end = recorder().ends[record.streamId];
+  record.start = std::max(end, now() + kTicksUntilWork);
+  record.end = end = record.start + kTicksOfWork;
+  record.deviceId = static_cast<std::uint32_t>(launch.device);
+  record.contextId = kContext;
+  return record;
+}
 
-  void add_kernel() {
-    if (!is_asked_for(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
-      return;
-    }
-    const Work& work_ = launch_.work;
-    auto record = work<CUpti_ActivityKernel11>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-    record.completed = record.end;
-    record.registersPerThread = static_cast<std::uint16_t>(launch_.registers);
-    record.gridX = static_cast<std::int32_t>(work_.grid[0]);
-    record.gridY = static_cast<std::int32_t>(work_.grid[1]);
-    record.gridZ = static_cast<std::int32_t>(work_.grid[2]);
-    record.blockX = static_cast<std::int32_t>(work_.block[0]);
-    record.blockY = static_cast<std::int32_t>(work_.block[1]);
-    record.blockZ = static_cast<std::int32_t>(work_.block[2]);
-    record.staticSharedMemory = launch_.static_shared;
-    record.dynamicSharedMemory = static_cast<std::int32_t>(work_.shared);
-    record.name = recorder_.names.insert(work_.name).first->c_str();
-    recorder_.buffers.add(record);
-  }
+void add_kernel(const Launch& launch) {
+  const auto number = [](unsigned value) { return static_cast<std::int32_t>(value); };
+  auto record = work_of<CUpti_ActivityKernel11>(launch, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  record.completed = record.end;
+  record.registersPerThread = static_cast<std::uint16_t>(launch.registers);
+  record.gridX = number(launch.work.grid[0]);
+  record.gridY = number(launch.work.grid[1]);
+  record.gridZ = number(launch.work.grid[2]);
+  record.blockX = number(launch.work.block[0]);
+  record.blockY = number(launch.work.block[1]);
+  record.blockZ = number(launch.work.block[2]);
+  record.staticSharedMemory = launch.static_shared;
+  record.dynamicSharedMemory = number(launch.work.shared);
+  record.name = recorder().names.insert(launch.work.name).first->c_str();
+  recorder().buffers.add(record);
+}
 
-  void add_copy() {
-    if (!is_asked_for(CUPTI_ACTIVITY_KIND_MEMCPY)) {
-      return;
-    }
-    const std::string_view way = launch_.work.name;
-    const auto host = launch_.work.is_pinned ? CUPTI_ACTIVITY_MEMORY_KIND_PINNED
-                                             : CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
-    const auto memory = [&](char place) {
-      return static_cast<std::uint8_t>(place == 'D' ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE : host);
-    };
-    auto record = work<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY);
-    record.bytes = launch_.work.bytes;
-    record.copyKind = way == "HtoD"   ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
-                      : way == "DtoH" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
-                      : way == "DtoD" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
-                                      : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
-    record.srcKind = memory(way.front());
-    record.dstKind = memory(way.back());
-    recorder_.buffers.add(record);
-  }
+void add_copy(const Launch& launch) {
+  const std::string_view way = launch.work.name;
+  const auto memory = [&](char place) -> std::uint8_t {
+    return place == 'D'            ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE
+           : launch.work.is_pinned ? CUPTI_ACTIVITY_MEMORY_KIND_PINNED
+                                   : CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+  };
+  auto record = work_of<CUpti_ActivityMemcpy6>(launch, CUPTI_ACTIVITY_KIND_MEMCPY);
+  record.bytes = launch.work.bytes;
+  record.copyKind = way == "HtoD"   ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+                    : way == "DtoH" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
+                    : way == "DtoD" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+                                    : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+  record.srcKind = memory(way.front());
+  record.dstKind = memory(way.back());
+  recorder().buffers.add(record);
+}
 
-  void add_fill() {
-    if (!is_asked_for(CUPTI_ACTIVITY_KIND_MEMSET)) {
-      return;
-    }
-    auto record = work<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET);
-    record.bytes = launch_.work.bytes;
-    record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    recorder_.buffers.add(record);
-  }
+void add_fill(const Launch& launch) {
+  auto record = work_of<CUpti_ActivityMemset4>(launch, CUPTI_ACTIVITY_KIND_MEMSET);
+  record.bytes = launch.work.bytes;
+  record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  recorder().buffers.add(record);
+}
 
-  Recorder& recorder_;
-  const Launch& launch_;
-  std::uint64_t begin_;
+struct Recorded {
+  CUpti_ActivityKind kind;
+  void (*add)(const Launch& launch);
 };
+
+/// What is recorded of a launch, if it is asked for.
+std::vector<Recorded> recorded_of(const Launch& launch) {
+  std::vector<Recorded> recorded;
+  if (!launch.is_replayed) {
+    recorded = {{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations},
+                {CUPTI_ACTIVITY_KIND_RUNTIME, add_call}};
+  }
+  if (launch.is_captured || launch.work.kind == Kind::kCall) {
+    return recorded;
+  }
+  if (launch.work.kind == Kind::kKernel) {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel});
+  } else if (launch.work.kind == Kind::kCopy) {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMCPY, add_copy});
+  } else {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMSET, add_fill});
+  }
+  return recorded;
+}
 
 void record(const Launch& launch) {
   const std::scoped_lock lock(recorder().mutex);
-  if (!recorder().kinds.empty()) {
-    Records(recorder(), launch).add();
+  for (const auto& [kind, add] : recorded_of(launch)) {
+    if (recorder().kinds.contains(kind)) {
+      add(launch);
+    }
   }
 }
 
@@ -275,68 +259,39 @@ CUptiResult next(std::uint8_t* buffer, std::size_t used, CUpti_Activity** record
   return answer(record, found);
 }
 
-CUptiResult tell_name(CUpti_CallbackId id, const char** name) {
-  const auto* const found = std::find_if(std::begin(kCalls), std::end(kCalls),
-                                         [&](const Call& call) { return call.id == id; });
-  *name = found == std::end(kCalls) ? "INVALID" : found->name.data();
-  return CUPTI_SUCCESS;
-}
-
 }  // namespace
+
+#define PLAYED_CUPTI(name, parameters, ...) PLAYED_CALL(CUptiResult, name, parameters, __VA_ARGS__)
+
+PLAYED_CUPTI(cuptiGetVersion, (std::uint32_t * version),
+             answer<std::uint32_t>(version, CUPTI_API_VERSION))
+PLAYED_CUPTI(cuptiGetResultString, (CUptiResult, const char** text),
+             answer(text, "an error of the played CUPTI"))
+PLAYED_CUPTI(cuptiGetCallbackName, (CUpti_CallbackDomain, std::uint32_t id, const char** name),
+             answer(name, name_of(id)))
+PLAYED_CUPTI(cuptiActivityRegisterCallbacks,
+             (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete),
+             change([&](Recorder& recorder) {
+               recorder.buffers.set_callbacks(request, complete);
+               played_listen(&record);
+             }))
+PLAYED_CUPTI(cuptiActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc clock),
+             change([&](Recorder& recorder) { recorder.clock = clock; }))
+PLAYED_CUPTI(cuptiActivityEnable, (CUpti_ActivityKind kind),
+             change([&](Recorder& recorder) { recorder.kinds.insert(kind); }))
+PLAYED_CUPTI(cuptiActivityDisable, (CUpti_ActivityKind kind),
+             change([&](Recorder& recorder) { recorder.kinds.erase(kind); }))
+PLAYED_CUPTI(cuptiActivityFlushAll, (std::uint32_t),
+             change([](Recorder& recorder) { recorder.buffers.flush(); }))
+PLAYED_CUPTI(cuptiActivityPushExternalCorrelationId,
+             (CUpti_ExternalCorrelationKind kind, std::uint64_t id),
+             (correlations[kind].push_back(id), CUPTI_SUCCESS))
+PLAYED_CUPTI(cuptiActivityPopExternalCorrelationId,
+             (CUpti_ExternalCorrelationKind kind, std::uint64_t* id), pop(kind, id))
+PLAYED_CUPTI(cuptiActivityGetNextRecord,
+             (std::uint8_t * buffer, std::size_t used, CUpti_Activity** record),
+             next(buffer, used, record))
+PLAYED_CUPTI(cuptiActivityGetNumDroppedRecords, (CUcontext, std::uint32_t, std::size_t* count),
+             answer<std::size_t>(count, 0))
+
 }  // namespace played
-
-using played::answer;
-using played::change;
-using played::Recorder;
-
-PLAYED_CALL(CUptiResult, cuptiGetVersion, (std::uint32_t * version),
-            answer<std::uint32_t>(version, CUPTI_API_VERSION))
-PLAYED_CALL(CUptiResult, cuptiGetResultString, (CUptiResult, const char** text),
-            answer(text, "an error of the played CUPTI"))
-PLAYED_CALL(CUptiResult, cuptiActivityRegisterCallbacks,
-            (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete),
-            change([&](Recorder& recorder) {
-              recorder.buffers.set_callbacks(request, complete);
-              played_listen(&played::record);
-            }))
-PLAYED_CALL(CUptiResult, cuptiActivityRegisterTimestampCallback,
-            (CUpti_TimestampCallbackFunc clock),
-            change([&](Recorder& recorder) { recorder.clock = clock; }))
-PLAYED_CALL(CUptiResult, cuptiActivityEnable, (CUpti_ActivityKind kind),
-            change([&](Recorder& recorder) { recorder.kinds.insert(kind); }))
-PLAYED_CALL(CUptiResult, cuptiActivityDisable, (CUpti_ActivityKind kind),
-            change([&](Recorder& recorder) { recorder.kinds.erase(kind); }))
-PLAYED_CALL(CUptiResult, cuptiActivityPushExternalCorrelationId,
-            (CUpti_ExternalCorrelationKind kind, std::uint64_t id),
-            (played::correlations[kind].push_back(id), CUPTI_SUCCESS))
-PLAYED_CALL(CUptiResult, cuptiActivityPopExternalCorrelationId,
-            (CUpti_ExternalCorrelationKind kind, std::uint64_t* id), played::pop(kind, id))
-PLAYED_CALL(CUptiResult, cuptiActivityFlushAll, (std::uint32_t),
-            change([](Recorder& recorder) { recorder.buffers.flush(); }))
-PLAYED_CALL(CUptiResult, cuptiActivityGetNextRecord,
-            (std::uint8_t * buffer, std::size_t used, CUpti_Activity** record),
-            played::next(buffer, used, record))
-PLAYED_CALL(CUptiResult, cuptiActivityGetNumDroppedRecords,
-            (CUcontext, std::uint32_t, std::size_t* count), answer<std::size_t>(count, 0))
-PLAYED_CALL(CUptiResult, cuptiGetCallbackName,
-            (CUpti_CallbackDomain, std::uint32_t id, const char** name),
-            played::tell_name(id, name))
-PLAYED_CALL(CUptiResult, cuptiSubscribe,
-            (CUpti_SubscriberHandle * handle, CUpti_CallbackFunc, void* data),
-            answer(handle, static_cast<CUpti_SubscriberHandle>(data)))
-
-// Nothing else happens that could be told, or need not be.
-PLAYED_CALL(CUptiResult, cuptiUnsubscribe, (CUpti_SubscriberHandle), CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiEnableCallback,
-            (std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId),
-            CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiEnableDomain,
-            (std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain), CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiActivityEnableRuntimeApi, (std::uint32_t, std::uint8_t),
-            CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiActivityEnableDriverApi, (std::uint32_t, std::uint8_t), CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiActivityEnableCudaEventDeviceTimestamps, (std::uint8_t),
-            CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiActivitySetAttribute, (CUpti_ActivityAttribute, std::size_t*, void*),
-            CUPTI_SUCCESS)
-PLAYED_CALL(CUptiResult, cuptiFinalize, (), CUPTI_SUCCESS)

@@ -2,7 +2,12 @@
 
 #include <cuda.h>
 
+#include <string>
+
+#include "capture/played/call.h"
 #include "capture/played/played.h"
+
+#define PLAYED_DRIVER(name, parameters, ...) PLAYED_CALL(CUresult, name, parameters, __VA_ARGS__)
 
 namespace played {
 
@@ -10,16 +15,27 @@ namespace played {
 [[nodiscard]] const Card& card();
 [[nodiscard]] int card_count();
 
-/// The card of this thread's current context; the first one if the thread chose none.
+/// The card of this thread: the first one until it chooses another.
 [[nodiscard]] int current_card();
-[[nodiscard]] CUresult set_current_card(int card);
-[[nodiscard]] bool is_in_use(int card);
+CUresult set_current_card(int card);
 
 /// An attribute of a card; refused if it is none that is played.
-[[nodiscard]] CUresult attribute_of_card(int* value, CUdevice_attribute attribute, int card);
-[[nodiscard]] CUuuid uuid_of_card(int card);
+CUresult attribute_of_card(int* value, CUdevice_attribute attribute, int card);
+CUresult uuid_of_card(CUuuid* uuid, int card);
 
-[[nodiscard]] const char* error_name(CUresult error);
-[[nodiscard]] const char* error_text(CUresult error);
+[[nodiscard]] const char* error_name(int error);
+[[nodiscard]] const char* error_text(int error);
+
+template <typename T>
+CUresult answer(T* to, T value) {
+  *to = value;
+  return CUDA_SUCCESS;
+}
+
+/// Refuses what is not played, by a clause.
+inline CUresult refuse(const std::string& what) {
+  played_refuse((what + " is not played").c_str());
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 }  // namespace played

@@ -17,10 +17,9 @@ struct Copy {
 };
 
 /// Copies on a stream, with what is known of the source. Much memory is not touched, and assumed.
-[[nodiscard]] CUresult copy(const Copy& copy, CUstream stream);
+CUresult copy(const Copy& copy, CUstream stream);
 
 /// Fills memory with `count` values of `width` bytes (1 or 4), on a stream.
-[[nodiscard]] CUresult fill(void* at, unsigned value, std::size_t width, std::size_t count,
-                            CUstream stream);
+CUresult fill(void* at, unsigned value, std::size_t width, std::size_t count, CUstream stream);
 
 }  // namespace played

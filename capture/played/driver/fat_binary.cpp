@@ -1,5 +1,5 @@
 // Where kernels lie in what nvcc embeds: a wrapper points to a fat binary, which holds machine code
-// for several architectures, each compressed in one of two ways or not at all.
+// for several architectures, compressed or not. CUDA 13 compresses by Zstandard.
 #include <elf.h>
 
 #include <algorithm>
@@ -19,7 +19,6 @@ namespace {
 constexpr std::uint32_t kWrapper = 0x466243b1;
 constexpr std::uint32_t kFatBinary = 0xba55ed50;
 constexpr std::uint16_t kMachineCode = 2;
-constexpr std::uint64_t kIsLz4 = 0x2000;
 constexpr std::uint64_t kIsZstd = 0x8000;
 constexpr int kFirstWithReserve = 90;      // since Hopper,
 constexpr std::uint32_t kReserved = 1024;  // bytes of each block are the driver's
@@ -60,58 +59,14 @@ T read(const char* at) {
   return value;
 }
 
-/// Decompresses a block of LZ4. Returns what there is if it is cut off.
-class Lz4 {
- public:
-  explicit Lz4(std::string_view from) : from_(from) {}
-
-  std::string decompress() {
-    while (at_ < from_.size()) {
-      const unsigned token = next();
-      const std::size_t literals = length(token >> 4U);
-      out_ += from_.substr(at_, literals);
-      at_ += literals;
-      if (at_ < from_.size()) {
-        const std::size_t low = next();
-        repeat(low | std::size_t{next()} << 8U, length(token & 15U) + 4);
-      }
-    }
-    return std::move(out_);
+/// Machine code as it was. Empty: it is compressed in another way.
+std::string plain(const EntryHeader& header, const char* data) {
+  if (header.compressed_bytes == 0) {
+    return {data, header.bytes};
   }
-
- private:
-  unsigned char next() { return at_ < from_.size() ? static_cast<unsigned char>(from_[at_++]) : 0; }
-
-  std::size_t length(std::size_t count) {
-    unsigned char more = count == 15 ? 255 : 0;
-    while (more == 255) {
-      more = next();
-      count += more;
-    }
-    return count;
-  }
-
-  void repeat(std::size_t distance, std::size_t count) {
-    for (std::size_t i = 0; i < count && distance <= out_.size(); ++i) {
-      out_ += out_[out_.size() - distance];
-    }
-  }
-
-  std::string_view from_;
-  std::size_t at_ = 0;
-  std::string out_;
-};
-
-std::string plain(const EntryHeader& header, std::string_view data) {
-  if (header.compressed_bytes != 0) {
-    data = data.substr(0, header.compressed_bytes);
-  }
-  if ((header.flags & kIsZstd) != 0) {
-    std::string out(header.plain_bytes, '\0');
-    const std::size_t got = ZSTD_decompress(out.data(), out.size(), data.data(), data.size());
-    return got == out.size() ? out : "";
-  }
-  return (header.flags & kIsLz4) != 0 ? Lz4(data).decompress() : std::string(data);
+  std::string out((header.flags & kIsZstd) != 0 ? header.plain_bytes : 0, '\0');
+  const std::size_t got = ZSTD_decompress(out.data(), out.size(), data, header.compressed_bytes);
+  return got == out.size() ? out : "";
 }
 
 void add_kernels(std::string_view elf, int architecture, Kernels& kernels) {
@@ -162,7 +117,7 @@ Kernels read_kernels(const char* image, int architecture) {
       const int compiled_for = static_cast<int>(header.architecture);
       if (header.kind == kMachineCode && compiled_for / 10 == architecture / 10 &&
           compiled_for <= architecture) {
-        add_kernels(plain(header, {at + header.header_bytes, header.bytes}), compiled_for, kernels);
+        add_kernels(plain(header, at + header.header_bytes), compiled_for, kernels);
       }
       at += header.header_bytes + header.bytes;
     }

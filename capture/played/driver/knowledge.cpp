@@ -1,5 +1,6 @@
 #include "capture/played/driver/knowledge.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace played {
@@ -12,16 +13,10 @@ void Ranges::add(Range range) {
 }
 
 void Ranges::remove(Range range) {
-  auto at = ends_.upper_bound(range.begin);
-  if (at != ends_.begin()) {
-    at = std::prev(at);
-  }
+  const auto first = around(range.begin);
+  auto at = ends_.lower_bound(first ? first->begin : range.begin);
   while (at != ends_.end() && at->first < range.end) {
     const auto [begin, end] = *at;
-    if (end <= range.begin) {
-      ++at;
-      continue;
-    }
     at = ends_.erase(at);
     if (begin < range.begin) {
       ends_.emplace(begin, range.begin);
@@ -43,11 +38,6 @@ bool Ranges::covers(Range range) const {
   return true;
 }
 
-bool Ranges::touches(Range range) const {
-  const auto next = ends_.lower_bound(range.begin);
-  return around(range.begin).has_value() || (next != ends_.end() && next->first < range.end);
-}
-
 std::optional<Range> Ranges::around(std::uintptr_t address) const {
   const auto next = ends_.upper_bound(address);
   if (next == ends_.begin() || std::prev(next)->second <= address) {
@@ -56,14 +46,25 @@ std::optional<Range> Ranges::around(std::uintptr_t address) const {
   return Range{std::prev(next)->first, std::prev(next)->second};
 }
 
+std::vector<Range> Ranges::parts(Range range) const {
+  std::vector<Range> parts;
+  if (const auto first = around(range.begin)) {
+    parts.push_back({range.begin, std::min(first->end, range.end)});
+  }
+  for (auto next = ends_.upper_bound(range.begin); next != ends_.end() && next->first < range.end;
+       ++next) {
+    parts.push_back({next->first, std::min(next->second, range.end)});
+  }
+  return parts;
+}
+
 void Knowledge::add_card_memory(Range range) {
-  remove_card_memory(range);
-  assumed_.remove(range);
+  remove_memory(range);
   card_.add(range);
 }
 
-void Knowledge::remove_card_memory(Range range) {
-  for (Ranges* ranges : {&card_, &pieces_, &known_}) {
+void Knowledge::remove_memory(Range range) {
+  for (Ranges* ranges : {&card_, &pieces_, &known_, &assumed_}) {
     ranges->remove(range);
   }
 }
@@ -74,7 +75,7 @@ void Knowledge::give(Range piece) {
 }
 
 void Knowledge::know(Range range) {
-  if (card_.touches(range)) {
+  if (is_card(range)) {
     known_.add(range);
   } else {
     assumed_.remove(range);
@@ -82,7 +83,7 @@ void Knowledge::know(Range range) {
 }
 
 void Knowledge::assume(Range range) {
-  if (card_.touches(range)) {
+  if (is_card(range)) {
     known_.remove(range);
   } else {
     assumed_.add(range);
@@ -90,23 +91,31 @@ void Knowledge::assume(Range range) {
 }
 
 bool Knowledge::is_assumed(Range range) const {
-  return card_.touches(range) ? !known_.covers(range) : assumed_.touches(range);
+  return is_card(range) ? !known_.covers(range) : !assumed_.parts(range).empty();
 }
 
 void Knowledge::write(std::uintptr_t pointer) {
   if (const auto piece = pieces_.around(pointer)) {
-    known_.remove(*piece);
+    forget(*piece);
   } else if (const auto known = known_.around(pointer)) {
-    known_.remove(*known);
+    forget(*known);
   }
 }
 
-void Knowledge::carry(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
-  const Range written{to, to + bytes};
-  if (is_assumed({from, from + bytes})) {
-    assume(written);
+void Knowledge::forget(Range range) {
+  for (const Range& part : known_.parts(range)) {
+    known_.remove(part);
+    if (forgotten_ != nullptr) {
+      forgotten_(reinterpret_cast<const void*>(part.begin), part.end - part.begin);
+    }
+  }
+}
+
+void Knowledge::carry(Range to, Range from) {
+  if (from.begin == from.end || is_assumed(from)) {
+    assume(to);
   } else {
-    know(written);
+    know(to);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace played {
 
@@ -25,8 +26,9 @@ class Ranges {
   void add(Range range);
   void remove(Range range);
   [[nodiscard]] bool covers(Range range) const;
-  [[nodiscard]] bool touches(Range range) const;
   [[nodiscard]] std::optional<Range> around(std::uintptr_t address) const;
+  /// What of this range is in one of them, by address.
+  [[nodiscard]] std::vector<Range> parts(Range range) const;
 
  private:
   std::map<std::uintptr_t, std::uintptr_t> ends_;  ///< by begin
@@ -37,7 +39,8 @@ class Ranges {
 class Knowledge {
  public:
   void add_card_memory(Range range);
-  void remove_card_memory(Range range);
+  /// Memory of the card or the host that is given back.
+  void remove_memory(Range range);
   /// A tensor's piece of the card's memory: assumed, and written as a whole.
   void give(Range piece);
   void know(Range range);
@@ -46,14 +49,19 @@ class Knowledge {
   [[nodiscard]] bool is_assumed(Range range) const;
   /// A kernel has this pointer: the piece that it points into is assumed; else, the known range.
   void write(std::uintptr_t pointer);
-  /// A copy knows what its source knows, as a whole.
-  void carry(std::uintptr_t to, std::uintptr_t from, std::size_t bytes);
+  /// A copy knows what its source knows, as a whole; nothing if it copies nothing of it.
+  void carry(Range to, Range from);
+  void on_forgotten(void (*told)(const void* at, std::size_t bytes)) { forgotten_ = told; }
 
  private:
+  [[nodiscard]] bool is_card(Range range) const { return !card_.parts(range).empty(); }
+  void forget(Range range);
+
   Ranges card_;
   Ranges pieces_;
   Ranges known_;    ///< of the card
   Ranges assumed_;  ///< of the host
+  void (*forgotten_)(const void* at, std::size_t bytes) = nullptr;
 };
 
 }  // namespace played

@@ -2,9 +2,7 @@
 
 #include <atomic>
 #include <cstring>
-#include <optional>
 
-#include "capture/played/call.h"
 #include "capture/played/driver/card.h"
 #include "capture/played/driver/memory.h"
 #include "capture/played/driver/streams.h"
@@ -12,88 +10,58 @@
 namespace played {
 namespace {
 
-using Listener = void (*)(const Launch&);
-
-std::atomic<Listener> listener = nullptr;
+std::atomic<void (*)(const Launch&)> listener = nullptr;
 std::atomic<unsigned> last_correlation = 0;
 
 void tell(const Work& work, const Kernel* kernel, Launch launch) {
-  if (const Listener listens = listener.load()) {
-    launch.work = work;
-    launch.registers = kernel == nullptr ? 0 : static_cast<int>(kernel->code.registers);
-    launch.static_shared = kernel == nullptr ? 0 : static_cast<int>(kernel->code.static_shared);
-    launch.device = current_card();
-    listens(launch);
+  const auto listens = listener.load();
+  if (listens == nullptr) {
+    return;
+  }
+  launch.work = work;
+  launch.device = current_card();
+  if (kernel != nullptr) {
+    launch.registers = static_cast<int>(kernel->code.registers);
+    launch.static_shared = static_cast<int>(kernel->code.static_shared);
+  }
+  listens(launch);
+}
+
+/// The words of an argument that point into the card's memory.
+void add_pointers(const char* argument, CubinParameter at, std::vector<const void*>& pointers) {
+  constexpr std::size_t kWord = sizeof(void*);
+  const std::size_t first = (kWord - at.offset % kWord) % kWord;
+  for (std::size_t offset = first; offset + kWord <= at.bytes; offset += kWord) {
+    const void* word = nullptr;
+    std::memcpy(&word, argument + offset, kWord);
+    if (is_on_card(word)) {
+      pointers.push_back(word);
+    }
   }
 }
 
-CUresult forget_written(const std::vector<const void*>& written) {
-  change_knowledge([&](Knowledge& knowledge) {
-    for (const void* pointer : written) {
-      knowledge.write(reinterpret_cast<std::uintptr_t>(pointer));
-    }
-  });
-  return CUDA_SUCCESS;
-}
-
-/// The words of a kernel's arguments that point into the card's memory.
-std::vector<const void*> pointers_in(const Kernel& kernel, void** arguments) {
-  std::vector<const void*> pointers;
-  const auto& parameters = kernel.code.parameters;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (arguments[i] == nullptr) {
-      continue;
-    }
-    const auto [offset, bytes] = parameters[i];
-    const std::size_t first = (sizeof(void*) - offset % sizeof(void*)) % sizeof(void*);
-    for (std::size_t at = first; at + sizeof(void*) <= bytes; at += sizeof(void*)) {
-      const void* pointer = nullptr;
-      std::memcpy(&pointer, static_cast<const char*>(arguments[i]) + at, sizeof pointer);
-      const auto block = block_at(pointer);
-      if (block && !block->is_host) {
-        pointers.push_back(pointer);
+/// What work does that writes where pointers point.
+Effect writing(std::vector<const void*> pointers) {
+  return [pointers = std::move(pointers)] {
+    change_knowledge([&](Knowledge& knowledge) {
+      for (const void* pointer : pointers) {
+        knowledge.write(reinterpret_cast<std::uintptr_t>(pointer));
       }
-    }
-  }
-  return pointers;
+    });
+    return CUDA_SUCCESS;
+  };
 }
 
-/// Arguments as `extra` gives them: one after the other in a buffer.
-std::vector<void*> arguments_of(const Kernel& kernel, void** extra) {
-  std::vector<void*> arguments;
-  for (; extra != nullptr && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-      for (const auto& parameter : kernel.code.parameters) {
-        arguments.push_back(static_cast<char*>(extra[1]) + parameter.offset);
-      }
-    }
-  }
-  return arguments;
-}
-
-CUresult launch_with(CUfunction function, const Shape& shape, CUstream stream, void** arguments,
-                     void** extra) {
-  const Kernel* const kernel = function_of(function).kernel();
-  if (arguments != nullptr || kernel == nullptr) {
-    return launch(function_of(function), shape, stream, arguments);
-  }
-  std::vector<void*> others = arguments_of(*kernel, extra);
-  others.resize(kernel->code.parameters.size());
-  return launch(function_of(function), shape, stream, others.data());
-}
-
-CUresult launch_with(const CUlaunchConfig& config, CUfunction function, void** arguments,
-                     void** extra) {
-  return launch_with(function,
-                     {{config.gridDimX, config.gridDimY, config.gridDimZ},
-                      {config.blockDimX, config.blockDimY, config.blockDimZ},
-                      config.sharedMemBytes},
-                     config.hStream, arguments, extra);
+Work shape_of(const CUlaunchConfig& config) {
+  return {.grid = {config.gridDimX, config.gridDimY, config.gridDimZ},
+          .block = {config.blockDimX, config.blockDimY, config.blockDimZ},
+          .shared = config.sharedMemBytes,
+          .stream = config.hStream};
 }
 
 /// The address stays readable for who looks for pointers in the arguments of a launch.
 CUresult encode(CUtensorMap* map, void* address) {
-  std::memset(map, 0, sizeof *map);
+  *map = {};
   std::memcpy(map, &address, sizeof address);
   return CUDA_SUCCESS;
 }
@@ -101,8 +69,7 @@ CUresult encode(CUtensorMap* map, void* address) {
 }  // namespace
 
 CUresult issue(const Work& work, const Kernel* kernel, const Effect& effect) {
-  const auto stream = static_cast<CUstream>(work.stream);
-  const bool is_captured = add_to_capture(stream, [&] {
+  const bool is_captured = add_to_capture(static_cast<CUstream>(work.stream), [&] {
     auto node = std::make_shared<Node>(Node{work.name, work, kernel, effect});
     node->work.name = node->name.c_str();
     return node;
@@ -115,36 +82,62 @@ CUresult replay(const Graph& graph, CUstream stream) {
   const Launch launch{.correlation = ++last_correlation, .is_replayed = true};
   tell({.kind = Kind::kCall, .name = "cudaGraphLaunch"}, nullptr,
        {.correlation = launch.correlation});
+  CUresult result = CUDA_SUCCESS;
   for (const auto& node : graph.nodes) {
     Work work = node->work;
     work.stream = stream;
     tell(work, node->kernel, launch);
-    if (const CUresult result = node->effect(); result != CUDA_SUCCESS) {
-      return result;
-    }
+    result = result == CUDA_SUCCESS ? node->effect() : result;
   }
-  return CUDA_SUCCESS;
+  return result;
 }
 
-CUresult launch(Function& function, const Shape& shape, CUstream stream, void** arguments) {
+CUresult launch(Function& function, Work shape, void** arguments) {
   const Kernel* const kernel = function.kernel();
   if (kernel == nullptr) {
-    played_refuse(("kernel " + function.name() + " has no machine code for " + card().name +
-                   ", and PTX is not compiled")
-                      .c_str());
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    return refuse("kernel " + function.name() + ", without machine code for this card,");
   }
-  Work work{.name = function.name().c_str(), .shared = shape.shared, .stream = stream};
-  std::memcpy(work.grid, shape.grid, sizeof work.grid);
-  std::memcpy(work.block, shape.block, sizeof work.block);
-  return issue(work, kernel,
-               [written = pointers_in(*kernel, arguments)] { return forget_written(written); });
+  const auto& parameters = kernel->code.parameters;
+  if (arguments == nullptr && !parameters.empty()) {
+    return refuse("a launch whose arguments are packed");
+  }
+  std::vector<const void*> pointers;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    add_pointers(static_cast<const char*>(arguments[i]), parameters[i], pointers);
+  }
+  shape.name = function.name().c_str();
+  return issue(shape, kernel, writing(std::move(pointers)));
 }
 
 CUresult call(const char* function) {
   tell({.kind = Kind::kCall, .name = function}, nullptr, {.correlation = ++last_correlation});
   return CUDA_SUCCESS;
 }
+
+PLAYED_DRIVER(cuLaunchKernel,
+              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+               CUstream stream, void** arguments, void**),
+              launch(function_of(function),
+                     {.grid = {grid_x, grid_y, grid_z},
+                      .block = {block_x, block_y, block_z},
+                      .shared = shared,
+                      .stream = stream},
+                     arguments))
+PLAYED_DRIVER(cuLaunchCooperativeKernel,
+              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+               CUstream stream, void** arguments),
+              cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
+                             stream, arguments, nullptr))
+PLAYED_DRIVER(cuLaunchKernelEx,
+              (const CUlaunchConfig* config, CUfunction function, void** arguments, void**),
+              launch(function_of(function), shape_of(*config), arguments))
+PLAYED_DRIVER(cuTensorMapEncodeTiled,
+              (CUtensorMap * map, CUtensorMapDataType, cuuint32_t, void* address, const cuuint64_t*,
+               const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+               CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill),
+              encode(map, address))
 
 }  // namespace played
 
@@ -153,30 +146,6 @@ void played_listen(void (*listener)(const played::Launch&)) {
 }
 
 void played_issue(const played::Work* work) {
-  const std::vector<const void*> written(work->written, work->written + work->written_count);
-  static_cast<void>(
-      played::issue(*work, nullptr, [written] { return played::forget_written(written); }));
+  played::issue(*work, nullptr,
+                played::writing({work->written, work->written + work->written_count}));
 }
-
-PLAYED_CALL(CUresult, cuLaunchKernel,
-            (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, CUstream stream,
-             void** arguments, void** extra),
-            played::launch_with(function,
-                                {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared},
-                                stream, arguments, extra))
-PLAYED_CALL(CUresult, cuLaunchCooperativeKernel,
-            (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-             unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, CUstream stream,
-             void** arguments),
-            played::launch_with(function,
-                                {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared},
-                                stream, arguments, nullptr))
-PLAYED_CALL(CUresult, cuLaunchKernelEx,
-            (const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra),
-            played::launch_with(*config, function, arguments, extra))
-PLAYED_CALL(CUresult, cuTensorMapEncodeTiled,
-            (CUtensorMap * map, CUtensorMapDataType, cuuint32_t, void* address, const cuuint64_t*,
-             const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-             CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill),
-            played::encode(map, address))

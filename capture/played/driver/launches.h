@@ -28,18 +28,13 @@ struct Graph {
 
 /// Issues work: it runs at once, or becomes a node of the graph that captures its stream. `kernel`
 /// may be null.
-[[nodiscard]] CUresult issue(const Work& work, const Kernel* kernel, const Effect& effect);
+CUresult issue(const Work& work, const Kernel* kernel, const Effect& effect);
 /// Runs all nodes of a graph.
-[[nodiscard]] CUresult replay(const Graph& graph, CUstream stream);
+CUresult replay(const Graph& graph, CUstream stream);
 
-struct Shape {
-  unsigned grid[3];
-  unsigned block[3];
-  unsigned shared;
-};
-/// Launches a kernel. What its arguments point to is not known afterwards.
-[[nodiscard]] CUresult launch(Function& function, const Shape& shape, CUstream stream,
-                              void** arguments);
+/// Launches a function by `shape`, whose grid, blocks, shared memory and stream are set. What its
+/// arguments point to is not known afterwards.
+CUresult launch(Function& function, Work shape, void** arguments);
 
 /// Tells CUPTI that the host called a function that issues nothing, and succeeds.
 CUresult call(const char* function);

@@ -2,27 +2,24 @@
 
 #include <sys/mman.h>
 
-#include <array>
 #include <map>
 #include <mutex>
-#include <string>
 
-#include "capture/played/call.h"
 #include "capture/played/driver/card.h"
 
 namespace played {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kAlignment = std::size_t{2} << 20U;
+constexpr std::size_t kAlignment = 2 * kMebibyte;
 /// What a context and the driver keep of a card.
-constexpr std::size_t kContextBytes = std::size_t{540} << 20U;
+constexpr std::size_t kContextBytes = 540 * kMebibyte;
 
-/// All of the driver's memory. It outlives the program's static objects, which free theirs late.
+/// All of the driver's memory. Outlives static objects, which free theirs late.
 struct Memory {
   std::mutex mutex;
   std::map<std::uintptr_t, Block> blocks;  ///< by begin
-  std::array<std::size_t, 64> taken{};     ///< by card
+  std::map<int, std::size_t> taken;        ///< by card
   Knowledge knowledge;
 };
 
@@ -35,49 +32,30 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-void* pointer(std::uintptr_t address) {
-  return reinterpret_cast<void*>(address);
+/// A pointer to a place; of the device only its address matters, which Triton asks for.
+CUresult tell_address(void* value, CUpointer_attribute attribute, CUdeviceptr at) {
+  if (!block_at(reinterpret_cast<void*>(at))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER
+             ? answer(static_cast<CUdeviceptr*>(value), at)
+             : refuse("attribute " + std::to_string(attribute) + " of a pointer");
 }
 
 }  // namespace
 
-void change_knowledge(const std::function<void(Knowledge&)>& change) {
-  const std::scoped_lock lock(memory().mutex);
-  change(memory().knowledge);
-}
-
 void* map_addresses(std::size_t bytes) {
-  const std::size_t whole = whole_pages(bytes) + kAlignment;
-  void* const got = mmap(nullptr, whole, PROT_READ | PROT_WRITE,
+  const std::size_t pages = whole_pages(bytes);
+  void* const got = mmap(nullptr, pages + kAlignment, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) {
     return nullptr;
   }
-  const auto begin = reinterpret_cast<std::uintptr_t>(got);
-  const std::uintptr_t aligned = (begin + kAlignment) / kAlignment * kAlignment;
-  munmap(got, aligned - begin);
-  munmap(pointer(aligned + whole_pages(bytes)), begin + whole - aligned - whole_pages(bytes));
-  return pointer(aligned);
-}
-
-CUresult count_taken(int card_index, std::size_t bytes) {
-  const std::scoped_lock lock(memory().mutex);
-  std::size_t& taken = memory().taken[static_cast<std::size_t>(card_index)];
-  if (kContextBytes + taken + bytes > card().memory_bytes) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  taken += bytes;
-  return CUDA_SUCCESS;
-}
-
-void count_given_back(int card_index, std::size_t bytes) {
-  const std::scoped_lock lock(memory().mutex);
-  memory().taken[static_cast<std::size_t>(card_index)] -= bytes;
-}
-
-std::size_t free_bytes(int card_index) {
-  const std::scoped_lock lock(memory().mutex);
-  return card().memory_bytes - kContextBytes - memory().taken[static_cast<std::size_t>(card_index)];
+  const std::size_t before = kAlignment - reinterpret_cast<std::uintptr_t>(got) % kAlignment;
+  char* const aligned = static_cast<char*>(got) + before;
+  munmap(got, before);
+  munmap(aligned + pages, kAlignment - before);
+  return aligned;
 }
 
 void add_block(const Block& block) {
@@ -86,50 +64,6 @@ void add_block(const Block& block) {
   if (!block.is_host) {
     memory().knowledge.add_card_memory(block.range);
   }
-}
-
-CUresult take(void** at, std::size_t bytes, bool is_host) {
-  *at = nullptr;
-  if (bytes == 0) {
-    return CUDA_SUCCESS;
-  }
-  if (!is_host && count_taken(current_card(), bytes) != CUDA_SUCCESS) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  *at = map_addresses(bytes);
-  if (*at == nullptr) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  add_block({range_of(*at, bytes), current_card(), is_host, true});
-  return CUDA_SUCCESS;
-}
-
-void* take_uncounted(std::size_t bytes) {
-  void* const at = map_addresses(bytes);
-  add_block({range_of(at, bytes), current_card(), false, false});
-  return at;
-}
-
-CUresult give_back(const void* at) {
-  if (at == nullptr) {
-    return CUDA_SUCCESS;
-  }
-  const std::scoped_lock lock(memory().mutex);
-  const auto found = memory().blocks.find(reinterpret_cast<std::uintptr_t>(at));
-  if (found == memory().blocks.end()) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const auto [range, card_index, is_host, is_ours] = found->second;
-  if (!is_host) {
-    memory().knowledge.remove_card_memory(range);
-  }
-  if (is_ours) {
-    const std::size_t bytes = range.end - range.begin;
-    memory().taken[static_cast<std::size_t>(card_index)] -= is_host ? 0 : bytes;
-    munmap(pointer(range.begin), whole_pages(bytes));
-  }
-  memory().blocks.erase(found);
-  return CUDA_SUCCESS;
 }
 
 std::optional<Block> block_at(const void* at) {
@@ -142,68 +76,94 @@ std::optional<Block> block_at(const void* at) {
   return std::prev(next)->second;
 }
 
-}  // namespace played
-
-void played_know(const void* at, std::size_t bytes) {
-  played::change_knowledge(
-      [&](played::Knowledge& knowledge) { knowledge.know(played::range_of(at, bytes)); });
+bool is_on_card(const void* at) {
+  const auto block = block_at(at);
+  return block && !block->is_host;
 }
 
-void played_assume(const void* at, std::size_t bytes) {
-  played::change_knowledge(
-      [&](played::Knowledge& knowledge) { knowledge.assume(played::range_of(at, bytes)); });
-}
-
-void played_give(const void* at, std::size_t bytes) {
-  played::change_knowledge(
-      [&](played::Knowledge& knowledge) { knowledge.give(played::range_of(at, bytes)); });
-}
-
-int played_is_assumed(const void* at, std::size_t bytes) {
-  const std::scoped_lock lock(played::memory().mutex);
-  return played::memory().knowledge.is_assumed(played::range_of(at, bytes)) ? 1 : 0;
-}
-
-namespace {
-
-/// Attributes of a pointer, each of its own type.
-CUresult attribute_of(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  const auto block = played::block_at(reinterpret_cast<void*>(pointer));
-  if (!block) {
-    return CUDA_ERROR_INVALID_VALUE;
+CUresult take(void** at, std::size_t bytes, bool is_host) {
+  *at = nullptr;
+  if (bytes == 0) {
+    return CUDA_SUCCESS;
   }
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *static_cast<unsigned*>(value) = block->is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      *static_cast<CUdeviceptr*>(value) = pointer;
-      return CUDA_SUCCESS;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int*>(value) = block->card;
-      return CUDA_SUCCESS;
-    default:
-      played_refuse(
-          ("attribute " + std::to_string(attribute) + " of a pointer is not played").c_str());
-      return CUDA_ERROR_NOT_SUPPORTED;
+  if (!is_host) {
+    const CUresult result = count_taken(current_card(), static_cast<std::ptrdiff_t>(bytes));
+    if (result != CUDA_SUCCESS) {
+      return result;
+    }
   }
-}
-
-CUresult tell_range(CUdeviceptr* begin, std::size_t* bytes, CUdeviceptr pointer) {
-  const auto block = played::block_at(reinterpret_cast<void*>(pointer));
-  if (!block) {
-    return CUDA_ERROR_NOT_FOUND;
+  *at = map_addresses(bytes);
+  if (*at == nullptr) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  *begin = block->range.begin;
-  *bytes = block->range.end - block->range.begin;
+  add_block({range_of(*at, bytes), current_card(), is_host, true});
   return CUDA_SUCCESS;
 }
 
-}  // namespace
+CUresult give_back(const void* at) {
+  if (at == nullptr) {
+    return CUDA_SUCCESS;
+  }
+  const std::scoped_lock lock(memory().mutex);
+  const auto found = memory().blocks.find(reinterpret_cast<std::uintptr_t>(at));
+  if (found == memory().blocks.end()) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const Block block = found->second;
+  memory().blocks.erase(found);
+  memory().knowledge.remove_memory(block.range);
+  if (block.is_ours) {
+    const std::size_t bytes = block.range.end - block.range.begin;
+    memory().taken[block.card] -= block.is_host ? 0 : bytes;
+    munmap(const_cast<void*>(at), whole_pages(bytes));
+  }
+  return CUDA_SUCCESS;
+}
 
-PLAYED_CALL(CUresult, cuPointerGetAttribute,
-            (void* value, CUpointer_attribute attribute, CUdeviceptr pointer),
-            attribute_of(value, attribute, pointer))
-PLAYED_CALL(CUresult, cuMemGetAddressRange,
-            (CUdeviceptr * begin, std::size_t* bytes, CUdeviceptr pointer),
-            tell_range(begin, bytes, pointer))
+CUresult count_taken(int card_index, std::ptrdiff_t bytes) {
+  const std::scoped_lock lock(memory().mutex);
+  std::size_t& taken = memory().taken[card_index];
+  const std::size_t then = taken + static_cast<std::size_t>(bytes);
+  if (bytes > 0 && kContextBytes + then > card().memory_bytes) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  return answer(&taken, then);
+}
+
+std::size_t free_bytes(int card_index) {
+  const std::scoped_lock lock(memory().mutex);
+  return card().memory_bytes - kContextBytes - memory().taken[card_index];
+}
+
+void change_knowledge(const std::function<void(Knowledge&)>& change) {
+  const std::scoped_lock lock(memory().mutex);
+  change(memory().knowledge);
+}
+
+PLAYED_DRIVER(cuPointerGetAttribute, (void* value, CUpointer_attribute attribute, CUdeviceptr at),
+              tell_address(value, attribute, at))
+
+}  // namespace played
+
+void played_know(const void* at, std::size_t bytes) {
+  played::change_knowledge([&](auto& knowledge) { knowledge.know(played::range_of(at, bytes)); });
+}
+
+void played_assume(const void* at, std::size_t bytes) {
+  played::change_knowledge([&](auto& knowledge) { knowledge.assume(played::range_of(at, bytes)); });
+}
+
+void played_give(const void* at, std::size_t bytes) {
+  played::change_knowledge([&](auto& knowledge) { knowledge.give(played::range_of(at, bytes)); });
+}
+
+int played_is_assumed(const void* at, std::size_t bytes) {
+  bool is = false;
+  played::change_knowledge(
+      [&](auto& knowledge) { is = knowledge.is_assumed(played::range_of(at, bytes)); });
+  return is ? 1 : 0;
+}
+
+void played_on_forgotten(void (*told)(const void*, std::size_t)) {
+  played::change_knowledge([&](auto& knowledge) { knowledge.on_forgotten(told); });
+}

@@ -10,7 +10,9 @@
 
 namespace played {
 
-/// Memory that the driver knows. Its pages are the host's, none of them there before it is touched.
+constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
+
+/// Memory that the driver knows.
 struct Block {
   Range range;
   int card;
@@ -18,19 +20,19 @@ struct Block {
   bool is_ours;  ///< registered memory and mapped segments are not
 };
 
-/// Takes memory of the current card, or pinned memory of the host.
-[[nodiscard]] CUresult take(void** at, std::size_t bytes, bool is_host);
-/// Takes memory that the card's figures do not count: what a module brings along.
-[[nodiscard]] void* take_uncounted(std::size_t bytes);
-[[nodiscard]] CUresult give_back(const void* at);
+/// Maps addresses of bytes, aligned to 2 MiB; null: there are none left. Pages are there once they
+/// are touched.
+[[nodiscard]] void* map_addresses(std::size_t bytes);
 void add_block(const Block& block);
 [[nodiscard]] std::optional<Block> block_at(const void* at);
-/// Maps addresses, aligned to 2 MiB; null: there are none left.
-[[nodiscard]] void* map_addresses(std::size_t bytes);
+[[nodiscard]] bool is_on_card(const void* at);
 
-/// Counts memory of a card as taken, or fails as the card would.
-[[nodiscard]] CUresult count_taken(int card, std::size_t bytes);
-void count_given_back(int card, std::size_t bytes);
+/// Takes memory of the current card, or pinned memory of the host.
+CUresult take(void** at, std::size_t bytes, bool is_host);
+CUresult give_back(const void* at);
+
+/// Counts memory of a card as taken, or given back (negative); fails as the card would.
+CUresult count_taken(int card, std::ptrdiff_t bytes);
 [[nodiscard]] std::size_t free_bytes(int card);
 
 /// Changes what is known, alone.

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 namespace played {
 
 using understudy::et_schema::CubinKernel;
+using understudy::et_schema::CubinParameter;
 
 /// A kernel as the card's driver tells of it.
 struct Kernel {
@@ -18,7 +20,7 @@ struct Kernel {
   int architecture = 0;  ///< that it is compiled for: 90
 };
 
-using Kernels = std::map<std::string, Kernel, std::less<>>;
+using Kernels = std::map<std::string, Kernel>;
 
 /// The kernels of a binary, or of the newest binaries within a fat one that a card of this
 /// architecture runs. Empty: there are none; PTX is not compiled.
@@ -26,13 +28,15 @@ using Kernels = std::map<std::string, Kernel, std::less<>>;
 /// Bytes of an image in memory; 0 if it lies behind a wrapper, which stays where it is.
 [[nodiscard]] std::size_t bytes_of_image(const char* image);
 
-/// What is loaded as one. Its binaries are read when they are first asked for.
+/// What is loaded as one. Its binaries are read when a kernel of theirs is first asked for.
 class Module {
  public:
-  /// Keeps the image's address, or what lies there.
-  Module(const char* image, bool is_copied);
+  /// Keeps the address of what stays, or a copy.
+  explicit Module(const char* staying) : image_(staying) {}
+  explicit Module(std::string copy) : copy_(std::move(copy)), image_(copy_.data()) {}
 
-  [[nodiscard]] const Kernels& kernels();
+  /// Null: no binary has it for this card.
+  [[nodiscard]] const Kernel* kernel(const std::string& name);
   /// A variable's memory, of an invented size: binaries are not asked for it.
   [[nodiscard]] void* variable(const std::string& name);
 
@@ -44,7 +48,6 @@ class Module {
   Kernels kernels_;
   std::map<std::string, void*> variables_;
 };
-constexpr std::size_t kVariableBytes = std::size_t{1} << 20U;
 
 /// A function of a module, which may not have it.
 class Function {
@@ -52,25 +55,20 @@ class Function {
   Function(std::string name, Module& module) : name_(std::move(name)), module_(module) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Null: no binary of the module has it for this card.
-  [[nodiscard]] const Kernel* kernel();
-  [[nodiscard]] CUresult attribute(int* value, CUfunction_attribute attribute);
-  void set_attribute(CUfunction_attribute attribute, int value) { set_[attribute] = value; }
+  [[nodiscard]] const Kernel* kernel() { return module_.kernel(name_); }
+  CUresult attribute(int* value, CUfunction_attribute attribute);
+  CUresult set_attribute(CUfunction_attribute attribute, int value);
   /// Blocks that run on a multiprocessor at once.
-  [[nodiscard]] int occupancy(int threads, std::size_t dynamic_shared);
+  CUresult occupancy(int* blocks, int threads, std::size_t dynamic_shared);
 
  private:
   std::string name_;
   Module& module_;
-  const Kernel* kernel_ = nullptr;
-  std::map<int, int> set_;
+  std::atomic<int> dynamic_shared_ = 0;  ///< that it may be launched with; 0: as any kernel
 };
 
 [[nodiscard]] inline Function& function_of(CUfunction function) {
   return *reinterpret_cast<Function*>(function);
-}
-[[nodiscard]] inline Module& module_of(CUmodule module) {
-  return *reinterpret_cast<Module*>(module);
 }
 
 }  // namespace played

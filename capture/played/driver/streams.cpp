@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "capture/played/call.h"
+#include "capture/played/driver/card.h"
 
 namespace played {
 namespace {
@@ -23,12 +23,6 @@ Captures& captures() {
 std::shared_ptr<Capture> find_capture(CUstream stream) {
   const auto found = captures().by_stream.find(stream);
   return found == captures().by_stream.end() ? nullptr : found->second;
-}
-
-CUresult tell_status(CUstreamCaptureStatus* status, CUstream stream) {
-  *status = capture_of(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
-                                          : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -77,7 +71,13 @@ bool add_to_capture(CUstream stream, const std::function<std::shared_ptr<const N
   return capture != nullptr;
 }
 
+PLAYED_DRIVER(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status),
+              answer(status, capture_of(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE))
+
 }  // namespace played
 
-PLAYED_CALL(CUresult, cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status),
-            played::tell_status(status, stream))
+int played_is_capturing() {
+  const std::scoped_lock lock(played::captures().mutex);
+  return played::captures().by_stream.empty() ? 0 : 1;
+}

@@ -3,12 +3,12 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-/// Defines a function of the runtime by one expression of the driver's; cudaGetLastError() tells of
-/// its failure.
-#define PLAYED_RUNTIME(name, parameters, ...)  \
-  cudaError_t name parameters {                \
-    return played::note_result((__VA_ARGS__)); \
-  }
+#include "capture/played/driver/card.h"
+
+/// Defines a function of the runtime by an expression of the driver's, of whose failure
+/// cudaGetLastError() tells.
+#define PLAYED_RUNTIME(name, parameters, ...) \
+  PLAYED_CALL(cudaError_t, name, parameters, note_result(__VA_ARGS__))
 
 namespace played {
 
