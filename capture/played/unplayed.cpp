@@ -33,4 +33,9 @@
   extern "C" const char* function() { \
     return "not played";              \
   }
+/// A number that is exported beside functions.
+#define NUMBER(name) \
+  extern "C" {       \
+  int name = 0;      \
+  }
 #include UNPLAYED_NAMES
