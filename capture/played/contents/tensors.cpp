@@ -110,6 +110,11 @@ c10::IValue on_host(const c10::IValue& value) {
 }
 
 bool has_unread(const c10::IValue& value) {
+  if (value.isTensor()) {
+    const at::Tensor& tensor = value.toTensor();  // an operator of two tensors wraps a number
+    return tensor.defined() && tensor.is_cpu() && tensor.dim() == 0 && has_memory(tensor) &&
+           tensor.scalar_type() == at::kDouble && *tensor.const_data_ptr<double>() == kUnread;
+  }
   if (value.isList()) {
     const auto list = value.toListRef();
     return std::any_of(list.begin(), list.end(), has_unread);
