@@ -12,12 +12,12 @@ namespace {
 
 // They lie in the memory of the library's opaque types, which a caller may own.
 struct Product {
-  int a;
-  int b;
-  int epilogue;
-  void* bias;
-  void* auxiliary;
-  void* largest;
+  int a = 0;
+  int b = 0;
+  int epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  void* bias = nullptr;
+  void* auxiliary = nullptr;
+  void* largest = nullptr;
 };
 struct Matrix {
   cudaDataType_t type;

@@ -1,6 +1,6 @@
 // NCCL of a rank alone: it has as many others as it says, and they have what it has. Each group of
 // calls is a kernel; small messages that are known stay known on their way.
-#include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
 
@@ -233,9 +233,8 @@ PLAYED_NCCL(CommUserRank, (const ncclComm_t comm, int* rank), *rank = comm->rank
 PLAYED_NCCL(CommRegister, (const ncclComm_t, void* buffer, std::size_t, void** handle),
             *handle = buffer)
 PLAYED_CALL(ncclResult_t, ncclMemAlloc, (void** at, std::size_t bytes),
-            cuMemAlloc(reinterpret_cast<CUdeviceptr*>(at), bytes) == CUDA_SUCCESS ? ncclSuccess
-                                                                                  : ncclSystemError)
-PLAYED_NCCL(MemFree, (void* at), cuMemFree(reinterpret_cast<CUdeviceptr>(at)))
+            cudaMalloc(at, bytes) == cudaSuccess ? ncclSuccess : ncclSystemError)
+PLAYED_NCCL(MemFree, (void* at), cudaFree(at))
 PLAYED_NCCL(RedOpCreatePreMulSum,
             (ncclRedOp_t * reduction, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t),
             *reduction = ncclNumOps)
