@@ -21,27 +21,6 @@ CUresult set_context(CUcontext context) {
   return number == 0 ? CUDA_SUCCESS : set_current_card(number - 1);
 }
 
-struct ErrorText {
-  const char* name = "cudaErrorUnknown";
-  const char* text = "an error of the played card";
-};
-
-ErrorText describe(int error) {
-  switch (error) {
-    case CUDA_SUCCESS:
-      return {"cudaSuccess", "no error"};
-    case CUDA_ERROR_OUT_OF_MEMORY:
-      return {"cudaErrorMemoryAllocation", "out of memory"};
-    case CUDA_ERROR_NO_BINARY_FOR_GPU:
-      return {"cudaErrorNoKernelImageForDevice",
-              "no kernel image is available for execution on the device"};
-    case CUDA_ERROR_NOT_SUPPORTED:
-      return {"cudaErrorNotSupported", "operation not supported"};
-    default:
-      return {};
-  }
-}
-
 /// Limits are those of all of NVIDIA's cards since Ampere. Memory is not shared between processes,
 /// cards do not multicast, pools are not played.
 std::map<int, int> attributes() {
@@ -121,17 +100,22 @@ CUresult uuid_of_card(CUuuid* uuid, int card) {
   return CUDA_SUCCESS;
 }
 
-const char* error_name(int error) {
-  return describe(error).name;
-}
-
-const char* error_text(int error) {
-  return describe(error).text;
+ErrorText text_of(int error) {
+  switch (error) {
+    case CUDA_SUCCESS:
+      return {"cudaSuccess", "no error"};
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return {"cudaErrorMemoryAllocation", "out of memory"};
+    case CUDA_ERROR_NOT_SUPPORTED:
+      return {"cudaErrorNotSupported", "operation not supported"};
+    default:
+      return {"cudaErrorUnknown", "an error of the played card"};
+  }
 }
 
 PLAYED_DRIVER(cuDriverGetVersion, (int* version), answer(version, CUDA_VERSION))
-PLAYED_DRIVER(cuGetErrorName, (CUresult e, const char** name), answer(name, error_name(e)))
-PLAYED_DRIVER(cuGetErrorString, (CUresult e, const char** text), answer(text, error_text(e)))
+PLAYED_DRIVER(cuGetErrorName, (CUresult e, const char** name), answer(name, text_of(e).name))
+PLAYED_DRIVER(cuGetErrorString, (CUresult e, const char** text), answer(text, text_of(e).text))
 
 PLAYED_DRIVER(cuDeviceGetCount, (int* count), answer(count, the_count))
 PLAYED_DRIVER(cuDeviceGet, (CUdevice * card, int ordinal), answer(card, ordinal))
@@ -146,7 +130,6 @@ PLAYED_DRIVER(cuDevicePrimaryCtxGetState, (CUdevice, unsigned* flags, int* is_ac
 PLAYED_DRIVER(cuCtxGetCurrent, (CUcontext * context), answer(context, context_of(current)))
 PLAYED_DRIVER(cuCtxSetCurrent, (CUcontext context), set_context(context))
 PLAYED_DRIVER(cuCtxGetDevice, (CUdevice * card), answer(card, current))
-PLAYED_DRIVER(cuCtxGetLimit, (std::size_t * value, CUlimit), answer<std::size_t>(value, 0))
 
 }  // namespace played
 

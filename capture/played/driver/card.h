@@ -23,8 +23,11 @@ CUresult set_current_card(int card);
 CUresult attribute_of_card(int* value, CUdevice_attribute attribute, int card);
 CUresult uuid_of_card(CUuuid* uuid, int card);
 
-[[nodiscard]] const char* error_name(int error);
-[[nodiscard]] const char* error_text(int error);
+struct ErrorText {
+  const char* name;
+  const char* text;
+};
+[[nodiscard]] ErrorText text_of(int error);
 
 template <typename T>
 CUresult answer(T* to, T value) {

@@ -124,12 +124,6 @@ PLAYED_DRIVER(cuLaunchKernel,
                       .shared = shared,
                       .stream = stream},
                      arguments))
-PLAYED_DRIVER(cuLaunchCooperativeKernel,
-              (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-               unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-               CUstream stream, void** arguments),
-              cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared,
-                             stream, arguments, nullptr))
 PLAYED_DRIVER(cuLaunchKernelEx,
               (const CUlaunchConfig* config, CUfunction function, void** arguments, void**),
               launch(function_of(function), shape_of(*config), arguments))
@@ -146,6 +140,8 @@ void played_listen(void (*listener)(const played::Launch&)) {
 }
 
 void played_issue(const played::Work* work) {
+  // Not in braces, which would be a list of these two pointers themselves.
   played::issue(*work, nullptr,
-                played::writing({work->written, work->written + work->written_count}));
+                played::writing(
+                    std::vector<const void*>(work->written, work->written + work->written_count)));
 }

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "capture/played/driver/card.h"
-#include "capture/played/driver/memory.h"
 
 namespace played {
 namespace {
@@ -19,8 +18,6 @@ constexpr int kRegistersTogether = 256;  // that a warp gets at once
 constexpr int kSharedTogether = 128;
 constexpr int kReservedShared = 1024;  // of each block, for the driver
 constexpr int kMostShared = 49152;     // of a block that does not ask for more
-
-constexpr std::size_t kVariableBytes = kMebibyte;
 
 int rounded_up(int value, int step) {
   return (value + step - 1) / step * step;
@@ -58,15 +55,6 @@ const Kernel* Module::kernel(const std::string& name) {
   }
   const auto found = kernels_.find(name);
   return found == kernels_.end() ? nullptr : &found->second;
-}
-
-void* Module::variable(const std::string& name) {
-  const std::scoped_lock lock(mutex_);
-  void*& variable = variables_[name];
-  if (variable == nullptr) {
-    take(&variable, kVariableBytes, false);
-  }
-  return variable;
 }
 
 CUresult Function::attribute(int* value, CUfunction_attribute attribute) {

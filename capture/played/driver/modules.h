@@ -37,8 +37,6 @@ class Module {
 
   /// Null: no binary has it for this card.
   [[nodiscard]] const Kernel* kernel(const std::string& name);
-  /// A variable's memory, of an invented size: binaries are not asked for it.
-  [[nodiscard]] void* variable(const std::string& name);
 
  private:
   std::mutex mutex_;
@@ -46,7 +44,6 @@ class Module {
   const char* image_;
   bool is_read_ = false;
   Kernels kernels_;
-  std::map<std::string, void*> variables_;
 };
 
 /// A function of a module, which may not have it.

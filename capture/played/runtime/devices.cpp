@@ -1,5 +1,4 @@
 // Errors and cards.
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -11,13 +10,6 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-CUresult tell_bus(char* id, int length, int card_index) {
-  int bus = 0;
-  const CUresult result = attribute_of_card(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, card_index);
-  std::snprintf(id, static_cast<std::size_t>(length), "0000:%02x:00.0", static_cast<unsigned>(bus));
-  return result;
-}
-
 /// What all of NVIDIA's cards since Ampere have.
 cudaDeviceProp any_card() {
   cudaDeviceProp is{};
@@ -26,7 +18,8 @@ cudaDeviceProp any_card() {
   is.warpSize = 32;
   is.maxThreadsPerBlock = is.maxThreadsDim[0] = is.maxThreadsDim[1] = 1024;
   is.maxThreadsDim[2] = 64;
-  is.maxGridSize[0] = is.memPitch = 2147483647;
+  is.maxGridSize[0] = 2147483647;
+  is.memPitch = 2147483647;
   is.maxGridSize[1] = is.maxGridSize[2] = 65535;
   is.totalConstMem = 65536;
   is.textureAlignment = 512;
@@ -71,8 +64,8 @@ cudaError_t note_result(CUresult result) {
   return error;
 }
 
-PLAYED_CALL(const char*, cudaGetErrorName, (cudaError_t error), error_name(error))
-PLAYED_CALL(const char*, cudaGetErrorString, (cudaError_t error), error_text(error))
+PLAYED_CALL(const char*, cudaGetErrorName, (cudaError_t error), text_of(error).name)
+PLAYED_CALL(const char*, cudaGetErrorString, (cudaError_t error), text_of(error).text)
 PLAYED_CALL(cudaError_t, cudaGetLastError, (), std::exchange(last_error, cudaSuccess))
 PLAYED_CALL(cudaError_t, cudaPeekAtLastError, (), last_error)
 PLAYED_RUNTIME(cudaDriverGetVersion, (int* version), answer(version, CUDART_VERSION))
@@ -84,7 +77,6 @@ PLAYED_RUNTIME(cudaDeviceSynchronize, (), call("cudaDeviceSynchronize"))
 PLAYED_RUNTIME(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int card),
                attribute_of_card(value, static_cast<CUdevice_attribute>(attribute), card))
 PLAYED_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * is, int card), describe(is, card))
-PLAYED_RUNTIME(cudaDeviceGetPCIBusId, (char* id, int length, int card), tell_bus(id, length, card))
 PLAYED_RUNTIME(cudaDeviceCanAccessPeer, (int* can, int card, int other),
                answer(can, card == other ? 0 : 1))
 PLAYED_RUNTIME(cudaGetDriverEntryPointByVersion,

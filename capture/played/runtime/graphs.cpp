@@ -1,5 +1,4 @@
 // Captures and graphs.
-#include <algorithm>
 #include <utility>
 
 #include "capture/played/driver/streams.h"
@@ -66,13 +65,8 @@ CUresult exchange_mode(cudaStreamCaptureMode* mode) {
   return CUDA_SUCCESS;
 }
 
-CUresult tell_nodes(const Graph& graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  if (nodes != nullptr) {
-    const std::size_t most = std::min(*count, graph.nodes.size());
-    std::transform(graph.nodes.begin(), graph.nodes.begin() + static_cast<std::ptrdiff_t>(most),
-                   nodes, handle_of);
-  }
-  return answer(count, graph.nodes.size());
+CUresult count_nodes(const Graph& graph, const cudaGraphNode_t* nodes, std::size_t* count) {
+  return nodes == nullptr ? answer(count, graph.nodes.size()) : refuse("a list of a graph's nodes");
 }
 
 CUresult instantiate(cudaGraphExec_t* made, const Graph& graph) {
@@ -98,7 +92,7 @@ PLAYED_RUNTIME(cudaStreamGetCaptureInfo,
 PLAYED_RUNTIME(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode),
                exchange_mode(mode))
 PLAYED_RUNTIME(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
-               tell_nodes(graph_of(graph), nodes, count))
+               count_nodes(graph_of(graph), nodes, count))
 PLAYED_RUNTIME(cudaGraphInstantiate,
                (cudaGraphExec_t * made, cudaGraph_t graph, unsigned long long),
                instantiate(made, graph_of(graph)))

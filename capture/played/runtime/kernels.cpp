@@ -1,7 +1,4 @@
 // What nvcc registers when a library is loaded, and launches.
-#include "capture/played/runtime/kernels.h"
-
-#include <functional>
 #include <mutex>
 #include <unordered_map>
 
@@ -11,11 +8,10 @@
 namespace played {
 namespace {
 
-/// By the host's stand-ins: its own functions and variables.
+/// By the host's functions of the same names.
 struct Registered {
   std::mutex mutex;
   std::unordered_map<const void*, Function*> functions;
-  std::unordered_map<const void*, std::function<void*()>> variables;
 };
 
 Registered& registered() {
@@ -56,22 +52,10 @@ CUresult describe(cudaFuncAttributes* is, Function& function) {
 
 }  // namespace
 
-void* variable_of(const void* host) {
-  const std::scoped_lock lock(registered().mutex);
-  const auto found = registered().variables.find(host);
-  return found == registered().variables.end() ? nullptr : found->second();
-}
-
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* wrapper) {
   return reinterpret_cast<void**>(new Module(static_cast<const char*>(wrapper)));
-}
-
-void __cudaRegisterVar(void** module, char* host, char*, const char* name, int, std::size_t, int,
-                       int) {
-  const std::scoped_lock lock(registered().mutex);
-  registered().variables[host] = [=] { return reinterpret_cast<Module*>(module)->variable(name); };
 }
 
 void __cudaRegisterFunction(void** module, const char* host, char*, const char* name, int, uint3*,
@@ -105,10 +89,6 @@ PLAYED_CALL(cudaError_t, __cudaLaunchKernel,
             (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
              cudaStream_t stream),
             cudaLaunchKernel(kernel, grid, block, arguments, shared, stream))
-PLAYED_CALL(cudaError_t, cudaLaunchCooperativeKernel,
-            (const void* host, dim3 grid, dim3 block, void** arguments, std::size_t shared,
-             cudaStream_t stream),
-            cudaLaunchKernel(host, grid, block, arguments, shared, stream))
 PLAYED_CALL(cudaError_t, cudaLaunchKernelExC,
             (const cudaLaunchConfig_t* config, const void* host, void** arguments),
             cudaLaunchKernel(host, config->gridDim, config->blockDim, arguments,

@@ -2,7 +2,6 @@
 #include "capture/played/driver/memory.h"
 
 #include "capture/played/driver/copies.h"
-#include "capture/played/runtime/kernels.h"
 #include "capture/played/runtime/note.h"
 
 namespace played {
@@ -31,18 +30,6 @@ CUresult describe(cudaPointerAttributes* is, const void* at) {
   return CUDA_SUCCESS;
 }
 
-CUresult find_variable(void** at, const void* host) {
-  *at = variable_of(host);
-  return *at == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
-}
-
-CUresult set_variable(const void* host, const void* from, std::size_t bytes, std::size_t offset) {
-  void* at = nullptr;
-  const CUresult result = find_variable(&at, host);
-  return result == CUDA_SUCCESS ? copy({static_cast<char*>(at) + offset, from, bytes}, nullptr)
-                                : result;
-}
-
 }  // namespace
 
 PLAYED_RUNTIME(cudaMemGetInfo, (std::size_t * free, std::size_t* total), tell_free(free, total))
@@ -57,25 +44,16 @@ PLAYED_RUNTIME(cudaPointerGetAttributes, (cudaPointerAttributes * is, const void
                describe(is, at))
 
 PLAYED_RUNTIME(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind),
-               copy({to, from, bytes}, nullptr))
+               copy(to, from, bytes, nullptr))
 PLAYED_RUNTIME(cudaMemcpyAsync,
                (void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream),
-               copy({to, from, bytes}, stream))
+               copy(to, from, bytes, stream))
 PLAYED_RUNTIME(cudaMemcpyPeerAsync,
                (void* to, int, const void* from, int, std::size_t bytes, cudaStream_t stream),
-               copy({to, from, bytes}, stream))
-PLAYED_RUNTIME(cudaMemcpy2DAsync,
-               (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream),
-               copy({to, from, width, height, to_pitch, from_pitch}, stream))
+               copy(to, from, bytes, stream))
 PLAYED_RUNTIME(cudaMemset, (void* at, int value, std::size_t bytes),
                fill(at, static_cast<unsigned>(value), 1, bytes, nullptr))
 PLAYED_RUNTIME(cudaMemsetAsync, (void* at, int value, std::size_t bytes, cudaStream_t stream),
                fill(at, static_cast<unsigned>(value), 1, bytes, stream))
-PLAYED_RUNTIME(cudaGetSymbolAddress, (void** at, const void* host), find_variable(at, host))
-PLAYED_RUNTIME(cudaMemcpyToSymbol,
-               (const void* host, const void* from, std::size_t bytes, std::size_t offset,
-                cudaMemcpyKind),
-               set_variable(host, from, bytes, offset))
 
 }  // namespace played

@@ -55,12 +55,11 @@ float ms_between(const Event& begin, const Event& end) {
   return static_cast<float>(end.ns - begin.ns) / kNsOfMs;
 }
 
-CUresult call_host(cudaStream_t stream, const std::function<void()>& function) {
-  return issue({.kind = Kind::kCall, .name = "cudaLaunchHostFunc", .stream = stream}, nullptr,
-               [function] {
-                 function();
-                 return CUDA_SUCCESS;
-               });
+CUresult call_host(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return issue({.kind = Kind::kCall, .name = "cudaLaunchHostFunc", .stream = stream}, nullptr, [=] {
+    function(data);
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // namespace
@@ -78,11 +77,8 @@ PLAYED_RUNTIME(cudaDeviceGetStreamPriorityRange, (int* least, int* most),
                tell_priorities(least, most))
 PLAYED_RUNTIME(cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned),
                wait(stream, event))
-PLAYED_RUNTIME(cudaStreamAddCallback,
-               (cudaStream_t stream, cudaStreamCallback_t function, void* data, unsigned),
-               call_host(stream, [=] { function(stream, cudaSuccess, data); }))
 PLAYED_RUNTIME(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data),
-               call_host(stream, [=] { function(data); }))
+               call_host(stream, function, data))
 
 PLAYED_RUNTIME(cudaEventCreate, (cudaEvent_t * event), make(event))
 PLAYED_RUNTIME(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned), make(event))
