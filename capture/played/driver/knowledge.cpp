@@ -64,7 +64,7 @@ void Knowledge::add_card_memory(Range range) {
 }
 
 void Knowledge::remove_memory(Range range) {
-  for (Ranges* ranges : {&card_, &pieces_, &known_, &assumed_}) {
+  for (Ranges* ranges : {&card_, &pieces_, &known_}) {
     ranges->remove(range);
   }
 }
@@ -95,7 +95,10 @@ bool Knowledge::is_assumed(Range range) const {
 }
 
 void Knowledge::write(std::uintptr_t pointer) {
-  if (const auto piece = pieces_.around(pointer)) {
+  const auto piece = pieces_.around(pointer);
+  if (piece && !is_card(*piece)) {
+    assumed_.add(*piece);
+  } else if (piece) {
     forget(*piece);
   } else if (const auto known = known_.around(pointer)) {
     forget(*known);

@@ -39,7 +39,9 @@ class Ranges {
 class Knowledge {
  public:
   void add_card_memory(Range range);
-  /// Memory of the card or the host that is given back.
+  /// Memory of the host that kernels may write: a piece.
+  void add_host_memory(Range range) { pieces_.add(range); }
+  /// Memory of either that is given back.
   void remove_memory(Range range);
   /// A tensor's piece of the card's memory: assumed, and written as a whole.
   void give(Range piece);
@@ -47,7 +49,8 @@ class Knowledge {
   void assume(Range range);
   /// Whether a part of it is assumed.
   [[nodiscard]] bool is_assumed(Range range) const;
-  /// A kernel has this pointer: the piece that it points into is assumed; else, the known range.
+  /// A kernel has this pointer: the piece that it points into is assumed; without one, the range of
+  /// the card's memory that became known together.
   void write(std::uintptr_t pointer);
   /// A copy knows what its source knows, as a whole; nothing if it copies nothing of it.
   void carry(Range to, Range from);

@@ -27,14 +27,14 @@ void tell(const Work& work, const Kernel* kernel, Launch launch) {
   listens(launch);
 }
 
-/// The words of an argument that point into the card's memory.
+/// The words of an argument that point into memory of the card, or of the host that it reaches.
 void add_pointers(const char* argument, CubinParameter at, std::vector<const void*>& pointers) {
   constexpr std::size_t kWord = sizeof(void*);
   const std::size_t first = (kWord - at.offset % kWord) % kWord;
   for (std::size_t offset = first; offset + kWord <= at.bytes; offset += kWord) {
     const void* word = nullptr;
     std::memcpy(&word, argument + offset, kWord);
-    if (is_on_card(word)) {
+    if (block_at(word)) {
       pointers.push_back(word);
     }
   }

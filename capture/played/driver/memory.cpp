@@ -61,7 +61,9 @@ void* map_addresses(std::size_t bytes) {
 void add_block(const Block& block) {
   const std::scoped_lock lock(memory().mutex);
   memory().blocks.insert_or_assign(block.range.begin, block);
-  if (!block.is_host) {
+  if (block.is_host) {
+    memory().knowledge.add_host_memory(block.range);
+  } else {
     memory().knowledge.add_card_memory(block.range);
   }
 }
@@ -97,6 +99,9 @@ CUresult take(void** at, std::size_t bytes, bool is_host) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   add_block({range_of(*at, bytes), current_card(), is_host, true});
+  if (is_host) {
+    played_know(*at, bytes);  // zeros
+  }
   return CUDA_SUCCESS;
 }
 
