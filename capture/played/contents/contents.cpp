@@ -5,34 +5,39 @@
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <memory>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
-#include "capture/played/contents/driver.h"
 #include "capture/played/contents/operators.h"
 #include "capture/played/contents/reads.h"
-#include "capture/played/contents/storages.h"
 #include "capture/played/contents/tensors.h"
+#include "capture/played/played.h"
 
 namespace understudy::contents {
 namespace {
 
 constexpr std::int64_t kMostNumbers = 1 << 20;  // of an operator that is done again
 
-using Places = std::unordered_set<const void*>;  // where storages begin
+using Values = std::vector<c10::IValue>;
+using Storages = std::unordered_set<const void*>;  // by where they begin
 
 /// An operator that runs.
 struct Call : at::ObserverContext, Reader {
-  std::vector<c10::IValue> inputs;
-  std::vector<c10::IValue> made;   ///< its results, if they were needed before it ran
+  Values inputs;
+  Values answered;                 ///< its results, if they were needed before it ran
   std::vector<Bytes> forgotten;    ///< by the driver, for the pointers that its kernels have
-  Places given;                    ///< of its arguments
-  Places written;                  ///< by the operators within it
+  Storages given;                  ///< of its arguments
+  Storages written;                ///< by the operators within it
   bool is_known = true;            ///< all that it depends on
   bool has_card = false;           ///< a tensor of the card among its arguments
   bool stands_for_others = false;  ///< its tensors have no memory: what it is made of says all
+};
+
+struct Result {
+  at::Tensor tensor;
+  bool is_made;  ///< else an argument that was written
 };
 
 /// What is done here is not recorded, and not differentiated.
@@ -46,21 +51,34 @@ class Aside {
                            c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::PreDispatch})};
 };
 
-std::vector<c10::IValue> repeat(const Operator& op, const std::vector<c10::IValue>& inputs) {
+Values repeat(const Call& call) {
   torch::jit::Stack stack;
-  for (const c10::IValue& input : inputs) {
+  for (const c10::IValue& input : call.inputs) {
     stack.push_back(on_host(input));
   }
-  op.handle.callBoxed(stack);
+  call.called->handle.callBoxed(stack);
   return stack;
 }
 
-std::int64_t numbers(const std::vector<c10::IValue>& values) {
-  std::int64_t count = 0;
+std::vector<at::Tensor> tensors_of(const Values& values) {
+  std::vector<at::Tensor> tensors;
   for (const c10::IValue& value : values) {
-    each_tensor(value, [&](const at::Tensor& tensor) { count += tensor.numel(); });
+    each_tensor(value, [&](const at::Tensor& tensor) { tensors.push_back(tensor); });
   }
-  return count;
+  return tensors;
+}
+
+bool is_small(const Values& values) {
+  std::int64_t numbers = 0;
+  for (const at::Tensor& tensor : tensors_of(values)) {
+    numbers += tensor.numel();
+  }
+  return numbers <= kMostNumbers;
+}
+
+void give(const at::Tensor& tensor) {
+  const Bytes all = all_of_storage(tensor);
+  played_give(all.at, all.count);
 }
 
 // ---- what an operator is given
@@ -71,11 +89,11 @@ void take_argument(Call& call, const at::Tensor& tensor, bool matters) {
     call.is_known &= !matters || tensor.layout() == at::kStrided;
     return;
   }
-  const bool is_extent_known = is_known(extent(tensor));
+  const bool is_tensor_known = is_known(tensor);
   call.given.insert(storage_of(tensor));
   call.has_card |= tensor.is_cuda();
-  call.is_known &= !matters || is_extent_known;
-  if (tensor.is_cpu() && !is_extent_known && call.called->decides &&
+  call.is_known &= !matters || is_tensor_known;
+  if (tensor.is_cpu() && !is_tensor_known && call.called->decides &&
       (!call.called->reads_lengths || !tensor.is_floating_point())) {
     check_decision(call);
   }
@@ -84,22 +102,19 @@ void take_argument(Call& call, const at::Tensor& tensor, bool matters) {
 /// What an operator's kernels would count or compare, and the operator reads back.
 void answer_ahead(Call& call) {
   const Operator& op = *call.called;
-  if ((!op.has_dynamic_size && op.name != "aten::equal") || !call.has_card || !op.is_of_torch ||
-      !call.is_known || call.stands_for_others || numbers(call.inputs) > kMostNumbers) {
+  if ((!op.has_dynamic_size && op.name != "aten::equal") || !op.is_of_torch || !call.has_card ||
+      !call.is_known || call.stands_for_others || !is_small(call.inputs)) {
     return;
   }
   const Aside aside;
   try {
-    call.made = repeat(op, call.inputs);
-    if (call.made.front().isBool()) {
-      call.answer = call.made.front().toBool() ? 1 : 0;
-      return;
-    }
-    const at::Tensor& first = call.made.front().toTensor();
+    call.answered = repeat(call);
+    const c10::IValue& first = call.answered.front();
     const bool has_dim = op.name == "aten::unique_dim" || op.name == "aten::unique_dim_consecutive";
-    call.answer = first.size(has_dim ? call.inputs[1].toInt() : 0);
+    call.answer = first.isBool() ? static_cast<std::int64_t>(first.toBool())
+                                 : first.toTensor().size(has_dim ? call.inputs[1].toInt() : 0);
   } catch (const std::exception&) {
-    call.made.clear();  // the card's own operator says what is wrong
+    call.answered.clear();  // the card's own operator says what is wrong
   }
 }
 
@@ -114,36 +129,38 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   call->parent = innermost();
   call->inputs.assign(function.inputs().begin(), function.inputs().end());
   for (std::size_t i = 0; i < call->inputs.size(); ++i) {
-    const bool matters = i >= op->matters.size() || op->matters[i];
-    call->is_known &= !matters || !has_unread(call->inputs[i]);
+    call->is_known &= !op->matters[i] || !has_unread(call->inputs[i]);
     each_tensor(call->inputs[i],
-                [&](const at::Tensor& tensor) { take_argument(*call, tensor, matters); });
+                [&](const at::Tensor& tensor) { take_argument(*call, tensor, op->matters[i]); });
   }
   answer_ahead(*call);
   innermost() = call.get();
   return call;
 }
 
+void hear_forgotten(const void* at, std::size_t bytes) {
+  if (innermost() != nullptr) {
+    static_cast<Call*>(innermost())->forgotten.push_back({static_cast<const char*>(at), bytes});
+  }
+}
+
 // ---- what it leaves
 
-struct Results {
-  std::vector<at::Tensor> made;     ///< in memory of their own
-  std::vector<at::Tensor> written;  ///< arguments
-};
+bool has_own_memory(const Call& call, const at::Tensor& result) {
+  return has_memory(result) && call.given.count(storage_of(result)) == 0;
+}
 
-Results results_of(const Call& call, const std::vector<c10::IValue>& outputs) {
-  Results results;
-  for (const c10::IValue& output : outputs) {
-    each_tensor(output, [&](const at::Tensor& tensor) {
-      if (has_memory(tensor) && call.given.count(storage_of(tensor)) == 0) {
-        results.made.push_back(tensor);
-      }
-    });
+std::vector<Result> results_of(const Call& call, const Values& outputs) {
+  std::vector<Result> results;
+  for (const at::Tensor& tensor : tensors_of(outputs)) {
+    if (has_own_memory(call, tensor)) {
+      results.push_back({tensor, true});
+    }
   }
   for (const std::size_t place : call.called->written) {
     each_tensor(call.inputs[place], [&](const at::Tensor& tensor) {
       if (has_memory(tensor)) {
-        results.written.push_back(tensor);
+        results.push_back({tensor, false});
       }
     });
   }
@@ -151,67 +168,54 @@ Results results_of(const Call& call, const std::vector<c10::IValue>& outputs) {
 }
 
 /// Does the operator again. Its results must come out as the card's.
-bool compute(const Call& call, const std::vector<c10::IValue>& outputs) {
+bool compute(const Call& call, const Values& outputs) {
   const Aside aside;
   try {
-    const auto host = call.made.empty() ? repeat(*call.called, call.inputs) : call.made;
-    std::vector<at::Tensor> made;
-    for (const c10::IValue& value : host) {
-      each_tensor(value, [&](const at::Tensor& tensor) { made.push_back(tensor); });
+    const auto host = tensors_of(call.answered.empty() ? repeat(call) : call.answered);
+    const auto card = tensors_of(outputs);
+    for (std::size_t i = 0; i < card.size(); ++i) {
+      if (card[i].numel() == 0 || !has_own_memory(call, card[i])) {
+        continue;
+      }
+      if (host.at(i).sizes() != card[i].sizes() || host[i].dtype() != card[i].dtype()) {
+        return false;
+      }
+      on_host(card[i]).copy_(host[i]);
     }
-    std::size_t next = 0;
-    bool is_same = true;
-    for (const c10::IValue& output : outputs) {
-      each_tensor(output, [&](const at::Tensor& tensor) {
-        is_same = is_same && next < made.size() &&
-                  (tensor.numel() == 0 ||
-                   (made[next].sizes() == tensor.sizes() && made[next].dtype() == tensor.dtype()));
-        if (is_same && tensor.numel() > 0 && has_memory(tensor) &&
-            call.given.count(storage_of(tensor)) == 0) {
-          on_host(tensor).copy_(made[next]);
-        }
-        ++next;
-      });
-    }
-    return is_same;
+    return true;
   } catch (const std::exception&) {
-    return false;
+    return false;  // the host has no such operator
   }
 }
 
 /// Whether the operator can be done again: nothing that it starts from was changed meanwhile.
-bool can_repeat(const Call& call, const Results& results, const std::vector<c10::IValue>& outputs) {
-  const Operator& op = *call.called;
+bool can_repeat(const Call& call, const std::vector<Result>& results, const Values& outputs) {
   bool is_untouched = true;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     each_tensor(call.inputs[i], [&](const at::Tensor& tensor) {
       const bool is_changed = has_memory(tensor) && call.written.count(storage_of(tensor)) > 0;
-      is_untouched &= !is_changed || !op.matters[i];
+      is_untouched &= !is_changed || !call.called->matters[i];
     });
   }
-  for (const at::Tensor& tensor : results.written) {
-    is_untouched &= tensor.is_cuda() || op.name == "aten::copy_";  // the host's are done
+  for (const auto& [tensor, is_made] : results) {
+    is_untouched &= is_made || tensor.is_cuda() || call.called->name == "aten::copy_";
   }
-  return is_untouched && !call.stands_for_others && numbers(call.inputs) <= kMostNumbers &&
-         numbers(outputs) <= kMostNumbers;
+  return is_untouched && !call.stands_for_others && is_small(call.inputs) && is_small(outputs);
 }
 
 /// Whether what the operator left is what a card would have left.
-bool is_computed(const Call& call, const Results& results,
-                 const std::vector<c10::IValue>& outputs) {
+bool is_computed(const Call& call, const std::vector<Result>& results, const Values& outputs) {
   const Operator& op = *call.called;
   bool is_of_card = call.has_card;
   bool is_done = true;  // the operators within it did all, and no kernel came after them
-  for (const auto* tensors : {&results.made, &results.written}) {
-    for (const at::Tensor& tensor : *tensors) {
-      is_of_card |= tensor.is_cuda();
-      is_done &= call.written.count(storage_of(tensor)) > 0 && is_known(extent(tensor));
-    }
+  for (const auto& [tensor, is_made] : results) {
+    is_of_card |= tensor.is_cuda();
+    is_done &= call.written.count(storage_of(tensor)) > 0 && is_known(tensor);
   }
   if (!call.is_known || !is_of_card) {
     return call.is_known;
   }
-  if (!op.is_of_torch || op.is_random || op.makes_nothing || driver::is_capturing()) {
+  if (!op.is_of_torch || op.is_random || op.makes_nothing || played_is_capturing() != 0) {
     return false;
   }
   return is_done || (can_repeat(call, results, outputs) && compute(call, outputs));
@@ -219,58 +223,47 @@ bool is_computed(const Call& call, const Results& results,
 
 /// Kernels of torch's own operators write their results alone; other pointers that they have, to
 /// what they read or left over in their arguments, forget nothing.
-void remember(const Call& call, const Results& results) {
-  if (!call.called->is_of_torch || call.stands_for_others) {
-    return;
-  }
-  Places written = call.written;
-  for (const auto* tensors : {&results.made, &results.written}) {
-    for (const at::Tensor& tensor : *tensors) {
-      written.insert(storage_of(tensor));
-    }
+void remember(const Call& call, const std::vector<Result>& results) {
+  Storages written = call.written;
+  for (const Result& result : results) {
+    written.insert(storage_of(result.tensor));
   }
   for (const Bytes& bytes : call.forgotten) {
-    const void* const storage = live_storages().around(bytes);
+    const void* const storage = live_storage_around(bytes);
     if (storage != nullptr && written.count(storage) == 0) {
       know(bytes);
     }
   }
 }
 
-void leave(const Call& call, const Results& results, const std::vector<c10::IValue>& outputs) {
-  for (const at::Tensor& tensor : results.made) {
-    if (tensor.is_cuda() && call.written.count(storage_of(tensor)) == 0) {
-      const Bytes all = all_of_storage(tensor);
-      driver::give(all.at, all.count);
+void leave(const Call& call, const std::vector<Result>& results, const Values& outputs) {
+  for (const auto& [tensor, is_made] : results) {
+    if (is_made && tensor.is_cuda() && call.written.count(storage_of(tensor)) == 0) {
+      give(tensor);
     }
   }
   const bool is_known_now = is_computed(call, results, outputs);
-  remember(call, results);
-  const auto set = [&](const at::Tensor& tensor, bool has_gaps) {
+  if (call.called->is_of_torch && !call.stands_for_others) {
+    remember(call, results);
+  }
+  for (const auto& [tensor, is_made] : results) {
     if (call.stands_for_others && call.written.count(storage_of(tensor)) > 0) {
-      return;
+      continue;
     }
+    follow_storage(tensor);
     if (!is_known_now) {
       assume(extent(tensor));
-    } else if (!has_gaps) {
+    } else if (is_made || tensor.is_non_overlapping_and_dense()) {
       know(extent(tensor));
-      live_storages().add(tensor);
     }
-  };
-  for (const at::Tensor& tensor : results.made) {
-    set(tensor, false);
-  }
-  for (const at::Tensor& tensor : results.written) {
-    set(tensor, !tensor.is_non_overlapping_and_dense());
   }
 }
 
-/// Memory that is taken anew for a tensor that is there.
+/// A tensor that takes other memory: nobody says what is copied there.
 void leave_moved(const Call& call) {
   const at::Tensor& tensor = call.inputs.front().toTensor();
-  if (has_memory(tensor) && tensor.is_cuda() && call.given.count(storage_of(tensor)) == 0) {
-    const Bytes all = all_of_storage(tensor);
-    driver::give(all.at, all.count);
+  if (tensor.is_cuda() && has_own_memory(call, tensor)) {
+    give(tensor);
   }
 }
 
@@ -283,15 +276,12 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   if (call.called->moves) {
     leave_moved(call);
   } else if (!call.called->keeps_contents) {
-    const auto& outputs = function.outputs();
-    const Results results = results_of(call, outputs);
+    const auto results = results_of(call, function.outputs());
     if (!call.called->is_of_groups) {
-      leave(call, results, outputs);
+      leave(call, results, function.outputs());
     }
-    for (const auto* tensors : {&results.made, &results.written}) {
-      for (const at::Tensor& tensor : *tensors) {
-        call.written.insert(storage_of(tensor));
-      }
+    for (const Result& result : results) {
+      call.written.insert(storage_of(result.tensor));
     }
   }
   if (call.parent != nullptr) {
@@ -299,25 +289,24 @@ void end(const at::RecordFunction& function, at::ObserverContext* context) {
   }
 }
 
-void hear_forgotten(const void* at, std::size_t bytes) {
-  if (innermost() != nullptr) {
-    static_cast<Call*>(innermost())->forgotten.push_back({static_cast<const char*>(at), bytes});
-  }
-}
-
-void follow() {
-  answer_reads();
-  driver::on_forgotten(&hear_forgotten);
-  at::addGlobalCallback(at::RecordFunctionCallback(&begin, &end)
-                            .needsInputs(true)
-                            .needsOutputs(true)
-                            .scopes({at::RecordScope::FUNCTION}));
-}
-
 }  // namespace
 }  // namespace understudy::contents
 
-/// Follows all operators from now on. The played driver must be loaded.
-extern "C" void understudy_follow_contents() {
-  understudy::contents::follow();
+extern "C" {
+
+/// Whether a tensor's bytes are not known.
+int understudy_is_assumed(const char* at, std::size_t bytes, int is_of_host) {
+  return understudy::contents::is_known({at, bytes}, is_of_host != 0) ? 0 : 1;
+}
+
+/// Follows all operators from now on.
+void understudy_follow_contents() {
+  understudy::contents::answer_reads();
+  played_on_forgotten(&understudy::contents::hear_forgotten);
+  at::addGlobalCallback(
+      at::RecordFunctionCallback(&understudy::contents::begin, &understudy::contents::end)
+          .needsInputs(true)
+          .needsOutputs(true)
+          .scopes({at::RecordScope::FUNCTION}));
+}
 }

@@ -31,11 +31,11 @@ const Names kReadLengths = {"aten::_pack_padded_sequence",
 const Names kDecideWithin = {"aten::index",       "aten::item",     "aten::allclose",
                              "aten::one_hot",     "aten::argwhere", "aten::masked_select",
                              "aten::linalg_lstsq"};
-const Names kCopy = {"aten::copy_",       "aten::_to_copy",      "aten::to",
-                     "aten::clone",       "aten::contiguous",    "aten::pin_memory",
-                     "aten::cpu",         "aten::_pin_memory",   "aten::type_as",
-                     "aten::_copy_from",  "aten::fill_",         "aten::masked_fill_",
-                     "aten::index_fill_", "aten::_foreach_copy_"};
+const Names kCopy = {"aten::copy_",       "aten::_to_copy",       "aten::to",
+                     "aten::clone",       "aten::contiguous",     "aten::pin_memory",
+                     "aten::cpu",         "aten::_pin_memory",    "aten::type_as",
+                     "aten::_copy_from",  "aten::fill_",          "aten::masked_fill_",
+                     "aten::index_fill_", "aten::_foreach_copy_", "aten::_assert_async"};
 // They change what a tensor is, not what lies in memory.
 const Names kForm = {"aten::record_stream", "aten::set_data",   "aten::requires_grad_",
                      "aten::retain_grad",   "aten::_backward",  "aten::rename_",

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "capture/played/contents/driver.h"
+#include "capture/played/played.h"
 
 namespace understudy::contents {
 namespace {
@@ -38,7 +38,6 @@ void refuse(const Reader* reader) {
   what += reader != nullptr && reader->called->has_dynamic_size
               ? " has a result whose size depends on values, which were never computed"
               : " needs a tensor's value, which was never computed";
-  driver::refuse(what.c_str());
   const std::scoped_lock lock(refusals().mutex);
   if (refusals().decision.empty()) {
     refusals().decision = what;
@@ -106,8 +105,8 @@ void check_decision(const Reader& reader) {
 }
 
 void answer_reads() {
-  driver::on_refusal(&hear);
-  driver::on_read(&may_copy);
+  played_on_refusal(&hear);
+  played_on_read(&may_copy);
 }
 
 }  // namespace understudy::contents

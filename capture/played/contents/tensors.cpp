@@ -3,14 +3,26 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <optional>
 
-#include "capture/played/contents/driver.h"
+#include "capture/played/played.h"
 
 namespace understudy::contents {
 namespace {
 
 using c10::DispatchKey;
+
+struct Followed {
+  std::mutex mutex;
+  std::map<const void*, c10::weak_intrusive_ptr<c10::StorageImpl>> storages;  ///< by their begin
+};
+
+Followed& followed() {
+  static auto& the_followed = *new Followed;
+  return the_followed;
+}
 
 bool is_plain(const at::Tensor& tensor) {
   const bool is_wrapped = tensor.key_set().has_any(c10::DispatchKeySet(
@@ -60,20 +72,43 @@ Bytes extent(const at::Tensor& tensor) {
           static_cast<std::size_t>((last + 1) * size_of_one)};
 }
 
-bool is_known(Bytes bytes) {
-  return bytes.count == 0 || !driver::is_assumed(bytes.at, bytes.count);
+bool is_known(const at::Tensor& tensor) {
+  return is_known(extent(tensor), tensor.is_cpu());
+}
+
+bool is_known(Bytes bytes, bool is_of_host) {
+  return bytes.count == 0 || played_is_assumed(bytes.at, bytes.count) == 0 ||
+         (is_of_host && live_storage_around(bytes) == nullptr);
 }
 
 void know(Bytes bytes) {
   if (bytes.count > 0) {
-    driver::know(bytes.at, bytes.count);
+    played_know(bytes.at, bytes.count);
   }
 }
 
 void assume(Bytes bytes) {
   if (bytes.count > 0) {
-    driver::assume(bytes.at, bytes.count);
+    played_assume(bytes.at, bytes.count);
   }
+}
+
+void follow_storage(const at::Tensor& tensor) {
+  const std::scoped_lock lock(followed().mutex);
+  followed().storages.insert_or_assign(storage_of(tensor), tensor.storage().getWeakStorageImpl());
+}
+
+const void* live_storage_around(Bytes bytes) {
+  const std::scoped_lock lock(followed().mutex);
+  const auto next = followed().storages.upper_bound(bytes.at);
+  if (next == followed().storages.begin()) {
+    return nullptr;
+  }
+  const auto living = std::prev(next)->second.lock();
+  const auto* const at = static_cast<const char*>(std::prev(next)->first);
+  return living && living->data() == at && bytes.at + bytes.count <= at + living->nbytes()
+             ? at
+             : nullptr;
 }
 
 at::Tensor on_host(const at::Tensor& tensor) {

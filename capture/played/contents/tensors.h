@@ -23,9 +23,17 @@ struct Bytes {
 [[nodiscard]] Bytes all_of_storage(const at::Tensor& tensor);
 /// From its first to its last number; what lies between numbers of a view with gaps is in it.
 [[nodiscard]] Bytes extent(const at::Tensor& tensor);
-[[nodiscard]] bool is_known(Bytes bytes);
+/// Whether all of its bytes are. What the host's memory held before its storage was made says
+/// nothing.
+[[nodiscard]] bool is_known(const at::Tensor& tensor);
+[[nodiscard]] bool is_known(Bytes bytes, bool is_of_host);
 void know(Bytes bytes);
 void assume(Bytes bytes);
+
+/// Something is said of the tensor's storage, which holds as long as that lives.
+void follow_storage(const at::Tensor& tensor);
+/// Returns where the living storage begins that all of these bytes are in, or null.
+[[nodiscard]] const void* live_storage_around(Bytes bytes);
 
 /// The same memory as a tensor of the host.
 [[nodiscard]] at::Tensor on_host(const at::Tensor& tensor);

@@ -30,6 +30,7 @@ LEAVES = {"tolist": "tolist() reads a tensor's values"} | dict.fromkeys(("numpy"
 LEAVES |= {"__dlpack__": "a tensor's values are given to another library", "__complex__": "a tensor's value is read as a complex number"}
 DECIDES |= {name: f"{what}, and they were {NEVER}" for name, what in LEAVES.items()}
 COMPARES = ("equal", "allclose")
+FINITE = {"isfinite": True, "isnan": False, "isinf": False}  # a number that is not known is
 # Functions of torch that make a tensor of a script's numbers.
 FROM_NUMBERS = ("tensor", "as_tensor", "asarray")
 COMPUTES = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "pow", "fabs", "tanh")
@@ -97,6 +98,11 @@ class Unread(float):
     def __float__(self):
         return ANSWER
 
+    def __array_ufunc__(self, function, *_, **__):
+        if function.__name__ in FINITE:
+            return FINITE[function.__name__]
+        return _decides(self) if function.types[1].endswith("?") else type(self)(self.source)
+
     __str__ = __repr__
     __hash__ = float.__hash__
     __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __int__ = __index__ = __trunc__ = __round__ = _decides
@@ -135,8 +141,8 @@ class Memory:
 
     def __init__(self, driver):
         self._driver = driver
-        for ask in (driver.played_is_assumed, driver.played_assume, driver.played_know, driver.played_give):
-            ask.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+        for ask in (_contents.understudy_is_assumed, driver.played_assume, driver.played_know, driver.played_give):
+            ask.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * (ask is _contents.understudy_is_assumed))
 
     def _bytes(self, tensor):
         last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
@@ -150,7 +156,7 @@ class Memory:
         if tensor.layout != torch.strided:
             return tensor.device.type == "cuda"
         has_memory = tensor.device.type in ("cpu", "cuda") and tensor.numel() and not tensor._is_zerotensor()
-        return bool(has_memory and self._driver.played_is_assumed(*self._bytes(tensor)))
+        return bool(has_memory and _contents.understudy_is_assumed(*self._bytes(tensor), tensor.device.type == "cpu"))
 
     def assume(self, tensor):
         self._driver.played_assume(*self._bytes(tensor))
@@ -182,7 +188,7 @@ class Values:
         for name, what in DECIDES.items():
             self._answer(name, lambda tensor, *_, what=what, **__: refuse(what))
         for owner in (torch, torch.Tensor):
-            for name, usual in (("isfinite", True), ("isnan", False), ("isinf", False)):
+            for name, usual in FINITE.items():
                 setattr(owner, name, self._as_usual(getattr(owner, name), usual))
             for name in COMPARES:
                 setattr(owner, name, _checked(getattr(owner, name)))
@@ -192,6 +198,7 @@ class Values:
             setattr(math, name, _computed(getattr(math, name)))
         self._take_memory()
         _scale_as_without_overflow()
+        self._keep_rates()
 
     def _answer(self, name, read):
         """`read` answers where the contents are not known, torch's own method where they are."""
@@ -241,6 +248,19 @@ class Values:
             return result
 
         guards._empty_strided_cuda, torch.UntypedStorage.resize_ = empty_strided, resize_
+
+    def _keep_rates(self):
+        """A scheduler that waits for a loss to stop falling changes nothing."""
+        from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+        step = ReduceLROnPlateau.step
+
+        def kept(scheduler, metrics, *arguments, **options):
+            if isinstance(metrics, Unread) or (isinstance(metrics, torch.Tensor) and self._memory.is_assumed(metrics)):
+                return skip("ReduceLROnPlateau.step")
+            return step(scheduler, metrics, *arguments, **options)
+
+        ReduceLROnPlateau.step = kept
 
     def _item(self, tensor):
         _contents.understudy_permit_reads(1)
@@ -306,7 +326,7 @@ def refusal(error):
             return str(seen)
         if isinstance(seen, TypeError) and _refused.startswith(f"{line}: "):
             return _refused
-        if isinstance(seen, RuntimeError) and decision:
+        if decision:
             return f"{line}: {decision}; {_hint(decision)}"
         if isinstance(seen, RuntimeError) and _told(is_decision=False):
             return f"{line}: {_told(is_decision=False)}; leave this part out, or capture it on a card"
