@@ -2,7 +2,9 @@
 #include <cublasLt.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "capture/played/issue.h"
 
@@ -32,9 +34,25 @@ Held& held(Opaque* opaque) {
   return *reinterpret_cast<Held*>(opaque);
 }
 
-template <typename T>
-void take(T& into, const void* value, std::size_t bytes) {
-  std::memcpy(&into, value, std::min(bytes, sizeof into));
+/// Keeps what says something about sizes or results.
+void tell(Product& product, cublasLtMatmulDescAttributes_t attribute, const void* value,
+          std::size_t bytes) {
+  const std::map<cublasLtMatmulDescAttributes_t, void*> fields = {
+      {CUBLASLT_MATMUL_DESC_TRANSA, &product.a},
+      {CUBLASLT_MATMUL_DESC_TRANSB, &product.b},
+      {CUBLASLT_MATMUL_DESC_EPILOGUE, &product.epilogue},
+      {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias},
+      {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &product.auxiliary},
+      {CUBLASLT_MATMUL_DESC_AMAX_D_POINTER, &product.largest}};
+  if (const auto found = fields.find(attribute); found != fields.end()) {
+    std::memcpy(found->second, value, bytes);
+  }
+}
+
+void tell(Matrix& matrix, cublasLtMatrixLayoutAttribute_t attribute, const void* value) {
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) {
+    std::memcpy(&matrix.batch, value, sizeof matrix.batch);
+  }
 }
 
 /// Of what an epilogue writes beside the product.
@@ -43,111 +61,58 @@ constexpr int kBiasGradient = (CUBLASLT_EPILOGUE_DRELU_BGRAD & ~CUBLASLT_EPILOGU
 
 }  // namespace
 
+#define PLAYED_CUBLASLT(name, parameters, ...) \
+  PLAYED_DONE(cublasStatus_t, cublasLt##name, parameters, __VA_ARGS__)
+
 extern "C" {
 
 std::size_t cublasLtGetVersion() {
   return CUBLAS_VERSION;
 }
-
-PLAYED_DONE(cublasStatus_t, cublasLtCreate, (cublasLtHandle_t * handle),
-            *handle = new cublasLtContext)
-
-PLAYED_DONE(cublasStatus_t, cublasLtDestroy, (cublasLtHandle_t handle), delete handle)
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatmulDescInit_internal,
-            (cublasLtMatmulDesc_t product, std::size_t, cublasComputeType_t, cudaDataType_t),
-            held<Product>(product) = {})
-
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t compute,
-                                        cudaDataType_t scale) {
-  *product = new cublasLtMatmulDescOpaque_t;
-  return cublasLtMatmulDescInit_internal(*product, sizeof **product, compute, scale);
-}
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t product),
-            delete product)
-
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
-                                              cublasLtMatmulDescAttributes_t attribute,
-                                              const void* value, std::size_t bytes) {
-  auto& is = held<Product>(product);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      take(is.a, value, bytes);
-      break;
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      take(is.b, value, bytes);
-      break;
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      take(is.epilogue, value, bytes);
-      break;
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      take(is.bias, value, bytes);
-      break;
-    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
-      take(is.auxiliary, value, bytes);
-      break;
-    case CUBLASLT_MATMUL_DESC_AMAX_D_POINTER:
-      take(is.largest, value, bytes);
-      break;
-    default:
-      break;  // says nothing about sizes or results
-  }
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatrixLayoutInit_internal,
-            (cublasLtMatrixLayout_t matrix, std::size_t, cudaDataType type, std::uint64_t rows,
-             std::uint64_t columns, std::int64_t),
-            held<Matrix>(matrix) = {type, 1, rows, columns})
-
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* matrix, cudaDataType type,
-                                          std::uint64_t rows, std::uint64_t columns,
-                                          std::int64_t leading) {
-  *matrix = new cublasLtMatrixLayoutOpaque_t;
-  return cublasLtMatrixLayoutInit_internal(*matrix, sizeof **matrix, type, rows, columns, leading);
-}
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t matrix),
-            delete matrix)
-
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t matrix,
-                                                cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void* value, std::size_t bytes) {
-  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) {
-    take(held<Matrix>(matrix).batch, value, bytes);
-  }
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatmulPreferenceCreate,
-            (cublasLtMatmulPreference_t * preference),
-            *preference = new cublasLtMatmulPreferenceOpaque_t{})
-
-PLAYED_DONE(cublasStatus_t, cublasLtMatmulPreferenceDestroy,
-            (cublasLtMatmulPreference_t preference), delete preference)
+PLAYED_CUBLASLT(Create, (cublasLtHandle_t * handle), *handle = new cublasLtContext)
+PLAYED_CUBLASLT(Destroy, (cublasLtHandle_t handle), delete handle)
+PLAYED_CUBLASLT(MatmulDescInit_internal,
+                (cublasLtMatmulDesc_t product, std::size_t, cublasComputeType_t, cudaDataType_t),
+                held<Product>(product) = {})
+PLAYED_CUBLASLT(MatmulDescCreate,
+                (cublasLtMatmulDesc_t * product, cublasComputeType_t, cudaDataType_t),
+                held<Product>(*product = new cublasLtMatmulDescOpaque_t) = {})
+PLAYED_CUBLASLT(MatmulDescDestroy, (cublasLtMatmulDesc_t product), delete product)
+PLAYED_CUBLASLT(MatmulDescSetAttribute,
+                (cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute,
+                 const void* value, std::size_t bytes),
+                tell(held<Product>(product), attribute, value, bytes))
+PLAYED_CUBLASLT(MatrixLayoutInit_internal,
+                (cublasLtMatrixLayout_t matrix, std::size_t, cudaDataType type, std::uint64_t rows,
+                 std::uint64_t columns, std::int64_t),
+                held<Matrix>(matrix) = {type, 1, rows, columns})
+PLAYED_CUBLASLT(MatrixLayoutCreate,
+                (cublasLtMatrixLayout_t * matrix, cudaDataType type, std::uint64_t rows,
+                 std::uint64_t columns, std::int64_t),
+                held<Matrix>(*matrix = new cublasLtMatrixLayoutOpaque_t) = {type, 1, rows, columns})
+PLAYED_CUBLASLT(MatrixLayoutDestroy, (cublasLtMatrixLayout_t matrix), delete matrix)
+PLAYED_CUBLASLT(MatrixLayoutSetAttribute,
+                (cublasLtMatrixLayout_t matrix, cublasLtMatrixLayoutAttribute_t attribute,
+                 const void* value, std::size_t),
+                tell(held<Matrix>(matrix), attribute, value))
+PLAYED_CUBLASLT(MatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference),
+                *preference = new cublasLtMatmulPreferenceOpaque_t{})
+PLAYED_CUBLASLT(MatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference), delete preference)
 
 /// One algorithm, which needs no workspace.
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t, int wanted,
-                                              cublasLtMatmulHeuristicResult_t* results,
-                                              int* found) {
-  *found = std::min(wanted, 1);
-  std::fill_n(results, *found, cublasLtMatmulHeuristicResult_t{});
-  return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
-                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                       cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                       const cublasLtMatmulAlgo_t* algorithm,
-                                       cublasLtMatmulHeuristicResult_t* result) {
-  *result = {};
-  result->algo = *algorithm;
-  return CUBLAS_STATUS_SUCCESS;
-}
+PLAYED_CUBLASLT(MatmulAlgoGetHeuristic,
+                (cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                 cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                 cublasLtMatmulPreference_t, int wanted, cublasLtMatmulHeuristicResult_t* results,
+                 int* found),
+                *found = std::min(wanted, 1);
+                std::fill_n(results, *found, cublasLtMatmulHeuristicResult_t{}))
+PLAYED_CUBLASLT(MatmulAlgoCheck,
+                (cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                 cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                 const cublasLtMatmulAlgo_t* algorithm, cublasLtMatmulHeuristicResult_t* result),
+                *result = {};
+                result->algo = *algorithm)
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void*,
                               const void*, cublasLtMatrixLayout_t a, const void*,

@@ -92,26 +92,26 @@ std::vector<Arrival> find_partner(std::span<const Call> group, const Call& call)
 }
 
 std::vector<Arrival> find_arrivals(std::span<const Call> group, const Call& call) {
+  const auto* from = static_cast<const char*>(call.from);
   const auto bytes = bytes_of(call);
   const auto ranks = static_cast<std::size_t>(call.comm->ranks);
-  if (call.to == nullptr || bytes * ranks > kMostBytes) {
+  const bool is_of_all = call.form == kAllGather || call.form == kGather || call.form == kAllToAll;
+  if (call.to == nullptr || bytes * (is_of_all ? ranks : 1) > kMostBytes) {
     return {};
   }
   std::vector<Arrival> arrivals;
   switch (call.form) {
     case kAllReduce:
     case kReduce:
-      return {{call.from, call.to, bytes}};
+      return {{from, call.to, bytes}};
     case kAllToAll:
-      return {{call.from, call.to, bytes * ranks}};
+      return {{from, call.to, bytes * ranks}};
     case kReduceScatter:
-      return {
-          {static_cast<const char*>(call.from) + static_cast<std::size_t>(call.comm->rank) * bytes,
-           call.to, bytes}};
+      return {{from + static_cast<std::size_t>(call.comm->rank) * bytes, call.to, bytes}};
     case kAllGather:
     case kGather:
       for (std::size_t rank = 0; rank < ranks; ++rank) {
-        arrivals.push_back({call.from, static_cast<char*>(call.to) + rank * bytes, bytes});
+        arrivals.push_back({from, static_cast<char*>(call.to) + rank * bytes, bytes});
       }
       return arrivals;
     default:

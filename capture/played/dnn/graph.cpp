@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "capture/played/dnn/handle.h"
-#include "capture/played/issue.h"
 
 namespace {
 
@@ -31,21 +30,12 @@ Descriptor& get(void* descriptor) {
 }
 
 std::size_t width(cudnnBackendAttributeType_t type) {
-  switch (type) {
-    case CUDNN_TYPE_INT64:
-    case CUDNN_TYPE_DOUBLE:
-    case CUDNN_TYPE_VOID_PTR:
-    case CUDNN_TYPE_HANDLE:
-    case CUDNN_TYPE_BACKEND_DESCRIPTOR:
-      return 8;
-    case CUDNN_TYPE_FRACTION:
-      return 16;
-    case CUDNN_TYPE_BOOLEAN:
-    case CUDNN_TYPE_CHAR:
-      return 1;
-    default:
-      return 4;
-  }
+  static const std::map<cudnnBackendAttributeType_t, std::size_t> kOther = {
+      {CUDNN_TYPE_INT64, 8},   {CUDNN_TYPE_DOUBLE, 8},    {CUDNN_TYPE_VOID_PTR, 8},
+      {CUDNN_TYPE_HANDLE, 8},  {CUDNN_TYPE_FRACTION, 16}, {CUDNN_TYPE_BACKEND_DESCRIPTOR, 8},
+      {CUDNN_TYPE_BOOLEAN, 1}, {CUDNN_TYPE_CHAR, 1}};
+  const auto found = kOther.find(type);
+  return found == kOther.end() ? 4 : found->second;
 }
 
 template <typename T>
@@ -60,26 +50,15 @@ std::vector<T> list(const Descriptor& descriptor, cudnnBackendAttributeName_t na
 }
 
 std::string operation_name(cudnnBackendDescriptorType_t type) {
-  switch (type) {
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
-      return "conv";
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
-      return "conv_data";
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
-      return "conv_filter";
-    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
-      return "matmul";
-    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
-      return "pointwise";
-    case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
-      return "reduction";
-    case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
-      return "norm";
-    case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
-      return "norm_backward";
-    default:
-      return fmt::format("op{}", static_cast<int>(type));
-  }
+  static const std::map<cudnnBackendDescriptorType_t, const char*> kNames = {
+      {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv"},
+      {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "conv_data"},
+      {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "conv_filter"},
+      {CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, "matmul"},
+      {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, "pointwise"},
+      {CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, "reduction"}};
+  const auto found = kNames.find(type);
+  return found == kNames.end() ? fmt::format("op{}", static_cast<int>(type)) : found->second;
 }
 
 /// The operation with the sizes of its tensors, as "conv[4,3,64,64][64,3,7,7][4,64,32,32]"; of
@@ -114,12 +93,11 @@ bool names_graph(cudnnBackendAttributeName_t name) {
 
 extern "C" {
 
-PLAYED_DONE(cudnnStatus_t, cudnnBackendCreateDescriptor,
-            (cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor),
-            *descriptor = new Descriptor{.type = type, .attributes = {}, .label = {}})
-
-PLAYED_DONE(cudnnStatus_t, cudnnBackendDestroyDescriptor, (cudnnBackendDescriptor_t descriptor),
-            delete static_cast<Descriptor*>(descriptor))
+PLAYED_CUDNN(BackendCreateDescriptor,
+             (cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor),
+             *descriptor = new Descriptor{.type = type, .attributes = {}, .label = {}})
+PLAYED_CUDNN(BackendDestroyDescriptor, (cudnnBackendDescriptor_t descriptor),
+             delete static_cast<Descriptor*>(descriptor))
 
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
@@ -169,8 +147,6 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
   } else if (type == CUDNN_TYPE_NUMERICAL_NOTE || type == CUDNN_TYPE_BEHAVIOR_NOTE ||
              type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     found = 0;
-  } else if (name == CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT && is_asked) {
-    *static_cast<std::int64_t*>(values) = 1;
   } else if (is_asked) {
     std::memset(values, 0, width(type));
   }

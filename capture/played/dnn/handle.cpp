@@ -1,6 +1,5 @@
 // cuDNN's handles and versions.
 #include "capture/played/dnn/handle.h"
-#include "capture/played/issue.h"
 
 extern "C" {
 
@@ -11,25 +10,18 @@ std::size_t cudnnGetVersion() {
 std::size_t cudnnGetCudartVersion() {
   return CUDART_VERSION;
 }
-
-PLAYED_DONE(cudnnStatus_t, cudnnGetProperty, (libraryPropertyType property, int* value),
-            *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
-                     : property == MINOR_VERSION ? CUDNN_MINOR
-                                                 : CUDNN_PATCHLEVEL)
+PLAYED_CUDNN(GetProperty, (libraryPropertyType property, int* value),
+             *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
+                      : property == MINOR_VERSION ? CUDNN_MINOR
+                                                  : CUDNN_PATCHLEVEL)
 
 void cudnnGetLastErrorString(char* text, std::size_t bytes) {
   if (bytes > 0) {
     text[0] = '\0';
   }
 }
-
-PLAYED_DONE(cudnnStatus_t, cudnnCreate, (cudnnHandle_t * handle), *handle = new cudnnContext)
-
-PLAYED_DONE(cudnnStatus_t, cudnnDestroy, (cudnnHandle_t handle), delete handle)
-
-PLAYED_DONE(cudnnStatus_t, cudnnSetStream, (cudnnHandle_t handle, cudaStream_t stream),
-            handle->stream = stream)
-
-PLAYED_DONE(cudnnStatus_t, cudnnGetStream, (cudnnHandle_t handle, cudaStream_t* stream),
-            *stream = handle->stream)
+PLAYED_CUDNN(Create, (cudnnHandle_t * handle), *handle = new cudnnContext)
+PLAYED_CUDNN(Destroy, (cudnnHandle_t handle), delete handle)
+PLAYED_CUDNN(SetStream, (cudnnHandle_t handle, cudaStream_t stream), handle->stream = stream)
+PLAYED_CUDNN(GetStream, (cudnnHandle_t handle, cudaStream_t* stream), *stream = handle->stream)
 }

@@ -3,7 +3,6 @@
 
 #include "capture/played/dnn/handle.h"
 #include "capture/played/dnn/tensors.h"
-#include "capture/played/issue.h"
 
 struct cudnnRNNStruct {
   cudnnRNNMode_t mode;
@@ -86,22 +85,18 @@ void tell_place(const std::optional<Place>& place, const cudnnRNNStruct& rnn, co
 
 extern "C" {
 
-PLAYED_DONE(cudnnStatus_t, cudnnCreateRNNDescriptor, (cudnnRNNDescriptor_t * rnn),
-            *rnn = new cudnnRNNStruct{})
-
-PLAYED_DONE(cudnnStatus_t, cudnnDestroyRNNDescriptor, (cudnnRNNDescriptor_t rnn), delete rnn)
-
-PLAYED_DONE(cudnnStatus_t, cudnnSetRNNDescriptor_v8,
-            (cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t, cudnnRNNMode_t mode, cudnnRNNBiasMode_t bias,
-             cudnnDirectionMode_t direction, cudnnRNNInputMode_t, cudnnDataType_t type,
-             cudnnDataType_t, cudnnMathType_t, std::int32_t input, std::int32_t hidden,
-             std::int32_t projection, std::int32_t layers, cudnnDropoutDescriptor_t, std::uint32_t),
-            *rnn = {mode, bias != CUDNN_RNN_NO_BIAS, direction == CUDNN_BIDIRECTIONAL ? 2 : 1,
-                    input, hidden, projection > 0 ? projection : hidden, layers, type})
-
-PLAYED_DONE(cudnnStatus_t, cudnnGetRNNWeightSpaceSize,
-            (cudnnHandle_t, cudnnRNNDescriptor_t rnn, std::size_t* bytes),
-            *bytes = lay_out(*rnn, -1, -1).elements * bytes_of(rnn->type))
+PLAYED_CUDNN(CreateRNNDescriptor, (cudnnRNNDescriptor_t * rnn), *rnn = new cudnnRNNStruct{})
+PLAYED_CUDNN(DestroyRNNDescriptor, (cudnnRNNDescriptor_t rnn), delete rnn)
+PLAYED_CUDNN(SetRNNDescriptor_v8,
+             (cudnnRNNDescriptor_t rnn, cudnnRNNAlgo_t, cudnnRNNMode_t mode,
+              cudnnRNNBiasMode_t bias, cudnnDirectionMode_t direction, cudnnRNNInputMode_t,
+              cudnnDataType_t type, cudnnDataType_t, cudnnMathType_t, std::int32_t input,
+              std::int32_t hidden, std::int32_t projection, std::int32_t layers,
+              cudnnDropoutDescriptor_t, std::uint32_t),
+             *rnn = {mode, bias != CUDNN_RNN_NO_BIAS, direction == CUDNN_BIDIRECTIONAL ? 2 : 1,
+                     input, hidden, projection > 0 ? projection : hidden, layers, type})
+PLAYED_CUDNN(GetRNNWeightSpaceSize, (cudnnHandle_t, cudnnRNNDescriptor_t rnn, std::size_t* bytes),
+             *bytes = lay_out(*rnn, -1, -1).elements * bytes_of(rnn->type))
 
 cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t rnn, std::int32_t layer,
                                       std::size_t, const void* weights, std::int32_t gate,
@@ -122,7 +117,5 @@ cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t, cud
   }
   return CUDNN_STATUS_SUCCESS;
 }
-
-PLAYED_DONE(cudnnStatus_t, cudnnDropoutGetStatesSize, (cudnnHandle_t, std::size_t* bytes),
-            *bytes = kSpace)
+PLAYED_CUDNN(DropoutGetStatesSize, (cudnnHandle_t, std::size_t* bytes), *bytes = kSpace)
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "capture/played/issue.h"
+#include "capture/played/dnn/handle.h"
 
 struct cudnnFilterStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
@@ -27,27 +27,21 @@ void copy(const std::vector<int>& from, int most, int* to) {
 
 extern "C" {
 
-#define UNDERSTUDY_DESCRIPTOR(kind)                                                    \
-  cudnnStatus_t cudnnCreate##kind##Descriptor(cudnn##kind##Descriptor_t* descriptor) { \
-    *descriptor = new cudnn##kind##Struct;                                             \
-    return CUDNN_STATUS_SUCCESS;                                                       \
-  }                                                                                    \
-  cudnnStatus_t cudnnDestroy##kind##Descriptor(cudnn##kind##Descriptor_t descriptor) { \
-    delete descriptor;                                                                 \
-    return CUDNN_STATUS_SUCCESS;                                                       \
-  }
-UNDERSTUDY_DESCRIPTOR(Tensor)
-UNDERSTUDY_DESCRIPTOR(Filter)
-UNDERSTUDY_DESCRIPTOR(Activation)
-UNDERSTUDY_DESCRIPTOR(CTCLoss)
-UNDERSTUDY_DESCRIPTOR(Dropout)
-UNDERSTUDY_DESCRIPTOR(RNNData)
-UNDERSTUDY_DESCRIPTOR(SpatialTransformer)
-
-PLAYED_DONE(cudnnStatus_t, cudnnSetTensorNdDescriptor,
-            (cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int count, const int* sizes,
-             const int* strides),
-            *tensor = {type, {sizes, sizes + count}, {strides, strides + count}})
+#define PLAYED_DESCRIPTOR(kind)                                                    \
+  PLAYED_CUDNN(Create##kind##Descriptor, (cudnn##kind##Descriptor_t * descriptor), \
+               *descriptor = new cudnn##kind##Struct{})                            \
+  PLAYED_CUDNN(Destroy##kind##Descriptor, (cudnn##kind##Descriptor_t descriptor), delete descriptor)
+PLAYED_DESCRIPTOR(Tensor)
+PLAYED_DESCRIPTOR(Filter)
+PLAYED_DESCRIPTOR(Activation)
+PLAYED_DESCRIPTOR(CTCLoss)
+PLAYED_DESCRIPTOR(Dropout)
+PLAYED_DESCRIPTOR(RNNData)
+PLAYED_DESCRIPTOR(SpatialTransformer)
+PLAYED_CUDNN(SetTensorNdDescriptor,
+             (cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int count, const int* sizes,
+              const int* strides),
+             *tensor = {type, {sizes, sizes + count}, {strides, strides + count}})
 
 cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t tensor, int most,
                                          cudnnDataType_t* type, int* count, int* sizes,
@@ -58,11 +52,10 @@ cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t tensor, i
   copy(tensor->strides, most, strides);
   return CUDNN_STATUS_SUCCESS;
 }
-
-PLAYED_DONE(cudnnStatus_t, cudnnSetFilterNdDescriptor,
-            (cudnnFilterDescriptor_t filter, cudnnDataType_t type, cudnnTensorFormat_t format,
-             int count, const int* sizes),
-            *filter = {type, format, {sizes, sizes + count}})
+PLAYED_CUDNN(SetFilterNdDescriptor,
+             (cudnnFilterDescriptor_t filter, cudnnDataType_t type, cudnnTensorFormat_t format,
+              int count, const int* sizes),
+             *filter = {type, format, {sizes, sizes + count}})
 
 cudnnStatus_t cudnnGetFilterNdDescriptor(const cudnnFilterDescriptor_t filter, int most,
                                          cudnnDataType_t* type, cudnnTensorFormat_t* format,
