@@ -51,12 +51,18 @@ std::vector<T> list(const Descriptor& descriptor, cudnnBackendAttributeName_t na
 
 std::string operation_name(cudnnBackendDescriptorType_t type) {
   static const std::map<cudnnBackendDescriptorType_t, const char*> kNames = {
-      {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv"},
-      {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "conv_data"},
-      {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "conv_filter"},
-      {CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, "matmul"},
-      {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, "pointwise"},
-      {CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, "reduction"}};
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv"},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "conv_data"},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "conv_filter"},
+    {CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, "matmul"},
+    {CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, "pointwise"},
+#if CUDNN_VERSION >= 91700
+    {CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR, "attention"},
+    {CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR, "attention_backward"},
+#endif
+    {CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, "reshape"},
+    {CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, "reduction"}
+  };
   const auto found = kNames.find(type);
   return found == kNames.end() ? fmt::format("op{}", static_cast<int>(type)) : found->second;
 }
