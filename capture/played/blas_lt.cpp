@@ -12,7 +12,7 @@ struct cublasLtContext {};
 
 namespace {
 
-// They lie in the memory of the library's opaque types, which a caller may own.
+// What lies in the memory of the library's opaque types.
 struct Product {
   int a = 0;
   int b = 0;
@@ -71,9 +71,6 @@ std::size_t cublasLtGetVersion() {
 }
 PLAYED_CUBLASLT(Create, (cublasLtHandle_t * handle), *handle = new cublasLtContext)
 PLAYED_CUBLASLT(Destroy, (cublasLtHandle_t handle), delete handle)
-PLAYED_CUBLASLT(MatmulDescInit_internal,
-                (cublasLtMatmulDesc_t product, std::size_t, cublasComputeType_t, cudaDataType_t),
-                held<Product>(product) = {})
 PLAYED_CUBLASLT(MatmulDescCreate,
                 (cublasLtMatmulDesc_t * product, cublasComputeType_t, cudaDataType_t),
                 held<Product>(*product = new cublasLtMatmulDescOpaque_t) = {})
@@ -82,10 +79,6 @@ PLAYED_CUBLASLT(MatmulDescSetAttribute,
                 (cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t attribute,
                  const void* value, std::size_t bytes),
                 tell(held<Product>(product), attribute, value, bytes))
-PLAYED_CUBLASLT(MatrixLayoutInit_internal,
-                (cublasLtMatrixLayout_t matrix, std::size_t, cudaDataType type, std::uint64_t rows,
-                 std::uint64_t columns, std::int64_t),
-                held<Matrix>(matrix) = {type, 1, rows, columns})
 PLAYED_CUBLASLT(MatrixLayoutCreate,
                 (cublasLtMatrixLayout_t * matrix, cudaDataType type, std::uint64_t rows,
                  std::uint64_t columns, std::int64_t),
@@ -107,12 +100,6 @@ PLAYED_CUBLASLT(MatmulAlgoGetHeuristic,
                  int* found),
                 *found = std::min(wanted, 1);
                 std::fill_n(results, *found, cublasLtMatmulHeuristicResult_t{}))
-PLAYED_CUBLASLT(MatmulAlgoCheck,
-                (cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                 cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                 const cublasLtMatmulAlgo_t* algorithm, cublasLtMatmulHeuristicResult_t* result),
-                *result = {};
-                result->algo = *algorithm)
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void*,
                               const void*, cublasLtMatrixLayout_t a, const void*,
