@@ -13,8 +13,7 @@ from .. import programs
 from ..endings import USAGE, Refused
 from ..start import at_root
 
-# By SONAME, in this order, before torch: the dynamic linker takes them for those of torch's own wheel.
-LIBRARIES = ("libcuda.so.1", "libcudart.so.13", "libcupti.so.13", "libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9", "libnccl.so.2")
+FIRST = "libcuda.so.1"
 # Choices that were made where nothing takes time must never reach a real card.
 CACHES = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
 CUDA_MAJOR = "13"
@@ -41,11 +40,14 @@ def load(arguments):
     card = cards.find(arguments.card)
     prepare(arguments)
     folder = programs.folder().parent / "lib" / ("played" if programs.IS_CLONE else "understudy/played")
-    try:
-        driver, *_ = [ctypes.CDLL(str(folder / name), ctypes.RTLD_GLOBAL) for name in LIBRARIES]
+    try:  # before torch: by their SONAMEs, the dynamic linker takes them for those of torch's own wheel
+        driver = ctypes.CDLL(str(folder / FIRST), ctypes.RTLD_GLOBAL)
+        for library in sorted(folder.glob("lib*.so.*")):
+            ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
     except OSError as problem:
         raise Refused(f"--as {arguments.card}: the played driver cannot be loaded ({problem}); " + (
             "scripts/build builds it where CUDA's headers are" if programs.IS_CLONE else "install the package again"), USAGE) from None
+    os.environ["TRITON_LIBCUDA_PATH"] = str(folder)
     driver.played_use(ctypes.byref(card), min(arguments.world_size or 1, arguments.ranks_per_node))
     with at_root():
         import torch
