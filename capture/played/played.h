@@ -76,8 +76,8 @@ void played_give(const void* at, std::size_t bytes);
 void played_on_forgotten(void (*told)(const void* at, std::size_t bytes));
 
 /// A copy of assumed memory from card to host asks `may_copy`: 1: it copies, and the host's bytes
-/// are assumed; 2: it wrote the host's bytes itself, and they are known; 0, or nobody to ask: the copy
-/// is refused.
+/// are assumed; 2: it wrote the host's bytes itself, and they are known; 0, or nobody to ask: the
+/// copy is refused.
 void played_on_read(int (*may_copy)(void* to, std::size_t bytes));
 
 int played_is_capturing();  ///< a stream is: what is issued to it does not run now

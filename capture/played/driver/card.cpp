@@ -88,10 +88,10 @@ CUresult attribute_of_card(int* value, CUdevice_attribute attribute, int card) {
   if (attribute == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
     return answer(value, kFirstBus + card);
   }
-  static const std::map<int, int> known = attributes();
-  const auto found = known.find(attribute);
-  return found == known.end() ? refuse("attribute " + std::to_string(attribute) + " of a card")
-                              : answer(value, found->second);
+  static const std::map<int, int> kKnown = attributes();
+  const auto found = kKnown.find(attribute);
+  return found == kKnown.end() ? refuse("attribute " + std::to_string(attribute) + " of a card")
+                               : answer(value, found->second);
 }
 
 CUresult uuid_of_card(CUuuid* uuid, int card) {

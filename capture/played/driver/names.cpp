@@ -10,7 +10,7 @@
 
 namespace {
 
-std::atomic<void (*)(const char*)> told = nullptr;
+std::atomic<void (*)(const char*)> listener = nullptr;
 
 /// This library, whatever other drivers the process has.
 void* own_library() {
@@ -21,9 +21,9 @@ void* own_library() {
 
 /// The function of the newest version: cuMemCreate is cuMemCreate, cuMemAlloc is cuMemAlloc_v2.
 void* find(const std::string& name) {
-  static void* const library = own_library();
+  static void* const kLibrary = own_library();
   for (const char* version : {"", "_v4", "_v3", "_v2"}) {
-    if (void* const found = dlsym(library, (name + version).c_str())) {
+    if (void* const found = dlsym(kLibrary, (name + version).c_str())) {
       return found;
     }
   }
@@ -32,12 +32,12 @@ void* find(const std::string& name) {
 
 }  // namespace
 
-void played_on_refusal(void (*listener)(const char* what)) {
-  told = listener;
+void played_on_refusal(void (*told)(const char* what)) {
+  listener = told;
 }
 
 void played_refuse(const char* what) {
-  if (const auto tell = told.load()) {
+  if (const auto tell = listener.load()) {
     tell(what);
   } else {
     std::fprintf(stderr, "understudy: %s\n", what);
