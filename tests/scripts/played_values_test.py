@@ -45,6 +45,7 @@ GRAPH = ("y = k * 1; z = k * 1; g = torch.cuda.CUDAGraph(); s = torch.cuda.Strea
 CUSTOM = ("l = torch.library.Library('mine', 'DEF'); l.define('double(Tensor x) -> Tensor'); l.impl('double', lambda x: x * 2, 'CUDA'); "
           "y = torch.ops.mine.double(k); ")
 PYTHON = "double = torch.library.custom_op('mine::double', lambda x: x * 2, mutates_args=(), schema='(Tensor x) -> Tensor'); "
+GROUP = "import torch.distributed as dist; dist.init_process_group('nccl', store=dist.HashStore(), rank=0, world_size=2); "
 # A line of the script → what is said of it.
 REFUSED = {
     "if loss < 3: pass": IF,
@@ -87,6 +88,11 @@ REFUSED = {
     GRAPH + "g.replay(); bool(y.all())": IF,
     GRAPH + "bool((y > 3).any())": IF,
     "bool(torch.compile(lambda x: x * 2 + 1)(k).any())": IF,
+    GROUP + "y = k * 1; dist.all_reduce(y); bool(y.any())": IF,
+    "import numpy; numpy.exp(loss.item()) < 2": READ,
+    "y = x.cpu().cuda(); bool(y.any())": IF,
+    "0.5 in x": f"a tensor's truth is read, and it was never computed; {GUARD}",
+    "torch.nn.utils.rnn.pack_padded_sequence(x[:, :4], (x[0, :4] > 0).long().cpu() + 1)": needs("aten::_pack_padded_sequence"),
     "y = torch.zeros(1 << 21, device='cuda'); bool(y.any())": IF,
     "del k; y = torch.empty(10, dtype=torch.long, device='cuda'); bool(y.any())": IF,
 }
@@ -110,6 +116,10 @@ PRINTED = {
     "*[(w := torch.tensor([2.0, 3.0], device='cuda', requires_grad=True), (w ** 2).sum().backward(), w.grad.tolist())[-1]]": "[4.0, 6.0]",
     "*[(o := torch.optim.Adam(network.parameters(), capturable=True), loss.backward(), o.step(), o.state[network.bias]['step'].item())[-1]]": "1.0",
     "*[(c := torch.zeros(4, device='cuda'), c[1:].copy_(torch.ones(3)), c.tolist())[-1]]": "[0.0, 1.0, 1.0, 1.0]",
+    "torch.optim.lr_scheduler.ReduceLROnPlateau(torch.optim.SGD(network.parameters(), 0.1)).step(loss)": "None",
+    "*[(h := torch.autograd.graph.save_on_cpu(), h.__enter__(), y := network(x).square().sum(), h.__exit__(), y.backward(), network.bias.grad.sum().item())[-1]]": "?",
+    "torch.compile(lambda x: x * torch.isfinite(x).all() + torch.tensor(1.0), fullgraph=True)(x).shape[0]": "16",
+    "torch.nn.LSTM(64, 8).cuda()(torch.nn.utils.rnn.pack_padded_sequence(x.view(4, 4, 64), [4, 3, 2, 1]))[0].data.shape[0]": "10",
     "torch.rand(1).item() < 2, torch.randn(3).numpy().shape": "True (3,)",
 }
 PREPARED = {  # a line before what is printed

@@ -31,6 +31,7 @@ struct Call : at::ObserverContext, Reader {
   Storages given;                  ///< of its arguments
   Storages written;                ///< by the operators within it
   bool is_known = true;            ///< all that it depends on
+  bool is_host_known = true;       ///< what of it is on the host
   bool has_card = false;           ///< a tensor of the card among its arguments
   bool stands_for_others = false;  ///< its tensors have no memory: what it is made of says all
 };
@@ -93,6 +94,7 @@ void take_argument(Call& call, const at::Tensor& tensor, bool matters) {
   call.given.insert(storage_of(tensor));
   call.has_card |= tensor.is_cuda();
   call.is_known &= !matters || is_tensor_known;
+  call.is_host_known &= !matters || is_tensor_known || tensor.is_cuda();
   if (tensor.is_cpu() && !is_tensor_known && call.called->decides &&
       (!call.called->reads_lengths || !tensor.is_floating_point())) {
     check_decision(call);
@@ -128,7 +130,7 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& function) {
   call->called = op;
   call->parent = innermost();
   call->inputs.assign(function.inputs().begin(), function.inputs().end());
-  for (std::size_t i = 0; i < call->inputs.size(); ++i) {
+  for (std::size_t i = 0; i < op->matters.size() && i < call->inputs.size(); ++i) {
     call->is_known &= !op->matters[i] || !has_unread(call->inputs[i]);
     each_tensor(call->inputs[i],
                 [&](const at::Tensor& tensor) { take_argument(*call, tensor, op->matters[i]); });
@@ -243,6 +245,8 @@ void leave(const Call& call, const std::vector<Result>& results, const Values& o
     }
   }
   const bool is_known_now = is_computed(call, results, outputs);
+  const bool leaves_card = std::any_of(
+      results.begin(), results.end(), [](const Result& result) { return result.tensor.is_cuda(); });
   if (call.called->is_of_torch && !call.stands_for_others) {
     remember(call, results);
   }
@@ -251,7 +255,9 @@ void leave(const Call& call, const std::vector<Result>& results, const Values& o
       continue;
     }
     follow_storage(tensor);
-    if (!is_known_now) {
+    // Where the card has results, too, the host's are counted of what is on the host: lengths.
+    const bool is_of_host = leaves_card && tensor.is_cpu() && is_made;
+    if (!(is_of_host ? call.is_host_known : is_known_now)) {
       assume(extent(tensor));
     } else if (is_made || tensor.is_non_overlapping_and_dense()) {
       know(extent(tensor));

@@ -28,7 +28,8 @@ bool is_plain(const at::Tensor& tensor) {
   const bool is_wrapped = tensor.key_set().has_any(c10::DispatchKeySet(
       {DispatchKey::Python, DispatchKey::Functionalize, DispatchKey::FuncTorchBatched,
        DispatchKey::FuncTorchGradWrapper, DispatchKey::ZeroTensor}));
-  return tensor.layout() == at::kStrided && !is_wrapped && tensor.has_storage();
+  return tensor.layout() == at::kStrided && !tensor.is_nested() && !is_wrapped &&
+         tensor.has_storage();
 }
 
 at::Tensor same_memory(const at::Tensor& tensor) {

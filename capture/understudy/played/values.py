@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import sys
 import traceback
@@ -136,6 +137,15 @@ def _unread_in(value):
     return value if isinstance(value, Unread) else None
 
 
+def _in_place_of(original, ours):
+    """What torch compiles has the original, as it would have without us."""
+    @functools.wraps(original)
+    def function(*arguments, **options):
+        return (original if torch.compiler.is_compiling() else ours)(*arguments, **options)
+
+    return function
+
+
 class Memory:
     """What the played driver says of a tensor's bytes."""
 
@@ -151,6 +161,8 @@ class Memory:
     def is_assumed(self, tensor):
         if is_traceable_wrapper_subclass(tensor):
             return any(self.is_assumed(getattr(tensor, name)) for name in tensor.__tensor_flatten__()[0])
+        if torch._C._dispatch_keys(tensor).has(torch._C.DispatchKey.Python):  # a compiler's
+            return False
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return self.is_assumed(torch._C._functorch.get_unwrapped(tensor))
         if tensor.layout != torch.strided:
@@ -207,7 +219,7 @@ class Values:
         def answer(tensor, *arguments, **options):
             return (read if self._memory.is_assumed(tensor) else original)(tensor, *arguments, **options)
 
-        setattr(torch.Tensor, name, answer)
+        setattr(torch.Tensor, name, _in_place_of(original, answer))
 
     def _as_usual(self, ask, usual):
         """A number that is not known is finite."""
@@ -218,7 +230,7 @@ class Values:
                 self._memory.fill(result, usual)
             return result
 
-        return answer
+        return _in_place_of(ask, answer)
 
     def _from_numbers(self, make):
         def made(data, *arguments, **options):
@@ -227,7 +239,7 @@ class Values:
                 self._memory.assume(result)
             return result
 
-        return made
+        return _in_place_of(make, made)
 
     def _take_memory(self):
         """What takes memory of the card without an operator: compiled code, and FSDP, which gives a storage's back and takes it again."""
@@ -293,7 +305,7 @@ def _checked(compare):
         finally:
             check_refused()
 
-    return checked
+    return _in_place_of(compare, checked)
 
 
 def _computed(compute):
@@ -302,7 +314,7 @@ def _computed(compute):
         number = _unread_in(arguments)
         return result if number is None else type(number)(number.source)
 
-    return computed
+    return _in_place_of(compute, computed)
 
 
 def _scale_as_without_overflow():
