@@ -88,7 +88,7 @@ REFUSED = {
     GRAPH + "g.replay(); bool(y.all())": IF,
     GRAPH + "bool((y > 3).any())": IF,
     "bool(torch.compile(lambda x: x * 2 + 1)(k).any())": IF,
-    GROUP + "y = k * 1; dist.all_reduce(y); bool(y.any())": IF,
+    GROUP + "y = x * 1; dist.all_reduce(y); bool(y.any())": IF,
     "import numpy; numpy.exp(loss.item()) < 2": READ,
     "y = x.cpu().cuda(); bool(y.any())": IF,
     "0.5 in x": f"a tensor's truth is read, and it was never computed; {GUARD}",
