@@ -21,7 +21,7 @@ import traceback
 from pathlib import Path
 
 from . import STEADY_S, set_command_capture, version
-from .fake import command as fake_command, kinds
+from .played import command as played_command, kinds
 from .endings import FAILED, INTERRUPTED, USAGE, Refused, run_main
 from .start import at_root
 
@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   understudy capture -o captures/mlp train.py --batch 64
   understudy capture -o captures/mlp --threads 1 --timed 50 --stop train.py
   torchrun --nproc-per-node 2 --no-python understudy capture -o captures/ddp --comms nccl-form train_ddp.py
-  understudy capture --as H100 -o captures/never train.py             no GPU needed: tensors hold nothing
+  understudy capture --as H100 -o captures/never train.py             no GPU needed: nothing is computed
   understudy capture --as H100 --world-size 64 -o captures/ddp train_ddp.py
 
 exit status: 0 the capture is complete; 1 it is not, or the script failed (a script that
@@ -88,8 +88,8 @@ def parse_arguments():
     parser.add_argument("--speed-probe", action="store_true",
                         help="before each timed and profiled step, time the fixed piece of work that a replay times")
     parser.add_argument("--as", dest="card", metavar="CARD",
-                        help="run the script on tensors without contents, as on this card (H100, or another that understudy predict --card "
-                        "knows) or on a cpu: without a GPU, a driver or memory, and without times")
+                        help="run the script on a card that is not there (H100, or another of NVIDIA's that understudy predict --card knows): "
+                        "PyTorch launches what it would there, and nothing is computed; without a GPU, a driver or memory, and without times")
     parser.add_argument("--rank", type=int, default=0, metavar="K", help="with --as: the rank to be (default 0)")
     parser.add_argument("--world-size", type=int, metavar="N", help="with --as: ranks of the job (default 1)")
     parser.add_argument("--ranks-per-node", type=int, default=8, metavar="N",
@@ -114,6 +114,9 @@ def parse_arguments():
         parser.error("--rank must be below --world-size, and --ranks-per-node at least 1")
     if arguments.card is None and (arguments.world_size or arguments.rank or arguments.all_kinds):
         parser.error("--rank, --world-size and --all-kinds need --as: ranks of a real job are torchrun's")
+    if arguments.card == "cpu":
+        parser.error("--as takes a card: on a CPU the script runs itself, without --as; ranks that are not there are those of torch's "
+                     "backend `fake` (docs/capture.md)")
     if not Path(arguments.script).is_file():
         parser.error(f"no such script: {arguments.script}")
     return arguments
@@ -291,12 +294,12 @@ def run():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
         if arguments.all_kinds:
             return kinds.capture_all(arguments, sys.argv[1:], say, main)
-        is_fake = arguments.card is not None
-        capture = fake_command.make_capture(arguments) if is_fake else make_capture(arguments)
+        is_played = arguments.card is not None
+        capture = played_command.make_capture(arguments) if is_played else make_capture(arguments)
         if reason is not None and is_first_rank():
             capture.notices.append(f"{reason}: these are the steps of a second run, as they were")
         set_command_capture(capture)
-        return capture_script(arguments, capture, ending, fake_command.refusal if is_fake else lambda error: None)
+        return capture_script(arguments, capture, ending, played_command.refusal if is_played else lambda error: None)
     except BadOutput as problem:
         raise Refused(problem, USAGE) from problem
 

@@ -9,17 +9,24 @@ def is_distributed():
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
+is_played = False  # the driver is played: nobody else is there, whatever the groups' backends
+
+
 def is_fake():
-    """Returns whether the other ranks are not there: torch's backend `fake`."""
+    """Returns whether the groups are of torch's backend `fake`, whose other ranks are not there."""
     if not is_distributed():
         return False
     backends = torch.distributed.distributed_c10d._world.pg_backend_config[torch.distributed.group.WORLD]
     return all(backend.endswith(":fake") for backend in backends.split(","))
 
 
+def is_alone():
+    return is_played or is_fake()
+
+
 def leads():
     """Returns whether this rank writes for all."""
-    return rank() == 0 or is_fake()
+    return rank() == 0 or is_alone()
 
 
 def rank():
@@ -32,7 +39,7 @@ def world_size():
 
 def gather(mine):
     """Gathers each rank's value on every rank that is there, over the default group. torch's all_gather_object() needs NumPy."""
-    if not is_distributed() or is_fake():
+    if not is_distributed() or is_alone():
         return [mine]
     device = torch.distributed.distributed_c10d._get_object_coll_device()
     data = torch.frombuffer(bytearray(pickle.dumps(mine)), dtype=torch.uint8).to(device)

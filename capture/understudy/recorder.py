@@ -370,7 +370,7 @@ class Capture:
         """Runs on the rank that leads; returns why it failed, or None."""
         try:
             self._write_description([rank["description"] for rank in ranks])
-            self.summary = summarize(self._output.folder, ranks, job.world_size())
+            self.summary = self._summarize(ranks)
             self._output.publish([rank["folder"] for rank in ranks[1:]])
         except Exception as problem:
             return str(problem) or type(problem).__name__
@@ -394,7 +394,12 @@ class Capture:
         }
 
     def _write_description(self, ranks):
-        summary = {
+        text = json.dumps({**self._facts(), "ranks": ranks}, indent=1) + "\n"
+        self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
+
+    def _facts(self):
+        """Returns what capture.json says of the whole capture."""
+        return {
             "format": CAPTURE_FORMAT,
             "version": CAPTURE_VERSION,
             "id": secrets.token_hex(8),
@@ -402,10 +407,10 @@ class Capture:
             "clock": "monotonic",
             "tensor_range": self.tensor_range,
             "step_marker": self.step_marker,
-            "ranks": ranks,
         }
-        text = json.dumps(summary, indent=1) + "\n"
-        self._output.file(DESCRIPTION).write_text(text, encoding="utf-8")
+
+    def _summarize(self, ranks):
+        return summarize(self._output.folder, ranks, job.world_size())
 
     def _finish_compiled(self):
         """Keeps the sources of Triton's kernels; reports steps that compiled differently."""

@@ -157,8 +157,9 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
     const std::vector<generator::Link> links =
         link_profiles(arguments.paths, job, arguments.profiles, std::nullopt, progress);
     for (std::size_t i = 0; i < job.set.traces.size(); ++i) {
-      ops.push_back(group_operators(job.set.traces[i], links.empty() ? nullptr : &links[i],
-                                    *arguments.shown.by));
+      const bool has_times = !links.empty() && links[i].has_times;
+      ops.push_back(
+          group_operators(job.set.traces[i], has_times ? &links[i] : nullptr, *arguments.shown.by));
     }
   }
   return traces_page(job.set, ops, arguments.shown);

@@ -174,6 +174,13 @@ struct Timing {
   bool operator==(const Timing&) const = default;
 };
 
+/// What is known of an instruction's device work where the step did not run.
+struct Launched {
+  std::uint64_t count = 0;                  ///< number of device events that it launched
+  std::optional<std::int64_t> stream = {};  ///< of the first of them
+  bool operator==(const Launched&) const = default;
+};
+
 /// Smallest recorded block. Smaller blocks reuse holes of the heap.
 inline constexpr std::int64_t kLeastHeapBlockBytes = std::int64_t{64} << 10U;
 
@@ -216,11 +223,19 @@ struct Instruction {
   std::vector<Argument> args;  ///< in the recorded schema's order
   std::vector<Argument> results;
   bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
-  std::optional<CommInfo> comm;   ///< of kCollective, kP2p, kWait
-  std::optional<Timing> timing;   ///< set if a profile was linked; never set in a body
+  std::optional<CommInfo> comm;           ///< of kCollective, kP2p, kWait
+  std::optional<Timing> timing;           ///< set if a profile was linked; never set in a body
+  std::optional<Launched> launched = {};  ///< in place of `timing` if the step did not run
   std::vector<Instruction> body;  ///< replaces the operator if it does not resolve; may be nested
   bool operator==(const Instruction&) const = default;
 };
+
+/// Returns the stream of an instruction's first device event; nothing if none is known.
+[[nodiscard]] inline std::optional<std::int64_t> recorded_stream(const Instruction& instruction) {
+  return instruction.timing     ? instruction.timing->stream
+         : instruction.launched ? instruction.launched->stream
+                                : std::nullopt;
+}
 
 /// An operator that selection opened: its children are replayed in its place.
 struct Opened {

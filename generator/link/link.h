@@ -54,6 +54,8 @@ struct Link {
   /// Kernels of that step, in order of launch; if the range profiler measured them, of all steps.
   std::vector<LaunchedKernel> kernels;
   et_schema::Losses losses;
+  /// False if the step did not run: its times then mean nothing, only their order does.
+  bool has_times = true;
   ObservedMemory memory;  ///< of the traced step itself; see observe_memory()
   /// As et_schema::CapturedRank::untouched_tensor_bytes.
   std::map<std::string, std::uint64_t> untouched_tensor_bytes;

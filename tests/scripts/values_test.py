@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tests/fleet"))
 from small_fleet import documents as documents_of  # noqa: E402
 
 BIN = ROOT / "build/release/bin"
-SAMPLES, PROGRAMS = ROOT / "fleet_samples", ROOT / "tests/fake/programs.py"
+SAMPLES, PROGRAMS = ROOT / "fleet_samples", ROOT / "tests/played/programs.py"
 UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "ms": 1e-3, "s": 1}
 # Name → what generate reads, flags of predict; or the capture without running that makes it.
 BENCHMARKS = {

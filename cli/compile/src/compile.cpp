@@ -112,7 +112,8 @@ Compiled compile_traces(const std::vector<std::string>& asked,
       fmt::format("compiling {} {}", set.traces.size(), set.traces.size() == 1 ? "rank" : "ranks"));
   Compiled compiled;
   compiled.bench = generator::generate(set.traces, options, links);
-  if (links.empty() && !profiles.none && job.made_of.empty()) {
+  const bool has_times = !links.empty() && links.front().has_times;
+  if (!has_times && !profiles.none && job.made_of.empty()) {
     if (const auto captures = et_schema::find_captures(paths, set)) {
       add_held(*captures, compiled.bench);
     }

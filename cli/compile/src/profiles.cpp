@@ -237,13 +237,17 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
   }
   links.clear();
   const auto captures = et_schema::find_captures(paths, set);
-  const bool has_run = captures && !captures->front().facts.peak_bytes;
-  for (std::size_t rank = 0; has_run && rank < captures->size(); ++rank) {
+  const bool has_profiles =
+      captures && std::ranges::all_of(*captures, [](const RankCapture& capture) {
+        return !capture.alone.empty() || !capture.with_trace.empty();
+      });
+  for (std::size_t rank = 0; has_profiles && rank < captures->size(); ++rank) {
     progress.show({"linking ranks", rank, set.traces.size()});
     links.push_back(
         link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    links.back().has_times = !(*captures)[rank].facts.peak_bytes;
     links.back().profile.counters = (*captures)[rank].facts.counters;
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;

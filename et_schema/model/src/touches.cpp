@@ -45,8 +45,8 @@ Touched touched_by(const Program& program, const Instruction& instruction) {
 std::vector<std::int64_t> operator_streams(const Program& program) {
   std::map<std::int64_t, std::size_t> counts;
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.timing && instruction.timing->stream && !instruction.comm) {
-      ++counts[*instruction.timing->stream];
+    if (const auto stream = recorded_stream(instruction); stream && !instruction.comm) {
+      ++counts[*stream];
     }
   }
   std::vector<std::int64_t> streams;

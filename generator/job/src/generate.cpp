@@ -97,7 +97,8 @@ Program compile(const Trace& trace, const Link* link, const GenerateOptions& opt
   const Step step = choose_step(trace, options.step);
   const Flow flow = analyze_flow(trace, calls, step.ids);
   Selected selected = select_operators(trace, flow);
-  LabelsFound found = find_labels(trace, flow, step.ids, selected, link);
+  const bool has_times = link != nullptr && link->has_times;
+  LabelsFound found = find_labels(trace, flow, step.ids, selected, has_times ? link : nullptr);
   std::vector<WorkingLabel>& labels = found.working;
   apply_filters(trace, calls, options, selected, labels);
 

@@ -51,6 +51,11 @@ class TimingSetter {
         }
       }
     }
+    if (!link_.has_times) {
+      keep_launches();
+      program_.losses += link_.losses;
+      return;
+    }
     set_gaps();
     set_blocks();
     set_opened();
@@ -119,6 +124,16 @@ class TimingSetter {
       }
     }
     timing.host_ns = end - timing.start_ns;
+  }
+
+  /// Keeps what a step that did not run says besides times.
+  void keep_launches() {
+    for (Instruction& instruction : program_.instructions) {
+      if (instruction.timing && instruction.kind != InstructionKind::kWait) {
+        instruction.launched = {instruction.timing->launches, instruction.timing->stream};
+      }
+      instruction.timing.reset();
+    }
   }
 
   [[nodiscard]] bool is_below(NodeIndex node, NodeIndex above) const {

@@ -92,8 +92,8 @@ class Obfuscator {
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       nodes.see(instruction.node_id);
       threads.see(instruction.thread);
-      if (instruction.timing) {
-        streams.see(instruction.timing->stream.value_or(0));
+      if (instruction.timing || instruction.launched) {
+        streams.see(et_schema::recorded_stream(instruction).value_or(0));
       }
     });
     nodes.close();
@@ -111,6 +111,9 @@ class Obfuscator {
     for_each_instruction(program.instructions, [&](Instruction& instruction) {
       instruction.node_id = nodes.of(instruction.node_id);
       instruction.thread = threads.of(instruction.thread);
+      if (instruction.launched && instruction.launched->stream) {
+        instruction.launched->stream = streams.of(*instruction.launched->stream);
+      }
       if (instruction.timing) {
         std::optional<std::int64_t>& stream = instruction.timing->stream;
         stream = stream ? std::optional(streams.of(*stream)) : std::nullopt;

@@ -165,6 +165,17 @@ bool has_issue_times(const Program& program) {
   return program.profile && program.profile->device_events > 0;
 }
 
+/// Returns how many kernels the instruction launched; nothing if that is not known.
+static std::optional<std::uint64_t> known_launches(const Program& program,
+                                                   const Instruction& instruction) {
+  if (instruction.launched) {
+    return instruction.launched->count;
+  }
+  return instruction.timing && has_issue_times(program)
+             ? std::optional(instruction.timing->launches)
+             : std::nullopt;
+}
+
 std::optional<double> page_fault_ns(const Platform& platform) {
   return section_of(platform, "host", page_fault_from_json);
 }
@@ -257,12 +268,13 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     }
     return cost;
   }
-  const bool is_recorded = instruction.timing && has_issue_times(program);
+  const std::optional<std::uint64_t> launches = known_launches(program, instruction);
   const Family family = family_of(call.name);
-  const bool launches_nothing =
-      family == Family::kView || (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
-  cost.host = of_host(program, instruction, prediction,
-                      is_recorded ? instruction.timing->launches > 0 : !launches_nothing);
+  const bool launches_nothing = (instruction.launched && instruction.launched->count == 0) ||
+                                family == Family::kView ||
+                                (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
+  cost.host =
+      of_host(program, instruction, prediction, launches ? *launches > 0 : !launches_nothing);
   if (instruction.timing && instruction.timing->device_ns > 0 &&
       (instruction.kind != InstructionKind::kOp || et_schema::mostly_communicates(instruction))) {
     cost.device = carried(instruction.timing->kernel_classes,
@@ -271,7 +283,7 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     cost.launches = instruction.timing->launches;
   } else if (!launches_nothing) {
     cost.device = scaled(prediction, prediction.device_ns / prediction.ns);
-    cost.launches = is_recorded ? instruction.timing->launches : 1;
+    cost.launches = launches.value_or(1);
   }
   return cost;
 }

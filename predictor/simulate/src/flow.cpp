@@ -82,7 +82,8 @@ class FlowBuilder {
       join(at, open_.take_waited(instruction));
       return;
     }
-    const Touched touched = touched_by(program_, instruction);
+    const Touched touched =
+        launches_nothing(instruction) ? Touched() : touched_by(program_, instruction);
     join(at, open_.take_touched(touched));
     if (flow_.timelines.size() > 1) {
       for (const auto& [timeline, other] : hosts_.enter(at, flow.timeline, touched)) {
@@ -99,6 +100,13 @@ class FlowBuilder {
       wait_for_memory(flow, at, touched);
       last_operators_[current_] = at;
     }
+  }
+
+  /// Returns true for an operator of a device that is known to have launched nothing there: views,
+  /// allocations and notes of streams touch no content.
+  [[nodiscard]] bool launches_nothing(const Instruction& instruction) const {
+    return instruction.launched && instruction.launched->count == 0 &&
+           !is_communication(instruction) && touches_device(program_, instruction);
   }
 
   /// Lets the host wait for CPU communication, or the current stream for communication on a device.
@@ -145,9 +153,9 @@ class FlowBuilder {
 
   /// An operator without a recorded stream uses the previous operator's, as in the replayer.
   std::uint32_t operator_stream(const Instruction& instruction) {
-    if (instruction.timing && instruction.timing->stream) {
+    if (const auto recorded = recorded_stream(instruction)) {
       const auto found = std::ranges::find_if(flow_.streams, [&](const Stream& stream) {
-        return !stream.communicates && stream.recorded == instruction.timing->stream;
+        return !stream.communicates && stream.recorded == recorded;
       });
       current_ = static_cast<std::uint32_t>(found - flow_.streams.begin());
     }
@@ -159,8 +167,8 @@ class FlowBuilder {
     if (et_schema::is_message(instruction.comm->kind)) {
       stream.peer = instruction.comm->root_or_peer;
       stream.sends = instruction.comm->kind == CommKind::kSend;
-    } else if (instruction.timing) {
-      stream.recorded = instruction.timing->stream;
+    } else {
+      stream.recorded = recorded_stream(instruction);
     }
     const auto found = std::find(flow_.streams.begin(), flow_.streams.end(), stream);
     const auto at = static_cast<std::uint32_t>(found - flow_.streams.begin());

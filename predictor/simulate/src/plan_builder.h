@@ -115,6 +115,11 @@ class PlanBuilder {
     after.insert(after.end(), carried_[flow.stream].begin(), carried_[flow.stream].end());
     carried_[flow.stream].clear();
     task.item_after = points(after, flow.stream);
+    if (flow.stream > 0 && plan_.items[flow.stream] == 0 && plan_.on_device && !program_.profile) {
+      // What a stream reads first, the operators of the iteration before may have written.
+      add_dep(task.item_after.begin, {0, 0});
+      task.item_after.end = static_cast<std::uint32_t>(plan_.stream_deps.size());
+    }
     task.stream = flow.stream;
     task.item = plan_.items[flow.stream] + 1;
     task.item_instruction = task.instruction;

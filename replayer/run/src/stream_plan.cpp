@@ -12,7 +12,7 @@ using et_schema::StreamWait;
 using et_schema::Touched;
 
 std::optional<std::int64_t> recorded_stream(const Step& step) {
-  return step.source != nullptr && step.source->timing ? step.source->timing->stream : std::nullopt;
+  return step.source != nullptr ? et_schema::recorded_stream(*step.source) : std::nullopt;
 }
 
 /// Returns the recorded stream of a synchronous call with its own stream.
@@ -227,9 +227,9 @@ void check_streams(const Program& program, c10::Device device, std::optional<Str
                                   .got = "cpu",
                                   .hint = "Leave --streams out, or replay on a GPU."});
   }
-  const bool is_known =
-      std::any_of(program.instructions.begin(), program.instructions.end(),
-                  [](const Instruction& one) { return one.timing && one.timing->stream; });
+  const bool is_known = std::any_of(
+      program.instructions.begin(), program.instructions.end(),
+      [](const Instruction& one) { return et_schema::recorded_stream(one).has_value(); });
   if (!is_known) {
     throw et_schema::usage_error(
         "the benchmark does not say which streams the original used",

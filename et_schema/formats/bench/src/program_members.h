@@ -40,6 +40,11 @@ void line_members(auto& line, SameAs<SparseContent> auto& content) {
   line("indices", content.indices);
 }
 
+void line_members(auto& line, SameAs<Launched> auto& launched) {
+  line("count", launched.count);
+  line.if_any("stream", launched.stream);
+}
+
 void line_members(auto& line, SameAs<Instruction> auto& instruction) {
   line.kind_and_name(instruction.kind, instruction.name);
   if (line.is_full()) {
@@ -50,6 +55,7 @@ void line_members(auto& line, SameAs<Instruction> auto& instruction) {
   line.if_any("args", instruction.args);
   line.if_any("results", instruction.results);
   line.if_any("pinned", instruction.pinned);
+  line.if_any("launched", instruction.launched);
   line.if_any("comm", instruction.comm);
 }
 

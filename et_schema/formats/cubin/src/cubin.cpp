@@ -15,12 +15,14 @@ namespace understudy::et_schema {
 namespace {
 
 constexpr std::string_view kInfo = ".nv.info";
+constexpr std::string_view kShared = ".nv.shared.";
 constexpr Elf64_Half kCudaMachine = 190;  // EM_CUDA, missing in older elf.h
 constexpr std::size_t kMostParameters = 4096;
 
 // A record of .nv.info: format, attribute, then two bytes with a value or the size of the payload.
 constexpr std::size_t kRecordBytes = 4;
 constexpr unsigned char kWithSize = 0x04;
+constexpr unsigned char kMostThreads = 0x05;
 constexpr unsigned char kParameterInfo = 0x17;
 constexpr unsigned char kRegisterCount = 0x2f;
 
@@ -51,9 +53,13 @@ class CubinReader {
       if (!name.starts_with(kInfo) || name.size() < kInfo.size() + 2) {
         continue;
       }
-      CubinKernel kernel{name.substr(kInfo.size() + 1), read_parameters(content(section)), 0};
+      CubinKernel kernel{name.substr(kInfo.size() + 1), read_parameters(content(section))};
       const auto found = registers.find(kernel.name);
       kernel.registers = found == registers.end() ? 0 : found->second;
+      const auto shared = named_.find(std::string(kShared) + kernel.name);
+      kernel.static_shared =
+          shared == named_.end() ? 0 : static_cast<std::uint32_t>(shared->second.sh_size);
+      kernel.most_threads = read_most_threads(content(section));
       kernels.push_back(std::move(kernel));
     }
     if (kernels.empty()) {
@@ -169,6 +175,17 @@ class CubinReader {
       parameters.push_back(parameter);
     }
     return parameters;
+  }
+
+  [[nodiscard]] std::uint32_t read_most_threads(std::string_view info) const {
+    std::uint32_t most = 0;
+    for_each_record(info, [&](unsigned char attribute, std::string_view payload) {
+      if (attribute == kMostThreads) {
+        const auto threads = record_at<std::array<std::uint32_t, 3>>(payload, 0);
+        most = threads[0] * threads[1] * threads[2];
+      }
+    });
+    return most;
   }
 
   [[nodiscard]] std::map<std::string, std::uint32_t> read_registers() const {

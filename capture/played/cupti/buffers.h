@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cupti.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace played {
+
+/// Kineto's buffers: it gives an empty one when asked, and takes each back with its records.
+class Buffers {
+ public:
+  void set_callbacks(CUpti_BuffersCallbackRequestFunc request,
+                     CUpti_BuffersCallbackCompleteFunc complete);
+
+  template <typename Record>
+  void add(const Record& record) {
+    add_bytes(&record, sizeof record);
+  }
+  /// Gives the last buffer back.
+  void flush();
+  /// The record after `record` in a buffer; after null, the first one. Null: that was the last.
+  [[nodiscard]] static CUpti_Activity* next(std::uint8_t* buffer, std::size_t used,
+                                            CUpti_Activity* record);
+
+ private:
+  void add_bytes(const void* record, std::size_t bytes);
+
+  CUpti_BuffersCallbackRequestFunc request_ = nullptr;
+  CUpti_BuffersCallbackCompleteFunc complete_ = nullptr;
+  std::uint8_t* buffer_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t used_ = 0;
+};
+
+}  // namespace played

@@ -1,0 +1,297 @@
+// What Kineto asks CUPTI for. Each launch gives the records that CUPTI gives: of the call, of the
+// operators around it, and of what ran, with invented times: one after the other on each stream.
+#include <cupti.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/played/call.h"
+#include "capture/played/cupti/buffers.h"
+#include "capture/played/played.h"
+
+namespace played {
+namespace {
+
+// Ticks of the clock that Kineto gives.
+constexpr std::uint64_t kTicksOfCall = 500;
+constexpr std::uint64_t kTicksOfWork = 1000;
+constexpr std::uint64_t kTicksUntilWork = 2000;  // after its call
+constexpr unsigned kDefaultStream = 7;           // as CUPTI numbers streams
+constexpr unsigned kFirstStream = 13;
+constexpr unsigned kContext = 1;
+
+struct Recorder {
+  std::mutex mutex;
+  Buffers buffers;
+  std::set<CUpti_ActivityKind> kinds;
+  CUpti_TimestampCallbackFunc clock = nullptr;
+  std::map<const void*, unsigned> streams;
+  std::map<unsigned, std::uint64_t> ends;  ///< of the last work, by stream
+  std::set<std::string> names;             ///< that records point to
+};
+
+Recorder& recorder() {
+  static auto& the_recorder = *new Recorder;
+  return the_recorder;
+}
+
+/// Of each kind the ids that this thread is within.
+thread_local std::map<CUpti_ExternalCorrelationKind, std::vector<std::uint64_t>> correlations;
+
+struct Call {
+  std::string_view name;
+  CUpti_CallbackId id;
+};
+#define PLAYED_CALLBACK(name, version) \
+  { #name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version }
+constexpr Call kCalls[] = {
+    PLAYED_CALLBACK(cudaLaunchKernel, v7000),       PLAYED_CALLBACK(cudaMemcpyAsync, v3020),
+    PLAYED_CALLBACK(cudaMemsetAsync, v3020),        PLAYED_CALLBACK(cudaGraphLaunch, v10000),
+    PLAYED_CALLBACK(cudaLaunchHostFunc, v10000),    PLAYED_CALLBACK(cudaDeviceSynchronize, v3020),
+    PLAYED_CALLBACK(cudaStreamSynchronize, v3020),  PLAYED_CALLBACK(cudaStreamQuery, v3020),
+    PLAYED_CALLBACK(cudaStreamWaitEvent, v3020),    PLAYED_CALLBACK(cudaEventRecord, v3020),
+    PLAYED_CALLBACK(cudaEventQuery, v3020),         PLAYED_CALLBACK(cudaEventSynchronize, v3020),
+    PLAYED_CALLBACK(cudaStreamIsCapturing, v10000), PLAYED_CALLBACK(cudaStreamBeginCapture, v10000),
+    PLAYED_CALLBACK(cudaStreamEndCapture, v10000),
+};
+
+std::string_view call_of(const Work& work) {
+  switch (work.kind) {
+    case Kind::kKernel:
+      return "cudaLaunchKernel";
+    case Kind::kCopy:
+      return "cudaMemcpyAsync";
+    case Kind::kFill:
+      return "cudaMemsetAsync";
+    default:
+      return work.name;
+  }
+}
+
+CUpti_CallbackId id_of(std::string_view name) {
+  for (const Call& call : kCalls) {
+    if (call.name == name) {
+      return call.id;
+    }
+  }
+  return CUPTI_RUNTIME_TRACE_CBID_INVALID;
+}
+
+const char* name_of(CUpti_CallbackId id) {
+  for (const Call& call : kCalls) {
+    if (call.id == id) {
+      return call.name.data();
+    }
+  }
+  return "INVALID";
+}
+
+std::uint64_t now() {
+  return recorder().clock == nullptr ? 0 : recorder().clock();
+}
+
+template <typename Record>
+Record record_of(const Launch& launch, CUpti_ActivityKind kind) {
+  Record record{};
+  record.kind = kind;
+  record.correlationId = launch.correlation;
+  return record;
+}
+
+/// The ids of the operators that the launch is within.
+void add_correlations(const Launch& launch) {
+  for (const auto& [kind, ids] : correlations) {
+    if (!ids.empty()) {
+      auto record = record_of<CUpti_ActivityExternalCorrelation>(
+          launch, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
+      record.externalKind = kind;
+      record.externalId = ids.back();
+      recorder().buffers.add(record);
+    }
+  }
+}
+
+void add_call(const Launch& launch) {
+  auto record = record_of<CUpti_ActivityAPI>(launch, CUPTI_ACTIVITY_KIND_RUNTIME);
+  record.cbid = id_of(call_of(launch.work));
+  record.start = now();
+  record.end = record.start + kTicksOfCall;
+  record.processId = static_cast<std::uint32_t>(getpid());
+  record.threadId = static_cast<std::uint32_t>(pthread_self());
+  recorder().buffers.add(record);
+}
+
+unsigned stream_of(const void* stream) {
+  auto& streams = recorder().streams;
+  const auto next = static_cast<unsigned>(kFirstStream + 4 * streams.size());
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2
+             ? kDefaultStream
+             : streams.try_emplace(stream, next).first->second;
+}
+
+/// The record of something that ran on the card.
+template <typename Record>
+Record work_of(const Launch& launch, CUpti_ActivityKind kind) {
+  auto record = record_of<Record>(launch, kind);
+  record.streamId = stream_of(launch.work.stream);
+  std::uint64_t& end = recorder().ends[record.streamId];
+  record.start = std::max(end, now() + kTicksUntilWork);
+  record.end = end = record.start + kTicksOfWork;
+  record.deviceId = static_cast<std::uint32_t>(launch.device);
+  record.contextId = kContext;
+  return record;
+}
+
+void add_kernel(const Launch& launch) {
+  const auto number = [](unsigned value) { return static_cast<std::int32_t>(value); };
+  auto record = work_of<CUpti_ActivityKernel11>(launch, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  record.completed = record.end;
+  record.registersPerThread = static_cast<std::uint16_t>(launch.registers);
+  record.gridX = number(launch.work.grid[0]);
+  record.gridY = number(launch.work.grid[1]);
+  record.gridZ = number(launch.work.grid[2]);
+  record.blockX = number(launch.work.block[0]);
+  record.blockY = number(launch.work.block[1]);
+  record.blockZ = number(launch.work.block[2]);
+  record.staticSharedMemory = launch.static_shared;
+  record.dynamicSharedMemory = number(launch.work.shared);
+  record.name = recorder().names.insert(launch.work.name).first->c_str();
+  recorder().buffers.add(record);
+}
+
+void add_copy(const Launch& launch) {
+  const std::string_view way = launch.work.name;
+  const auto memory = [&](char place) -> std::uint8_t {
+    return place == 'D'            ? CUPTI_ACTIVITY_MEMORY_KIND_DEVICE
+           : launch.work.is_pinned ? CUPTI_ACTIVITY_MEMORY_KIND_PINNED
+                                   : CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+  };
+  auto record = work_of<CUpti_ActivityMemcpy6>(launch, CUPTI_ACTIVITY_KIND_MEMCPY);
+  record.bytes = launch.work.bytes;
+  record.copyKind = way == "HtoD"   ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+                    : way == "DtoH" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOH
+                    : way == "DtoD" ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+                                    : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+  record.srcKind = memory(way.front());
+  record.dstKind = memory(way.back());
+  recorder().buffers.add(record);
+}
+
+void add_fill(const Launch& launch) {
+  auto record = work_of<CUpti_ActivityMemset4>(launch, CUPTI_ACTIVITY_KIND_MEMSET);
+  record.bytes = launch.work.bytes;
+  record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+  recorder().buffers.add(record);
+}
+
+struct Recorded {
+  CUpti_ActivityKind kind;
+  void (*add)(const Launch& launch);
+};
+
+/// What is recorded of a launch, if it is asked for.
+std::vector<Recorded> recorded_of(const Launch& launch) {
+  std::vector<Recorded> recorded;
+  if (!launch.is_replayed) {
+    recorded = {{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations},
+                {CUPTI_ACTIVITY_KIND_RUNTIME, add_call}};
+  }
+  if (launch.is_captured || launch.work.kind == Kind::kCall) {
+    return recorded;
+  }
+  if (launch.work.kind == Kind::kKernel) {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel});
+  } else if (launch.work.kind == Kind::kCopy) {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMCPY, add_copy});
+  } else {
+    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMSET, add_fill});
+  }
+  return recorded;
+}
+
+void record(const Launch& launch) {
+  const std::scoped_lock lock(recorder().mutex);
+  for (const auto& [kind, add] : recorded_of(launch)) {
+    if (recorder().kinds.contains(kind)) {
+      add(launch);
+    }
+  }
+}
+
+/// Changes the recorder alone.
+template <typename Change>
+CUptiResult change(Change&& change) {
+  const std::scoped_lock lock(recorder().mutex);
+  change(recorder());
+  return CUPTI_SUCCESS;
+}
+
+template <typename T>
+CUptiResult answer(T* to, T value) {
+  *to = value;
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult pop(CUpti_ExternalCorrelationKind kind, std::uint64_t* id) {
+  auto& ids = correlations[kind];
+  if (ids.empty()) {
+    return CUPTI_ERROR_QUEUE_EMPTY;
+  }
+  if (id != nullptr) {
+    *id = ids.back();
+  }
+  ids.pop_back();
+  return CUPTI_SUCCESS;
+}
+
+CUptiResult next(std::uint8_t* buffer, std::size_t used, CUpti_Activity** record) {
+  CUpti_Activity* const found = Buffers::next(buffer, used, *record);
+  if (found == nullptr) {
+    return CUPTI_ERROR_MAX_LIMIT_REACHED;
+  }
+  return answer(record, found);
+}
+
+}  // namespace
+
+#define PLAYED_CUPTI(name, parameters, ...) PLAYED_CALL(CUptiResult, name, parameters, __VA_ARGS__)
+
+PLAYED_CUPTI(cuptiGetVersion, (std::uint32_t * version),
+             answer<std::uint32_t>(version, CUPTI_API_VERSION))
+PLAYED_CUPTI(cuptiGetResultString, (CUptiResult, const char** text),
+             answer(text, "an error of the played CUPTI"))
+PLAYED_CUPTI(cuptiGetCallbackName, (CUpti_CallbackDomain, std::uint32_t id, const char** name),
+             answer(name, name_of(id)))
+PLAYED_CUPTI(cuptiActivityRegisterCallbacks,
+             (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete),
+             change([&](Recorder& recorder) {
+               recorder.buffers.set_callbacks(request, complete);
+               played_listen(&record);
+             }))
+PLAYED_CUPTI(cuptiActivityRegisterTimestampCallback, (CUpti_TimestampCallbackFunc clock),
+             change([&](Recorder& recorder) { recorder.clock = clock; }))
+PLAYED_CUPTI(cuptiActivityEnable, (CUpti_ActivityKind kind),
+             change([&](Recorder& recorder) { recorder.kinds.insert(kind); }))
+PLAYED_CUPTI(cuptiActivityDisable, (CUpti_ActivityKind kind),
+             change([&](Recorder& recorder) { recorder.kinds.erase(kind); }))
+PLAYED_CUPTI(cuptiActivityFlushAll, (std::uint32_t),
+             change([](Recorder& recorder) { recorder.buffers.flush(); }))
+PLAYED_CUPTI(cuptiActivityPushExternalCorrelationId,
+             (CUpti_ExternalCorrelationKind kind, std::uint64_t id),
+             (correlations[kind].push_back(id), CUPTI_SUCCESS))
+PLAYED_CUPTI(cuptiActivityPopExternalCorrelationId,
+             (CUpti_ExternalCorrelationKind kind, std::uint64_t* id), pop(kind, id))
+PLAYED_CUPTI(cuptiActivityGetNextRecord,
+             (std::uint8_t * buffer, std::size_t used, CUpti_Activity** record),
+             next(buffer, used, record))
+PLAYED_CUPTI(cuptiActivityGetNumDroppedRecords, (CUcontext, std::uint32_t, std::size_t* count),
+             answer<std::size_t>(count, 0))
+
+}  // namespace played

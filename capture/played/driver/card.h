@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "capture/played/call.h"
+#include "capture/played/played.h"
+
+#define PLAYED_DRIVER(name, parameters, ...) PLAYED_CALL(CUresult, name, parameters, __VA_ARGS__)
+
+namespace played {
+
+/// The card that is played, and how many of it a node has.
+[[nodiscard]] const Card& card();
+[[nodiscard]] int card_count();
+
+/// The card of this thread: the first one until it chooses another.
+[[nodiscard]] int current_card();
+CUresult set_current_card(int card);
+
+/// An attribute of a card; refused if it is none that is played.
+CUresult attribute_of_card(int* value, CUdevice_attribute attribute, int card);
+CUresult uuid_of_card(CUuuid* uuid, int card);
+
+struct ErrorText {
+  const char* name;
+  const char* text;
+};
+[[nodiscard]] ErrorText text_of(int error);
+
+template <typename T>
+CUresult answer(T* to, T value) {
+  *to = value;
+  return CUDA_SUCCESS;
+}
+
+/// Refuses what is not played, by a clause.
+inline CUresult refuse(const std::string& what) {
+  played_refuse((what + " is not played").c_str());
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace played

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+
+#include "capture/played/driver/knowledge.h"
+
+namespace played {
+
+constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
+
+/// Memory that the driver knows.
+struct Block {
+  Range range;
+  int card;
+  bool is_host;
+  bool is_ours;  ///< registered memory and mapped segments are not
+};
+
+/// Maps addresses of bytes, aligned to 2 MiB; null: there are none left. Pages are there once they
+/// are touched.
+[[nodiscard]] void* map_addresses(std::size_t bytes);
+void add_block(const Block& block);
+[[nodiscard]] std::optional<Block> block_at(const void* at);
+[[nodiscard]] bool is_on_card(const void* at);
+
+/// Takes memory of the current card, or pinned memory of the host.
+CUresult take(void** at, std::size_t bytes, bool is_host);
+CUresult give_back(const void* at);
+
+/// Counts memory of a card as taken, or given back (negative); fails as the card would.
+CUresult count_taken(int card, std::ptrdiff_t bytes);
+[[nodiscard]] std::size_t free_bytes(int card);
+
+/// Changes what is known, alone.
+void change_knowledge(const std::function<void(Knowledge&)>& change);
+
+}  // namespace played

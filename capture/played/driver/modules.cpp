@@ -1,0 +1,125 @@
+#include "capture/played/driver/modules.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "capture/played/driver/card.h"
+
+namespace played {
+namespace {
+
+// A multiprocessor of any card since Ampere.
+constexpr int kWarpThreads = 32;
+constexpr int kMostWarps = 64;
+constexpr int kMostBlocks = 32;
+constexpr int kRegisters = 65536;
+constexpr int kRegistersTogether = 256;  // that a warp gets at once
+constexpr int kSharedTogether = 128;
+constexpr int kReservedShared = 1024;  // of each block, for the driver
+constexpr int kMostShared = 49152;     // of a block that does not ask for more
+
+int rounded_up(int value, int step) {
+  return (value + step - 1) / step * step;
+}
+
+CUresult load(CUmodule* module, std::string image) {
+  return answer(module, reinterpret_cast<CUmodule>(new Module(std::move(image))));
+}
+
+CUresult load(CUmodule* module, const void* image) {
+  const auto* const bytes = static_cast<const char*>(image);
+  return load(module, std::string(bytes, bytes_of_image(bytes)));
+}
+
+CUresult load_file(CUmodule* module, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return file ? load(module, std::string(std::istreambuf_iterator<char>(file), {}))
+              : CUDA_ERROR_FILE_NOT_FOUND;
+}
+
+CUresult find(CUfunction* function, CUmodule of, const char* name) {
+  auto& module = *reinterpret_cast<Module*>(of);
+  return module.kernel(name) == nullptr
+             ? CUDA_ERROR_NOT_FOUND
+             : answer(function, reinterpret_cast<CUfunction>(new Function(name, module)));
+}
+
+}  // namespace
+
+const Kernel* Module::kernel(const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  if (!is_read_) {
+    is_read_ = true;
+    kernels_ = read_kernels(image_, card().major * 10 + card().minor);
+  }
+  const auto found = kernels_.find(name);
+  return found == kernels_.end() ? nullptr : &found->second;
+}
+
+CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
+  const Kernel* const is = kernel();
+  if (is == nullptr) {
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  const int shared = static_cast<int>(is->code.static_shared);
+  const int most_threads = static_cast<int>(is->code.most_threads);
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      return answer(value, most_threads == 0 ? 1024 : most_threads);
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      return answer(value, shared);
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      return answer(value, static_cast<int>(is->code.registers));
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      return answer(value, is->architecture);
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return answer(value, dynamic_shared_ == 0 ? kMostShared - shared : dynamic_shared_.load());
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+      return answer(value, 0);  // what it spills is not read
+    default:
+      return refuse("attribute " + std::to_string(attribute) + " of a kernel");
+  }
+}
+
+CUresult Function::set_attribute(CUfunction_attribute attribute, int value) {
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    dynamic_shared_ = value;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Function::occupancy(int* blocks, int threads, std::size_t dynamic_shared) {
+  int registers = 0;
+  int shared = 0;
+  const CUresult result = attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  if (result != CUDA_SUCCESS) {
+    return result;
+  }
+  attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  shared = rounded_up(shared + static_cast<int>(dynamic_shared) + kReservedShared, kSharedTogether);
+  const int warps = std::max(1, rounded_up(threads, kWarpThreads) / kWarpThreads);
+  // Registers are of a multiprocessor's four parts, each of which runs whole warps.
+  const int of_a_warp = rounded_up(registers * kWarpThreads, kRegistersTogether);
+  const int by_registers = kRegisters / of_a_warp / 4 * 4 / warps;
+  return answer(blocks, std::min({kMostWarps / warps, by_registers,
+                                  card().shared_per_multiprocessor / shared, kMostBlocks}));
+}
+
+PLAYED_DRIVER(cuModuleLoad, (CUmodule * module, const char* path), load_file(module, path))
+PLAYED_DRIVER(cuModuleLoadData, (CUmodule * module, const void* image), load(module, image))
+PLAYED_DRIVER(cuModuleLoadDataEx,
+              (CUmodule * module, const void* image, unsigned, CUjit_option*, void**),
+              load(module, image))
+PLAYED_DRIVER(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name),
+              find(function, module, name))
+PLAYED_DRIVER(cuFuncGetAttribute, (int* value, CUfunction_attribute attribute, CUfunction function),
+              function_of(function).attribute(value, attribute))
+PLAYED_DRIVER(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value),
+              function_of(function).set_attribute(attribute, value))
+PLAYED_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+              (int* blocks, CUfunction function, int threads, std::size_t shared),
+              function_of(function).occupancy(blocks, threads, shared))
+
+}  // namespace played

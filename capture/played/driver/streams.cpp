@@ -1,0 +1,83 @@
+#include "capture/played/driver/streams.h"
+
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "capture/played/driver/card.h"
+
+namespace played {
+namespace {
+
+struct Captures {
+  std::mutex mutex;
+  std::map<CUstream, std::shared_ptr<Capture>> by_stream;
+  unsigned long long last_id = 0;
+};
+
+Captures& captures() {
+  static auto& the_captures = *new Captures;
+  return the_captures;
+}
+
+std::shared_ptr<Capture> find_capture(CUstream stream) {
+  const auto found = captures().by_stream.find(stream);
+  return found == captures().by_stream.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+void record(Event& event, CUstream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  event.ns = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  event.capture = find_capture(stream);
+}
+
+void wait_for(CUstream stream, const Event& event) {
+  const std::scoped_lock lock(captures().mutex);
+  if (event.capture != nullptr && event.capture->is_open) {
+    captures().by_stream.try_emplace(stream, event.capture);
+  }
+}
+
+void begin_capture(CUstream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  captures().by_stream[stream] =
+      std::make_shared<Capture>(Capture{++captures().last_id, new Graph});
+}
+
+Graph* end_capture(CUstream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  const auto capture = find_capture(stream);
+  if (capture == nullptr) {
+    return nullptr;
+  }
+  capture->is_open = false;
+  std::erase_if(captures().by_stream, [&](const auto& row) { return row.second == capture; });
+  return capture->graph;
+}
+
+std::shared_ptr<const Capture> capture_of(CUstream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  return find_capture(stream);
+}
+
+bool add_to_capture(CUstream stream, const std::function<std::shared_ptr<const Node>()>& make) {
+  const std::scoped_lock lock(captures().mutex);
+  const auto capture = find_capture(stream);
+  if (capture != nullptr) {
+    capture->graph->nodes.push_back(make());
+  }
+  return capture != nullptr;
+}
+
+PLAYED_DRIVER(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status),
+              answer(status, capture_of(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE))
+
+}  // namespace played
+
+int played_is_capturing() {
+  const std::scoped_lock lock(played::captures().mutex);
+  return played::captures().by_stream.empty() ? 0 : 1;
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <memory>
+
+#include "capture/played/driver/launches.h"
+
+namespace played {
+
+/// A capture of streams into a graph, which belongs to who ends it.
+struct Capture {
+  unsigned long long id;
+  Graph* graph;
+  bool is_open = true;
+};
+
+struct Stream {
+  int priority;
+};
+
+/// Events are when they were recorded: work takes no time.
+struct Event {
+  long long ns = 0;
+  std::shared_ptr<Capture> capture;  ///< of the stream that it was recorded on
+};
+
+void record(Event& event, CUstream stream);
+/// A stream that waits for an event of a capture joins it.
+void wait_for(CUstream stream, const Event& event);
+
+void begin_capture(CUstream stream);
+/// Returns the graph; null: the stream was not captured.
+[[nodiscard]] Graph* end_capture(CUstream stream);
+/// Null: the stream is not captured.
+[[nodiscard]] std::shared_ptr<const Capture> capture_of(CUstream stream);
+
+/// Adds a node to the graph that captures the stream, if one does.
+[[nodiscard]] bool add_to_capture(CUstream stream,
+                                  const std::function<std::shared_ptr<const Node>()>& make);
+
+}  // namespace played

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+
+/// What the libraries of the played card tell each other. libcuda.so.1 has these functions beside
+/// the driver's own; nothing is computed, everything is launched.
+namespace played {
+
+/// A card as its data sheet and driver describe it.
+struct Card {
+  char name[64];
+  std::size_t memory_bytes;
+  int major;
+  int minor;
+  int multiprocessors;
+  int shared_per_multiprocessor;  ///< bytes
+  int shared_opt_in;              ///< most bytes of shared memory that a block may ask for
+  int l2_bytes;
+  int clock_khz;
+  int memory_clock_khz;
+  int bus_bits;
+};
+
+/// What CUPTI records. A call issues nothing: the host waits or asks.
+enum class Kind : int { kKernel, kCopy, kFill, kCall };
+
+/// What a library without kernels of its own would have launched.
+struct Work {
+  Kind kind = Kind::kKernel;
+  const char* name = "";  ///< of a copy its way: HtoD, DtoH, DtoD, HtoH; of a call the function
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned shared = 0;  ///< bytes of shared memory asked for by the launch
+  void* stream = nullptr;
+  std::size_t bytes = 0;                 ///< that a copy or a fill moves
+  bool is_pinned = false;                ///< the host's side of a copy is
+  const void* const* written = nullptr;  ///< pointers into what the work writes
+  std::size_t written_count = 0;
+};
+
+/// A call of the runtime or driver that CUPTI records, with what it issued to the card.
+struct Launch {
+  Work work = {};
+  unsigned correlation = 0;
+  bool is_captured = false;  ///< it became a node of a graph and does not run now
+  bool is_replayed = false;  ///< a node of a graph that was launched; has the launch's correlation
+  int registers = 0;         ///< per thread
+  int static_shared = 0;     ///< bytes
+  int device = 0;
+};
+
+}  // namespace played
+
+extern "C" {
+
+/// Says which card is played, and how many a node has. Called once, before anything asks.
+void played_use(const played::Card* card, int count);
+
+/// Issues work on its stream: a node of a graph if the stream is captured, else told to listeners;
+/// what it writes is not known afterwards.
+void played_issue(const played::Work* work);
+void played_listen(void (*listener)(const played::Launch&));
+
+// What is known. Memory of the card is assumed until it is said to be known, memory of the host is
+// known until it is said to be assumed. A kernel that gets a pointer into a piece of the card's
+// memory may write all of that piece.
+void played_know(const void* at, std::size_t bytes);
+void played_assume(const void* at, std::size_t bytes);
+int played_is_assumed(const void* at, std::size_t bytes);  ///< a part of it is
+/// An allocator gave this piece of the card's memory to a tensor: it is assumed, and a pointer into
+/// it stands for the whole piece. A pointer into no piece stands for the known range around it.
+void played_give(const void* at, std::size_t bytes);
+
+/// Tells which known memory became assumed because a kernel has a pointer to it, on the thread that
+/// launches it, which must not ask for anything here.
+void played_on_forgotten(void (*told)(const void* at, std::size_t bytes));
+
+/// A copy of assumed memory from card to host asks `may_copy`: 1: it copies, and the host's bytes
+/// are assumed; 2: it wrote the host's bytes itself, and they are known; 0, or nobody to ask: the
+/// copy is refused.
+void played_on_read(int (*may_copy)(void* to, std::size_t bytes));
+
+int played_is_capturing();  ///< a stream is: what is issued to it does not run now
+
+/// A refusal is told as a clause: "cusolverDnXgetrf() of cuSOLVER is not played".
+void played_on_refusal(void (*told)(const char* what));
+void played_refuse(const char* what);
+}
