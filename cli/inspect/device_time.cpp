@@ -15,6 +15,7 @@
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/map_values.h"
+#include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/counted_kernels/counted_kernels.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
@@ -250,8 +251,8 @@ std::string verdict_of(const Json& profiles) {
 
 pages::Page device_time_page(const std::vector<std::string>& paths) {
   pages::Page page;
-  page.title = "Where the device's time went";
   Json profiles = Json::array();
+  Json launches = Json::array();
   for (const std::string& path : paths) {
     if (is_one_benchmark({path})) {
       throw et_schema::usage_error("a benchmark's device time is shown without a flag",
@@ -265,7 +266,14 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
-            const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+            const bool has_run = !et_schema::was_not_run(file.name);
+            const et_schema::Profile profile = et_schema::parse_kineto(
+                file.data, file.name,
+                has_run ? et_schema::KinetoDetail::kTimes : et_schema::KinetoDetail::kShapes);
+            if (!has_run) {
+              launches.push_back(launches_document(profile, et_schema::device_timeline(profile)));
+              return;
+            }
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));
             add_findings(profile, profiles.back(), profiles.size() == 1, page.verdict.findings);
           } else if (et_schema::has_counted_kernels(file.data)) {
@@ -278,7 +286,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           }
         });
   }
-  if (profiles.empty()) {
+  if (profiles.empty() && launches.empty()) {
     throw et_schema::usage_error(
         "no profile among the inputs",
         {.file = paths.front(),
@@ -287,8 +295,15 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
          .got = "none",
          .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
   }
-  page.verdict.sentence = verdict_of(profiles);
-  const Json document = {{"device_time", std::move(profiles)}};
+  page.title = profiles.empty() ? "What the step launches" : "Where the device's time went";
+  page.verdict.sentence = profiles.empty() ? "The step did not run: what it would launch is known, "
+                                             "and no time."
+                                           : verdict_of(profiles);
+  Json document = {{"device_time", std::move(profiles)}};
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    document["launches"] = launches;
+    page.sections.push_back(launches_section(document, i));
+  }
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {
     page.sections.push_back(profile_section(document, i));
   }

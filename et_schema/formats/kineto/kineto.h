@@ -66,6 +66,8 @@ struct KinetoEvent {
   std::int64_t record_correlation = -1;  ///< "wait_on_cuda_event_record_corr_id": recording call
   std::int64_t sequence = -1;            ///< "Sequence number"
   std::int64_t bytes = -1;               ///< of copies and memsets
+  std::int64_t registers = -1;           ///< "registers per thread" of a kernel
+  std::int64_t shared_bytes = -1;        ///< "shared memory" of a kernel's block
   std::int64_t page_faults = -1;         ///< of an operator including its children; -1: not counted
   std::string_view shape = {};  ///< JSON, read if KinetoDetail includes it: a kernel's "grid" and
                                 ///< "block", an operator's "Input Dims"; empty: not recorded

@@ -33,6 +33,8 @@ constexpr NamedField<KinetoEvent, std::int64_t> kEventNumbers[] = {
     {"wait_on_cuda_event_record_corr_id", &KinetoEvent::record_correlation},
     {"Sequence number", &KinetoEvent::sequence},
     {"bytes", &KinetoEvent::bytes},
+    {"registers per thread", &KinetoEvent::registers},
+    {"shared memory", &KinetoEvent::shared_bytes},
     {"pagefaults", &KinetoEvent::page_faults}};
 constexpr NamedField<KinetoComm, std::int64_t> kCommNumbers[] = {
     {"In msg nelems", &KinetoComm::in_elements},
