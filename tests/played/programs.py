@@ -52,7 +52,7 @@ def batch():
 
 
 def training(model, optimizer=torch.optim.AdamW, clip=False, parts=1):
-    optimizer = optimizer(model.parameters(), lr=1e-3)
+    optimizer = optimizer(model.parameters(), lr=1e-3, foreach=False)  # as on a CPU, and of tensors of two classes
 
     def step():
         for part in range(parts):
@@ -107,7 +107,7 @@ def tensor():
 
 def scheduled(schedule, made, place, places):
     run = schedule(made if len(made) > 1 else made[0], n_microbatches=2 * places, loss_fn=F.mse_loss)
-    optimizer = torch.optim.SGD([each for stage in made for each in stage.submod.parameters()], lr=0.1)
+    optimizer = torch.optim.SGD([each for stage in made for each in stage.submod.parameters()], lr=0.1, foreach=False)
 
     def step():
         x = torch.randn(4 * places, 64, WIDTH, device=device)
