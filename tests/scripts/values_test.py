@@ -22,7 +22,7 @@ BENCHMARKS = {
     "eight ranks": ([SAMPLES / "dlrm_8gpu/dlrm_pytorch_et.tar.gz", "--profile", SAMPLES / "dlrm_8gpu/dlrm_kineto.tar.gz"], []),
     "a GPU's profile": ([ROOT / "capture/understudy/examples/bert_h100.json.gz"], []),
     "not run": (["--as", "A100", PROGRAMS, "alone", "cuda"], ["--card", "A100"]),
-    "not run, sharded": (["--as", "cpu", "--world-size", "2", PROGRAMS, "fsdp", "cpu"], None),
+    "not run, sharded": (["--as", "H100", "--world-size", "2", PROGRAMS, "fsdp", "cuda"], ["--card", "H100"]),
 }
 NUMBER = r"([\d,.]+)(?: (B|KiB|MiB|GiB|ms|s)\b)?"
 # Quantity → verb, and where its text says it; or its JSON, as a function.
