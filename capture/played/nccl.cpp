@@ -11,12 +11,21 @@
 
 #include "capture/played/issue.h"
 
-struct ncclComm {
+namespace {
+
+/// What a ncclComm_t points to.
+struct Communicator {
   int ranks;
   int rank;
 };
 
-namespace {
+Communicator& of(ncclComm_t comm) {
+  return *reinterpret_cast<Communicator*>(comm);
+}
+
+ncclComm_t make(int ranks, int rank) {
+  return reinterpret_cast<ncclComm_t>(new Communicator{ranks, rank});
+}
 
 constexpr std::size_t kMostBytes = 1U << 20;  // of a message that is really copied
 
@@ -83,7 +92,7 @@ std::vector<Arrival> find_partner(std::span<const Call> group, const Call& call)
   for (const Call& other : group) {
     const bool matches = call.form == kRecv
                              ? other.form == kSend && other.peer == call.peer
-                             : other.form == call.form && other.peer == other.comm->rank;
+                             : other.form == call.form && other.peer == of(other.comm).rank;
     if (matches && other.comm == call.comm && bytes_of(other) == bytes_of(call)) {
       return {{other.from, call.to, bytes_of(call)}};
     }
@@ -94,7 +103,7 @@ std::vector<Arrival> find_partner(std::span<const Call> group, const Call& call)
 std::vector<Arrival> find_arrivals(std::span<const Call> group, const Call& call) {
   const auto* from = static_cast<const char*>(call.from);
   const auto bytes = bytes_of(call);
-  const auto ranks = static_cast<std::size_t>(call.comm->ranks);
+  const auto ranks = static_cast<std::size_t>(of(call.comm).ranks);
   const bool is_of_all = call.form == kAllGather || call.form == kGather || call.form == kAllToAll;
   if (call.to == nullptr || bytes * (is_of_all ? ranks : 1) > kMostBytes) {
     return {};
@@ -107,7 +116,7 @@ std::vector<Arrival> find_arrivals(std::span<const Call> group, const Call& call
     case kAllToAll:
       return {{from, call.to, bytes * ranks}};
     case kReduceScatter:
-      return {{from + static_cast<std::size_t>(call.comm->rank) * bytes, call.to, bytes}};
+      return {{from + static_cast<std::size_t>(of(call.comm).rank) * bytes, call.to, bytes}};
     case kAllGather:
     case kGather:
       for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -138,11 +147,11 @@ bool reduce(const Call& call, const Arrival& sums) {
   }
   switch (call.type) {
     case ncclInt32:
-      return multiply<std::uint32_t>(sums, call.comm->ranks);
+      return multiply<std::uint32_t>(sums, of(call.comm).ranks);
     case ncclInt64:
-      return multiply<std::uint64_t>(sums, call.comm->ranks);
+      return multiply<std::uint64_t>(sums, of(call.comm).ranks);
     case ncclFloat32:
-      return multiply<float>(sums, call.comm->ranks);
+      return multiply<float>(sums, of(call.comm).ranks);
     default:
       return false;
   }
@@ -160,7 +169,7 @@ void issue(std::span<const Call> calls) {
     written.push_back(call.to);
   }
   const auto label = fmt::format("{}({} bytes, {} calls, {} ranks)", kernel_of(first), bytes,
-                                 calls.size(), first.comm->ranks);
+                                 calls.size(), of(first.comm).ranks);
   played::issue(label, first.stream, written.data(), written.size());
 }
 
@@ -216,20 +225,20 @@ extern "C" {
 PLAYED_NCCL(GetVersion, (int* version), *version = NCCL_VERSION_CODE)
 PLAYED_NCCL(GetUniqueId, (ncclUniqueId * id), *id = {})
 PLAYED_NCCL(CommInitRank, (ncclComm_t * comm, int ranks, ncclUniqueId, int rank),
-            *comm = new ncclComm{ranks, rank})
+            *comm = make(ranks, rank))
 PLAYED_NCCL(CommInitRankConfig,
             (ncclComm_t * comm, int ranks, ncclUniqueId, int rank, ncclConfig_t*),
-            *comm = new ncclComm{ranks, rank})
+            *comm = make(ranks, rank))
 PLAYED_NCCL(CommInitRankScalable,
             (ncclComm_t * comm, int ranks, int rank, int, ncclUniqueId*, ncclConfig_t*),
-            *comm = new ncclComm{ranks, rank})
+            *comm = make(ranks, rank))
 PLAYED_NCCL(CommInitAll, (ncclComm_t * comms, int ranks, const int*),
-            for (int rank = 0; rank < ranks; ++rank) comms[rank] = new ncclComm{ranks, rank})
-PLAYED_NCCL(CommDestroy, (ncclComm_t comm), delete comm)
-PLAYED_NCCL(CommAbort, (ncclComm_t comm), delete comm)
+            for (int rank = 0; rank < ranks; ++rank) comms[rank] = make(ranks, rank))
+PLAYED_NCCL(CommDestroy, (ncclComm_t comm), delete &of(comm))
+PLAYED_NCCL(CommAbort, (ncclComm_t comm), delete &of(comm))
 PLAYED_NCCL(CommGetAsyncError, (ncclComm_t, ncclResult_t* error), *error = ncclSuccess)
-PLAYED_NCCL(CommCount, (const ncclComm_t comm, int* ranks), *ranks = comm->ranks)
-PLAYED_NCCL(CommUserRank, (const ncclComm_t comm, int* rank), *rank = comm->rank)
+PLAYED_NCCL(CommCount, (const ncclComm_t comm, int* ranks), *ranks = of(comm).ranks)
+PLAYED_NCCL(CommUserRank, (const ncclComm_t comm, int* rank), *rank = of(comm).rank)
 PLAYED_NCCL(CommRegister, (const ncclComm_t, void* buffer, std::size_t, void** handle),
             *handle = buffer)
 PLAYED_CALL(ncclResult_t, ncclMemAlloc, (void** at, std::size_t bytes),
@@ -251,8 +260,8 @@ PLAYED_NCCL(ReduceScatter,
 PLAYED_NCCL(Reduce,
             (const void* from, void* to, std::size_t count, ncclDataType_t type,
              ncclRedOp_t reduction, int root, ncclComm_t comm, cudaStream_t stream),
-            add({kReduce, from, root == comm->rank ? to : nullptr, count, type, comm, stream, root,
-                 reduction}))
+            add({kReduce, from, root == of(comm).rank ? to : nullptr, count, type, comm, stream,
+                 root, reduction}))
 PLAYED_NCCL(AllGather,
             (const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
              cudaStream_t stream),
@@ -272,7 +281,7 @@ PLAYED_NCCL(Bcast,
 PLAYED_NCCL(Gather,
             (const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
              ncclComm_t comm, cudaStream_t stream),
-            add({kGather, from, root == comm->rank ? to : nullptr, count, type, comm, stream,
+            add({kGather, from, root == of(comm).rank ? to : nullptr, count, type, comm, stream,
                  root}))
 PLAYED_NCCL(Send,
             (const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
