@@ -17,7 +17,7 @@ from .values import refuse
 UNIQUE_ID = bytes(128)  # what another rank would have put into the store: NCCL's name of a communicator
 BACKENDS = ("nccl", "gloo", "fake", "undefined")
 
-_stores = []  # C++ holds a store without its Python part, which has the methods
+_stores: list[dist.Store] = []  # C++ holds a store without its Python part, which has the methods
 
 
 class Store(dist.Store):
