@@ -13,7 +13,7 @@ from .. import programs
 from ..endings import USAGE, Refused
 from ..start import at_root
 
-FIRST = "libcuda.so.1"
+FIRST = ("libcuda.so.1", "libcudart.so.13")  # which others need
 # Choices that were made where nothing takes time must never reach a real card.
 CACHES = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
 CUDA_MAJOR = "13"
@@ -41,9 +41,8 @@ def load(arguments):
     prepare(arguments)
     folder = programs.folder().parent / "lib" / ("played" if programs.IS_CLONE else "understudy/played")
     try:  # before torch: by their SONAMEs, the dynamic linker takes them for those of torch's own wheel
-        driver = ctypes.CDLL(str(folder / FIRST), ctypes.RTLD_GLOBAL)
-        for library in sorted(folder.glob("lib*.so.*")):
-            ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+        driver, *_ = [ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL) for library in (
+            *(folder / name for name in FIRST), *sorted(folder.glob("lib*.so.*")))]
     except OSError as problem:
         raise Refused(f"--as {arguments.card}: the played driver cannot be loaded ({problem}); " + (
             "scripts/build builds it where CUDA's headers are" if programs.IS_CLONE else "install the package again"), USAGE) from None
