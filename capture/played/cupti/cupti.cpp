@@ -151,7 +151,7 @@ Record work_of(const Launch& launch, CUpti_ActivityKind kind) {
 
 void add_kernel(const Launch& launch) {
   const auto number = [](unsigned value) { return static_cast<std::int32_t>(value); };
-  auto record = work_of<CUpti_ActivityKernel11>(launch, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+  auto record = work_of<CUpti_ActivityKernel10>(launch, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   record.completed = record.end;
   record.registersPerThread = static_cast<std::uint16_t>(launch.registers);
   record.gridX = number(launch.work.grid[0]);
