@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CARD = "h100"
 RECORDED = sorted(path.name.removesuffix(".json.gz").rpartition("_")[::2] for path in (ROOT / "tests/profiles/recorded").glob("*.json.gz"))
 # Kernels inside of cuBLAS, cuDNN and NCCL, whose names a played card does not know.
-OF_LIBRARIES = re.compile(r"^(cublas|cudnn|nccl|nvjet|sm\d+_|cutlass_|ampere_|void (cutlass|cudnn|gemm|splitKreduce|dot_kernel|reduce_1Block|cublasLt|cask))|cudnn|cublas"
+OF_LIBRARIES = re.compile(r"^(cublas|cudnn|nccl|nvjet|sm\d+_|cutlass_|ampere_|conv2d_c1_k1|void (cutlass|cudnn|implicit_convolve|gemm|splitKreduce|dot_kernel|reduce_1Block|cublasLt|cask))|cudnn|cublas"
                           r"|[fw]grad|fprop|dgrad|gemv|splitK|gemmk1|gemmSN")
 MOST_LISTED = 30  # torch/csrc/profiler/util.h: a longer list of tensors has no sizes in a profile
 PROGRAMS = Path(__file__).with_name("programs.py")
