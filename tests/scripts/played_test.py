@@ -196,7 +196,7 @@ class PlayedTest(unittest.TestCase):
                 (both, *only), kernels = compare.compare_recorded(name, self.folder / name)
                 self.assertGreater(both, 200)
                 self.assertEqual((sorted(only[0]), {each for each, *_ in only[1]} - NEW_SINCE), ([], set()))
-                self.assertGreater(kernels[0], 100)
+                self.assertGreater(kernels[0], 30)  # those that torch renamed since 2.11 are not among them
 
     def test_a_rank_of_each_kind_makes_the_job_of_real_ranks(self):
         for name in compare.OF_KINDS:
