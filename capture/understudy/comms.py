@@ -80,7 +80,7 @@ def record_fake_groups():
         return helper(group_size, group_rank, global_ranks, backend, *rest, **options)
 
     distributed_c10d._new_process_group_helper = make
-    list_groups_of_others(job.is_fake)
+    list_groups_of_others(job.is_alone)
 
 
 @functools.cache

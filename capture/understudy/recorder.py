@@ -383,7 +383,7 @@ class Capture:
             "trace": self._records.mark,
             **self._measured.describe(),
             "steady": self._settling.facts,
-            "observer_ns": observer_cost("et" in self._phases) if self._records.targets else None,
+            "observer_ns": self._observer_cost(),
             "untouched_tensor_bytes": self._untouched_bytes,
             "compiled_graphs": len(graph_modules()),
             "compiled_regions": dict(sorted(self._records.regions.items())),
@@ -392,6 +392,9 @@ class Capture:
             "autocast": sorted(self._autocast.regions),
             "environment": machine.describe_environment(),
         }
+
+    def _observer_cost(self):
+        return observer_cost("et" in self._phases) if self._records.targets else None
 
     def _write_description(self, ranks):
         text = json.dumps({**self._facts(), "ranks": ranks}, indent=1) + "\n"

@@ -301,7 +301,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
                                            : verdict_of(profiles);
   Json document = {{"device_time", std::move(profiles)}};
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    document["launches"] = launches;
+    document["launches"].push_back(std::move(launches[i]));
     page.sections.push_back(launches_section(document, i));
   }
   for (std::size_t i = 0; i < document["device_time"].size(); ++i) {

@@ -11,7 +11,7 @@ from torch.distributed import distributed_c10d as c10d
 from torch.distributed import rendezvous
 
 from .. import job
-from ..comms import list_groups_of_others, record_fake_groups
+from ..comms import record_fake_groups
 from .values import refuse
 
 UNIQUE_ID = bytes(128)  # what another rank would have put into the store: NCCL's name of a communicator
@@ -110,7 +110,6 @@ class Ranks:
 
         c10d._new_process_group_helper = make
         c10d.init_process_group = dist.init_process_group = init_process_group
-        list_groups_of_others(lambda: True)
 
     def _note_partners(self, name):
         original = getattr(dist.ProcessGroup, name)
