@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-/// What the libraries of the played card tell each other. libcuda.so.1 has these functions beside
-/// the driver's own; nothing is computed, everything is launched.
+/// How the libraries of the played card talk to each other. Nothing is computed, everything is
+/// launched. libcuda.so.1 exports the functions below beside the driver's own.
 namespace played {
 
 /// A card as its data sheet and driver describe it.
@@ -56,8 +56,8 @@ extern "C" {
 /// Says which card is played, and how many a node has. Called once, before anything asks.
 void played_use(const played::Card* card, int count);
 
-/// Issues work on its stream: a node of a graph if the stream is captured, else told to listeners;
-/// what it writes is not known afterwards.
+/// Issues work on its stream. If the stream is captured, the work becomes a node of the graph. Else
+/// listeners are told, and what it writes is assumed from then on.
 void played_issue(const played::Work* work);
 void played_listen(void (*listener)(const played::Launch&));
 
@@ -71,8 +71,8 @@ int played_is_assumed(const void* at, std::size_t bytes);  ///< a part of it is
 /// it stands for the whole piece. A pointer into no piece stands for the known range around it.
 void played_give(const void* at, std::size_t bytes);
 
-/// Tells which known memory became assumed because a kernel has a pointer to it, on the thread that
-/// launches it, which must not ask for anything here.
+/// Sets who is told which known memory became assumed, because a kernel has a pointer to it. `told`
+/// runs on the launching thread, and must call none of these functions.
 void played_on_forgotten(void (*told)(const void* at, std::size_t bytes));
 
 /// A copy of assumed memory from card to host asks `may_copy`: 1: it copies, and the host's bytes
@@ -80,7 +80,8 @@ void played_on_forgotten(void (*told)(const void* at, std::size_t bytes));
 /// copy is refused.
 void played_on_read(int (*may_copy)(void* to, std::size_t bytes));
 
-int played_is_capturing();  ///< a stream is: what is issued to it does not run now
+/// 1 if any stream is captured: what is issued to it does not run now.
+int played_is_capturing();
 
 /// A refusal is told as a clause: "cusolverDnXgetrf() of cuSOLVER is not played".
 void played_on_refusal(void (*told)(const char* what));

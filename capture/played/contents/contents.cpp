@@ -27,13 +27,13 @@ using Storages = std::unordered_set<const void*>;  // by where they begin
 struct Call : at::ObserverContext, Reader {
   Values inputs;
   Values answered;                 ///< its results, if they were needed before it ran
-  std::vector<Bytes> forgotten;    ///< by the driver, for the pointers that its kernels have
+  std::vector<Bytes> forgotten;    ///< became assumed, since its kernels have pointers there
   Storages given;                  ///< of its arguments
   Storages written;                ///< by the operators within it
   bool is_known = true;            ///< all that it depends on
   bool is_host_known = true;       ///< what of it is on the host
   bool has_card = false;           ///< a tensor of the card among its arguments
-  bool stands_for_others = false;  ///< its tensors have no memory: what it is made of says all
+  bool stands_for_others = false;  ///< a tensor has none: the operators within say what is known
 };
 
 struct Result {

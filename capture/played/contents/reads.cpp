@@ -16,7 +16,7 @@ constexpr int kAnswered = 2;
 
 struct Refusals {
   std::mutex mutex;
-  std::string decision;  ///< the first that Python has not yet asked for
+  std::string decision;  ///< the first refused one that Python has not asked for
   std::string last;
 };
 

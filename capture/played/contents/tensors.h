@@ -16,7 +16,8 @@ struct Bytes {
 
 /// Whether the tensor is plain memory of the card or the host.
 [[nodiscard]] bool has_memory(const at::Tensor& tensor);
-/// Whether it stands for other tensors: a subclass's, a transform's, a sparse one.
+/// Whether the tensor has no memory of its own, but other tensors have it: those of a subclass, a
+/// transform or a sparse tensor.
 [[nodiscard]] bool stands_for_others(const at::Tensor& tensor);
 
 [[nodiscard]] const void* storage_of(const at::Tensor& tensor);

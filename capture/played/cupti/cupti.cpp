@@ -191,37 +191,27 @@ void add_fill(const Launch& launch) {
   recorder().buffers.add(record);
 }
 
-struct Recorded {
-  CUpti_ActivityKind kind;
-  void (*add)(const Launch& launch);
-};
-
-/// What is recorded of a launch, if it is asked for.
-std::vector<Recorded> recorded_of(const Launch& launch) {
-  std::vector<Recorded> recorded;
-  if (!launch.is_replayed) {
-    recorded = {{CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations},
-                {CUPTI_ACTIVITY_KIND_RUNTIME, add_call}};
-  }
-  if (launch.is_captured || launch.work.kind == Kind::kCall) {
-    return recorded;
-  }
-  if (launch.work.kind == Kind::kKernel) {
-    recorded.push_back({CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel});
-  } else if (launch.work.kind == Kind::kCopy) {
-    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMCPY, add_copy});
-  } else {
-    recorded.push_back({CUPTI_ACTIVITY_KIND_MEMSET, add_fill});
-  }
-  return recorded;
-}
-
+/// Records what was asked for of a launch.
 void record(const Launch& launch) {
   const std::scoped_lock lock(recorder().mutex);
-  for (const auto& [kind, add] : recorded_of(launch)) {
+  const auto add = [&](CUpti_ActivityKind kind, void (*record)(const Launch&)) {
     if (recorder().kinds.contains(kind)) {
-      add(launch);
+      record(launch);
     }
+  };
+  if (!launch.is_replayed) {
+    add(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations);
+    add(CUPTI_ACTIVITY_KIND_RUNTIME, add_call);
+  }
+  if (launch.is_captured || launch.work.kind == Kind::kCall) {
+    return;
+  }
+  if (launch.work.kind == Kind::kKernel) {
+    add(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel);
+  } else if (launch.work.kind == Kind::kCopy) {
+    add(CUPTI_ACTIVITY_KIND_MEMCPY, add_copy);
+  } else {
+    add(CUPTI_ACTIVITY_KIND_MEMSET, add_fill);
   }
 }
 

@@ -40,8 +40,8 @@ std::size_t bytes_of(cudnnDataType_t type) {
   return type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
 }
 
-/// All matrices lie before all biases; a gate has one for its input and one for its state, and a
-/// projection comes last. `layer` and `gate`: whose places are looked for.
+/// Lays out the weights: first all matrices, then all biases. Each gate has two of each, for its
+/// input and its state; a projection's matrix is a layer's last. Returns the places of one gate.
 Layout lay_out(const cudnnRNNStruct& rnn, int layer, int gate) {
   Layout layout;
   const int gates = gates_of(rnn.mode);

@@ -11,6 +11,19 @@
 
 namespace played {
 
+// What all of NVIDIA's cards since Ampere have: of a block,
+constexpr int kMostThreads = 1024;
+constexpr int kSharedOfBlock = 49152;  // bytes, of one that does not ask for more
+constexpr int kReservedShared = 1024;  // bytes of it that are the driver's
+// and of a multiprocessor.
+constexpr int kWarpThreads = 32;
+constexpr int kRegisters = 65536;
+constexpr int kThreadsOfMultiprocessor = 2048;
+constexpr int kBlocksOfMultiprocessor = 32;
+// Of a grid, in its first dimension and in the others.
+constexpr int kMostBlocksX = 2147483647;
+constexpr int kMostBlocksYZ = 65535;
+
 /// The card that is played, and how many of it a node has.
 [[nodiscard]] const Card& card();
 [[nodiscard]] int card_count();

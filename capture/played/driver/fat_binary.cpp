@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "capture/played/driver/card.h"
 #include "capture/played/driver/modules.h"
 #include "et_schema/base/error.h"
 
@@ -20,8 +21,7 @@ constexpr std::uint32_t kWrapper = 0x466243b1;
 constexpr std::uint32_t kFatBinary = 0xba55ed50;
 constexpr std::uint16_t kMachineCode = 2;
 constexpr std::uint64_t kIsZstd = 0x8000;
-constexpr int kFirstWithReserve = 90;      // since Hopper,
-constexpr std::uint32_t kReserved = 1024;  // bytes of each block are the driver's
+constexpr int kFirstWithReserve = 90;  // Hopper: the driver's part is in what a block has
 constexpr std::uint32_t kFewestRegisters = 16;
 
 struct Wrapper {
@@ -73,14 +73,14 @@ void add_kernels(std::string_view elf, int architecture, Kernels& kernels) {
   try {
     for (CubinKernel& code : understudy::et_schema::read_cubin(elf, "a fat binary")) {
       code.registers = std::max(code.registers, kFewestRegisters);
-      if (architecture >= kFirstWithReserve && code.static_shared >= kReserved) {
-        code.static_shared -= kReserved;
+      if (architecture >= kFirstWithReserve && code.static_shared >= kReservedShared) {
+        code.static_shared -= kReservedShared;
       }
       std::string name = code.name;
       kernels.insert_or_assign(std::move(name), Kernel{std::move(code), architecture});
     }
   } catch (const understudy::et_schema::Error&) {
-    // Machine code without a kernel. One that is asked for is missed by its name.
+    // Machine code without kernels: a launch refuses a kernel that is in none.
   }
 }
 

@@ -49,8 +49,8 @@ class Knowledge {
   void assume(Range range);
   /// Whether a part of it is assumed.
   [[nodiscard]] bool is_assumed(Range range) const;
-  /// A kernel has this pointer: the piece that it points into is assumed; without one, the range of
-  /// the card's memory that became known together.
+  /// A kernel was given this pointer. The piece that it points into becomes assumed; outside of all
+  /// pieces, the known range around it does.
   void write(std::uintptr_t pointer);
   /// A copy knows what its source knows, as a whole; nothing if it copies nothing of it.
   void carry(Range to, Range from);

@@ -20,8 +20,8 @@ struct Block {
   bool is_ours;  ///< registered memory and mapped segments are not
 };
 
-/// Maps addresses of bytes, aligned to 2 MiB; null: there are none left. Pages are there once they
-/// are touched.
+/// Maps `bytes` of addresses, aligned to 2 MiB; null if there are none left. A page takes memory
+/// once it is touched.
 [[nodiscard]] void* map_addresses(std::size_t bytes);
 void add_block(const Block& block);
 [[nodiscard]] std::optional<Block> block_at(const void* at);

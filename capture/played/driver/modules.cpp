@@ -9,15 +9,9 @@
 namespace played {
 namespace {
 
-// A multiprocessor of any card since Ampere.
-constexpr int kWarpThreads = 32;
-constexpr int kMostWarps = 64;
-constexpr int kMostBlocks = 32;
-constexpr int kRegisters = 65536;
+constexpr int kMostWarps = kThreadsOfMultiprocessor / kWarpThreads;
 constexpr int kRegistersTogether = 256;  // that a warp gets at once
 constexpr int kSharedTogether = 128;
-constexpr int kReservedShared = 1024;  // of each block, for the driver
-constexpr int kMostShared = 49152;     // of a block that does not ask for more
 
 int rounded_up(int value, int step) {
   return (value + step - 1) / step * step;
@@ -66,7 +60,7 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
   const int most_threads = static_cast<int>(is->code.most_threads);
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      return answer(value, most_threads == 0 ? 1024 : most_threads);
+      return answer(value, most_threads == 0 ? kMostThreads : most_threads);
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
       return answer(value, shared);
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
@@ -75,7 +69,7 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       return answer(value, is->architecture);
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      return answer(value, dynamic_shared_ == 0 ? kMostShared - shared : dynamic_shared_.load());
+      return answer(value, dynamic_shared_ == 0 ? kSharedOfBlock - shared : dynamic_shared_.load());
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
       return answer(value, 0);  // what it spills is not read
     default:
@@ -103,8 +97,9 @@ CUresult Function::occupancy(int* blocks, int threads, std::size_t dynamic_share
   // Registers are of a multiprocessor's four parts, each of which runs whole warps.
   const int of_a_warp = rounded_up(registers * kWarpThreads, kRegistersTogether);
   const int by_registers = kRegisters / of_a_warp / 4 * 4 / warps;
-  return answer(blocks, std::min({kMostWarps / warps, by_registers,
-                                  card().shared_per_multiprocessor / shared, kMostBlocks}));
+  return answer(
+      blocks, std::min({kMostWarps / warps, by_registers, card().shared_per_multiprocessor / shared,
+                        kBlocksOfMultiprocessor}));
 }
 
 PLAYED_DRIVER(cuModuleLoad, (CUmodule * module, const char* path), load_file(module, path))

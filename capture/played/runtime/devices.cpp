@@ -10,22 +10,22 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-/// What all of NVIDIA's cards since Ampere have.
+/// What does not depend on the card.
 cudaDeviceProp any_card() {
   cudaDeviceProp is{};
-  is.sharedMemPerBlock = 49152;
-  is.regsPerBlock = is.regsPerMultiprocessor = 65536;
-  is.warpSize = 32;
-  is.maxThreadsPerBlock = is.maxThreadsDim[0] = is.maxThreadsDim[1] = 1024;
+  is.sharedMemPerBlock = kSharedOfBlock;
+  is.regsPerBlock = is.regsPerMultiprocessor = kRegisters;
+  is.warpSize = kWarpThreads;
+  is.maxThreadsPerBlock = is.maxThreadsDim[0] = is.maxThreadsDim[1] = kMostThreads;
   is.maxThreadsDim[2] = 64;
-  is.maxGridSize[0] = 2147483647;
+  is.maxGridSize[0] = kMostBlocksX;
   is.memPitch = 2147483647;
-  is.maxGridSize[1] = is.maxGridSize[2] = 65535;
+  is.maxGridSize[1] = is.maxGridSize[2] = kMostBlocksYZ;
   is.totalConstMem = 65536;
   is.textureAlignment = 512;
-  is.maxThreadsPerMultiProcessor = 2048;
-  is.maxBlocksPerMultiProcessor = 32;
-  is.reservedSharedMemPerBlock = 1024;
+  is.maxThreadsPerMultiProcessor = kThreadsOfMultiprocessor;
+  is.maxBlocksPerMultiProcessor = kBlocksOfMultiprocessor;
+  is.reservedSharedMemPerBlock = kReservedShared;
   is.asyncEngineCount = 3;
   is.canMapHostMemory = is.concurrentKernels = is.ECCEnabled = is.unifiedAddressing = 1;
   is.streamPrioritiesSupported = is.cooperativeLaunch = is.hostRegisterSupported = 1;
