@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import warnings
 from collections import Counter
 
 import torch
@@ -21,6 +22,7 @@ from .triton_kernels import LAUNCHES
 
 COMPRESSION = 6  # gzip's own default; Python's, 9, takes three times as long for a fourteenth fewer bytes
 LEAST_OBSERVED = 0.5  # least share of the profile's events in the trace of the same step; Gloo's may differ
+BLOCK_BYTES = 1 << 20  # of a profile, read at once
 HEADER_BYTES = 4096  # read from a trace's start, before its nodes
 OPERATOR = re.compile(r'"name": "(\w+::\w+)"')  # alone: torch 2.15 writes each field on a line
 TENSOR_RANGE_SWITCH = "ENABLE_PYTORCH_EXECUTION_TRACE_SAVE_INTEGRAL_TENSOR_RANGE"
@@ -51,7 +53,7 @@ class Records:
         return self._output.file(f"rank-{job.rank()}.{kind}.json.gz")
 
     def keep(self, raw, target, take=None):
-        """Compresses a profiler's file: unchanged, or with `take` applied to each line."""
+        """Compresses a profiler's file: unchanged, or with `take` applied to its lines, many at once."""
         if not raw.exists():
             raise RuntimeError(f"{target.name}: the profiler wrote no file; "
                                "is another execution trace observer active in this process?")
@@ -61,8 +63,8 @@ class Records:
             if take is None:
                 shutil.copyfileobj(source, zipped)
             else:
-                zipped.writelines(take(line.decode(errors="surrogateescape")).encode(
-                    errors="surrogateescape") for line in source)
+                while lines := source.readlines(BLOCK_BYTES):
+                    zipped.write(take(b"".join(lines).decode(errors="surrogateescape")).encode(errors="surrogateescape"))
         raw.unlink()
         self.targets.append(target)
 
@@ -100,13 +102,13 @@ class Records:
             counts = Counter()
             operators = self.operators[kind] = Counter()
 
-            def take(line):
-                counts["observed"] += line.count('"Record function id"')
-                counts["counted"] += line.count('"cuda_profiler_range"')
-                counts["regions"] += line.count(f'"name": "{REGION}')
-                operators.update(OPERATOR.findall(line))
+            def take(lines):
+                counts["observed"] += lines.count('"Record function id"')
+                counts["counted"] += lines.count('"cuda_profiler_range"')
+                counts["regions"] += lines.count(f'"name": "{REGION}')
+                operators.update(OPERATOR.findall(lines))
                 # The profiler writes its output path, a path of this machine.
-                return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', line)
+                return re.sub(r'"traceName": "[^"]*"', f'"traceName": "{target.name}"', lines)
 
             self.keep(raw, target, take)
             if metrics:
@@ -167,7 +169,8 @@ def kineto(config=None, observer=None, shapes=False):
     # With a trace, memory events are recorded as well: the trace does not show when a tensor is freed. Kernels of compiled graphs and of
     # Triton show their arguments only with shapes.
     has_kernels = bool(graph_modules()) or LAUNCHES.may_follow()
-    return profile(activities=activities, execution_trace_observer=observer, acc_events=True,
+    warnings.filterwarnings("ignore", "Warning: Profiler clears events")  # of the first cycle, too, by older releases of torch
+    return profile(activities=activities, execution_trace_observer=observer,
                    profile_memory=observer is not None,
                    record_shapes=shapes or (observer is not None and has_kernels),
                    experimental_config=config)

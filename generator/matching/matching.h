@@ -55,15 +55,12 @@ class JobComms {
   /// `groups` are the benchmark's process groups.
   JobComms(std::span<const et_schema::ProcessGroup> groups, std::size_t world_size);
 
-  /// All communications of the ranks' programs. Throws as add() of a program does.
+  /// All communications of the ranks' programs. Throws Error (bad input) if a group does not exist,
+  /// or splits do not add up to their tensor.
   JobComms(std::span<const et_schema::ProcessGroup> groups, const et_schema::Programs& programs);
 
   /// Adds the next call of a rank.
   void add(std::size_t rank, const CommRecord& call, std::uint64_t node);
-  /// Adds all calls of a rank's program; `groups` are the rank's own. Throws Error (bad input) if a
-  /// group does not exist, or splits do not add up to their tensor.
-  void add(std::size_t rank, const et_schema::Program& program,
-           const et_schema::OwnGroups& groups = {});
 
   [[nodiscard]] const std::vector<RankComms>& ranks() const { return ranks_; }
   [[nodiscard]] std::span<const et_schema::ProcessGroup> groups() const { return groups_; }

@@ -55,8 +55,7 @@ class Builder {
 
   /// Of rank 1 of four.
   [[nodiscard]] std::vector<CommRecord> comms() const {
-    JobComms comms(sample_groups(), 4);
-    comms.add(1, program_);
+    const JobComms comms(sample_groups(), {{}, program_, {}, {}});
     std::vector<CommRecord> calls;
     std::ranges::transform(comms.ranks()[1].calls, std::back_inserter(calls),
                            [](const CommRecord* call) { return *call; });
