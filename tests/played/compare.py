@@ -200,22 +200,23 @@ def kernels_of_profile(path):
                    if not OF_LIBRARIES.search(event["name"]))
 
 
-def peaks_of_profile(path):
-    """Returns the most bytes that the allocator had given out, and had reserved, in a profile of one device."""
-    events = [event["args"] for event in json.load(gzip.open(path))["traceEvents"] if event["name"] == "[memory]" and event["args"]["Device Type"] == 1]
-    return [max(event[of] for event in events) for of in ("Total Allocated", "Total Reserved")]
+def peak_of_profile(path):
+    """Returns the most bytes that the allocator had given out in a profile of one device. Those that it had reserved were recorded behind
+    other programs of the same process."""
+    return max(event["args"]["Total Allocated"] for event in json.load(gzip.open(path))["traceEvents"]
+               if event["name"] == "[memory]" and event["args"]["Device Type"] == 1)
 
 
 def compare_recorded(name, folder, card=CARD):
     """Returns how many operators both have, those that only the recorded one has, those that only the played one has; the same of
-    kernels; and the played peaks of memory ÷ the recorded ones."""
+    kernels; and the played peak of memory ÷ the recorded one."""
     capture_recorded(name, folder, card)
     recorded = ROOT / f"tests/profiles/recorded/{name}_{card}.json.gz"
     profiles = recorded, f"{folder}/rank-0.kineto.json.gz"
     real, played = map(kernels_of_profile, profiles)
     return (differences(calls_of_profile(recorded), calls_of(read(folder, 0)[0], key_as_recorded)),
             ((real & played).total(), real - played, played - real),
-            [ours / theirs for theirs, ours in zip(*map(peaks_of_profile, profiles))])
+            peak_of_profile(profiles[1]) / peak_of_profile(profiles[0]))
 
 
 def compare_measured(file):
@@ -254,12 +255,12 @@ def main():
         compare_measured(names[1])
         return
     if names[:1] == ["--recorded"]:
-        print(f"{'program':16} card  operators: in both  only real  only played    kernels: in both  only real  only played    peaks, played ÷ real: allocated  reserved")
+        print(f"{'program':16} card  operators: in both  only real  only played    kernels: in both  only real  only played    peak, played ÷ real")
         for name, card in [each for each in RECORDED if not names[1:] or each[0] in names[1:]]:
             with tempfile.TemporaryDirectory() as folder:
-                operators, kernels, peaks = compare_recorded(name, f"{folder}/played", card)
+                operators, kernels, peak = compare_recorded(name, f"{folder}/played", card)
             print(f"{name:16} {card}  {operators[0]:18,}  {operators[1].total():9}  {operators[2].total():11}  {kernels[0]:18,}  {kernels[1].total():9}  "
-                  f"{kernels[2].total():11}  {peaks[0]:32.4f}  {peaks[1]:8.4f}", flush=True)
+                  f"{kernels[2].total():11}  {peak:21.4f}", flush=True)
             print_differences(*operators[1:])
             print_differences(*kernels[1:])
         return

@@ -193,7 +193,7 @@ class PlayedTest(unittest.TestCase):
     def test_the_steps_are_those_recorded_on_a_card(self):
         for name in ("unet_autocast", "dlrm_train"):
             with self.subTest(name):
-                (both, *only), kernels, peaks = compare.compare_recorded(name, self.folder / name)
+                (both, *only), kernels, _ = compare.compare_recorded(name, self.folder / name)
                 self.assertGreater(both, 200)
                 self.assertEqual((sorted(only[0]), {each for each, *_ in only[1]} - NEW_SINCE), ([], set()))
                 self.assertGreater(kernels[0], 30)  # those that torch renamed since 2.11 are not among them

@@ -110,6 +110,7 @@ PRINTED = {
     "k.add_(1).mul_(2)[:3].tolist(), k[:2].zero_().sum().item(), k.tolist()[1:3]": "[2, 4, 6] 0 [0, 6]",
     "x.new_zeros(3).tolist(), torch.zeros_like(x)[0, 0].item(), torch.full_like(loss, 7).item()": "[0.0, 0.0, 0.0] 0.0 7.0",
     "bool(torch.isfinite(loss)), bool(x.isnan().any()), torch.isinf(x.cpu()).any().item()": "True False False",
+    "x.topk(2).indices.histc(5, 0, 63).tolist(), torch.histc(k.float(), 2, 0, 9).tolist()": "[7, 7, 6, 6, 6] [5.0, 5.0]",
     "torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0, error_if_nonfinite=True), loss.backward()": "tensor(0.) None",
     "loss.backward(), torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0, error_if_nonfinite=True)": "None tensor(?, size=(), dtype=torch.float32, device='cuda:0')",
     "*[(s := torch.amp.GradScaler(), o := torch.optim.AdamW(network.parameters(), fused=True), s.scale(loss).backward(), s.step(o), s.update(), s.get_scale())[-1]]": "?",

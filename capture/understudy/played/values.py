@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import functools
 import math
@@ -32,6 +33,10 @@ LEAVES |= {"__dlpack__": "a tensor's values are given to another library", "__co
 DECIDES |= {name: f"{what}, and they were {NEVER}" for name, what in LEAVES.items()}
 COMPARES = ("equal", "allclose")
 FINITE = {"isfinite": True, "isnan": False, "isinf": False}  # a number that is not known is
+# Functions of torch → what they find in numbers that are not known, for results of a size: a router's tokens fall evenly on its experts.
+USUAL = {name: lambda _, size, truth=truth: [truth] * size for name, truth in FINITE.items()}
+USUAL |= {"histc": lambda count, size: [count // size + (place < count % size) for place in range(size)]}
+CODES = {torch.bool: "b", torch.int32: "i", torch.int64: "q", torch.float32: "f", torch.float64: "d"}  # as array.array names them
 # Functions of torch that make a tensor of a script's numbers.
 FROM_NUMBERS = ("tensor", "as_tensor", "asarray")
 COMPUTES = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "pow", "fabs", "tanh")
@@ -176,10 +181,11 @@ class Memory:
     def give(self, storage):
         self._driver.played_give(storage.data_ptr(), storage.nbytes())
 
-    def fill(self, tensor, truth):
-        """Makes a new tensor of booleans known. The card's memory is the host's, too."""
-        ctypes.memset(tensor.data_ptr(), truth, tensor.numel())
-        self._driver.played_know(tensor.data_ptr(), tensor.numel())
+    def fill(self, tensor, numbers):
+        """Makes a new tensor known. The card's memory is the host's, too."""
+        told = array.array(CODES[tensor.dtype], numbers).tobytes()
+        ctypes.memmove(tensor.data_ptr(), told, len(told))
+        self._driver.played_know(tensor.data_ptr(), len(told))
 
 
 class Values:
@@ -200,7 +206,7 @@ class Values:
         for name, what in DECIDES.items():
             self._answer(name, lambda tensor, *_, what=what, **__: refuse(what))
         for owner in (torch, torch.Tensor):
-            for name, usual in FINITE.items():
+            for name, usual in USUAL.items():
                 setattr(owner, name, self._as_usual(getattr(owner, name), usual))
             for name in COMPARES:
                 setattr(owner, name, _checked(getattr(owner, name)))
@@ -222,12 +228,12 @@ class Values:
         setattr(torch.Tensor, name, _in_place_of(original, answer))
 
     def _as_usual(self, ask, usual):
-        """A number that is not known is finite."""
+        """What is assumed of numbers that are not known becomes known."""
         def answer(tensor, *arguments, **options):
             result = ask(tensor, *arguments, **options)
-            if self._memory.is_assumed(result) and result.numel() <= MOST_NUMBERS:
+            if self._memory.is_assumed(result) and result.numel() <= MOST_NUMBERS and result.dtype in CODES:
                 self.read[script_line()] += 1
-                self._memory.fill(result, usual)
+                self._memory.fill(result, usual(tensor.numel(), result.numel()))
             return result
 
         return _in_place_of(ask, answer)
