@@ -135,7 +135,13 @@ class WorldRules {
 class Scaling {
  public:
   Scaling(const WorldPlan& plan, const AskSizes& ask)
-      : plan_(plan), bench_(plan.bench()), ask_(ask), exchanges_(plan), rules_(plan) {}
+      : plan_(plan), bench_(plan.bench()), ask_(ask), exchanges_(plan), rules_(plan) {
+    for (const Program& program : bench_.programs) {
+      auto& calls = calls_.emplace_back();
+      each_communication(program.instructions,
+                         [&](const Instruction& call) { calls.push_back(&call); });
+    }
+  }
 
   [[nodiscard]] ScaledWorld scaled() {
     add_group(0, std::vector<std::int64_t>(static_cast<std::size_t>(plan_.after().world_size())));
@@ -193,8 +199,9 @@ class Scaling {
 
   NewGroups groups_for(std::int64_t rank) {
     std::set<GroupId> recorded;
-    each_communication(bench_.programs[plan_.source(rank).program].instructions,
-                       [&](const Instruction& call) { recorded.insert(call.comm->group); });
+    for (const Instruction* call : calls_[plan_.source(rank).program]) {
+      recorded.insert(call->comm->group);
+    }
     NewGroups groups;
     std::map<std::vector<std::int64_t>, std::size_t> seen;
     for (const GroupId group : recorded) {
@@ -231,22 +238,18 @@ class Scaling {
   /// Returns roots and peers of the calls of a new rank.
   [[nodiscard]] std::vector<std::int64_t> roots_for(std::int64_t rank) const {
     std::vector<std::int64_t> roots;
-    each_communication(bench_.programs[plan_.source(rank).program].instructions,
-                       [&](const Instruction& call) { roots.push_back(moved_root(rank, call)); });
+    for (const Instruction* call : calls_[plan_.source(rank).program]) {
+      roots.push_back(moved_root(rank, *call));
+    }
     return roots;
   }
 
   /// Returns true if exchanges or parts differ by rank.
   [[nodiscard]] bool has_own_program(std::size_t program) const {
-    bool is_own = false;
-    if (plan_.shares_programs()) {
-      return false;
-    }
-    each_communication(bench_.programs[program].instructions, [&](const Instruction& call) {
-      is_own =
-          is_own || (plan_.grows(call.comm->group) && (is_exchange(call) || is_of_parts(call)));
-    });
-    return is_own;
+    return !plan_.shares_programs() &&
+           std::ranges::any_of(calls_[program], [&](const Instruction* call) {
+             return plan_.grows(call->comm->group) && (is_exchange(*call) || is_of_parts(*call));
+           });
   }
 
   Program program_for(std::int64_t rank, const NewGroups& groups) {
@@ -350,6 +353,7 @@ class Scaling {
   ScaledWorld world_;
   std::set<std::string> names_;
   std::map<std::pair<std::string, std::int64_t>, std::size_t> numbers_;
+  std::vector<std::vector<const Instruction*>> calls_;  ///< by recorded program
   std::map<std::pair<std::vector<std::int64_t>, std::size_t>, GroupId> made_;
   struct Made {
     std::uint32_t program = 0;
