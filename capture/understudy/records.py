@@ -46,6 +46,7 @@ class Records:
         self.nodes = 0  # number of nodes in the trace
         self.counted_kernels = 0  # kernels with hardware counters
         self.all_threads = False  # profiles show all threads, not only the loop's
+        self.facts = {}  # what profiles say of themselves: key → value
         self._profile = contextlib.ExitStack()  # the profile of all steps of a phase
         self._exports = []  # exports of ended profiles; writing one changes later steps' heap
 
@@ -125,6 +126,8 @@ class Records:
             # A later profiler session frees CUPTI's records of this one: device events would be written with time 0.
             self._profile.callback(write)
         self._profile.enter_context(profiler)
+        for key, value in self.facts.items():
+            profiler.add_metadata_json(key, json.dumps(value))
         self._profile.callback(synchronize)
 
     def end(self):

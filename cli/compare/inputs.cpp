@@ -60,12 +60,13 @@ Input read_input(const et_schema::InputFile& file, const std::string& names) {
            "PROFILE` holds "
            "two cards' profiles against each other, and understudy inspect --device-time shows "
            "one's classes");
-  } else if (et_schema::was_not_run(file.name)) {
-    refuse(file.name, "the profile of a step that did not run",
-           "its times mean nothing; understudy inspect --device-time lists what it launched");
   } else if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
+    if (input.profile->not_run) {
+      refuse(file.name, "the profile of a step that did not run",
+             "its times mean nothing; understudy inspect --device-time lists what it launched");
+    }
     input.device = et_schema::device_timeline(*input.profile);
   } else {
     const bool is_trace = file.data.find("\"nodes\"") != std::string::npos;

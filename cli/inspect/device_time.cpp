@@ -15,7 +15,6 @@
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/map_values.h"
-#include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/counted_kernels/counted_kernels.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/formats/kineto/kineto.h"
@@ -266,12 +265,11 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
-            const bool has_run = !et_schema::was_not_run(file.name);
-            const et_schema::Profile profile = et_schema::parse_kineto(
-                file.data, file.name,
-                has_run ? et_schema::KinetoDetail::kTimes : et_schema::KinetoDetail::kShapes);
-            if (!has_run) {
-              launches.push_back(launches_document(profile, et_schema::device_timeline(profile)));
+            const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+            if (profile.not_run) {
+              const et_schema::Profile shaped =
+                  et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
+              launches.push_back(launches_document(shaped, et_schema::device_timeline(shaped)));
               return;
             }
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));

@@ -125,7 +125,8 @@ class PlayedTest(unittest.TestCase):
         printed, _, _ = self.capture(SCRIPT.format(line=PRINTED), "--as", "H100")
         self.assertEqual(printed.splitlines()[-1], "? 1.0 NVIDIA H100 80GB HBM3 (9, 0) 4096")
         described = json.loads((self.folder / "out/capture.json").read_text())
-        self.assertEqual(described["not_run"], {"as": "NVIDIA H100 80GB HBM3"})
+        profile = json.load(gzip.open(self.folder / "out/rank-0.kineto.json.gz"))
+        self.assertEqual((described["not_run"], profile["notRun"]), ({"as": "NVIDIA H100 80GB HBM3"},) * 2)
         rank = described["ranks"][0]
         self.assertEqual((rank["step_ns"], rank["assumed_values"], rank["kernel_settings"]["sdp.priority"]), ([], {"train.py:7": 4}, "flash mem_efficient math cudnn overrideable"))
         # Weights, gradients, two moments and a batch, in blocks of 512; cuBLAS's workspace.

@@ -35,6 +35,7 @@ class PlayedCapture(Capture):
         self._values, self._ranks, self._card = values, ranks, card
         self._uncounted = 0
         self._allocations = 0
+        self._records.facts["notRun"] = {"as": card}
         leave_out_checkpoints()
         register_optimizer_step_post_hook(self._count_uncounted)
 

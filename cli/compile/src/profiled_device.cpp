@@ -12,7 +12,6 @@
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/stretches.h"
-#include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
@@ -309,11 +308,11 @@ ProfiledDevice read_profiled_device(const std::string& path) {
     if (device) {
       refuse("several of them");
     }
-    if (et_schema::was_not_run(file.name)) {
-      refuse("one of a step that did not run, whose times mean nothing");
-    }
     const Profile profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
+    if (profile.not_run) {
+      refuse("one of a step that did not run, whose times mean nothing");
+    }
     device = profiled_device(profile, et_schema::device_timeline(profile));
   });
   if (!device) {

@@ -6,7 +6,6 @@
 
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
-#include "et_schema/formats/capture/capture_origin.h"
 #include "et_schema/formats/kineto/graph_capture.h"
 #include "et_schema/formats/kineto/profile_files.h"
 #include "generator/link/disturbance.h"
@@ -203,7 +202,6 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     options.is_as_profiled = choice.is_as_profiled;
     links.push_back(generator::link(set.traces[i], job.made_of[i], options));
     links.back().memory = generator::observe_memory(set.traces[i], job.made_of[i]);
-    links.back().has_times = !et_schema::was_not_run(job.made_of[i].file);
   }
   if (!links.empty()) {
     return links;
@@ -225,7 +223,6 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
       link = generator::link(trace, profile, options);
       link.losses.add(et_schema::Loss::kOtherRegions, other_regions);
       link.memory = generator::observe_memory(trace, profile);
-      link.has_times = !et_schema::was_not_run(profile.file);
     };
     et_schema::read_profiles(files, static_cast<int>(set.traces.size()), link_rank);
     return links;
@@ -250,7 +247,6 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
         link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));
     add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
     add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
-    links.back().has_times = !(*captures)[rank].facts.peak_bytes;
     links.back().profile.counters = (*captures)[rank].facts.counters;
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;

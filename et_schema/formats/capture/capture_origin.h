@@ -28,8 +28,4 @@ inline constexpr std::string_view kCaptureName = "capture.json";
 /// Returns "folder/" for "folder/file".
 [[nodiscard]] std::string folder_of(const std::string& name);
 
-/// Returns true if the capture.json beside the file lists it and says that its step did not run: a
-/// profile then tells what was launched, and its times mean nothing.
-[[nodiscard]] bool was_not_run(const std::string& file);
-
 }  // namespace understudy::et_schema

@@ -135,6 +135,9 @@ struct Profile {
   std::int64_t base_time_ns = 0;  ///< already added to every ts_ns; 0 in files up to early 2024
   std::uint64_t content_hash = 0;
   std::uint64_t content_bytes = 0;
+  /// "notRun", which captures without hardware write: the step was only told to a driver that
+  /// computes nothing. What it launches is known, its times mean nothing.
+  bool not_run = false;
   std::optional<DistributedInfo> distributed;
   std::vector<KinetoDevice> devices;
   std::vector<KinetoEvent> events;

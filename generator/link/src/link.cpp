@@ -49,6 +49,7 @@ class Linker {
       : trace_(trace), profile_(profile), options_(options) {}
 
   Link link() {
+    result_.has_times = !profile_.not_run;
     const IdRange step = choose_step(trace_, options_.step).ids;
     result_.profile.nodes = static_cast<std::uint64_t>(std::ranges::count_if(
         trace_.nodes, [step](const Node& node) { return step.contains(node.id); }));

@@ -1,12 +1,8 @@
 #include "et_schema/formats/capture/capture_origin.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/input_files.h"
-#include "et_schema/base/read_file.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -28,22 +24,6 @@ CaptureOrigin origin_of(const std::string& folder, const Capture& capture, const
 
 std::string folder_of(const std::string& name) {
   return name.substr(0, name.find_last_of('/') + 1);
-}
-
-bool was_not_run(const std::string& file) {
-  const std::string folder = folder_of(file);
-  const std::string path = folder + std::string(kCaptureName);
-  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) {
-    return false;
-  }
-  const std::string json = read_file(path, process_limits());
-  if (!is_capture(json)) {
-    return false;
-  }
-  const std::string name = file.substr(folder.size());
-  return std::ranges::any_of(parse_capture(json, path).ranks, [&name](const CapturedRank& rank) {
-    return rank.peak_bytes && std::ranges::find(rank.files, name) != rank.files.end();
-  });
 }
 
 void CaptureOrigins::add(const std::string& name, std::string_view json) {

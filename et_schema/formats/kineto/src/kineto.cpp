@@ -124,6 +124,7 @@ void KinetoParser::read_member(std::string_view key) {
          "a PyTorch execution trace", "give the profile of the same run");
   }
   const std::string_view text = cursor_.skip_value();
+  profile_.not_run |= key == "notRun";
   const bool is_known = key == "schemaVersion" || key == "baseTimeNanoseconds" ||
                         key == "deviceProperties" || key == "computeProperties" ||
                         key == "distributedInfo";
