@@ -116,9 +116,11 @@ std::string foreign_text(const Trace& first, const Trace& trace) {
                                                                : "process groups",
        .expected = traces(world_size),
        .got = traces(static_cast<std::int64_t>(given)),
-       .hint = given > 1 ? kAllowMissing
-                         : fmt::format("{}, or --world-size {}: the others do as this one did",
-                                       kAllowMissing, world_size)});
+       .hint = given > 1
+                   ? kAllowMissing
+                   : fmt::format("{}, or --world-size {}: the others do as this one did; of a "
+                                 "pipeline, give a rank of each stage",
+                                 kAllowMissing, world_size)});
 }
 
 /// Refuses two traces of one process: each rank must be a process with its own ids. Traces that a

@@ -158,7 +158,9 @@ std::size_t WorldPlan::program_as(std::int64_t rank) const {
       kNoOtherWorld, {.rank = static_cast<int>(rank),
                       .field = "traces",
                       .expected = "a rank of each stage of the pipeline",
-                      .got = fmt::format("ranks {}", fmt::join(bench_.partial->ranks, ", "))});
+                      .got = fmt::format("ranks {}", fmt::join(bench_.partial->ranks, ", ")),
+                      .hint = "give the trace of such a rank, too; --allow-missing without "
+                              "--world-size replays these alone"});
 }
 
 /// Returns true if two ranks have the same pipeline coordinates, so that they call the same

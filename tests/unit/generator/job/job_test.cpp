@@ -20,7 +20,10 @@ constexpr const char* kHint =
     "replays alone";
 
 std::string for_all(int ranks) {
-  return fmt::format(", or --world-size {}: the others do as this one did", ranks);
+  return fmt::format(
+      ", or --world-size {}: the others do as this one did; of a pipeline, give a rank of each "
+      "stage",
+      ranks);
 }
 
 /// A rank of a job whose process groups say that it has `world_size` ranks; 0: they say nothing.
