@@ -1,6 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+
+struct CUlaunchConfig_st;
+namespace understudy::et_schema {
+struct CubinKernel;
+}
 
 /// How the libraries of the played card talk to each other. Nothing is computed, everything is
 /// launched. libcuda.so.1 exports the functions below beside the driver's own.
@@ -36,6 +42,7 @@ struct Work {
   bool is_pinned = false;                ///< the host's side of a copy is
   const void* const* written = nullptr;  ///< pointers into what the work writes
   std::size_t written_count = 0;
+  long long* event_ns = nullptr;  ///< of a call on an event: when that is
 };
 
 /// A call of the runtime or driver that CUPTI records, with what it issued to the card.
@@ -44,10 +51,16 @@ struct Launch {
   unsigned correlation = 0;
   bool is_captured = false;  ///< it became a node of a graph and does not run now
   bool is_replayed = false;  ///< a node of a graph that was launched; has the launch's correlation
-  int registers = 0;         ///< per thread
-  int static_shared = 0;     ///< bytes
   int device = 0;
+  const understudy::et_schema::CubinKernel* code = nullptr;  ///< of a kernel that has some
+  // Of a kernel that is launched now: what the driver, not the runtime, was asked for, and where
+  // each argument is.
+  const CUlaunchConfig_st* config = nullptr;
+  void** arguments = nullptr;
 };
+
+/// Runs what a launch does to the card's memory, now or later. Returns a status of the driver.
+using Runner = int (*)(const Launch& launch, const std::function<int()>& effect);
 
 }  // namespace played
 
@@ -60,6 +73,9 @@ void played_use(const played::Card* card, int count);
 /// listeners are told, and what it writes is assumed from then on.
 void played_issue(const played::Work* work);
 void played_listen(void (*listener)(const played::Launch&));
+/// Sets who runs what is not captured: the card itself does at once, and it takes no time. Another
+/// one may let it take some, answer calls by that, set when an event is, and fail.
+void played_run_by(played::Runner runner);
 
 // What is known. Memory of the card is assumed until it is said to be known, memory of the host is
 // known until it is said to be assumed. A kernel that gets a pointer into a piece of the card's

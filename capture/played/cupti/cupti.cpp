@@ -15,6 +15,7 @@
 #include "capture/played/call.h"
 #include "capture/played/cupti/buffers.h"
 #include "capture/played/played.h"
+#include "et_schema/formats/cubin/cubin.h"
 
 namespace played {
 namespace {
@@ -151,16 +152,18 @@ Record work_of(const Launch& launch, CUpti_ActivityKind kind) {
 
 void add_kernel(const Launch& launch) {
   const auto number = [](unsigned value) { return static_cast<std::int32_t>(value); };
+  static const understudy::et_schema::CubinKernel kUnknown;
+  const auto& code = launch.code == nullptr ? kUnknown : *launch.code;
   auto record = work_of<CUpti_ActivityKernel10>(launch, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   record.completed = record.end;
-  record.registersPerThread = static_cast<std::uint16_t>(launch.registers);
+  record.registersPerThread = static_cast<std::uint16_t>(code.registers);
   record.gridX = number(launch.work.grid[0]);
   record.gridY = number(launch.work.grid[1]);
   record.gridZ = number(launch.work.grid[2]);
   record.blockX = number(launch.work.block[0]);
   record.blockY = number(launch.work.block[1]);
   record.blockZ = number(launch.work.block[2]);
-  record.staticSharedMemory = launch.static_shared;
+  record.staticSharedMemory = number(code.static_shared);
   record.dynamicSharedMemory = number(launch.work.shared);
   record.name = recorder().names.insert(launch.work.name).first->c_str();
   recorder().buffers.add(record);

@@ -108,6 +108,16 @@ ErrorText text_of(int error) {
       return {"cudaErrorMemoryAllocation", "out of memory"};
     case CUDA_ERROR_NOT_SUPPORTED:
       return {"cudaErrorNotSupported", "operation not supported"};
+    case CUDA_ERROR_NOT_READY:
+      return {"cudaErrorNotReady", "device not ready"};
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+      return {"cudaErrorIllegalAddress", "an illegal memory access was encountered"};
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+      return {"cudaErrorStreamCaptureUnsupported",
+              "operation not permitted when stream is capturing"};
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+      return {"cudaErrorStreamCaptureInvalidated",
+              "operation failed due to a previous error during capture"};
     default:
       return {"cudaErrorUnknown", "an error of the played card"};
   }

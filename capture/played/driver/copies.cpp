@@ -64,12 +64,12 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream) {
   Work work{.kind = Kind::kCopy, .stream = stream, .bytes = bytes};
   work.name = from_card ? (to_card ? "DtoD" : "DtoH") : (to_card ? "HtoD" : "HtoH");
   work.is_pinned = (!from_card && block_at(from)) || (!to_card && block_at(to));
-  return issue(work, nullptr, [=] { return move(to, from, bytes); });
+  return issue({.work = work}, [=] { return move(to, from, bytes); });
 }
 
 CUresult fill(void* at, unsigned value, std::size_t width, std::size_t count, CUstream stream) {
   const Work work{.kind = Kind::kFill, .stream = stream, .bytes = width * count};
-  return issue(work, nullptr, [=] { return fill_bytes(at, value, width, count); });
+  return issue({.work = work}, [=] { return fill_bytes(at, value, width, count); });
 }
 
 PLAYED_DRIVER(cuMemsetD32Async,

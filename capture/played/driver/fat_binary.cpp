@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <regex>
 #include <string_view>
 
 #include "capture/played/driver/card.h"
@@ -84,6 +85,27 @@ void add_kernels(std::string_view elf, int architecture, Kernels& kernels) {
   }
 }
 
+/// The kernels of PTX, which a driver compiles: nobody knows how many registers they will need.
+void add_ptx_kernels(const std::string& text, int architecture, Kernels& kernels) {
+  static const std::regex kEntry(R"(\.entry\s+(\w+)\s*\(([^)]*)\))");
+  static const std::regex kParameter(
+      R"(\.param\s+(?:\.align\s+\d+\s+)?\.\D+(\d+)\s+\w+(?:\[(\d+)\])?)");
+  for (std::sregex_iterator entry(text.begin(), text.end(), kEntry), end; entry != end; ++entry) {
+    CubinKernel code;
+    code.name = (*entry)[1];
+    std::size_t offset = 0;
+    const std::string list = (*entry)[2];
+    for (std::sregex_iterator at(list.begin(), list.end(), kParameter); at != end; ++at) {
+      const std::size_t each = std::stoul((*at)[1]) / 8;
+      const std::size_t bytes = (*at)[2].matched ? each * std::stoul((*at)[2]) : each;
+      offset = (offset + each - 1) / each * each;
+      code.parameters.push_back({offset, bytes});
+      offset += bytes;
+    }
+    kernels.insert_or_assign(code.name, Kernel{code, architecture});
+  }
+}
+
 }  // namespace
 
 std::size_t bytes_of_image(const char* image) {
@@ -121,6 +143,8 @@ Kernels read_kernels(const char* image, int architecture) {
       }
       at += header.header_bytes + header.bytes;
     }
+  } else {
+    add_ptx_kernels(image, architecture, kernels);
   }
   return kernels;
 }

@@ -13,30 +13,29 @@
 namespace played {
 
 /// What work does to memory and to what is known of it, each time that it runs.
-using Effect = std::function<CUresult()>;
+using Effect = std::function<int()>;
 
 /// Work of a graph.
 struct Node {
   std::string name;
-  Work work;
-  const Kernel* kernel;
+  Launch launch;
   Effect effect;
 };
 struct Graph {
   std::vector<std::shared_ptr<const Node>> nodes;
 };
 
-/// Issues work: it runs at once, or becomes a node of the graph that captures its stream. `kernel`
-/// may be null.
-CUresult issue(const Work& work, const Kernel* kernel, const Effect& effect);
+/// Issues work: it runs, or becomes a node of the graph that captures its stream.
+CUresult issue(Launch launch, const Effect& effect);
 /// Runs all nodes of a graph.
 CUresult replay(const Graph& graph, CUstream stream);
 
 /// Launches a function by `shape`, whose grid, blocks, shared memory and stream are set. What its
 /// arguments point to is not known afterwards.
-CUresult launch(Function& function, Work shape, void** arguments);
+CUresult launch(Function& function, Work shape, void** arguments,
+                const CUlaunchConfig* config = nullptr);
 
-/// Tells CUPTI that the host called a function that issues nothing, and succeeds.
-CUresult call(const char* function);
+/// Tells CUPTI that the host called a function that issues nothing.
+CUresult call(const char* function, const void* stream = nullptr, long long* event_ns = nullptr);
 
 }  // namespace played

@@ -12,6 +12,7 @@ namespace {
 constexpr int kMostWarps = kThreadsOfMultiprocessor / kWarpThreads;
 constexpr int kRegistersTogether = 256;  // that a warp gets at once
 constexpr int kSharedTogether = 128;
+constexpr unsigned kMostBlocksOfCluster = 8;  // of a kernel that does not take any
 
 int rounded_up(int value, int step) {
   return (value + step - 1) / step * step;
@@ -64,6 +65,9 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
       return answer(value, shared);
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
+      if (is->code.registers == 0) {
+        return refuse("registers of kernel " + name_ + ", which is PTX,");
+      }
       return answer(value, static_cast<int>(is->code.registers));
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
@@ -80,6 +84,25 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
 CUresult Function::set_attribute(CUfunction_attribute attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
     dynamic_shared_ = value;
+  }
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    takes_any_cluster_ = value != 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Function::check(unsigned shared, const CUlaunchConfig* config) {
+  int most_shared = 0;
+  attribute(&most_shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  if (static_cast<int>(shared) > most_shared) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
+    const auto& [dimension, pad, value] = config->attrs[i];
+    if (dimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && !takes_any_cluster_ &&
+        value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > kMostBlocksOfCluster) {
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    }
   }
   return CUDA_SUCCESS;
 }

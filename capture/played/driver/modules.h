@@ -23,7 +23,7 @@ struct Kernel {
 using Kernels = std::map<std::string, Kernel>;
 
 /// The kernels of a binary, or of the newest binaries within a fat one that a card of this
-/// architecture runs. Empty: there are none; PTX is not compiled.
+/// architecture runs, or of PTX alone. Empty: there are none.
 [[nodiscard]] Kernels read_kernels(const char* image, int architecture);
 /// Bytes of an image in memory; 0 if it lies behind a wrapper, which stays where it is.
 [[nodiscard]] std::size_t bytes_of_image(const char* image);
@@ -55,6 +55,8 @@ class Function {
   [[nodiscard]] const Kernel* kernel() { return module_.kernel(name_); }
   CUresult attribute(int* value, CUfunction_attribute attribute);
   CUresult set_attribute(CUfunction_attribute attribute, int value);
+  /// Fails as a launch with so much dynamic shared memory, or such clusters, would.
+  [[nodiscard]] CUresult check(unsigned shared, const CUlaunchConfig* config);
   /// Blocks that run on a multiprocessor at once.
   CUresult occupancy(int* blocks, int threads, std::size_t dynamic_shared);
 
@@ -62,6 +64,7 @@ class Function {
   std::string name_;
   Module& module_;
   std::atomic<int> dynamic_shared_ = 0;  ///< that it may be launched with; 0: as any kernel
+  std::atomic<bool> takes_any_cluster_ = false;
 };
 
 [[nodiscard]] inline Function& function_of(CUfunction function) {

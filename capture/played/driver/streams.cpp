@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "capture/played/driver/card.h"
 
@@ -23,6 +24,21 @@ Captures& captures() {
 std::shared_ptr<Capture> find_capture(CUstream stream) {
   const auto found = captures().by_stream.find(stream);
   return found == captures().by_stream.end() ? nullptr : found->second;
+}
+
+CUresult fail(const std::shared_ptr<Capture>& capture) {
+  if (capture == nullptr || !capture->is_open) {
+    return CUDA_SUCCESS;
+  }
+  capture->has_failed = true;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+CUstreamCaptureStatus status_of(CUstream stream) {
+  const auto capture = capture_of(stream);
+  return capture == nullptr    ? CU_STREAM_CAPTURE_STATUS_NONE
+         : capture->has_failed ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                               : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 }  // namespace
@@ -54,7 +70,20 @@ Graph* end_capture(CUstream stream) {
   }
   capture->is_open = false;
   std::erase_if(captures().by_stream, [&](const auto& row) { return row.second == capture; });
+  if (capture->has_failed) {
+    delete std::exchange(capture->graph, nullptr);
+  }
   return capture->graph;
+}
+
+CUresult wait_on_host(CUstream stream) {
+  const std::scoped_lock lock(captures().mutex);
+  return fail(find_capture(stream));
+}
+
+CUresult wait_on_host(const Event& event) {
+  const std::scoped_lock lock(captures().mutex);
+  return fail(event.capture);
 }
 
 std::shared_ptr<const Capture> capture_of(CUstream stream) {
@@ -62,18 +91,22 @@ std::shared_ptr<const Capture> capture_of(CUstream stream) {
   return find_capture(stream);
 }
 
-bool add_to_capture(CUstream stream, const std::function<std::shared_ptr<const Node>()>& make) {
+std::optional<CUresult> add_to_capture(CUstream stream,
+                                       const std::function<std::shared_ptr<const Node>()>& make) {
   const std::scoped_lock lock(captures().mutex);
   const auto capture = find_capture(stream);
-  if (capture != nullptr) {
-    capture->graph->nodes.push_back(make());
+  if (capture == nullptr) {
+    return std::nullopt;
   }
-  return capture != nullptr;
+  if (capture->has_failed) {
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
+  capture->graph->nodes.push_back(make());
+  return CUDA_SUCCESS;
 }
 
 PLAYED_DRIVER(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus* status),
-              answer(status, capture_of(stream) == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
-                                                           : CU_STREAM_CAPTURE_STATUS_ACTIVE))
+              answer(status, status_of(stream)))
 
 }  // namespace played
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "capture/played/driver/launches.h"
 
@@ -14,13 +15,14 @@ struct Capture {
   unsigned long long id;
   Graph* graph;
   bool is_open = true;
+  bool has_failed = false;
 };
 
 struct Stream {
   int priority;
 };
 
-/// Events are when they were recorded: work takes no time.
+/// Events are when they were recorded, unless a runner says otherwise.
 struct Event {
   long long ns = 0;
   std::shared_ptr<Capture> capture;  ///< of the stream that it was recorded on
@@ -31,13 +33,17 @@ void record(Event& event, CUstream stream);
 void wait_for(CUstream stream, const Event& event);
 
 void begin_capture(CUstream stream);
-/// Returns the graph; null: the stream was not captured.
+/// Returns the graph; null: the stream was not captured, or its capture has failed.
 [[nodiscard]] Graph* end_capture(CUstream stream);
 /// Null: the stream is not captured.
 [[nodiscard]] std::shared_ptr<const Capture> capture_of(CUstream stream);
 
-/// Adds a node to the graph that captures the stream, if one does.
-[[nodiscard]] bool add_to_capture(CUstream stream,
-                                  const std::function<std::shared_ptr<const Node>()>& make);
+/// The host waits for a stream or an event, or asks whether it is done: a capture of it fails.
+CUresult wait_on_host(CUstream stream);
+CUresult wait_on_host(const Event& event);
+
+/// Adds a node to the graph that captures the stream; nothing: none does.
+[[nodiscard]] std::optional<CUresult> add_to_capture(
+    CUstream stream, const std::function<std::shared_ptr<const Node>()>& make);
 
 }  // namespace played

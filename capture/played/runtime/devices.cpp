@@ -1,4 +1,5 @@
 // Errors and cards.
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -49,6 +50,13 @@ CUresult describe(cudaDeviceProp* is, int card_index) {
   return attribute_of_card(&is->pciBusID, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, card_index);
 }
 
+CUresult tell_bus(char* text, int bytes, int card_index) {
+  int bus = 0;
+  const CUresult result = attribute_of_card(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, card_index);
+  std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02x:00.0", bus);
+  return result;
+}
+
 /// A function that is not there is no error: who asks sees it in the result.
 CUresult find_function(const char* name, void** function, cudaDriverEntryPointQueryResult* result) {
   CUdriverProcAddressQueryResult found{};
@@ -77,6 +85,8 @@ PLAYED_RUNTIME(cudaDeviceSynchronize, (), call("cudaDeviceSynchronize"))
 PLAYED_RUNTIME(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int card),
                attribute_of_card(value, static_cast<CUdevice_attribute>(attribute), card))
 PLAYED_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * is, int card), describe(is, card))
+PLAYED_RUNTIME(cudaDeviceGetPCIBusId, (char* text, int bytes, int card),
+               tell_bus(text, bytes, card))
 PLAYED_RUNTIME(cudaDeviceCanAccessPeer, (int* can, int card, int other),
                answer(can, card == other ? 0 : 1))
 PLAYED_RUNTIME(cudaGetDriverEntryPointByVersion,

@@ -22,13 +22,17 @@ CUresult begin(cudaStream_t stream) {
 }
 
 CUresult end(cudaStream_t stream, cudaGraph_t* graph) {
+  const bool was_captured = capture_of(stream) != nullptr;
   *graph = reinterpret_cast<cudaGraph_t>(end_capture(stream));
-  return *graph == nullptr ? CUDA_ERROR_ILLEGAL_STATE : call("cudaStreamEndCapture");
+  return *graph != nullptr ? call("cudaStreamEndCapture")
+         : was_captured    ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                           : CUDA_ERROR_ILLEGAL_STATE;
 }
 
 cudaStreamCaptureStatus status_of(cudaStream_t stream) {
-  return capture_of(stream) == nullptr ? cudaStreamCaptureStatusNone
-                                       : cudaStreamCaptureStatusActive;
+  CUstreamCaptureStatus status{};
+  cuStreamIsCapturing(stream, &status);
+  return static_cast<cudaStreamCaptureStatus>(status);
 }
 
 CUresult ask(cudaStream_t stream, cudaStreamCaptureStatus* status) {

@@ -1,4 +1,4 @@
-// Streams and events. Work is done when it is issued, so nothing waits.
+// Streams and events. Work is done when it is issued, so nothing waits but where a runner does.
 #include "capture/played/driver/streams.h"
 
 #include "capture/played/runtime/note.h"
@@ -42,12 +42,22 @@ int priority_of(cudaStream_t stream) {
 
 CUresult record(cudaEvent_t event, cudaStream_t stream) {
   record(event_of(event), stream);
-  return call("cudaEventRecord");
+  return call("cudaEventRecord", stream, &event_of(event).ns);
 }
 
 CUresult wait(cudaStream_t stream, cudaEvent_t event) {
   wait_for(stream, event_of(event));
-  return call("cudaStreamWaitEvent");
+  return call("cudaStreamWaitEvent", stream, &event_of(event).ns);
+}
+
+CUresult wait(const char* function, cudaStream_t stream) {
+  const CUresult result = wait_on_host(stream);
+  return result == CUDA_SUCCESS ? call(function, stream) : result;
+}
+
+CUresult wait(const char* function, Event& event) {
+  const CUresult result = wait_on_host(event);
+  return result == CUDA_SUCCESS ? call(function, nullptr, &event.ns) : result;
 }
 
 float ms_between(const Event& begin, const Event& end) {
@@ -56,7 +66,8 @@ float ms_between(const Event& begin, const Event& end) {
 }
 
 CUresult call_host(cudaStream_t stream, cudaHostFn_t function, void* data) {
-  return issue({.kind = Kind::kCall, .name = "cudaLaunchHostFunc", .stream = stream}, nullptr, [=] {
+  const Work work{.kind = Kind::kCall, .name = "cudaLaunchHostFunc", .stream = stream};
+  return issue({.work = work}, [=] {
     function(data);
     return CUDA_SUCCESS;
   });
@@ -69,8 +80,8 @@ PLAYED_RUNTIME(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned), mak
 PLAYED_RUNTIME(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned, int priority),
                make(stream, priority))
 PLAYED_RUNTIME(cudaStreamDestroy, (cudaStream_t stream), destroy(stream_of(stream)))
-PLAYED_RUNTIME(cudaStreamQuery, (cudaStream_t), call("cudaStreamQuery"))
-PLAYED_RUNTIME(cudaStreamSynchronize, (cudaStream_t), call("cudaStreamSynchronize"))
+PLAYED_RUNTIME(cudaStreamQuery, (cudaStream_t stream), wait("cudaStreamQuery", stream))
+PLAYED_RUNTIME(cudaStreamSynchronize, (cudaStream_t stream), wait("cudaStreamSynchronize", stream))
 PLAYED_RUNTIME(cudaStreamGetPriority, (cudaStream_t stream, int* priority),
                answer(priority, priority_of(stream)))
 PLAYED_RUNTIME(cudaDeviceGetStreamPriorityRange, (int* least, int* most),
@@ -86,8 +97,9 @@ PLAYED_RUNTIME(cudaEventDestroy, (cudaEvent_t event), destroy(&event_of(event)))
 PLAYED_RUNTIME(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), record(event, stream))
 PLAYED_RUNTIME(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned),
                record(event, stream))
-PLAYED_RUNTIME(cudaEventQuery, (cudaEvent_t), call("cudaEventQuery"))
-PLAYED_RUNTIME(cudaEventSynchronize, (cudaEvent_t), call("cudaEventSynchronize"))
+PLAYED_RUNTIME(cudaEventQuery, (cudaEvent_t event), wait("cudaEventQuery", event_of(event)))
+PLAYED_RUNTIME(cudaEventSynchronize, (cudaEvent_t event),
+               wait("cudaEventSynchronize", event_of(event)))
 PLAYED_RUNTIME(cudaEventElapsedTime, (float* ms, cudaEvent_t begin, cudaEvent_t end),
                answer(ms, ms_between(event_of(begin), event_of(end))))
 
