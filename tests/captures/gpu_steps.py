@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Captures a compiled training step on a GPU that is played: gpu_steps.py NAME FOLDER
+"""Captures a compiled training step on the played card: gpu_steps.py NAME FOLDER
 
-With the libraries of tests/unit/replayer/played_cuda preloaded, inductor compiles for an H100 and
-launches as on one. The kernels are whole, their results are not: a played GPU computes nothing.
+With the library of tests/unit/replayer/timed_card.h preloaded, inductor compiles for an H100 and
+launches as on one. The kernels are whole, their results are not: the card computes nothing.
 """
 
 import sys
@@ -100,7 +100,7 @@ def handwritten():
 if __name__ == "__main__":
     name, folder = sys.argv[1:]
     from torch._inductor.runtime import triton_heuristics
-    # Times of a played GPU choose nothing.
+    # Times of the played card choose nothing.
     triton_heuristics.CachingAutotuner.benchmark_all_configs = lambda tuner, *_, **__: {
         launcher: i for i, launcher in enumerate(tuner.launchers)}
     torch.manual_seed(1)

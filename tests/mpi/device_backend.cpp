@@ -145,7 +145,7 @@ std::string nccl_log() {
 std::unique_ptr<backends::DeviceCommunicator> connect_played(
     Backend& host, const backends::BackendOptions& options) {
   // Before LibTorch loads the real ones: it finds these by their names then.
-  for (const char* const library : {"libcudart.so.13", "libcuda.so.1", "libnccl.so.2"}) {
+  for (const char* const library : {"libcuda.so.1", "libcudart.so.13", "libnccl.so.2"}) {
     if (dlopen(library, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
       throw std::runtime_error(dlerror());
     }

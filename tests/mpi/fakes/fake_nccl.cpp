@@ -1,5 +1,5 @@
 // Stands in for libnccl.so.2 between processes of one host, over sockets and on the streams of the
-// played runtime. Each call is done when its stream comes to it and all other ranks have come to
+// played card. Each call is done when its stream comes to it and all other ranks have come to
 // theirs. Rules of NCCL that a caller can break are kept: a communicator that does not block is in
 // progress after it was started, split, and used for the first time, and takes no call until then;
 // aborting one frees it, and waits for the device, on which another one may stand still; a call on
@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "answers.h"
 #include "replayer/backends/interface/half.h"
 #include "replayer/backends/ranks/reduce_local.h"
 #include "wires.h"
@@ -509,6 +508,8 @@ int ncclAlltoAll(const void* from, void* to, std::size_t count, int dtype, ncclC
   return ncclGroupEnd();
 }
 
-}  // extern "C"
+int ncclRedOpDestroy(int, ncclComm*) {
+  return kSuccess;
+}
 
-ANSWERS(ncclRedOpDestroy, kSuccess)
+}  // extern "C"

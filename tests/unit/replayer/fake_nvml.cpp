@@ -3,7 +3,7 @@
 // number, the energy counter goes by the clock at 250.5 W and moves every so many milliseconds;
 // "old", without power of the moment; "gpm", with counters (GPM), and "lost", but only for two
 // samples of them. The energy is else the played GPU's where one is loaded
-// (played_cuda.h). The GPU has an instance (MIG).
+// (timed_card.h). The GPU has an instance (MIG).
 
 #include <dlfcn.h>
 
@@ -96,11 +96,11 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, int** device) {
 }
 int nvmlDeviceGetHandleByPciBusId_v2(const char* bus, int** device) {
   *device = &gpu;
-  return std::string(bus) == "0000:3b:00.0" ? kSuccess : kNotFound;
+  return std::string(bus) == "0000:10:00.0" ? kSuccess : kNotFound;
 }
 int nvmlDeviceGetHandleByUUID(const char* uuid, int** device) {
   const std::string text = uuid;
-  const bool is_whole = text == "GPU-00112233-4455-6677-8899-aabbccddeeff";
+  const bool is_whole = text == "GPU-01000000-0000-0000-0000-000000000000";
   *device = is_whole ? &gpu : &instance;
   return is_whole || text == "MIG-11112233-4455-6677-8899-aabbccddeeff" ? kSuccess : kNotFound;
 }

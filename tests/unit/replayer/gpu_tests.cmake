@@ -23,35 +23,22 @@ if(UNDERSTUDY_CUPTI_HEADERS)
   target_include_directories(gpu_test SYSTEM PRIVATE "${UNDERSTUDY_CUPTI_HEADERS}")
 endif()
 
-# LibTorch's own CUDA half on a runtime that is played: linked first, by the runtime's name, so that the real one is
-# never loaded.
-if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${UNDERSTUDY_TORCH_LIB}/libtorch_cuda.so"
-   AND EXISTS "${UNDERSTUDY_TORCH_LIB}/../../nvidia/cu13/lib/libcudart.so.13")
-  add_library(understudy_played_runtime SHARED
-    played_cuda/capture.cpp played_cuda/properties.cpp played_cuda/queues.cpp played_cuda/runtime.cpp)
-  understudy_answer_rest(understudy_played_runtime cuda 801)  # cudaErrorNotSupported
-  add_library(understudy_played_driver SHARED played_cuda/driver.cpp)
-  add_library(understudy_played_blas SHARED played_cuda/blas.cpp)
-  foreach(played IN ITEMS understudy_played_runtime understudy_played_driver understudy_played_blas)
-    target_link_libraries(${played} PRIVATE understudy_options)
-    set_target_properties(${played} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played_cuda")
+# LibTorch's own CUDA half on the played card, whose libraries come first, so that NVIDIA's are never loaded.
+if(TARGET understudy_played_cuda)
+  add_library(understudy_timed_card SHARED timed_card.cpp)
+  target_link_libraries(understudy_timed_card PRIVATE understudy_options fmt::fmt -Wl,--no-as-needed)
+  # By their files, so that their folder, where an NVML is that knows little, is not searched for what tests load.
+  foreach(played IN ITEMS cuda cudart cublas cublasLt cupti)
+    target_link_libraries(understudy_timed_card PRIVATE $<TARGET_FILE:understudy_played_${played}>)
   endforeach()
-  # The rest is declared as no header does.
-  set_target_properties(understudy_played_runtime PROPERTIES UNITY_BUILD OFF)
-  target_include_directories(understudy_played_runtime SYSTEM PRIVATE "${UNDERSTUDY_CUDA_HEADERS}")
-  target_include_directories(understudy_played_runtime INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/played_cuda")
-  set_target_properties(understudy_played_runtime PROPERTIES OUTPUT_NAME cudart SUFFIX .so.13 NO_SONAME ON)
-  target_link_libraries(understudy_played_driver PRIVATE understudy_played_runtime understudy::et_schema_formats_cubin fmt::fmt)
-  set_target_properties(understudy_played_driver PROPERTIES OUTPUT_NAME cuda SUFFIX .so.1 NO_SONAME ON)
-  target_link_options(understudy_played_driver PRIVATE -Wl,-soname,libcuda.so.1 -Wl,--exclude-libs,ALL)
-  target_link_options(understudy_played_runtime PRIVATE
-    -Wl,-soname,libcudart.so.13 "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/played_cuda/runtime.map"
-    INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)  # newer LibTorch names more than tests call
+  target_include_directories(understudy_timed_card
+    PRIVATE "${PROJECT_SOURCE_DIR}" INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+  target_include_directories(understudy_timed_card SYSTEM PRIVATE "${UNDERSTUDY_PLAYED_HEADERS}" "${UNDERSTUDY_CUDA_HEADERS}")
+  set_target_properties(understudy_timed_card PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   understudy_test(played_gpu_test ALONE
     SOURCES device/played_gpu_test.cpp device/played_graphs_test.cpp device/played_kernels_test.cpp
     HEADERS understudy_torch_test_headers
-    LIBS -Wl,--no-as-needed understudy_played_runtime understudy_played_driver understudy_played_blas
-         understudy::generator understudy::replayer
+    LIBS understudy_timed_card understudy::generator understudy::replayer
     ROOMS replayer)
   target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_FAKE_NVML="$<TARGET_FILE:understudy_fake_nvml>")
   add_dependencies(played_gpu_test understudy_fake_nvml)
@@ -73,5 +60,5 @@ if(UNDERSTUDY_CUDA_HEADERS AND EXISTS "${UNDERSTUDY_TORCH_LIB}/libtorch_cuda.so"
     target_compile_definitions(played_gpu_test PRIVATE UNDERSTUDY_PTXAS="${UNDERSTUDY_PTXAS}")
   endif()
 else()
-  understudy_disabled_test(played_gpu_test "no LibTorch for CUDA 13, or no headers of CUDA's runtime")
+  understudy_disabled_test(played_gpu_test "no played card")
 endif()

@@ -1,21 +1,21 @@
-// The way of a GPU, on LibTorch's own CUDA half with a runtime that is played (played_cuda.h).
+// The way of a GPU, on LibTorch's own CUDA half with the played card (timed_card.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "bound_call.h"
 #include "device_sampler.h"
-#include "played_cuda.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/calibrator/design/call.h"
 #include "replayer/calibrator/design/recipe.h"
 #include "replayer/device/device.h"
+#include "timed_card.h"
 
 namespace understudy::calibrator {
 namespace {
 
 constexpr std::int64_t kNothingThatKeepsTheGpuBusy = 0;
-constexpr double kKernelNs = played_cuda::kKernelMs * 1e6;
+constexpr double kKernelNs = timed_card::kKernelMs * 1e6;
 
 TEST(PlayedSampler, TheHostsTimeToIssueACallIsNotTheDevices) {
   const c10::Device gpu = replayer::open_device("cuda", std::nullopt);

@@ -14,10 +14,10 @@
 
 #include "cupti_host.h"
 #include "fake_cupti.h"
-#include "played_cuda.h"
 #include "replayer/counters/source.h"
 #include "replayer/device/device.h"
 #include "testing/error_text.h"
+#include "timed_card.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -132,11 +132,11 @@ TEST_F(Cupti, ARangeWaitsForTheDeviceAtBothEnds) {
   const auto source = open();
   EXPECT_EQ(source->prepare({"dram_bytes"}, 4), 1U);
   source->begin_pass();
-  const std::uint64_t before = played_cuda::waits().for_device;
+  const std::uint64_t before = timed_card::calls("cudaDeviceSynchronize");
   source->begin_range(0);
-  EXPECT_EQ(played_cuda::waits().for_device, before + 1);
+  EXPECT_EQ(timed_card::calls("cudaDeviceSynchronize"), before + 1);
   source->end_range();
-  EXPECT_EQ(played_cuda::waits().for_device, before + 2);
+  EXPECT_EQ(timed_card::calls("cudaDeviceSynchronize"), before + 2);
   source->end_pass();
 }
 

@@ -19,7 +19,7 @@ using et_schema::Counters;
 using testing_errors::told;
 using Names = std::vector<std::string>;
 
-constexpr const char* kBus = "0000:3b:00.0";
+constexpr const char* kBus = "0000:10:00.0";
 constexpr const char* kInstance = "11112233-4455-6677-8899-aabbccddeeff";
 
 class GpmTest : public ::testing::Test {

@@ -31,7 +31,7 @@ std::string refusal(Call call) {
 }
 
 TEST_F(NvmlTest, ReadsWhatTheGpuTells) {
-  const GpuMonitor monitor(UNDERSTUDY_FAKE_NVML, "0000:3b:00.0");
+  const GpuMonitor monitor(UNDERSTUDY_FAKE_NVML, "0000:10:00.0");
   EXPECT_EQ(monitor.name(), "A Fake GPU");
   EXPECT_EQ(monitor.driver_version(), "580.65.06");
   const GpuState state = monitor.read();
@@ -46,17 +46,17 @@ TEST_F(NvmlTest, ReadsWhatTheGpuTells) {
 }
 
 TEST_F(NvmlTest, FindsTheGpuByItsUuid) {
-  constexpr const char* kUuid = "00112233-4455-6677-8899-aabbccddeeff";
+  constexpr const char* kUuid = "01000000-0000-0000-0000-000000000000";
   const GpuMonitor monitor(UNDERSTUDY_FAKE_NVML, "ffff:00:00.0", kUuid);
   EXPECT_EQ(monitor.name(), "A Fake GPU");
   EXPECT_FALSE(monitor.is_of_instance());
-  const GpuMonitor of_bus(UNDERSTUDY_FAKE_NVML, "0000:3b:00.0",
+  const GpuMonitor of_bus(UNDERSTUDY_FAKE_NVML, "0000:10:00.0",
                           "99999999-4455-6677-8899-aabbccddeeff");
   EXPECT_EQ(of_bus.name(), "A Fake GPU");
 }
 
 TEST_F(NvmlTest, OfAnInstanceItReadsTheWholeGpuAndSaysSo) {
-  const GpuMonitor monitor(UNDERSTUDY_FAKE_NVML, "0000:3b:00.0",
+  const GpuMonitor monitor(UNDERSTUDY_FAKE_NVML, "0000:10:00.0",
                            "11112233-4455-6677-8899-aabbccddeeff");
   EXPECT_EQ(monitor.name(), "A Fake GPU MIG 1g.5gb");
   const GpuState state = monitor.read();

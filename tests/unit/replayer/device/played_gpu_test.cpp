@@ -1,4 +1,4 @@
-// What runs on a GPU, on LibTorch's own CUDA half with a runtime that is played (played_cuda.h):
+// What runs on a GPU, on LibTorch's own CUDA half with the played card (timed_card.h):
 // allocator, streams, events, dispatch and checks of devices are real, and no kernel computes.
 
 #include <ATen/Context.h>
@@ -29,7 +29,7 @@
 #include "forwarding_backend.h"
 #include "generator/job/generate.h"
 #include "gpu_observation.h"
-#include "played_cuda.h"
+#include "on_gpu.h"
 #include "program_builder.h"
 #include "replayer/bind/externals.h"
 #include "replayer/counters/source.h"
@@ -44,6 +44,7 @@
 #include "stream_span_ptx.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
+#include "timed_card.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -60,43 +61,27 @@ at::TensorOptions on_gpu() {
   return at::TensorOptions().device(gpu());
 }
 
+constexpr int kIterations = 40;
+
 /// Gives the GPU its usual memory back.
 class LessMemory {
  public:
-  explicit LessMemory(std::size_t bytes) { played_cuda::set_memory(bytes); }
+  explicit LessMemory(std::size_t bytes) { timed_card::use(bytes); }
   LessMemory(const LessMemory&) = delete;
   LessMemory& operator=(const LessMemory&) = delete;
-  ~LessMemory() { played_cuda::set_memory(); }
+  ~LessMemory() { timed_card::use(); }
 };
 
 TEST(PlayedGpu, IsOpenedAsAnyOther) {
   EXPECT_EQ(device_text(gpu()), "cuda:0");
-  EXPECT_EQ(device_pci_bus_id(gpu()), "0000:3b:00.0");
+  EXPECT_EQ(device_pci_bus_id(gpu()), "0000:10:00.0");
   EXPECT_TRUE(device_free_bytes(gpu()).has_value());
-  const std::uint64_t before = played_cuda::launches();
+  std::vector<timed_card::Issued> issues;
+  timed_card::keep_issues(&issues);
   const at::Tensor tensor = at::ones({4}, on_gpu());
+  timed_card::keep_issues(nullptr);
   EXPECT_TRUE(tensor.is_cuda());
-  EXPECT_EQ(played_cuda::launches(), before + 1);
-}
-
-TEST(PlayedGpu, SaysOfADriverThatIsTooOldWhatTheRuntimeSays) {
-  // LibTorch counts the GPUs once in a process.
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto open_with_old_driver = [] {
-    constexpr int kVersion = 12040;
-    played_cuda::set_old_driver(kVersion);
-    try {
-      static_cast<void>(gpu());
-    } catch (const et_schema::Error& error) {
-      std::fputs(et_schema::to_text(error).c_str(), stderr);
-      std::exit(static_cast<int>(error.kind()));
-    }
-  };
-  EXPECT_EXIT(open_with_old_driver(),
-              ::testing::ExitedWithCode(static_cast<int>(et_schema::ErrorKind::kUsage)),
-              told("the replay cannot run on cuda", "field: --device",
-                   "expected: a GPU of that number and its driver",
-                   "got: The NVIDIA driver on your system is too old \\(found version 12040\\)"));
+  EXPECT_EQ(issues.size(), 1U);
 }
 
 /// Beside another rank, whose GPU is told by the test.
@@ -117,13 +102,13 @@ TEST(PlayedGpu, IsSharedWithARankOfTheSameHostThatHasTheSame) {
     BesideAnother job(other);
     return do_ranks_share_gpus(job, gpu());
   };
-  EXPECT_TRUE(is_shared_with("node-1 0000:3b:00.0"));
+  EXPECT_TRUE(is_shared_with("node-1 0000:10:00.0"));
   EXPECT_FALSE(is_shared_with("node-1 0000:af:00.0"));
-  EXPECT_FALSE(is_shared_with("node-2 0000:3b:00.0"));
+  EXPECT_FALSE(is_shared_with("node-2 0000:10:00.0"));
 }
 
 TEST(PlayedGpu, RanksThatWereNotToldToShareItAreRefused) {
-  BesideAnother job("node-1 00112233-4455-6677-8899-aabbccddeeff");
+  BesideAnother job("node-1 01000000-0000-0000-0000-000000000000");
   EXPECT_NO_THROW(refuse_shared_gpu(job, "cuda:0", gpu()));
   BesideAnother instances("node-1 11112233-4455-6677-8899-aabbccddeeff");  // of one GPU, by MIG
   EXPECT_NO_THROW(refuse_shared_gpu(instances, "cuda", gpu()));
@@ -132,7 +117,7 @@ TEST(PlayedGpu, RanksThatWereNotToldToShareItAreRefused) {
                                [&] { return refuse_shared_gpu(job, "cuda", gpu()); }),
       told("the replay cannot run on cuda: ranks of a host have the same GPU", "field: --device",
            "expected: a GPU for each rank, or a single one that is visible to each",
-           "got: 2 ranks on 00112233-4455-6677-8899-aabbccddeeff of node-1",
+           "got: 2 ranks on 01000000-0000-0000-0000-000000000000 of node-1",
            "hint: Start as many ranks a host as it has GPUs, or name the GPU that they share: "
            "--device cuda:0."));
 }
@@ -148,77 +133,77 @@ TEST(PlayedGpu, ABlockThatDoesNotFitIsNoErrorOfTheNextKernel) {
   EXPECT_EQ(block.nbytes(), 1000U);
 }
 
-TEST(PlayedGpu, ExternalsThatDoNotFitSayWhichMemory) {
-  static_cast<void>(gpu());
-  ProgramBuilder builder;
-  constexpr std::int64_t kElements = std::int64_t{1} << 29U;
-  const SlotId x = builder.external(DType::kFloat32, {kElements}, constant(1));
-  builder.program().storages[builder.slot(x).storage].device = {et_schema::DeviceType::kCuda, 0};
-  const LessMemory less(std::size_t{1} << 30U);
-  Externals externals(builder.program(), gpu(), 0);
-  BoundProgram bound;
-  bound.externals = {x};
-  try {
-    externals.ensure(bound);
-    FAIL() << "no error";
-  } catch (const et_schema::Error& error) {
-    EXPECT_EQ(error.kind(), et_schema::ErrorKind::kFailed);
-    const std::string text = et_schema::to_text(error);
-    const std::string head =
-        told("out of memory: the tensors that exist before the step do not fit into memory",
-             "field: memory of cuda:0", "expected: 2147483648 bytes for one of them",
-             "got: CUDA out of memory. Tried to allocate 2.00 GiB.");
-    EXPECT_EQ(text.substr(0, head.size()), head);
+/// Tensors that exist before the step.
+class ExternalsOnGpu : public OnGpu {
+ protected:
+  ExternalsOnGpu() { static_cast<void>(gpu()); }
+  et_schema::Storage& storage(SlotId slot) {
+    return builder_.program().storages[builder_.slot(slot).storage];
   }
+  void place_on_host(SlotId slot, bool pinned) {
+    storage(slot).device = {et_schema::DeviceType::kCpu, -1};
+    storage(slot).pinned = pinned;
+  }
+  void ensure(std::vector<SlotId> slots) {
+    bound_.externals = std::move(slots);
+    externals_.emplace(builder_.program(), gpu(), 0).ensure(bound_);
+  }
+  void place() {
+    slots_.resize(builder_.program().slots.size());
+    std::vector<at::Tensor> given(slots_.size());
+    externals_->place(slots_, given);
+  }
+
+  BoundProgram bound_;
+  std::optional<Externals> externals_;
+  std::vector<at::Tensor> slots_;
+};
+
+TEST_F(ExternalsOnGpu, ThatDoNotFitSayWhichMemory) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 29U;
+  const SlotId x = builder_.external(DType::kFloat32, {kElements}, constant(1));
+  storage(x).device = {et_schema::DeviceType::kCuda, 0};
+  const LessMemory less(std::size_t{1} << 30U);
+  const std::string text = testing_errors::error_of(et_schema::ErrorKind::kFailed, [&] {
+    ensure({x});
+    return 0;
+  });
+  const std::string head =
+      told("out of memory: the tensors that exist before the step do not fit into memory",
+           "field: memory of cuda:0", "expected: 2147483648 bytes for one of them",
+           "got: CUDA out of memory. Tried to allocate 2.00 GiB.");
+  EXPECT_EQ(text.substr(0, head.size()), head);
 }
 
-TEST(PlayedGpu, WhatWasPinnedIsPageLockedHoweverLarge) {
-  static_cast<void>(gpu());
-  ProgramBuilder builder;
+TEST_F(ExternalsOnGpu, ThatWerePinnedArePageLockedHoweverLarge) {
   constexpr std::int64_t kSmall = 1000;
   constexpr std::int64_t kLarge = std::int64_t{65} << 20U;  // 260 MiB: else mapped on demand
-  const SlotId small = builder.external(DType::kFloat32, {kSmall}, constant(1));
-  const SlotId large = builder.external(DType::kFloat32, {kLarge}, constant(1));
-  const SlotId pageable = builder.external(DType::kFloat32, {kSmall}, constant(1));
+  const SlotId small = builder_.external(DType::kFloat32, {kSmall}, constant(1));
+  const SlotId large = builder_.external(DType::kFloat32, {kLarge}, constant(1));
+  const SlotId pageable = builder_.external(DType::kFloat32, {kSmall}, constant(1));
   for (const SlotId slot : {small, large, pageable}) {
-    et_schema::Storage& storage = builder.program().storages[builder.slot(slot).storage];
-    storage.device = {et_schema::DeviceType::kCpu, -1};
-    storage.pinned = slot != pageable;
+    place_on_host(slot, slot != pageable);
   }
-  Externals externals(builder.program(), gpu(), 0);
-  BoundProgram bound;
-  bound.externals = {small, large, pageable};
-  externals.ensure(bound);
-  std::vector<at::Tensor> slots(builder.program().slots.size());
-  std::vector<at::Tensor> given(slots.size());
-  externals.place(slots, given);
-  EXPECT_TRUE(slots[small].is_pinned());
-  EXPECT_TRUE(slots[large].is_pinned());
-  EXPECT_FALSE(slots[pageable].is_pinned());
+  ensure({small, large, pageable});
+  place();
+  EXPECT_TRUE(slots_[small].is_pinned());
+  EXPECT_TRUE(slots_[large].is_pinned());
+  EXPECT_FALSE(slots_[pageable].is_pinned());
 }
 
-TEST(PlayedGpu, WhatWasPinnedStaysSoWhenItsValuesVary) {
-  static_cast<void>(gpu());
-  ProgramBuilder builder;
+TEST_F(ExternalsOnGpu, ThatWerePinnedStaySoWhenTheirValuesVary) {
   const SlotId indices =
-      builder.external(DType::kInt64, {1000}, {et_schema::ValueRule::Integers{0, 99}});
-  et_schema::Storage& storage = builder.program().storages[builder.slot(indices).storage];
-  storage.device = {et_schema::DeviceType::kCpu, -1};
-  storage.pinned = true;
-  Externals externals(builder.program(), gpu(), 0);
-  BoundProgram bound;
-  bound.externals = {indices};
-  externals.ensure(bound);
-  externals.remember(bound);
-  externals.draw_variants();
-  std::vector<at::Tensor> slots(builder.program().slots.size());
-  std::vector<at::Tensor> given(slots.size());
-  externals.place(slots, given);
+      builder_.external(DType::kInt64, {1000}, {et_schema::ValueRule::Integers{0, 99}});
+  place_on_host(indices, true);
+  ensure({indices});
+  externals_->remember(bound_);
+  externals_->draw_variants();
+  place();
   std::set<const void*> places;
   for (std::size_t i = 0; i < Externals::kVariants; ++i) {
-    externals.vary(i);
-    places.insert(slots[indices].const_data_ptr());
-    EXPECT_TRUE(slots[indices].is_pinned()) << i;
+    externals_->vary(i);
+    places.insert(slots_[indices].const_data_ptr());
+    EXPECT_TRUE(slots_[indices].is_pinned()) << i;
   }
   EXPECT_EQ(places.size(), Externals::kVariants);
 }
@@ -230,9 +215,25 @@ TEST(PlayedGpu, TheSeedReachesItsGenerator) {
   EXPECT_EQ(at::globalContext().defaultGenerator(at::kCPU).current_seed(), kSeed);
 }
 
+/// The device's time of what `work` issues.
+double time_ms(const std::function<void()>& work) {
+  DeviceTimer timer(gpu(), 1);
+  timer.begin(0);
+  work();
+  timer.end(0);
+  return timer.collect()[0].value_or(0);
+}
+
+void launch_kernels(int count) {
+  const at::Tensor tensor = at::empty({1000}, on_gpu());
+  for (int i = 0; i < count; ++i) {
+    static_cast<void>(at::relu(tensor));
+  }
+}
+
 TEST(PlayedGpu, AnOperatorsTimeIsTheDevicesAndNotTheHosts) {
   const at::Tensor tensor = at::empty({1000}, on_gpu());
-  const played_cuda::StoppedClock stopped;
+  const timed_card::StoppedClock stopped;
   DeviceTimer timer(gpu(), 1);
   const auto pass = [&] {
     timer.begin(0);
@@ -241,72 +242,54 @@ TEST(PlayedGpu, AnOperatorsTimeIsTheDevicesAndNotTheHosts) {
   };
   // Issued to an idle GPU, the kernel waits for the host behind the event.
   pass();
-  EXPECT_GT(timer.collect()[0].value_or(0), 1.5 * played_cuda::kKernelMs);
+  EXPECT_GT(timer.collect()[0].value_or(0), 1.5 * timed_card::kKernelMs);
   pass();
   timer.end_rehearsal();
   for (int i = 0; i < 3; ++i) {
     pass();
-    EXPECT_NEAR(timer.collect()[0].value_or(1), played_cuda::kKernelMs, 1e-5);
+    EXPECT_NEAR(timer.collect()[0].value_or(1), timed_card::kKernelMs, 1e-5);
   }
 }
 
 TEST(PlayedGpu, ASpanLastsAsLongAsItIsAskedToAtLeast) {
-  const at::Tensor tensor = at::empty({1000}, on_gpu());
   const std::unique_ptr<StreamSpan> span = StreamSpan::make(gpu());
   ASSERT_NE(span, nullptr);
-  const played_cuda::StoppedClock stopped;
-  const auto time_ms = [&](std::int64_t ns, int kernels) {
-    DeviceTimer timer(gpu(), 1);
-    timer.begin(0);
-    span->begin();
-    for (int i = 0; i < kernels; ++i) {
-      static_cast<void>(at::relu(tensor));
-    }
-    span->end(ns);
-    timer.end(0);
-    return timer.collect()[0].value_or(0);
+  const timed_card::StoppedClock stopped;
+  const auto span_ms = [&](std::int64_t ns, int kernels) {
+    return time_ms([&] {
+      span->begin();
+      launch_kernels(kernels);
+      span->end(ns);
+    });
   };
   constexpr double kLatencyMs = 0.002;
   // From the note's end on; the kernels within it are part of it.
-  EXPECT_NEAR(time_ms(1'000'000, 0), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
-  EXPECT_NEAR(time_ms(1'000'000, 10), 1 + kLatencyMs + played_cuda::kKernelMs, 1e-4);
-  EXPECT_NEAR(time_ms(0, 10), kLatencyMs + 12 * played_cuda::kKernelMs, 1e-4);
+  EXPECT_NEAR(span_ms(1'000'000, 0), 1 + kLatencyMs + timed_card::kKernelMs, 1e-4);
+  EXPECT_NEAR(span_ms(1'000'000, 10), 1 + kLatencyMs + timed_card::kKernelMs, 1e-4);
+  EXPECT_NEAR(span_ms(0, 10), kLatencyMs + 12 * timed_card::kKernelMs, 1e-4);
 }
 
 TEST(PlayedGpu, SpansOfLanesRunBesideTheCurrentStream) {
-  const at::Tensor tensor = at::empty({1000}, on_gpu());
   SpanLanes lanes(gpu());
   const auto empty = [] {};
   lanes.run(0, 0, empty)();  // makes the lanes
   lanes.run(1, 0, empty)();
   synchronize(gpu());
-  const played_cuda::StoppedClock stopped;
-  const auto time_ms = [&](const std::function<void()>& work) {
-    DeviceTimer timer(gpu(), 1);
-    timer.begin(0);
-    work();
-    timer.end(0);
-    return timer.collect()[0].value_or(0);
-  };
+  const timed_card::StoppedClock stopped;
   constexpr double kSlackMs = 0.02;
-  const auto kernels = [&](int count) {
-    for (int i = 0; i < count; ++i) {
-      static_cast<void>(at::relu(tensor));
-    }
-  };
   // A call of 1 ms beside 1.2 ms of kernels.
   EXPECT_NEAR(time_ms([&] {
                 const auto join = lanes.run(0, 1'000'000, empty);
-                kernels(400);
+                launch_kernels(400);
                 join();
               }),
-              400 * played_cuda::kKernelMs, kSlackMs);
+              400 * timed_card::kKernelMs, kSlackMs);
   EXPECT_NEAR(time_ms([&] {
-                kernels(100);
+                launch_kernels(100);
                 lanes.run(0, 1'000'000, empty)();
-                kernels(100);
+                launch_kernels(100);
               }),
-              1 + 200 * played_cuda::kKernelMs, kSlackMs);
+              1 + 200 * timed_card::kKernelMs, kSlackMs);
   // Those of a lane follow each other, those of two do not.
   for (const std::uint32_t other : {0U, 1U}) {
     EXPECT_NEAR(time_ms([&] {
@@ -335,8 +318,8 @@ TEST(StreamSpan, ItsKernelsAreTakenByCudasAssembler) {
 TEST(PlayedGpu, WhatTheEventsThemselvesTakeIsTakenOff) {
   constexpr double kCostMs = 0.0025;
   const at::Tensor tensor = at::empty({1000}, on_gpu());
-  const played_cuda::StoppedClock stopped;
-  played_cuda::set_event_cost(kCostMs);
+  const timed_card::StoppedClock stopped;
+  timed_card::set_event_cost(kCostMs);
   DeviceTimer timer(gpu(), 2);
   const auto pass = [&] {
     timer.begin(0);
@@ -349,8 +332,8 @@ TEST(PlayedGpu, WhatTheEventsThemselvesTakeIsTakenOff) {
   timer.end_rehearsal();
   pass();
   const std::vector<std::optional<double>> times_ms = timer.collect();
-  played_cuda::set_event_cost();
-  EXPECT_NEAR(times_ms[0].value_or(1), played_cuda::kKernelMs, 1e-5);
+  timed_card::set_event_cost();
+  EXPECT_NEAR(times_ms[0].value_or(1), timed_card::kKernelMs, 1e-5);
   EXPECT_NEAR(times_ms[1].value_or(1), 0, 1e-5);
 }
 
@@ -373,79 +356,55 @@ TEST(PlayedGpu, AllocatorsFiguresAreThoseOfTheIterations) {
   EXPECT_GE(use->memory.peak_bytes, std::uint64_t{8} << 20U);
 }
 
+/// A replay of a sample.
+class SampleOnGpu : public OnGpu {
+ protected:
+  static RankRun replay(const std::string& sample, backends::Backend& backend) {
+    const std::string file = UNDERSTUDY_SAMPLES "/" + sample + "/rank-0.et.json.gz";
+    ReplayOptions changed = options();
+    changed.iterations = kIterations;
+    return replay_rank(generator::generate(et_schema::read_traces({file}), {}), 0, backend,
+                       changed);
+  }
+};
+
 /// Notes whether the GPU had work when an iteration was about to begin.
 class Watching : public ForwardingBackend {
  public:
   void barrier() override {
-    busy_ += played_cuda::busy_ms() > 0 ? 1 : 0;
+    busy_ += timed_card::busy_ms() > 0 ? 1 : 0;
     ++barriers_;
   }
   int busy_ = 0;
   int barriers_ = 0;
 };
 
-et_schema::Bench bench_of(const std::string& file) {
-  return generator::generate(et_schema::read_traces({file}), {});
-}
-
-et_schema::Bench bench_of(const et_schema::Program& program) {
-  et_schema::Bench bench;
-  bench.programs.push_back(program);
-  bench.groups.push_back({"world", "", "", {0}, 1});
-  return bench;
-}
-
-ReplayOptions gpu_options(int iterations) {
-  ReplayOptions options;
-  options.device = "cuda";
-  options.threads = 1;
-  options.iterations = iterations;
-  options.passes = 2;
-  return options;
-}
-
-RankRun replay_here(const std::string& file, backends::Backend& backend) {
-  constexpr int kIterations = 40;
-  try {
-    return replay_rank(bench_of(file), 0, backend, gpu_options(kIterations));
-  } catch (const et_schema::Error& error) {
-    ADD_FAILURE() << et_schema::to_text(error);
-    return {};
-  }
-}
-
-TEST(PlayedGpu, WhatIsPutBackBetweenIterationsIsNotInTheirTime) {
+TEST_F(SampleOnGpu, WhatIsPutBackBetweenIterationsIsNotInTheirTime) {
   Watching backend;
-  const RankRun run =
-      replay_here(std::string(UNDERSTUDY_SAMPLES) + "/mlp/rank-0.et.json.gz", backend);
+  const RankRun run = replay("mlp", backend);
   EXPECT_GE(run.report.measurement.restores, 2U);
-  EXPECT_GT(backend.barriers_, 40);
+  EXPECT_GT(backend.barriers_, kIterations);
   EXPECT_EQ(backend.busy_, 0);
 }
 
 constexpr double kStubMs = 0.5;
 
 /// The report of a program of one kernel that took so long on the device, with the kernel's row.
-class StubOnGpu : public ::testing::Test {
+class StubOnGpu : public OnGpu {
  protected:
-  RankRun replay(std::vector<et_schema::Argument> arguments,
-                 std::vector<et_schema::Argument> results) {
+  RankRun replay_kernel(std::vector<et_schema::Argument> arguments,
+                        std::vector<et_schema::Argument> results) {
     Instruction kernel;
     kernel.kind = et_schema::InstructionKind::kKernel;
     kernel.name = "triton_poi_fused_relu_0";
     kernel.node_id = 7;
     kernel.args = std::move(arguments);
     kernel.results = std::move(results);
-    kernel.timing.emplace();
-    kernel.timing->host_ns = 1000;
-    kernel.timing->device_ns = static_cast<std::int64_t>(kStubMs * 1e6);
-    kernel.timing->launches = 1;
+    kernel.timing = et_schema::Timing{
+        .host_ns = 1000, .device_ns = static_cast<std::int64_t>(kStubMs * 1e6), .launches = 1};
     builder_.add(std::move(kernel));
-    const et_schema::Bench bench = bench_of(builder_.program());
-    const ReplayOptions options = gpu_options(3);
-    const auto backend = backends::make_single_backend({});
-    const played_cuda::StoppedClock stopped;
-    return replay_rank(bench, 0, *backend, options);
+    const timed_card::StoppedClock stopped;
+    return replay();
   }
   static void expect_stub(const RankRun& run, const char* by) {
     ASSERT_EQ(run.report.coverage.stubbed.size(), 1U);
@@ -456,42 +415,38 @@ class StubOnGpu : public ::testing::Test {
     EXPECT_LT(run.report.operators[0].device_ms.value_or(0), kStubMs + 0.02);
   }
 
-  ProgramBuilder builder_;
   const SlotId x_ = builder_.external(DType::kFloat32, {1000}, constant(1));
 };
 
 TEST_F(StubOnGpu, HoldsTheDeviceAsLongAsTheKernelDid) {
   const SlotId y = builder_.intermediate(DType::kFloat32, {1000});
-  expect_stub(replay({ref(x_)}, {ref(y)}), "its inputs read, its outputs written");
+  expect_stub(replay_kernel({ref(x_)}, {ref(y)}), "its inputs read, its outputs written");
 }
 
 TEST_F(StubOnGpu, AlsoWhereItIsNotKnownWhatTheKernelWrote) {
-  expect_stub(replay({ref(x_)}, {}), "its inputs read; what it wrote is not known");
+  expect_stub(replay_kernel({ref(x_)}, {}), "its inputs read; what it wrote is not known");
 }
 
 TEST_F(StubOnGpu, AlsoWhereItsArgumentsAreWhatItWrote) {
   const SlotId y = builder_.external(DType::kFloat32, {1000}, constant(1));
-  expect_stub(replay({ref(x_), ref(y), {std::string("r w")}, {std::string("kernel.cpp")}}, {}),
-              "a stub: it moves the same bytes and takes the recorded time");
+  expect_stub(
+      replay_kernel({ref(x_), ref(y), {std::string("r w")}, {std::string("kernel.cpp")}}, {}),
+      "a stub: it moves the same bytes and takes the recorded time");
 }
 
-TEST(PlayedGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
-  ProgramBuilder builder;
-  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
-  const SlotId y = builder.intermediate(DType::kFloat32, {4});
-  builder.add_op(kRelu, {ref(x)}, {ref(y)});
-  builder.add_op(kRelu, {ref(y)}, {ref(builder.intermediate(DType::kFloat32, {4}))});
-  const et_schema::Bench bench = bench_of(builder.program());
-  ReplayOptions options = gpu_options(3);
-  std::optional<played_cuda::Fault> fault;
-  options.monitor.progress = [&](const PhaseProgress& progress) {
+TEST_F(OnGpu, AnErrorThatComesLateIsNotTheOperatorsBeingIssued) {
+  const SlotId y = tensor();
+  builder_.add_op(kRelu, {ref(external())}, {ref(y)});
+  builder_.add_op(kRelu, {ref(y)}, {ref(tensor())});
+  std::optional<timed_card::Fault> fault;
+  const auto fail_in_iterations = [&](const PhaseProgress& progress) {
     if (progress.phase == Phase::kIterations && !fault) {
       fault.emplace();
     }
   };
-  const auto backend = backends::make_single_backend({});
-  const std::string text =
-      testing_errors::error_of([&] { return replay_rank(bench, 0, *backend, options); });
+  const std::string text = testing_errors::error_of([&] {
+    return replay([&](ReplayOptions& options) { options.monitor.progress = fail_in_iterations; });
+  });
   EXPECT_EQ(text,
             told("cuda:0 failed in an iteration",
                  "expected: the operators that passed the first, checked iteration to pass again",
@@ -504,7 +459,7 @@ class LostGpu : public ReplayerTest {
  protected:
   LostGpu() { watched_ = gpu(); }
   /// With a kernel on the GPU before the operator.
-  std::string failure_after(const played_cuda::Fault& /*fault*/) {
+  std::string failure_after(const timed_card::Fault& /*fault*/) {
     const at::Tensor kernel = at::ones({1}, on_gpu());
     builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
     return failure();
@@ -513,7 +468,7 @@ class LostGpu : public ReplayerTest {
 };
 
 TEST_F(LostGpu, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
-  EXPECT_EQ(failure_after(played_cuda::Fault(/*for_good=*/false)),
+  EXPECT_EQ(failure_after(timed_card::Fault(/*for_good=*/false)),
             told("aten::relu failed", "node: 101", "field: aten::relu(float32[4] strides [1])",
                  "expected: aten::relu(Tensor self) -> Tensor", kIllegalAccess,
                  "hint: --continue-on-error replays the rest and counts the operator as dropped; "
@@ -522,7 +477,7 @@ TEST_F(LostGpu, AnErrorIsPinnedOnTheOperatorThatMadeIt) {
 
 TEST_F(LostGpu, ThatAnswersNothingAnyMoreEndsTheRun) {
   EXPECT_EQ(
-      failure_after(played_cuda::Fault()),
+      failure_after(timed_card::Fault()),
       told("cuda:0 was lost in aten::relu", "node: 101",
            "field: aten::relu(float32[4] strides [1])", "expected: cuda:0 still answers after it",
            kIllegalAccess,
@@ -575,7 +530,7 @@ TEST_F(LostGpu, OperatorsAreTimedByNameButViewsAndACommunicationWithItsRest) {
   builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x_)}, {ref(x_)});
   builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
   const TrialResult& result = try_out();
-  const played_cuda::StoppedClock stopped;
+  const timed_card::StoppedClock stopped;
   DeviceTimeHook hook(builder_.program(), result.program, gpu());
   for (int pass = 0; pass < 3; ++pass) {
     machine_->run(result_.program, hook);
@@ -592,18 +547,18 @@ TEST_F(LostGpu, OperatorsAreTimedByNameButViewsAndACommunicationWithItsRest) {
   EXPECT_FALSE(operators[3].device_ms.has_value());
   ASSERT_EQ(operators[1].device_samples_ms.size(), 3U);
   for (const double sample_ms : operators[1].device_samples_ms) {
-    EXPECT_NEAR(sample_ms, 2 * played_cuda::kKernelMs + 0.002, 1e-5);  // and a launch when idle
+    EXPECT_NEAR(sample_ms, 2 * timed_card::kKernelMs + 0.002, 1e-5);  // and a launch when idle
   }
 }
 
 TEST(PlayedGpu, EventsAreMadeBeforeThePass) {
-  std::vector<played_cuda::Issued> issues;
-  played_cuda::keep_issues(&issues);
+  std::vector<timed_card::Issued> issues;
+  timed_card::keep_issues(&issues);
   DeviceTimer timer(gpu(), 2);
   EXPECT_EQ(issues.size(), 4U);
   timer.begin(1);
   timer.end(1);
-  played_cuda::keep_issues(nullptr);
+  timed_card::keep_issues(nullptr);
   EXPECT_EQ(issues.size(), 6U);
 }
 
@@ -620,7 +575,7 @@ TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {
   StreamHook hook(std::move(plan), bound, machine, device);
   hook.begin_iteration();
   hook.built(bound.steps[0]);
-  const played_cuda::StoppedClock stopped;
+  const timed_card::StoppedClock stopped;
   constexpr double kHoldMs = 1;
   ASSERT_TRUE(hold_stream(device, kHoldMs));
   hook.called(bound.steps[0], {});
@@ -634,77 +589,79 @@ TEST(PlayedGpu, AStepOnAnotherStreamWaitsForTheOneItReadsFrom) {
   synchronize(device);
 }
 
-TEST(PlayedGpu, AProgramOfTwoStreamsIsReplayedOnTwo) {
-  ProgramBuilder builder;
-  const auto tensor = [&] { return builder.intermediate(DType::kFloat32, {4}); };
-  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
+/// A step whose operators and communications have streams and times.
+class StreamsOnGpu : public OnGpu {
+ protected:
+  static constexpr std::int64_t kCompute = 7;
+  static constexpr std::int64_t kGather = 20;
+  static constexpr std::int64_t kScatter = 24;
+
+  void compute(const char* schema, const std::vector<SlotId>& from, SlotId to,
+               std::int64_t start_ns, std::int64_t stream = kCompute) {
+    std::vector<et_schema::Argument> arguments;
+    for (const SlotId slot : from) {
+      arguments.push_back(ref(slot));
+    }
+    builder_.add_op(schema, std::move(arguments), {ref(to)}).timing =
+        et_schema::Timing{.start_ns = start_ns, .stream = stream};
+  }
+  void communicate(et_schema::CommKind kind, SlotId from, SlotId to, std::int64_t seq,
+                   std::int64_t stream, std::int64_t start_ns) {
+    et_schema::Instruction& call = builder_.add_collective(kind, {ref(from)}, {ref(to)});
+    call.comm->seq = seq;
+    call.comm->why = et_schema::kOwnStream;
+    call.timing = et_schema::Timing{.start_ns = start_ns, .stream = stream};
+  }
+  void wait_for(std::int64_t seq, std::int64_t start_ns) {
+    et_schema::Instruction wait;
+    wait.kind = et_schema::InstructionKind::kWait;
+    wait.name = "wait";
+    wait.comm.emplace().kind = et_schema::CommKind::kWait;
+    wait.comm->seq = seq;
+    wait.timing = et_schema::Timing{.start_ns = start_ns, .stream = kCompute};
+    builder_.add(std::move(wait));
+  }
+};
+
+TEST_F(StreamsOnGpu, AProgramOfTwoIsReplayedOnTwo) {
   const SlotId a = tensor();
   const SlotId b = tensor();
-  const auto add = [&](const char* schema, std::vector<et_schema::Argument> arguments,
-                       SlotId result, std::int64_t stream) {
-    et_schema::Timing timing;
-    timing.stream = stream;
-    builder.add_op(schema, std::move(arguments), {ref(result)}).timing = timing;
-  };
-  add(kRelu, {ref(x)}, a, 7);
-  add(kRelu, {ref(a)}, b, 20);
-  add(kMul, {ref(a), ref(b)}, tensor(), 7);
-  const et_schema::Bench bench = bench_of(builder.program());
-  ReplayOptions options = gpu_options(3);
-  options.streams = Streams::kRecorded;
-  const auto backend = backends::make_single_backend({});
+  compute(kRelu, {external()}, a, 0);
+  compute(kRelu, {a}, b, 0, kGather);
+  compute(kMul, {a, b}, tensor(), 0);
   const c10::impl::VirtualGuardImpl guard(gpu().type());
   const c10::Stream first = guard.getStream(gpu());
-  const RankRun run = replay_rank(bench, 0, *backend, options);
+  const RankRun run = replay([](ReplayOptions& options) { options.streams = Streams::kRecorded; });
   EXPECT_EQ(run.report.coverage.count, 1.0);
   EXPECT_EQ(run.report.iteration_ms.samples.size(), 3U);
   EXPECT_EQ(guard.getStream(gpu()), first);
 }
 
-TEST(PlayedGpu, ACallOnAStreamOfItsOwnHasOneUnlessTheUserAsksForOne) {
-  ProgramBuilder builder;
-  const SlotId x = builder.external(DType::kFloat32, {4}, constant(1));
-  const SlotId whole = builder.intermediate(DType::kFloat32, {4});
-  const auto add = [&](SlotId from, std::int64_t start_ns) {
-    builder.add_op(kRelu, {ref(from)}, {ref(builder.intermediate(DType::kFloat32, {4}))}).timing =
-        et_schema::Timing{.start_ns = start_ns, .stream = 7};
-  };
-  add(x, 10);
-  et_schema::Instruction& gather =
-      builder.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(whole)});
-  gather.comm->seq = 3;
-  gather.comm->why = et_schema::kOwnStream;
-  gather.timing = et_schema::Timing{.start_ns = 20, .stream = 20};
-  add(x, 30);
-  et_schema::Instruction wait;
-  wait.kind = et_schema::InstructionKind::kWait;
-  wait.name = "wait";
-  wait.comm.emplace().kind = et_schema::CommKind::kWait;
-  wait.comm->seq = 3;
-  wait.timing = et_schema::Timing{.start_ns = 40, .stream = 7};
-  builder.add(std::move(wait));
-  add(whole, 50);
-  builder.program().profile.emplace().stream_waits = {{40, 7, 20, 25}};
-  const et_schema::Bench bench = bench_of(builder.program());
-  ReplayOptions options = gpu_options(3);
-  const auto backend = backends::make_single_backend({});
-  EXPECT_EQ(replay_rank(bench, 0, *backend, options).report.waits,
+TEST_F(StreamsOnGpu, ACallOnOneOfItsOwnHasOneUnlessTheUserAsksForOne) {
+  const SlotId x = external();
+  const SlotId whole = tensor();
+  compute(kRelu, {x}, tensor(), 10);
+  communicate(et_schema::CommKind::kAllReduce, x, whole, 3, kGather, 20);
+  compute(kRelu, {x}, tensor(), 30);
+  wait_for(3, 40);
+  compute(kRelu, {whole}, tensor(), 50);
+  builder_.program().profile.emplace().stream_waits = {{40, kCompute, kGather, 25}};
+  EXPECT_EQ(replay().report.waits,
             (et_schema::WaitUse{.joins_recorded = 1, .streams_recorded = 1}));
-  options.streams = Streams::kOne;
-  EXPECT_EQ(replay_rank(bench, 0, *backend, options).report.waits,
+  EXPECT_EQ(replay([](ReplayOptions& options) { options.streams = Streams::kOne; }).report.waits,
             (et_schema::WaitUse{.joins_recorded = 1}));
 }
 
 /// Which stream waits for which, as lines "7 after 3 -> 24 before 0": where 3 kernels or copies of
 /// the one are done, and before the next of the other, which is its first. Streams have the
 /// recorded numbers, in the order in which they are seen.
-std::vector<std::string> event_graph(const std::vector<played_cuda::Issued>& issues,
+std::vector<std::string> event_graph(const std::vector<timed_card::Issued>& issues,
                                      std::vector<int> numbers) {
-  using Kind = played_cuda::Issued::Kind;
+  using Kind = timed_card::Issued::Kind;
   std::map<const void*, std::pair<int, int>> streams;  // number, and kernels so far
   std::map<const void*, std::string> records;
   std::vector<std::string> edges;
-  for (const played_cuda::Issued& issued : issues) {
+  for (const timed_card::Issued& issued : issues) {
     const auto [stream, is_new] = streams.try_emplace(issued.stream, 0, 0);
     if (is_new) {
       stream->second.first = numbers.empty() ? -1 : numbers.front();
@@ -724,39 +681,9 @@ std::vector<std::string> event_graph(const std::vector<played_cuda::Issued>& iss
 
 // Two layers whose weights are gathered on a stream of their own, the second ahead of its use,
 // and whose gradient is scattered on another one beside the backward pass.
-TEST(PlayedGpu, AStepOfShardedDataParallelHasTheEventsOfItsProfile) {
-  constexpr std::int64_t kCompute = 7;
-  constexpr std::int64_t kGather = 20;
-  constexpr std::int64_t kScatter = 24;
-  ProgramBuilder builder;
-  const auto tensor = [&] { return builder.intermediate(DType::kFloat32, {4}); };
-  const auto communicate = [&](et_schema::CommKind kind, SlotId from, SlotId to, std::int64_t seq,
-                               std::int64_t stream, std::int64_t start_ns) {
-    et_schema::Instruction& call = builder.add_collective(kind, {ref(from)}, {ref(to)});
-    call.comm->seq = seq;
-    call.comm->why = et_schema::kOwnStream;
-    call.timing = et_schema::Timing{.start_ns = start_ns, .stream = stream};
-  };
-  const auto wait_for = [&](std::int64_t seq, std::int64_t start_ns) {
-    et_schema::Instruction wait;
-    wait.kind = et_schema::InstructionKind::kWait;
-    wait.name = "wait";
-    wait.comm.emplace().kind = et_schema::CommKind::kWait;
-    wait.comm->seq = seq;
-    wait.timing = et_schema::Timing{.start_ns = start_ns, .stream = kCompute};
-    builder.add(std::move(wait));
-  };
-  const auto compute = [&](const char* schema, const std::vector<SlotId>& from, SlotId to,
-                           std::int64_t start_ns) {
-    std::vector<et_schema::Argument> arguments;
-    for (const SlotId slot : from) {
-      arguments.push_back(ref(slot));
-    }
-    builder.add_op(schema, std::move(arguments), {ref(to)}).timing =
-        et_schema::Timing{.start_ns = start_ns, .stream = kCompute};
-  };
-  const SlotId first_shard = builder.external(DType::kFloat32, {4}, constant(1));
-  const SlotId second_shard = builder.external(DType::kFloat32, {4}, constant(1));
+TEST_F(StreamsOnGpu, AStepOfShardedDataParallelHasTheEventsOfItsProfile) {
+  const SlotId first_shard = external();
+  const SlotId second_shard = external();
   const SlotId first = tensor();
   const SlotId second = tensor();
   const SlotId hidden = tensor();
@@ -774,20 +701,19 @@ TEST(PlayedGpu, AStepOfShardedDataParallelHasTheEventsOfItsProfile) {
   compute(kRelu, {out}, tensor(), 80);
   wait_for(3, 90);
   compute(kMul, {scattered, first_shard}, tensor(), 100);
-  builder.program().profile.emplace().stream_waits = {{20, kCompute, kGather, 12},
-                                                      {40, kCompute, kGather, 17},
-                                                      {65, kScatter, kCompute, 62},
-                                                      {90, kCompute, kScatter, 72}};
-  const et_schema::Bench bench = bench_of(builder.program());
-  ReplayOptions options = gpu_options(1);
-  std::vector<played_cuda::Issued> issues;
-  options.monitor.progress = [&issues](const PhaseProgress& progress) {
-    const bool begins = progress.phase == Phase::kIterations && progress.done == 0;
-    played_cuda::keep_issues(begins ? &issues : nullptr);
-  };
-  const auto backend = backends::make_single_backend({});
-  const RankRun run = replay_rank(bench, 0, *backend, options);
-  played_cuda::keep_issues(nullptr);
+  builder_.program().profile.emplace().stream_waits = {{20, kCompute, kGather, 12},
+                                                       {40, kCompute, kGather, 17},
+                                                       {65, kScatter, kCompute, 62},
+                                                       {90, kCompute, kScatter, 72}};
+  std::vector<timed_card::Issued> issues;
+  const RankRun run = replay([&issues](ReplayOptions& options) {
+    options.iterations = 1;
+    options.monitor.progress = [&issues](const PhaseProgress& progress) {
+      const bool begins = progress.phase == Phase::kIterations && progress.done == 0;
+      timed_card::keep_issues(begins ? &issues : nullptr);
+    };
+  });
+  timed_card::keep_issues(nullptr);
   EXPECT_EQ(run.report.waits, (et_schema::WaitUse{.joins_recorded = 3, .streams_recorded = 4}));
   // Beside those of the profile all streams meet before and behind the step.
   EXPECT_EQ(event_graph(issues, {kCompute, kGather, kScatter}),
@@ -797,35 +723,26 @@ TEST(PlayedGpu, AStepOfShardedDataParallelHasTheEventsOfItsProfile) {
                                       "20 after 2 -> 7 before 5", "24 after 1 -> 7 before 5"}));
 }
 
-constexpr int kIterations = 40;
-
 /// x ← x · y, a microsecond after the step's start, at the original's pace.
-class PacedOnGpu : public ::testing::Test {
+class PacedOnGpu : public OnGpu {
  protected:
   PacedOnGpu() {
-    const SlotId x = builder_.external(DType::kFloat32, {4}, constant(1));
-    const SlotId y = builder_.external(DType::kFloat32, {4}, constant(1));
-    et_schema::Timing timing;
-    timing.start_ns = 1000;
-    timing.host_ns = 200;
-    timing.device_ns = 500;
-    timing.launches = 1;
+    const SlotId x = external();
+    const et_schema::Timing timing{
+        .start_ns = 1000, .host_ns = 200, .device_ns = 500, .launches = 1};
     builder_
-        .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", {ref(x), ref(y)},
-                {ref(x)})
+        .add_op("aten::mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)",
+                {ref(x), ref(external())}, {ref(x)})
         .timing = timing;
     builder_.program().profile.emplace();
     builder_.program().profile->step_ns = 2000;
   }
   RankRun replay() {
-    const et_schema::Bench bench = bench_of(builder_.program());
-    ReplayOptions options = gpu_options(kIterations);
-    options.pace = Pace::kRecorded;
-    const auto backend = backends::make_single_backend({});
-    return replay_rank(bench, 0, *backend, options);
+    return OnGpu::replay([](ReplayOptions& options) {
+      options.iterations = kIterations;
+      options.pace = Pace::kRecorded;
+    });
   }
-
-  ProgramBuilder builder_;
 };
 
 TEST(CounterSources, AreOpenOrSayWhyNot) {
@@ -886,39 +803,44 @@ TEST_F(PacedOnGpu, TheRunSaysWhatDecidedItsKernels) {
 
 TEST_F(PacedOnGpu, WhereTheOriginalWaitedTheHostWaitsForAsMuch) {
   using For = et_schema::DeviceWait::For;
-  const auto waits_of = [&](std::optional<For> waits_for) {
+  const std::vector<std::pair<For, std::string>> waits = {{For::kDevice, "cudaDeviceSynchronize"},
+                                                          {For::kStream, "cudaStreamSynchronize"},
+                                                          {For::kEvent, "cudaEventSynchronize"}};
+  const auto calls_of = [&](std::optional<For> waits_for) {
     std::vector<et_schema::DeviceWait>& recorded = builder_.program().profile->device_waits;
     recorded.clear();
     if (waits_for) {
       recorded.push_back({1400, 200, *waits_for});  // the kernel's end
     }
-    const played_cuda::Waits before = played_cuda::waits();
+    std::map<For, std::uint64_t> calls;
+    for (const auto& [kind, function] : waits) {
+      calls[kind] -= timed_card::calls(function);
+    }
     const et_schema::PaceUse use = replay().report.pace;
-    const played_cuda::Waits after = played_cuda::waits();
     EXPECT_EQ(use.device_waits, recorded.size());
     EXPECT_EQ(use.device_wait_ms.has_value(), waits_for.has_value());
-    return played_cuda::Waits{after.for_device - before.for_device,
-                              after.for_stream - before.for_stream,
-                              after.for_event - before.for_event};
+    for (const auto& [kind, function] : waits) {
+      calls[kind] += timed_card::calls(function);
+    }
+    return calls;
   };
-  const played_cuda::Waits none = waits_of(std::nullopt);
-  const played_cuda::Waits device = waits_of(For::kDevice);
-  const played_cuda::Waits stream = waits_of(For::kStream);
-  const played_cuda::Waits event = waits_of(For::kEvent);
-  EXPECT_GE(device.for_device, none.for_device + kIterations);
-  EXPECT_EQ(device.for_stream, none.for_stream);
-  EXPECT_GE(stream.for_stream, none.for_stream + kIterations);
-  EXPECT_EQ(stream.for_device, none.for_device);
-  EXPECT_GE(event.for_event, none.for_event + kIterations);
-  EXPECT_EQ(event.for_stream, none.for_stream);
+  const auto without = calls_of(std::nullopt);
+  for (const auto& [kind, function] : waits) {
+    for (const auto& [other, calls] : calls_of(kind)) {
+      if (other == kind) {
+        EXPECT_GE(calls, without.at(other) + kIterations) << function;
+      } else if (other != For::kEvent) {
+        EXPECT_EQ(calls, without.at(other)) << function;
+      }
+    }
+  }
 }
 
-class MovedSamples : public ::testing::TestWithParam<const char*> {};
+class MovedSamples : public SampleOnGpu, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(MovedSamples, AreReplayedWhole) {
   const auto backend = backends::make_single_backend({});
-  const RankRun run = replay_here(
-      std::string(UNDERSTUDY_SAMPLES) + "/" + GetParam() + "/rank-0.et.json.gz", *backend);
+  const RankRun run = replay(GetParam(), *backend);
   EXPECT_EQ(run.report.coverage.count, 1.0);
   for (const et_schema::NamedCount& row : run.report.coverage.dropped) {
     ADD_FAILURE() << row.name << ": " << row.note;

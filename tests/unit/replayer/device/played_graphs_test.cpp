@@ -1,5 +1,5 @@
-// Steps as CUDA graphs, on LibTorch's own CUDA half with a runtime that is played
-// (played_cuda.h): captures, what prevents them, and the launches of an iteration.
+// Steps as CUDA graphs, on LibTorch's own CUDA half with the played card (timed_card.h): captures,
+// what prevents them, and the launches of an iteration.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
@@ -11,7 +11,7 @@
 #include <string>
 
 #include "et_schema/base/error.h"
-#include "played_cuda.h"
+#include "on_gpu.h"
 #include "program_builder.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/bind/bind.h"
@@ -21,6 +21,7 @@
 #include "replayer/job/replay.h"
 #include "replayer/run/graphs.h"
 #include "testing/error_text.h"
+#include "timed_card.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -37,10 +38,13 @@ constexpr const char* kToCopy =
 constexpr const char* kCopyInPlace =
     "aten::copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)";
 
+std::uint64_t failed_captures() {
+  return timed_card::calls("cudaStreamBeginCapture") - timed_card::calls("cudaStreamEndCapture");
+}
+
 /// A program of four numbers, on the GPU unless moved to the host.
-class PlayedGraphs : public ::testing::Test {
+class PlayedGraphs : public OnGpu {
  protected:
-  SlotId tensor() { return builder_.intermediate(DType::kFloat32, {4}); }
   SlotId on_host(SlotId slot) {
     builder_.program().storages[builder_.slot(slot).storage].device = {et_schema::DeviceType::kCpu,
                                                                        -1};
@@ -51,26 +55,16 @@ class PlayedGraphs : public ::testing::Test {
     builder_.add_op(kRelu, {ref(from)}, {ref(to)});
     return to;
   }
-  et_schema::Argument on_cpu() {
-    return {et_schema::Argument::DeviceRef{{et_schema::DeviceType::kCpu, -1}}};
-  }
   RankRun replay(std::optional<Streams> streams,
                  const std::function<void(ReplayOptions&)>& change = {}) {
-    et_schema::Bench bench;
-    bench.programs.push_back(builder_.program());
-    bench.groups.push_back({"world", "", "", {0}, 1});
-    ReplayOptions options;
-    options.device = "cuda";
-    options.threads = 1;
-    options.iterations = kIterations;
-    options.warmup = 0;
-    options.passes = 2;
-    options.streams = streams;
-    if (change) {
-      change(options);
-    }
-    const auto backend = backends::make_single_backend({});
-    return replay_rank(bench, 0, *backend, options);
+    return OnGpu::replay([&](ReplayOptions& options) {
+      options.iterations = kIterations;
+      options.warmup = 0;
+      options.streams = streams;
+      if (change) {
+        change(options);
+      }
+    });
   }
   GraphUse graphs() {
     GraphUse use = replay(Streams::kGraph).report.graphs;
@@ -79,21 +73,21 @@ class PlayedGraphs : public ::testing::Test {
   }
 
   static constexpr int kIterations = 5;
-  ProgramBuilder builder_;
-  const SlotId x_ = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId x_ = external();
 };
 
 TEST_F(PlayedGraphs, AStepThatNothingPreventsIsOneGraph) {
   relu(relu(relu(x_)));
-  const std::uint64_t before = played_cuda::graph_launches();
+  const std::uint64_t before = timed_card::calls("cudaGraphLaunch");
   const RankRun run = replay(Streams::kGraph);
   EXPECT_EQ(run.report.graphs, (GraphUse{1, 3, 2, 1.0, {}}));
-  EXPECT_EQ(played_cuda::graph_launches() - before, kIterations + 1U);  // the first is the captured
+  EXPECT_EQ(timed_card::calls("cudaGraphLaunch") - before,
+            kIterations + 1U);  // the first is the captured
   EXPECT_EQ(run.report.iteration_ms.samples.size(), static_cast<std::size_t>(kIterations));
   EXPECT_EQ(run.report.operators.size(), 1U);
   EXPECT_GT(run.report.operators[0].device_ms.value_or(0), 0);
   EXPECT_EQ(run.settings.at("streams"), "graph");
-  EXPECT_EQ(played_cuda::failed_captures(), 0U);
+  EXPECT_EQ(failed_captures(), 0U);
 }
 
 TEST_F(PlayedGraphs, AnIterationLastsAsLongAsItsKernels) {
@@ -104,18 +98,18 @@ TEST_F(PlayedGraphs, AnIterationLastsAsLongAsItsKernels) {
   }
   const RankRun run = replay(Streams::kGraph);
   EXPECT_EQ(run.report.graphs.launches_saved, kKernels - 1U);
-  EXPECT_GE(run.report.iteration_ms.min.value_or(0), kKernels * played_cuda::kKernelMs);
+  EXPECT_GE(run.report.iteration_ms.min.value_or(0), kKernels * timed_card::kKernelMs);
 }
 
 TEST_F(PlayedGraphs, AWaitOfTheHostCutsIt) {
   const SlotId y = relu(x_);
   builder_.add_op(kItem, {ref(builder_.external(DType::kFloat32, {}, constant(1)))}, {number(1)});
   relu(relu(y));
-  const std::uint64_t before = played_cuda::failed_captures();
+  const std::uint64_t before = failed_captures();
   EXPECT_EQ(
       graphs(),
       (GraphUse{2, 3, 1, {}, {{"aten::_local_scalar_dense", 1, "the host waits for the device"}}}));
-  EXPECT_EQ(played_cuda::failed_captures() - before, 1U);
+  EXPECT_EQ(failed_captures() - before, 1U);
 }
 
 TEST_F(PlayedGraphs, SizesThatDependOnValuesCutIt) {
@@ -147,7 +141,7 @@ TEST_F(PlayedGraphs, TensorsThatNoStepMakesDoNot) {
 
 TEST_F(PlayedGraphs, OperatorsOnTheCpuCutIt) {
   relu(x_);
-  const SlotId host = on_host(builder_.external(DType::kFloat32, {4}, constant(1)));
+  const SlotId host = on_host(external());
   builder_.add_op(kRelu, {ref(host)}, {ref(on_host(tensor()))});
   relu(x_);
   EXPECT_EQ(graphs(), (GraphUse{2, 2, 0, {}, {{"aten::relu", 1, "it runs on the CPU"}}}));
@@ -215,27 +209,23 @@ TEST_F(PlayedGraphs, OptionsOfSingleOperatorsAreRefused) {
 // x → host → host + host → y → z: graphs copy x and z, the host computes between them.
 TEST_F(PlayedGraphs, StepsBetweenThemUseTheMemoryThatTheyRead) {
   const c10::Device device = open_device("cuda", {});
-  const SlotId a = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId a = external();
   const SlotId host = on_host(tensor());
   const SlotId twice = on_host(tensor());
   const SlotId back = tensor();
-  const SlotId z = builder_.external(DType::kFloat32, {4}, constant(1));
+  const SlotId z = external();
   const auto copy = [&](SlotId to, SlotId from) {
     builder_.add_op(kCopyInPlace, {ref(to), ref(from), flag(false)}, {ref(to)});
   };
+  const auto move = [&](SlotId to, SlotId from, et_schema::Device device) {
+    const et_schema::Argument where = {et_schema::Argument::DeviceRef{device}};
+    builder_.add_op(kToCopy, {ref(from), none(), none(), where, none(), flag(false), none()},
+                    {ref(to)});
+  };
   copy(a, x_);
-  builder_.add_op(kToCopy, {ref(a), none(), none(), on_cpu(), none(), flag(false), none()},
-                  {ref(host)});
+  move(host, a, {et_schema::DeviceType::kCpu, -1});
   builder_.add_op(kAdd, {ref(host), ref(host), number(1)}, {ref(twice)});
-  builder_.add_op(kToCopy,
-                  {ref(twice),
-                   none(),
-                   none(),
-                   {et_schema::Argument::DeviceRef{{et_schema::DeviceType::kCuda, 0}}},
-                   none(),
-                   flag(false),
-                   none()},
-                  {ref(back)});
+  move(back, twice, {et_schema::DeviceType::kCuda, 0});
   copy(z, back);
   const et_schema::Program& program = builder_.program();
   const auto backend = backends::make_single_backend({});

@@ -1,5 +1,5 @@
-// Kernels that a benchmark brings along, launched on a GPU that is played: what the driver is asked
-// for, and what takes their place where it is not.
+// Kernels that a benchmark brings along, launched on the played card (timed_card.h): what the
+// driver is asked for, and what takes their place where it is not.
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "et_schema/formats/bench/bench.h"
-#include "played_cuda.h"
+#include "on_gpu.h"
 #include "program_builder.h"
 #include "replayer/device/device.h"
 #include "replayer/job/replay.h"
+#include "timed_card.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -19,14 +20,22 @@ namespace {
 constexpr const char* kKey = "0123456789abcdef";
 constexpr std::int64_t kElements = 1000;
 
-// Of cuda.h: CUlaunchAttributeID, CUfunction_attribute.
-constexpr int kCooperative = 2;
-constexpr int kClusterSize = 4;
-constexpr int kClusterScheduling = 5;
-constexpr int kDependent = 6;
-constexpr int kMostSharedBytes = 8;
+// Of cuda.h: CUlaunchAttributeID.
+constexpr unsigned kCooperative = 2;
+constexpr unsigned kClusterSize = 4;
+constexpr unsigned kClusterScheduling = 5;
+constexpr unsigned kDependent = 6;
 
-class PlayedKernels : public ::testing::Test {
+/// In the place of machine code: a driver compiles it.
+constexpr const char* kPtx = R"(
+.version 8.0
+.target sm_90
+.visible .entry kernel(.param .u64 x, .param .u64 y, .param .u32 count, .param .f32 by,
+                       .param .b16 half, .param .u64 shift, .param .u64 scratch, .param .u64 more)
+{ ret; }
+)";
+
+class PlayedKernels : public OnGpu {
  protected:
   void SetUp() override {
     kernel_.key = kKey;
@@ -36,15 +45,14 @@ class PlayedKernels : public ::testing::Test {
     build().architecture = 90;
     build().function = "kernel";
     build().warps = 4;
-    build().cubin.bytes = std::make_shared<const std::string>("machine code of " + test_name());
-    played_cuda::set_parameters({8, 8, 4, 4, 2, 8, 8, 8});
-    static_cast<void>(played_cuda::taken_launches());
-    static_cast<void>(played_cuda::taken_attributes());
+    load(kPtx);
+    static_cast<void>(timed_card::taken_launches());
   }
-  void TearDown() override { played_cuda::set_module_status(); }
 
-  static std::string test_name() {
-    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  /// As code of this test alone: each is loaded once in a process.
+  void load(const std::string& code) {
+    const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    build().cubin.bytes = std::make_shared<const std::string>(code + "// " + test);
   }
   et_schema::KernelBuild& build() { return kernel_.builds.front(); }
 
@@ -68,26 +76,16 @@ class PlayedKernels : public ::testing::Test {
     return launch;
   }
   RankRun replay() {
-    et_schema::Bench bench;
-    bench.programs.push_back(builder_.program());
-    bench.programs.edit(0).kernels = {kernel_};
-    bench.groups.push_back({"world", "", "", {0}, 1});
-    ReplayOptions options;
-    options.device = "cuda";
-    options.threads = 1;
-    options.iterations = 3;
-    options.passes = 1;
-    const auto backend = backends::make_single_backend({});
-    return replay_rank(bench, 0, *backend, options);
+    builder_.program().kernels = {kernel_};
+    return OnGpu::replay();
   }
   static void expect_stub(const RankRun& run, const std::string& why) {
-    EXPECT_TRUE(played_cuda::taken_launches().empty());
+    EXPECT_TRUE(timed_card::taken_launches().empty());
     ASSERT_EQ(run.report.coverage.stubbed.size(), 1U);
     EXPECT_EQ(run.report.coverage.stubbed[0].note,
               "a stub: it moves the same bytes and takes the recorded time" + why);
   }
 
-  ProgramBuilder builder_;
   et_schema::CompiledKernel kernel_;
   const SlotId x_ = builder_.external(DType::kFloat32, {kElements}, constant(1));
   const SlotId y_ = builder_.intermediate(DType::kFloat32, {kElements});
@@ -99,23 +97,21 @@ TEST_F(PlayedKernels, AreLaunchedWithTheirArguments) {
   builder_.add(launch(x_, y_));
   builder_.add(launch(y_, z, "1 1 1"));
   build().shared_bytes = 16384;
-  const std::uint64_t modules = played_cuda::loaded_modules();
   const RankRun run = replay();
   ASSERT_EQ(run.report.coverage.substituted.size(), 1U);
   EXPECT_EQ(run.report.coverage.substituted[0].note, "its machine code for sm_90");
   EXPECT_EQ(run.report.coverage.substituted[0].count, 2U);
   EXPECT_EQ(run.report.coverage.replayed, 2U);
   EXPECT_TRUE(run.report.coverage.stubbed.empty());
-  EXPECT_EQ(played_cuda::loaded_modules(), modules + 1) << "once for both instructions";
-  EXPECT_TRUE(played_cuda::taken_attributes().empty());
 
-  const std::vector<played_cuda::KernelLaunch> launches = played_cuda::taken_launches();
+  const std::vector<timed_card::KernelLaunch> launches = timed_card::taken_launches();
   ASSERT_GE(launches.size(), 8U);
   ASSERT_EQ(launches.size() % 2, 0U);
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const bool is_first = i % 2 == 0;
-    const played_cuda::KernelLaunch& launch = launches[i];
+    const timed_card::KernelLaunch& launch = launches[i];
     EXPECT_EQ(launch.function, "kernel");
+    EXPECT_EQ(launch.kernel, launches[0].kernel) << "loaded once for both instructions";
     EXPECT_EQ(launch.grid,
               (is_first ? std::array<unsigned, 3>{32, 3, 2} : std::array<unsigned, 3>{1, 1, 1}));
     EXPECT_EQ(launch.block, (std::array<unsigned, 3>{128, 1, 1}));
@@ -140,6 +136,8 @@ TEST_F(PlayedKernels, AreLaunchedWithTheirArguments) {
   }
 }
 
+// The card fails launches with more than 48 KiB of shared memory, or clusters of more than 8
+// blocks, of kernels that were not told of them.
 TEST_F(PlayedKernels, AreGivenWhatTheirBuildAsksFor) {
   builder_.add(launch(x_, y_));
   build().shared_bytes = 65536;
@@ -148,27 +146,23 @@ TEST_F(PlayedKernels, AreGivenWhatTheirBuildAsksFor) {
   build().is_cooperative = true;
   build().is_dependent = true;
   static_cast<void>(replay());
-  const std::vector<played_cuda::KernelLaunch> launches = played_cuda::taken_launches();
+  const std::vector<timed_card::KernelLaunch> launches = timed_card::taken_launches();
   ASSERT_FALSE(launches.empty());
   EXPECT_EQ(launches[0].grid, (std::array<unsigned, 3>{512, 3, 2}));
-  EXPECT_EQ(launches[0].attributes, (std::vector<std::pair<int, std::array<unsigned, 3>>>{
-                                        {kDependent, {1, 0, 0}},
-                                        {kCooperative, {1, 0, 0}},
-                                        {kClusterSize, {16, 1, 1}},
-                                        {kClusterScheduling, {1, 0, 0}}}));
+  EXPECT_EQ(launches[0].attributes,
+            (std::vector<std::array<unsigned, 4>>{{kDependent, 1, 0, 0},
+                                                  {kCooperative, 1, 0, 0},
+                                                  {kClusterSize, 16, 1, 1},
+                                                  {kClusterScheduling, 1, 0, 0}}));
   EXPECT_NE(launches[0].arguments[6], 0U);
   EXPECT_EQ(launches[0].arguments[7], 0U);
-  const std::vector<std::pair<int, int>> attributes = played_cuda::taken_attributes();
-  ASSERT_GE(attributes.size(), 2U);
-  EXPECT_EQ(attributes[0], std::pair(kMostSharedBytes, 65536));
-  EXPECT_EQ(attributes[1], std::pair(14, 1)) << "clusters of more than 8 blocks";
 }
 
 TEST_F(PlayedKernels, WithoutBlocksAreNotLaunched) {
   builder_.add(launch(x_, y_, "0 1 1"));
   const RankRun run = replay();
   EXPECT_EQ(run.report.coverage.substituted.size(), 1U);
-  EXPECT_TRUE(played_cuda::taken_launches().empty());
+  EXPECT_TRUE(timed_card::taken_launches().empty());
 }
 
 TEST_F(PlayedKernels, ForOtherGpusAreStubs) {
@@ -181,8 +175,8 @@ TEST_F(PlayedKernels, ForOtherGpusAreStubs) {
 
 TEST_F(PlayedKernels, ThatTheDriverDoesNotTakeAreStubs) {
   builder_.add(launch(x_, y_));
-  played_cuda::set_module_status(209);
-  expect_stub(replay(), "; CUDA's driver does not take its machine code (status 209)");
+  load("");
+  expect_stub(replay(), "; CUDA's driver does not take its machine code (status 500)");
 }
 
 TEST_F(PlayedKernels, WithOtherArgumentsAreStubs) {
