@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "et_schema/base/figures.h"
 #include "et_schema/model/op_class.h"
 #include "fleet/fingerprint/fingerprint.h"
 
@@ -46,18 +47,8 @@ struct Farthest {
   }
 };
 
-/// "1.0 → 4.0 KiB", in the larger value's unit.
-std::string bytes_text(double a, double b) {
-  constexpr double kStep = 1024;
-  std::string_view unit = "KiB";
-  double scale = kStep;
-  for (const std::string_view larger : {"MiB", "GiB"}) {
-    if (std::max(a, b) >= scale * kStep) {
-      scale *= kStep;
-      unit = larger;
-    }
-  }
-  return fmt::format("{:.1f} → {:.1f} {}", a / scale, b / scale, unit);
+std::string bytes_text(std::uint64_t a, std::uint64_t b) {
+  return fmt::format("{} → {}", et_schema::with_bytes(a), et_schema::with_bytes(b));
 }
 
 /// Total variation distance of the class shares.
@@ -127,8 +118,8 @@ Move collectives_move(const Fingerprint& a, const Fingerprint& b) {
   }
   return {"collectives", larger > 0 ? farthest.sum / larger : 0,
           farthest.name + " " +
-              bytes_text(static_cast<double>(value_in(a.collectives, farthest.name).bytes),
-                         static_cast<double>(value_in(b.collectives, farthest.name).bytes))};
+              bytes_text(value_in(a.collectives, farthest.name).bytes,
+                         value_in(b.collectives, farthest.name).bytes)};
 }
 
 /// Returns the fingerprint as if no times had been recorded.
@@ -155,9 +146,9 @@ double one_minus_ratio(double a, double b) {
 
 Move memory_move(const Fingerprint& a, const Fingerprint& b) {
   const auto bytes = [](const Fingerprint& print) {
-    return static_cast<double>(print.live_peak_bytes + print.external_bytes);
+    return print.live_peak_bytes + print.external_bytes;
   };
-  return {"memory", one_minus_ratio(bytes(a), bytes(b)),
+  return {"memory", one_minus_ratio(static_cast<double>(bytes(a)), static_cast<double>(bytes(b))),
           "memory " + bytes_text(bytes(a), bytes(b))};
 }
 

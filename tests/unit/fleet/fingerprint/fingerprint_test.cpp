@@ -97,7 +97,7 @@ TEST(Drifts, SayWhatMoved) {
   const Drift drift = drift_between(print_of(16, 300, 100), print_of(64, 300, 300));
   EXPECT_DOUBLE_EQ(drift.moves.front().distance, drift.distance);
   EXPECT_EQ(sentence_of(drift),
-            "aten::mm 16×8 → 64×8, memory 1.0 → 4.0 KiB, elementwise 25 → 50 % of the time");
+            "aten::mm 16×8 → 64×8, memory 1.0 KiB → 4.0 KiB, elementwise 25 → 50 % of the time");
 }
 
 TEST(Drifts, ASmallStepIsASmallDistance) {
@@ -108,7 +108,7 @@ TEST(Drifts, AProfileThatIsMissingIsNoDrift) {
   const Drift drift = drift_between(print_of(16, 900, 100), print_of(16, 0, 0));
   EXPECT_EQ(drift.distance, 0) << sentence_of(drift);
   const Drift shape = drift_between(print_of(16, 0, 0), print_of(64, 900, 100));
-  EXPECT_EQ(sentence_of(shape), "aten::mm 16×8 → 64×8, memory 1.0 → 4.0 KiB");
+  EXPECT_EQ(sentence_of(shape), "aten::mm 16×8 → 64×8, memory 1.0 KiB → 4.0 KiB");
 }
 
 TEST(Drifts, NothingInCommonIsOne) {
