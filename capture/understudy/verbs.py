@@ -75,7 +75,7 @@ def replay(bench: Input, *, ranks: int | None = None, rank: int | None = None, o
 def compare(a: Inputs, b: Inputs, *, margin: float | None = None, different_benchmarks: bool = False, **flags: Any) -> Comparison:
     """Says what got slower or faster from A to B, and how certain that is. Being slower raises nothing.
 
-    a, b: runs of each: Reports, Predictions, or files of them and Kineto profiles; several find smaller changes
+    a, b: runs of each: Reports, Predictions, or files of them and Kineto profiles; several find smaller changes. Or steps that did not run
     margin: rows are the SAME if they are shown to differ by less than so many percent (default: 2)
     different_benchmarks: also compare runs of different benchmarks, ranks or filters
     """

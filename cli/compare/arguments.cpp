@@ -16,6 +16,7 @@ constexpr const char* kExamples =
   understudy compare --a base-*.json --b new-*.json       several runs of each: finds smaller changes
   understudy compare train.kineto.json.gz replay.json     a replay against the original's profile
   understudy compare h100.json.gz mi300x.json.gz          two profiles: their devices' time
+  understudy compare on_h100 on_b200                      captures that did not run: what they launch
   understudy compare replay.json prediction.json          a prediction against a measurement)";
 
 [[noreturn]] void refuse_inputs(std::string got) {
@@ -50,14 +51,17 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
   std::vector<std::string> positional;
   CommandLine line(
       {.name = "understudy compare",
-       .description = "Compares measured runs B with runs A: which classes, operators, collectives "
-                      "and gaps got slower or faster, and how certain that is.",
+       .description =
+           "Compares measured runs B with runs A: which classes, operators, collectives "
+           "and gaps got slower or faster, and how certain that is. Of steps that did not "
+           "run: what came, went or changed.",
        .examples = kExamples,
        .success = "nothing is slower",
        .failure =
            "something is (see --fail-on)\n  3   nothing could be told, with --fail-on unsure"});
   line.add("INPUT", positional,
-           "A and B: reports of replay, predictions, Kineto profiles, or folders");
+           "A and B: reports of replay, predictions, Kineto profiles, or folders; or captures and "
+           "benchmarks of steps that did not run");
   line.add("--a PATH", arguments.a, "Runs of A");
   line.add("--b PATH", arguments.b, "Runs of B");
   add_names_option(line, arguments.names);
@@ -70,7 +74,8 @@ CompareArguments read_compare_arguments(int argc, char** argv) {
                   arguments.fail_on,
                   "End with status 1 if a row is slower (slower; unsure: or 3 if nothing could be "
                   "told), if one "
-                  "is slower or faster (different), or never");
+                  "is slower or faster or, where no step ran, anything changed (different), or "
+                  "never");
   line.add_flag("--different-benchmarks", arguments.different_benchmarks,
                 "Also compare runs of different benchmarks, ranks or filters");
   line.begin(FlagGroup::kMeasurement);

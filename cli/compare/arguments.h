@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "cli/common/command_line.h"
+#include "cli/compile/launches.h"
+#include "cli/pages/document/page.h"
 #include "fleet/comparer/compare.h"
 #include "fleet/comparer/device_work.h"
 #include "fleet/comparer/run.h"
@@ -29,6 +31,14 @@ struct CompareArguments {
 /// Throws what parse_arguments() throws.
 [[nodiscard]] CompareArguments read_compare_arguments(int argc, char** argv);
 
+/// A rank's step that did not run.
+struct NotRun {
+  std::string file;
+  std::string device = {};                       ///< empty: a benchmark does not name it
+  std::optional<std::uint64_t> peak_bytes = {};  ///< of tensors; unset: not known
+  std::vector<Launch> launches = {};  ///< of a benchmark its operators, by tensors and launches
+};
+
 /// The runs of both sides.
 struct ComparedRuns {
   std::vector<comparer::Run> a, b;
@@ -36,12 +46,22 @@ struct ComparedRuns {
   std::optional<comparer::DeviceComparison> devices = {};
   /// the profile without device events, if the other one has them
   std::string without_device = {};
+  /// in place of all else if the sides did not run
+  std::vector<NotRun> not_run_a = {}, not_run_b = {};
 };
 
-/// Reads reports, predictions and Kineto profiles, plain or gzipped, and folders of them. If one
-/// input is a profile, operators lose their overload names. Throws Error (bad input) if a file is
-/// none of these or a folder holds none, and as parse_report(), parse_prediction() and
-/// parse_kineto() do.
+/// Reads reports, predictions and Kineto profiles, plain or gzipped, folders of them, and
+/// benchmarks whose step did not run. If one input is a profile, operators lose their overload
+/// names. Throws Error (bad input) if a file is none of these or a folder holds none, and as
+/// parse_report(), parse_prediction() and parse_kineto() do.
 [[nodiscard]] ComparedRuns read_runs(const CompareArguments& arguments);
+
+/// Returns the different programs of a benchmark, none if their step ran. Throws Error (bad input)
+/// as read_bench() does.
+[[nodiscard]] std::vector<NotRun> not_run_programs(const std::string& path);
+
+/// Shows what came, went or changed between two steps that did not run; its tone is good if nothing
+/// did. Throws Error (usage) for a capture and a benchmark, or other numbers of different ranks.
+[[nodiscard]] pages::Page not_run_page(const std::vector<NotRun>& a, const std::vector<NotRun>& b);
 
 }  // namespace understudy::cli

@@ -32,6 +32,15 @@ int compare(const CompareArguments& arguments) {
   progress.tick();
   progress.show("reading");
   ComparedRuns runs = read_runs(arguments);
+  if (!runs.not_run_a.empty()) {
+    const pages::Page page = not_run_page(runs.not_run_a, runs.not_run_b);
+    progress.clear();
+    print_output(pages::written(page, arguments.format));
+    const bool differs = page.verdict.tone != pages::Tone::kGood;
+    return differs && arguments.fail_on == FailOn::kDifferent
+               ? static_cast<int>(et_schema::ErrorKind::kFailed)
+               : kStatusOk;
+  }
   if (!arguments.different_benchmarks) {
     comparer::refuse_different_benchmarks(runs.a, runs.b);
     if (runs.devices) {

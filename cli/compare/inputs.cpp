@@ -3,14 +3,12 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "arguments.h"
 #include "cli/compile/own_names.h"
 #include "cli/compile/profiled_device.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/read_file.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/capture/capture_origin.h"
@@ -32,6 +30,7 @@ struct Input {
   std::optional<Run> run;
   std::optional<et_schema::Profile> profile;
   et_schema::DeviceTimeline device = {};  ///< device timeline of the profile
+  std::optional<NotRun> not_run = {};     ///< in place of all else
 };
 
 constexpr const char* kExpected =
@@ -64,8 +63,11 @@ Input read_input(const et_schema::InputFile& file, const std::string& names) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     if (input.profile->not_run) {
-      refuse(file.name, "the profile of a step that did not run",
-             "its times mean nothing; understudy inspect --device-time lists what it launched");
+      const std::optional<et_schema::CapturedRank> rank = et_schema::captured_rank(file.name);
+      input.not_run = {file.name, input.profile->device(0).name,
+                       rank ? rank->peak_bytes : std::nullopt, launches_of(*input.profile)};
+      input.profile.reset();
+      return input;
     }
     input.device = et_schema::device_timeline(*input.profile);
   } else {
@@ -79,13 +81,27 @@ Input read_input(const et_schema::InputFile& file, const std::string& names) {
 std::vector<Input> read_side(const std::vector<std::string>& paths, const std::string& names) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
-    if (et_schema::is_bench_file(path)) {
-      refuse(path, "a benchmark", "replay it first: replay " + path + " --report out.json");
-    }
     const std::size_t before = inputs.size();
+    if (et_schema::is_bench_file(path)) {
+      for (NotRun& step : not_run_programs(path)) {
+        inputs.emplace_back().not_run = std::move(step);
+      }
+      if (inputs.size() == before) {
+        refuse(path, "a benchmark",
+               "replay it first, or predict it: replay " + path + " --report out.json");
+      }
+      continue;
+    }
+    // Of a capture that did not run, the profiles alone are compared.
+    const std::optional<et_schema::CapturedRank> rank =
+        std::filesystem::is_directory(path) ? et_schema::captured_rank(path) : std::nullopt;
+    const bool is_not_run = rank && rank->peak_bytes;
     et_schema::read_input_files(
-        path, et_schema::process_limits(),
-        [&](et_schema::InputFile&& file) { inputs.push_back(read_input(file, names)); });
+        path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
+          if (!is_not_run || et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
+            inputs.push_back(read_input(file, names));
+          }
+        });
     if (inputs.size() == before) {
       refuse(path, "no such file in it", "give the files, or a folder that holds some");
     }
@@ -102,31 +118,20 @@ bool has_operators(const et_schema::Profile& profile) {
 /// Takes a capture's profile without a device to the unprofiled steps that capture.json lists.
 void take_to_unprofiled(Run& run) {
   constexpr double kMsPerNs = 1e-6;
-  const std::string folder = et_schema::folder_of(run.file);
-  const std::string path = folder + std::string(et_schema::kCaptureName);
-  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) {
-    return;
-  }
-  const std::string json = et_schema::read_file(path, et_schema::process_limits());
-  if (!et_schema::is_capture(json)) {
-    return;
-  }
-  const std::string name = run.file.substr(folder.size());
   const double profiled_ms =
       et_schema::median(run.rows.front().samples_ms).value_or(0);  // of the iteration
-  const et_schema::Capture capture = et_schema::parse_capture(json, path);
-  for (const et_schema::CapturedRank& rank : capture.ranks) {
-    const double unprofiled_ms = static_cast<double>(rank.median_step_ns().value_or(0)) * kMsPerNs;
-    const bool is_listed = std::ranges::find(rank.files, name) != rank.files.end();
-    if (is_listed && unprofiled_ms > 0 && profiled_ms > 0) {
-      for (comparer::Series& row : run.rows) {
-        for (double& sample_ms : row.samples_ms) {
-          sample_ms *= unprofiled_ms / profiled_ms;
-        }
-      }
-      run.disturbance = et_schema::disturbance_text(profiled_ms, unprofiled_ms);
+  const std::optional<et_schema::CapturedRank> rank = et_schema::captured_rank(run.file);
+  const double unprofiled_ms =
+      rank ? static_cast<double>(rank->median_step_ns().value_or(0)) * kMsPerNs : 0;
+  if (unprofiled_ms <= 0 || profiled_ms <= 0) {
+    return;
+  }
+  for (comparer::Series& row : run.rows) {
+    for (double& sample_ms : row.samples_ms) {
+      sample_ms *= unprofiled_ms / profiled_ms;
     }
   }
+  run.disturbance = et_schema::disturbance_text(profiled_ms, unprofiled_ms);
 }
 
 /// Returns the runs of a side. `beside_profile`: a profile is compared, so operators lose their
@@ -151,6 +156,18 @@ std::vector<Run> runs_of(std::vector<Input> inputs, bool beside_profile, bool be
     }
   }
   return runs;
+}
+
+/// Moves the steps that did not run out of a side's inputs.
+std::vector<NotRun> take_not_run(std::vector<Input>& inputs) {
+  std::vector<NotRun> steps;
+  for (Input& input : inputs) {
+    if (input.not_run) {
+      steps.push_back(std::move(*input.not_run));
+    }
+  }
+  std::erase_if(inputs, [](const Input& input) { return input.not_run.has_value(); });
+  return steps;
 }
 
 bool is_profile(const std::vector<Input>& inputs) {
@@ -184,6 +201,20 @@ comparer::DeviceStep device_step(const Input& input) {
 ComparedRuns read_runs(const CompareArguments& arguments) {
   std::vector<Input> inputs_a = read_side(arguments.a, arguments.names);
   std::vector<Input> inputs_b = read_side(arguments.b, arguments.names);
+  ComparedRuns steps;
+  steps.not_run_a = take_not_run(inputs_a);
+  steps.not_run_b = take_not_run(inputs_b);
+  for (const std::vector<NotRun>* side : {&steps.not_run_a, &steps.not_run_b}) {
+    if (!side->empty() && inputs_a.empty() && inputs_b.empty()) {
+      return steps;
+    }
+    if (!side->empty()) {
+      refuse(
+          side->front().file, "a step that did not run, which has no times",
+          "compare it with another one that did not run; or predict its times: understudy generate "
+          "FOLDER -o bench.et && understudy predict bench.et --card CARD --report out.json");
+    }
+  }
   bool has_profile = false;
   std::set<std::string> known;
   for (const std::vector<Input>* side : {&inputs_a, &inputs_b}) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/compile/compile.h"
+#include "cli/compile/launches.h"
 #include "cli/compile/profiled_device.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
@@ -246,6 +248,40 @@ std::string verdict_of(const Json& profiles) {
                      longest["name"].get<std::string>(), idle);
 }
 
+/// Returns what a profile of a step that did not run launched: {file, kernels, calls}, in order of
+/// launch by operator, kernel, grid and block.
+Json launches_document(const et_schema::Profile& profile) {
+  std::map<Launch, std::size_t> places;
+  Json rows = Json::array();
+  Json calls = Json::array();
+  for (const Launch& launch : launches_of(profile)) {
+    Json& list = launch.is_call ? calls : rows;
+    const auto [place, is_new] = places.try_emplace(launch, list.size());
+    if (is_new) {
+      Json& row = list.emplace_back(Json{{"launcher", launch.launcher}, {"count", 0}});
+      row.update(json_of(launch));
+    }
+    Json& count = list[place->second]["count"];
+    count = count.get<std::uint64_t>() + 1;
+  }
+  return {{"file", profile.file}, {"kernels", std::move(rows)}, {"calls", std::move(calls)}};
+}
+
+/// Shows the `place`-th of the document's "launches".
+pages::Section launches_section(const Json& document, std::size_t place) {
+  const std::string at = fmt::format("/launches/{}", place);
+  const std::string file = document["launches"][place]["file"].get<std::string>();
+  return {fmt::format("launches-{}", place),
+          std::string(et_schema::file_name(file)),
+          {table_at(document, at + "/kernels", "Kernels, copies and fills, in order of launch",
+                    {texts("launcher"), counts("count"), texts("grid"), texts("block"),
+                     counts("registers"), counts("shared bytes", "shared_bytes"),
+                     shortened(texts("kernel", "name"))}),
+           table_at(document, at + "/calls",
+                    "Calls of libraries: which of its kernels a library takes is not known",
+                    {texts("launcher"), counts("count"), texts("call", "name")})}};
+}
+
 }  // namespace
 
 pages::Page device_time_page(const std::vector<std::string>& paths) {
@@ -269,7 +305,7 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
             if (profile.not_run) {
               const et_schema::Profile shaped =
                   et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
-              launches.push_back(launches_document(shaped, et_schema::device_timeline(shaped)));
+              launches.push_back(launches_document(shaped));
               return;
             }
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));

@@ -8,7 +8,6 @@
 #include "cli/common/output.h"
 #include "cli/pages/document/page.h"
 #include "et_schema/formats/bench/bench.h"
-#include "et_schema/formats/kineto/device_timeline.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "op_times.h"
 
@@ -65,13 +64,6 @@ struct InspectOptions {
 /// archives and folders, and skips other files in them. Throws Error (usage) if there is no
 /// profile, Error (bad input).
 [[nodiscard]] pages::Page device_time_page(const std::vector<std::string>& paths);
-
-/// Returns what a profile of a step that did not run launched: {file, kernels, calls}, in order of
-/// launch by operator, kernel, grid and block. Shows the `place`-th of the document's "launches".
-[[nodiscard]] nlohmann::ordered_json launches_document(const et_schema::Profile& profile,
-                                                       const et_schema::DeviceTimeline& timeline);
-[[nodiscard]] pages::Section launches_section(const nlohmann::ordered_json& document,
-                                              std::size_t place);
 
 /// Shows measured operators and classes under the ceilings of their device: work, rates, shares of
 /// the ceilings, and what bounds them. `paths`: operator-times files or tables. `platform`: file of

@@ -61,7 +61,7 @@ std::string with_commas(std::uint64_t number) {
 }
 
 std::string counted(std::uint64_t count, const std::string& noun) {
-  const std::string plural = noun.ends_with('s') ? "es" : "s";
+  const std::string plural = noun.ends_with('s') || noun.ends_with("ch") ? "es" : "s";
   return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : plural);
 }
 

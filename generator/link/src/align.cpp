@@ -1,4 +1,4 @@
-#include "align.h"
+#include "generator/link/align.h"
 
 #include <algorithm>
 #include <cstddef>

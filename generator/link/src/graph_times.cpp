@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "align.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
+#include "generator/link/align.h"
 #include "generator/link/names.h"
 #include "generator/link/profiled_steps.h"
 #include "statistics.h"

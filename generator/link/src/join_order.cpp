@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "align.h"
+#include "generator/link/align.h"
 #include "join.h"
 
 namespace understudy::generator {

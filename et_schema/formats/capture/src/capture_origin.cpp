@@ -1,8 +1,12 @@
 #include "et_schema/formats/capture/capture_origin.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/input_files.h"
+#include "et_schema/base/read_file.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -24,6 +28,27 @@ CaptureOrigin origin_of(const std::string& folder, const Capture& capture, const
 
 std::string folder_of(const std::string& name) {
   return name.substr(0, name.find_last_of('/') + 1);
+}
+
+std::optional<CapturedRank> captured_rank(const std::string& file) {
+  std::error_code error;
+  const bool is_folder = std::filesystem::is_directory(file, error);
+  const std::string folder = is_folder ? file + "/" : folder_of(file);
+  const std::string path = folder + std::string(kCaptureName);
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return std::nullopt;
+  }
+  const std::string json = read_file(path, process_limits());
+  if (!is_capture(json)) {
+    return std::nullopt;
+  }
+  for (CapturedRank& rank : parse_capture(json, path).ranks) {
+    if (is_folder ||
+        std::ranges::find(rank.files, file.substr(folder.size())) != rank.files.end()) {
+      return std::move(rank);
+    }
+  }
+  return std::nullopt;
 }
 
 void CaptureOrigins::add(const std::string& name, std::string_view json) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "align.h"
+#include "generator/link/align.h"
 
 namespace understudy::generator {
 namespace {
