@@ -22,6 +22,7 @@ from .observer import fault_counting, observer_cost
 from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
 from .notices import of_groups, of_regions, of_steps
 from .phases import FAULT_STEPS, UNWATCHED, plan
+from .played.command import NOT_HERE
 from .records import METRICS, Records, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
@@ -425,6 +426,8 @@ class Capture:
 
 def capture(out_dir: str | os.PathLike[str], **options: Any) -> Capture:
     """Returns a Capture to use as a context manager; the options are those of Capture."""
+    if "card" in options:
+        raise TypeError(NOT_HERE.format(what="capture(card=…)", card=options["card"]))
     return Capture(out_dir, **options)
 
 

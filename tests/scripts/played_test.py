@@ -176,6 +176,24 @@ class PlayedTest(unittest.TestCase):
                                      ("PyTorch's CUDA builds have no kernels for AMD Instinct MI300X", "", "--as", "MI300X"), ("on a CPU the script runs itself", "", "--as", "cpu"), ("the script made no process group of 2 ranks", "", "--as", "H100", "--world-size", "2")):
             self.assertIn(said, self.capture(SCRIPT.format(line=line), *options)[1])
 
+    def test_what_is_built_on_the_host_ends_where_its_memory_does(self):
+        _, told, status = self.capture(SCRIPT.format(line="held = [torch.empty(1 << 28) for _ in range(4096)]"), "--as", "H100")
+        self.assertEqual(status, 1)
+        self.assertRegex(told.splitlines()[-1], (
+            r'^capture: train\.py:7: the host\'s memory ends: [\d.]+ [MGT]iB were free, and what the script builds there takes them and wants 1\.0 GiB '
+            r'more; build the model where it takes none: under `with torch\.device\("cuda"\)`, or "meta" and then `to_empty\(device="cuda"\)`; '
+            r'nothing was written$'))
+
+    def test_a_notebook_is_told_the_command(self):
+        told = ("{}: torch and the script run on a driver that must be loaded before torch, so they need a process of their own; from a notebook: "
+                "!understudy capture --as H100 -o DIR train.py")
+        for of_notebook in (unittest.mock.patch("builtins.get_ipython", create=True), unittest.mock.patch.dict(sys.modules, torch=unittest)):
+            with of_notebook:
+                self.assertEqual(self.capture(SCRIPT, "--as", "H100")[1:], (f"capture: {told.format('--as H100')}\n", 2))
+        ended = subprocess.run([sys.executable, "-c", "import understudy; understudy.capture('out', card='H100')"],
+                               env={**os.environ, "PYTHONPATH": str(ROOT / "capture")}, capture_output=True, text=True, check=False)
+        self.assertEqual(ended.stderr.splitlines()[-1], f"TypeError: {told.format('capture(card=…)')}")
+
     def test_without_a_build_it_says_what_to_do(self):
         with unittest.mock.patch.dict(os.environ, UNDERSTUDY_BIN="/nowhere"):
             self.assertEqual(self.capture(SCRIPT, "--as", "H100")[1].splitlines()[-1], (

@@ -44,10 +44,12 @@ CUresult tell_address(void* value, CUpointer_attribute attribute, CUdeviceptr at
 
 }  // namespace
 
-void* map_addresses(std::size_t bytes) {
+void* map_addresses(std::size_t bytes, bool is_host) {
   const std::size_t pages = whole_pages(bytes);
+  // The limit on what a script takes of the host (RLIMIT_DATA) counts private memory alone.
+  const int kind = is_host ? MAP_PRIVATE : MAP_SHARED;
   void* const got = mmap(nullptr, pages + kAlignment, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                         kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) {
     return nullptr;
   }
@@ -94,7 +96,7 @@ CUresult take(void** at, std::size_t bytes, bool is_host) {
       return result;
     }
   }
-  *at = map_addresses(bytes);
+  *at = map_addresses(bytes, is_host);
   if (*at == nullptr) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }

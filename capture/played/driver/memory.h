@@ -21,8 +21,8 @@ struct Block {
 };
 
 /// Maps `bytes` of addresses, aligned to 2 MiB; null if there are none left. A page takes memory
-/// once it is touched.
-[[nodiscard]] void* map_addresses(std::size_t bytes);
+/// once it is touched. `is_host`: it counts as the host's memory, not as a card's.
+[[nodiscard]] void* map_addresses(std::size_t bytes, bool is_host);
 void add_block(const Block& block);
 [[nodiscard]] std::optional<Block> block_at(const void* at);
 [[nodiscard]] bool is_on_card(const void* at);

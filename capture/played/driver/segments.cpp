@@ -24,7 +24,7 @@ void* pointer_of(CUdeviceptr at) {
 }
 
 CUresult reserve(CUdeviceptr* at, std::size_t bytes) {
-  *at = reinterpret_cast<CUdeviceptr>(map_addresses(bytes));
+  *at = reinterpret_cast<CUdeviceptr>(map_addresses(bytes, false));
   return *at == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import ctypes
 import gc
 import os
 import shutil
+import sys
 import tempfile
 
 from .. import programs
@@ -17,6 +19,10 @@ FIRST = ("libcuda.so.1", "libcudart.so.13")  # which others need
 # Choices that were made where nothing takes time must never reach a real card.
 CACHES = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
 CUDA_MAJOR = "13"
+NOT_HERE = ("{what}: torch and the script run on a driver that must be loaded before torch, so they need a process of their own; "
+            "from a notebook: !understudy capture --as {card} -o DIR train.py")
+
+_is_loaded = False
 
 
 def prepare(arguments):
@@ -35,8 +41,11 @@ def prepare(arguments):
 
 def load(arguments):
     """Loads the played driver, and torch above it. Returns the driver and the card."""
+    global _is_loaded
     from . import cards
 
+    if not _is_loaded and ("torch" in sys.modules or hasattr(builtins, "get_ipython")):
+        raise Refused(NOT_HERE.format(what=f"--as {arguments.card}", card=arguments.card), USAGE)
     card = cards.find(arguments.card)
     prepare(arguments)
     folder = programs.folder().parent / "lib" / ("played" if programs.IS_CLONE else "understudy/played")
@@ -55,6 +64,7 @@ def load(arguments):
         built = f"CUDA {torch.version.cuda}" if torch.version.cuda else "CPUs alone"
         raise Refused(f"--as {arguments.card}: torch {torch.__version__} is built for {built}, and the played driver for CUDA {CUDA_MAJOR}; "
                       "use a build of torch for it", USAGE)
+    _is_loaded = True
     gc.freeze()  # it stays until the process ends
     atexit.register(gc.unfreeze)  # else Triton's libraries say that it leaked
     return driver, card
@@ -62,17 +72,18 @@ def load(arguments):
 
 def make_capture(arguments):
     driver, card = load(arguments)
-    from . import cards, ranks, recorder, values
+    from . import cards, host, ranks, recorder, values
 
     cards.check_kernels(card)
     read = values.Values()
     read.install(driver)
     made = ranks.Ranks(arguments.rank, arguments.world_size or 1)
     made.install()
+    host.limit()
     return recorder.PlayedCapture(arguments.output, read, made, card.name.decode())
 
 
 def refusal(error):
     """Returns why the script cannot be captured so, as one line, or None if the error is the script's own."""
-    from . import values
-    return values.refusal(error)
+    from . import host, values
+    return values.refusal(error) or host.refusal(error)
