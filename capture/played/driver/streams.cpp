@@ -1,6 +1,5 @@
 #include "capture/played/driver/streams.h"
 
-#include <chrono>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -45,7 +44,6 @@ CUstreamCaptureStatus status_of(CUstream stream) {
 
 void record(Event& event, CUstream stream) {
   const std::scoped_lock lock(captures().mutex);
-  event.ns = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   event.capture = find_capture(stream);
 }
 

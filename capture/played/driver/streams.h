@@ -22,7 +22,7 @@ struct Stream {
   int priority;
 };
 
-/// Events are when they were recorded, unless a runner says otherwise.
+/// Work takes no time, and an event has none, unless a runner says when it was.
 struct Event {
   long long ns = 0;
   std::shared_ptr<Capture> capture;  ///< of the stream that it was recorded on
