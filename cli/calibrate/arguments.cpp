@@ -52,8 +52,7 @@ void add_limit_options(CommandLine& line, CalibrateArguments& arguments) {
             arguments.budget_s = seconds.value_or(0);
             return seconds.has_value();
           },
-          "no duration, as 90s, 10m or 1.5h",
-          "Total measuring time, interrupted calibrations included: 90s, 10m, 1h")
+          "no duration, as 90s, 10m or 1.5h", "Measuring time: 90s, 10m, 1h")
       .shows_default("10m");
 }
 

@@ -3,11 +3,13 @@
 #include <c10/core/Device.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "arguments.h"
 #include "cli/common/progress.h"
+#include "et_schema/formats/collective_rows/collective_rows.h"
 #include "replayer/backends/interface/backend.h"
-#include "replayer/backends/interface/device_communicator.h"
 
 namespace understudy::cli {
 
@@ -25,10 +27,15 @@ class CommunicationJob {
   void end_others(int status);
 
  private:
-  [[nodiscard]] backends::Communicator& communicator();
+  using Calls = std::vector<et_schema::CollectiveCall>;
+  [[nodiscard]] std::vector<et_schema::CollectiveRow> measure(const CalibrateArguments& arguments,
+                                                              c10::Device device,
+                                                              Progress& progress);
+  [[nodiscard]] std::vector<et_schema::CollectiveRow> time(const Calls& calls, int passes,
+                                                           const std::string& device);
+  [[nodiscard]] bool any_rank(bool mine);
 
   std::unique_ptr<backends::Backend> backend_;
-  std::unique_ptr<backends::DeviceCommunicator> devices_;
   bool has_ended_ = false;
 };
 

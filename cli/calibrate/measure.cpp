@@ -5,32 +5,51 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <random>
 #include <set>
+#include <tuple>
 #include <utility>
-#include <variant>
 
 #include "cli/common/output_path.h"
 #include "cli/common/stop_signals.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/output_file.h"
+#include "et_schema/base/read_file.h"
+#include "et_schema/base/statistics.h"
 #include "et_schema/base/version.h"
 #include "et_schema/facts/schema_text.h"
+#include "et_schema/formats/operator_times/operator_times.h"
+#include "replayer/backends/interface/backend.h"
+#include "replayer/calibrator/design/area.h"
 #include "replayer/calibrator/design/ceilings.h"
-#include "replayer/calibrator/measure/caller.h"
-#include "replayer/calibrator/measure/page_fault.h"
 #include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
+#include "replayer/dispatch/complete_call.h"
 #include "replayer/job/replay.h"
+#include "replayer/memory/heap.h"
+#include "replayer/memory/page_fault.h"
+#include "replayer/run/run_error.h"
 
 namespace understudy::cli {
 namespace {
 
-using calibrator::Call;
-using et_schema::MeasuredCall;
+using calibrator::Area, calibrator::Call;
+using et_schema::MeasuredCall, et_schema::OperatorTimes;
+
+constexpr int kPasses = 2;
+/// A benchmark has so many calls or less: enough that those between two of an operator make it
+/// cold.
+constexpr std::size_t kMostCalls = 48;
+/// The tensors of a benchmark take so many times the largest call's, and one call more.
+constexpr std::int64_t kMostBytes = 4;
 
 /// Returns the header of the rows' file. A calibration can only continue a file with the same
 /// header.
-et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
-  et_schema::OperatorTimes times;
+OperatorTimes header_of(const std::vector<int>& threads, c10::Device device) {
+  OperatorTimes times;
   times.tool_version = et_schema::kToolVersion;
   const std::string gpu = gpu_name(device);
   times.benchmark = fmt::format("{}{}{}, torch {}", replayer::describe_environment({}).cpu_model,
@@ -40,35 +59,58 @@ et_schema::OperatorTimes header_of(const std::vector<int>& threads, c10::Device 
   return times;
 }
 
+/// Returns the header with the rows of an interrupted calibration.
+OperatorTimes rows_in(const std::string& path, OperatorTimes header) {
+  if (!std::filesystem::exists(path)) {
+    return header;
+  }
+  OperatorTimes there = et_schema::parse_operator_times(
+      et_schema::read_file(path, et_schema::process_limits()), path);
+  for (const auto& [field, expected, got] :
+       {std::tuple("tool_version", header.tool_version, there.tool_version),
+        {"benchmark", header.benchmark, there.benchmark},
+        {"device", header.device, there.device}}) {
+    refuse_if(expected != got,
+              "an interrupted calibration is there that this one cannot go on with", field,
+              expected, got, "Remove the file to begin anew, or name another with --output.", path);
+  }
+  header.rows = std::move(there.rows);
+  return header;
+}
+
 class Measuring {
  public:
   Measuring(const CalibrateArguments& arguments, Progress& progress)
       : arguments_(arguments),
         progress_(progress),
         device_(replayer::open_device(arguments.device, std::nullopt)),
+        limits_(device_.is_cpu() ? calibrator::CallLimits() : calibrator::kGpuLimits),
         threads_(device_.is_cpu() ? arguments.threads : std::vector<int>{1}),
-        journal_(arguments.rows, header_of(arguments.threads, device_)),
-        caller_({.threads = threads_, .limits = {}, .seed = 0, .device = device_}) {
-    summary_.found_rows = journal_.found();
-    summary_.found_s = journal_.found_s();
-    summary_.found_cut_line = journal_.found_cut_line();
+        times_(rows_in(arguments.rows, header_of(arguments.threads, device_))) {
+    summary_.found_rows = times_.rows.size();
+    for (const MeasuredCall& row : times_.rows) {
+      known_.insert(row.conditions ? row.conditions->call : "");
+    }
+    replayer::HeapPages::keep_heap();  // a page fault has a figure of its own
   }
 
   CalibrationSummary run() {
+    write_rows();
     progress_.show("host");
-    summary_.page_fault_ns = calibrator::measure_page_fault_ns();
+    summary_.page_fault_ns = replayer::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     measure_ceilings();
     if (wants_tables()) {
       // Tables get a tenth of the budget. The rest is for some hundred operators.
       summary_.tables = measure_tables(
           {.path = tables_file(arguments_.rows),
+           .backend = *backend_,
            .threads = threads_.front(),
            .budget_s = arguments_.budget_s / 10},
           [this] { return is_over(); }, progress_);
     }
-    sweep();
-    summary_.rows = journal_.times().rows.size();
+    measure_areas();
+    summary_.rows = times_.rows.size();
     summary_.spent_s = spent_s();
     summary_.signal = StopSignals::signal();
     return std::move(summary_);
@@ -84,89 +126,165 @@ class Measuring {
   }
 
   [[nodiscard]] double spent_s() const {
-    return journal_.found_s() + std::chrono::duration<double>(Clock::now() - begin_).count();
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
   }
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
   [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
 
+  /// Replays a benchmark of these calls. Returns the rows of those that ran as they are, with their
+  /// numbers; none if a signal ended the replay. Calls that fail together are replayed alone.
+  std::vector<MeasuredCall> replay(const std::vector<Call>& calls, int threads) {
+    replayer::ReplayOptions options;
+    options.device = arguments_.device;
+    options.threads = threads;
+    options.passes = kPasses;
+    options.cold = true;
+    try {
+      replayer::RankRun run =
+          replay_made(bench_of(calibrator::make_program(calls)), *backend_, std::move(options));
+      std::erase_if(run.instruction_times,
+                    [](const MeasuredCall& row) { return row.as != et_schema::RanAs::kExact; });
+      count_refused(run.report.coverage, threads);
+      const double probe_ms = et_schema::median(run.report.speed_probe_samples_ms).value_or(0);
+      for (MeasuredCall& row : run.instruction_times) {
+        row.conditions->call = to_text(calls[row.instruction]);
+        row.conditions->speed_probe_ms = probe_ms;
+      }
+      return std::move(run.instruction_times);
+    } catch (const et_schema::Error& error) {
+      replayer::finish_iteration(device_);  // throws if the device is lost
+      if (calls.size() == 1) {
+        et_schema::Coverage alone;
+        alone.dropped.push_back(
+            {std::string(et_schema::operator_name(calls.front().schema)), 1, error.summary()});
+        count_refused(alone, threads);
+        return {};
+      }
+    }
+    std::vector<MeasuredCall> rows;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (MeasuredCall& row : replay({calls[i]}, threads)) {
+        row.instruction = i;
+        rows.push_back(std::move(row));
+      }
+    }
+    return rows;
+  }
+
+  /// Calls that do not run with one number of threads run with none.
+  void count_refused(const et_schema::Coverage& coverage, int threads) {
+    for (const auto* counts : {&coverage.substituted, &coverage.stubbed, &coverage.dropped}) {
+      for (const et_schema::NamedCount& one : *counts) {
+        if (threads == threads_.front()) {
+          summary_.refused[fmt::format("{}: {}", one.name, one.note)] += one.count;
+        }
+      }
+    }
+  }
+
   /// Calls that this LibTorch refuses have no ceiling.
   void measure_ceilings() {
     const bool is_host = device_.is_cpu();
-    for (const calibrator::CeilingCall& asked : calibrator::ceiling_calls(!is_host)) {
+    for (calibrator::CeilingCall& asked : calibrator::ceiling_calls(!is_host)) {
       progress_.show("ceilings");
-      auto outcome = is_over() ? calibrator::Refusal() : caller_.time(asked.call);
-      if (auto* const rows = std::get_if<std::vector<MeasuredCall>>(&outcome)) {
-        for (const MeasuredCall& row : *rows) {
+      for (const int threads : threads_) {
+        if (is_over() || !replayer::complete_call(asked.call.schema, asked.call.args).empty()) {
+          continue;
+        }
+        for (const MeasuredCall& row : replay({asked.call}, threads)) {
           if (row.conditions->is_cold == (asked.name == "DRAM")) {
-            summary_.ceilings.push_back({is_host ? "cpu" : "cuda",
-                                         is_host ? row.conditions->threads : 0, asked.is_bandwidth,
-                                         asked.name, asked.work / row.time().min_ns * 1e9});
+            summary_.ceilings.push_back({is_host ? "cpu" : "cuda", is_host ? threads : 0,
+                                         asked.is_bandwidth, asked.name,
+                                         asked.work / row.time().min_ns * 1e9});
           }
         }
       }
     }
   }
 
-  /// Measures the call with all requested thread counts, or finds its rows. Returns its time;
-  /// nothing if the call is refused.
-  std::optional<double> time(const Call& call, const std::string& text) {
-    if (const std::optional<double> known = known_ns(text)) {
-      return known;
+  /// Measures calls of all areas in rounds, until the budget is spent or no area has another call.
+  void measure_areas() {
+    std::vector<Area> areas = calibrator::make_areas(arguments_.only, limits_);
+    std::vector<std::size_t> round;
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+      summary_.operators.push_back({.name = areas[i].name(), .op_class = areas[i].op_class()});
+      round.insert(round.end(), static_cast<std::size_t>(areas[i].calls()), i);
     }
-    auto outcome = caller_.time(call);
-    if (const auto* refusal = std::get_if<calibrator::Refusal>(&outcome)) {
-      ++summary_
-            .refused[fmt::format("{}: {}", et_schema::operator_name(call.schema), refusal->reason)];
-      return std::nullopt;
-    }
-    auto& rows = std::get<std::vector<MeasuredCall>>(outcome);
-    const double ns = rows.front().time().median_ns;
-    for (MeasuredCall& row : rows) {
-      row.instruction = journal_.times().rows.size();
-      row.conditions->call = text;
-      row.conditions->at_s = spent_s();
-      journal_.add(std::move(row));
-    }
-    return ns;
-  }
-
-  /// Returns the cold time with the first thread count, if the call was timed with all of them.
-  std::optional<double> known_ns(const std::string& text) const {
-    std::set<int> threads;
-    std::optional<double> ns;
-    for (const MeasuredCall* const row : journal_.rows_of(text)) {
-      threads.insert(row->conditions->threads);
-      if (row->conditions->is_cold && row->conditions->threads == threads_.front()) {
-        ns = row->time().median_ns;
+    // Calls of related operators are apart, so that none warms another's code.
+    std::ranges::shuffle(round, std::mt19937_64(0));
+    bool has_more = true;
+    for (std::size_t done = 0; has_more && !is_over();) {
+      has_more = false;
+      for (std::size_t i = 0; i < round.size() && !is_over();) {
+        Plan plan;
+        std::int64_t bytes = 0;
+        for (; i < round.size() && plan.calls.size() < kMostCalls &&
+               bytes < kMostBytes * limits_.bytes;
+             ++i) {
+          if (std::optional<Call> call = areas[round[i]].next()) {
+            has_more = true;
+            bytes += tensor_bytes(*call);
+            add(*std::move(call), summary_.operators[round[i]], plan);
+          }
+        }
+        progress_.show({"operators", done, std::nullopt, left_s()});
+        done += plan.calls.size();
+        measure(plan);
       }
     }
-    const bool has_all =
-        std::ranges::all_of(threads_, [&](int number) { return threads.contains(number); });
-    return has_all ? ns : std::nullopt;
   }
 
-  void sweep() {
-    calibrator::Rotation rotation(calibrator::make_areas(
-        arguments_.only, device_.is_cpu() ? calibrator::CallLimits{} : calibrator::kGpuLimits));
-    for (std::size_t done = 0; !is_over(); ++done) {
-      const std::optional<Call> call = rotation.next();
-      if (!call) {
-        break;
-      }
-      progress_.show({"operators", done, std::nullopt, left_s()});
-      const double begin_s = spent_s();
-      const bool is_timed = time(*call, to_text(*call)).has_value();
-      rotation.add(is_timed, spent_s() - begin_s);
+  struct Plan {
+    std::vector<Call> calls;
+    std::vector<OperatorCounts*> counts;  ///< by call
+  };
+
+  /// Adds a call to the plan, unless its rows are there or this LibTorch does not have it.
+  void add(Call call, OperatorCounts& counts, Plan& plan) {
+    const std::string problem = replayer::complete_call(call.schema, call.args);
+    if (!problem.empty()) {
+      ++summary_.refused[fmt::format("{}: {}", call.schema, problem)];
+      ++counts.refused;
+    } else if (known_.contains(to_text(call))) {
+      ++counts.timed;
+    } else {
+      plan.calls.push_back(std::move(call));
+      plan.counts.push_back(&counts);
     }
-    summary_.areas = rotation.counts();
+  }
+
+  /// Measures the calls with all numbers of threads, and adds their rows to the file.
+  void measure(const Plan& plan) {
+    std::vector<MeasuredCall> rows;
+    std::set<std::size_t> timed;
+    for (const int threads : threads_) {
+      for (MeasuredCall& row : replay(plan.calls, threads)) {
+        timed.insert(row.instruction);
+        rows.push_back(std::move(row));
+      }
+    }
+    if (plan.calls.empty() || StopSignals::signal() != 0) {
+      return;
+    }
+    for (std::size_t i = 0; i < plan.calls.size(); ++i) {
+      ++(timed.contains(i) ? plan.counts[i]->timed : plan.counts[i]->refused);
+    }
+    std::ranges::move(rows, std::back_inserter(times_.rows));
+    write_rows();
+  }
+
+  void write_rows() const {
+    et_schema::write_file_atomically(arguments_.rows, et_schema::to_json_lines(times_));
   }
 
   const CalibrateArguments& arguments_;
   Progress& progress_;
   c10::Device device_;
+  calibrator::CallLimits limits_;
   std::vector<int> threads_;
-  calibrator::Journal journal_;
-  calibrator::Caller caller_;
+  OperatorTimes times_;
+  std::set<std::string> known_;  ///< the texts of calls with rows
+  std::unique_ptr<backends::Backend> backend_ = backends::make_single_backend({});
   StopSignals signals_;
   CalibrationSummary summary_;
   Clock::time_point begin_ = Clock::now();
@@ -185,6 +303,27 @@ std::string gpu_name(c10::Device device) {
   } catch (const et_schema::Error&) {
     return "";
   }
+}
+
+et_schema::Bench bench_of(et_schema::Program program) {
+  et_schema::Bench bench;
+  bench.groups.emplace_back().name = "world";
+  bench.programs.push_back(std::move(program));
+  return bench;
+}
+
+replayer::RankRun replay_made(const et_schema::Bench& bench, backends::Backend& backend,
+                              replayer::ReplayOptions options) {
+  options.warmup = 0;
+  options.iterations = 0;
+  options.operator_times = true;
+  options.continue_on_error = true;
+  options.monitor.stop_signal = &StopSignals::signal();
+  replayer::RankRun run = replayer::replay_rank(bench, backend.rank(), backend, options);
+  if (!run.report.complete) {
+    run.instruction_times.clear();
+  }
+  return run;
 }
 
 std::string tables_file(const std::string& rows) {

@@ -15,14 +15,21 @@
 #include "cli/pages/document/page.h"
 #include "predictor/embedding/fitted.h"
 #include "predictor/platform/ceilings.h"
-#include "replayer/calibrator/design/rotation.h"
-#include "replayer/calibrator/journal/journal.h"
+#include "replayer/job/replay.h"
 
 namespace understudy::cli {
 
 /// Returns the GPU's name ("NVIDIA H100 80GB HBM3"); empty on a CPU, or if the driver does not
 /// report it.
 [[nodiscard]] std::string gpu_name(c10::Device device);
+
+/// Makes a benchmark of one rank.
+[[nodiscard]] et_schema::Bench bench_of(et_schema::Program program);
+/// Replays this rank of a benchmark that is in no file, in timing passes alone, whose rows are lost
+/// if a signal ends them. Sets the options that say so. Throws what replay_rank() throws.
+[[nodiscard]] replayer::RankRun replay_made(const et_schema::Bench& bench,
+                                            backends::Backend& backend,
+                                            replayer::ReplayOptions options);
 
 /// Result of measuring embedding tables.
 struct TablesSummary {
@@ -37,7 +44,8 @@ struct TablesSummary {
 inline constexpr std::size_t kMostTableCalls = 240;
 
 struct TablesOptions {
-  std::string path;      ///< file of the embedding rows; calls with a row are not measured again
+  std::string path;  ///< file of the embedding rows; calls with a row are not measured again
+  backends::Backend& backend;
   int threads = 1;       ///< threads of an operator
   double budget_s = 60;  ///< time of this measurement
 };
@@ -50,14 +58,20 @@ struct TablesOptions {
                                            const std::function<bool()>& is_over,
                                            Progress& progress);
 
+/// What became of an operator's calls.
+struct OperatorCounts {
+  std::string name;
+  std::string op_class;
+  std::size_t timed = 0;
+  std::size_t refused = 0;
+};
+
 /// Result of a calibration of operators.
 struct CalibrationSummary {
   double page_fault_ns = 0;  ///< time of the first access to a page that the system has just mapped
   std::vector<predictor::Ceiling> ceilings;
   std::size_t found_rows = 0;  ///< rows of an interrupted calibration
-  double found_s = 0;
-  bool found_cut_line = false;
-  std::vector<calibrator::AreaCounts> areas;
+  std::vector<OperatorCounts> operators;
   std::map<std::string, std::uint64_t> refused;  ///< calls of areas, by operator and reason
   std::optional<TablesSummary> tables;           ///< unset if not requested
   std::size_t rows = 0;

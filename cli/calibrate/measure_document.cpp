@@ -14,18 +14,16 @@ namespace {
 constexpr std::size_t kShownInText = 10;
 
 using Json = nlohmann::ordered_json;
-using calibrator::AreaCounts;
 using pages::counts, pages::facts_at, pages::figures, pages::table_at, pages::texts;
 
 Json summary_document(const CalibrationSummary& summary, const std::string& rows) {
   Json areas = Json::array();
-  for (const AreaCounts& area : summary.areas) {
+  for (const OperatorCounts& area : summary.operators) {
     Json& row = areas.emplace_back();
     row["name"] = area.name;
     row["class"] = area.op_class;
     row["calls"] = area.timed;
     row["refused"] = area.refused;
-    row["spent_s"] = area.spent_s;
   }
   Json tables;
   if (summary.tables) {
@@ -37,8 +35,6 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
   return {{"rows_file", rows},
           {"rows", summary.rows},
           {"found_rows", summary.found_rows},
-          {"found_s", summary.found_s},
-          {"found_cut_line", summary.found_cut_line},
           {"spent_s", summary.spent_s},
           {"complete", summary.signal == 0},
           {"host", {{"page_fault_ns", summary.page_fault_ns}}},
@@ -72,9 +68,8 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   page.title = fmt::format("{}: {} rows in {:.0f} s", et_schema::file_name(rows),
                            et_schema::with_commas(summary.rows), summary.spent_s);
   if (summary.found_rows > 0) {
-    page.verdict.findings.push_back(fmt::format(
-        "{} of them were there, of {:.0f} s{}.", et_schema::with_commas(summary.found_rows),
-        summary.found_s, summary.found_cut_line ? "; a line that was cut was left out" : ""));
+    page.verdict.findings.push_back(
+        fmt::format("{} of them were there.", et_schema::with_commas(summary.found_rows)));
   }
   if (summary.signal != 0) {
     page.verdict.findings.emplace_back("Interrupted: the same command resumes it.");
@@ -90,12 +85,12 @@ pages::Page summary_page(const CalibrationSummary& summary, const std::string& r
   if (summary.tables) {
     page.sections.push_back(tables_section(document, *summary.tables));
   }
-  page.sections.push_back({"operators",
-                           "Operators",
-                           {table_at(document, "/operators", "Operators",
-                                     {texts("operator", "name"), counts("calls"), counts("refused"),
-                                      figures("s", "spent_s"), texts("class")},
-                                     kShownInText)}});
+  page.sections.push_back(
+      {"operators",
+       "Operators",
+       {table_at(document, "/operators", "Operators",
+                 {texts("operator", "name"), counts("calls"), counts("refused"), texts("class")},
+                 kShownInText)}});
   page.sections.push_back(
       {"reasons",
        "What was not timed",

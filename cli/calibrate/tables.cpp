@@ -1,13 +1,17 @@
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
+#include "generator/values/zipf.h"
 #include "measure.h"
 #include "predictor/embedding/rows.h"
-#include "replayer/calibrator/measure/table_timer.h"
+#include "replayer/calibrator/design/table_calls.h"
 
 namespace understudy::cli {
 namespace {
@@ -16,26 +20,49 @@ using predictor::EmbeddingRow;
 
 constexpr std::size_t kRowsOfACall = 2;  // forward and backward
 
-EmbeddingRow row_of(const predictor::EmbeddingCall& call, const et_schema::TimeStats& times) {
-  return {call, times.median_ns, (times.p90_ns - times.p10_ns) / 2, times.n, "calibrate"};
+constexpr int kPassesOfTables = 7;
+
+EmbeddingRow row_of(const predictor::EmbeddingCall& call,
+                    std::span<const et_schema::MeasuredCall> parts) {
+  EmbeddingRow row{.call = call, .source = "calibrate"};
+  for (const et_schema::MeasuredCall& part : parts) {
+    row.median_ns += part.host.median_ns;
+    row.spread_ns += part.host.spread_ns / 2;
+    row.n = part.host.n;
+  }
+  return row;
 }
 
-std::vector<EmbeddingRow> measure_call(const calibrator::TableCall& drawn, int threads,
-                                       std::uint64_t seed) {
-  const calibrator::TableTimes times = calibrator::time_tables(drawn, threads, seed);
+/// Returns the rows of a call, forward and backward; none if a signal ended its replay. Each pass
+/// has its own lookups, so that the caches hold the data of the previous one, as in training.
+std::vector<EmbeddingRow> measure_call(const TablesOptions& measuring, std::uint64_t number) {
+  const calibrator::TableCall drawn = calibrator::draw_table_call(number);
   predictor::EmbeddingCall call;
   call.batch = drawn.batch;
-  for (std::size_t i = 0; i < drawn.tables.size(); ++i) {
-    const calibrator::DrawnTable& table = drawn.tables[i];
+  std::vector<et_schema::Reuse> reuse;
+  for (const calibrator::DrawnTable& table : drawn.tables) {
+    reuse.push_back(generator::zipf_reuse(0, table.rows, table.skew, drawn.batch * table.pooling,
+                                          number + reuse.size()));
     call.tables.push_back({.rows = table.rows,
                            .dim = table.dim,
                            .pooling = static_cast<double>(table.pooling),
                            .item_bytes = sizeof(float),
-                           .reuse = predictor::reuse_shares(times.reuse[i])});
+                           .reuse = predictor::reuse_shares(reuse.back())});
   }
-  std::vector<EmbeddingRow> rows = {row_of(call, times.forward)};
+  replayer::ReplayOptions options;
+  options.threads = measuring.threads;
+  options.seed = number;
+  options.passes = kPassesOfTables;
+  options.restores = false;
+  const replayer::RankRun run =
+      replay_made(bench_of(make_program(drawn, reuse)), measuring.backend, std::move(options));
+  if (run.instruction_times.empty()) {
+    return {};
+  }
+  const std::span parts(run.instruction_times);
+  std::vector<EmbeddingRow> rows = {row_of(call, parts.first(drawn.tables.size()))};
   call.direction = predictor::Direction::kBackward;
-  rows.push_back(row_of(call, times.backward));
+  rows.push_back(row_of(call, parts.subspan(drawn.tables.size())));
   return rows;
 }
 
@@ -73,10 +100,11 @@ TablesSummary measure_tables(const TablesOptions& options, const std::function<b
   while (summary.calls < kMostTableCalls && spent_s() < options.budget_s && !is_over()) {
     progress.show(
         {"embedding tables", summary.calls, kMostTableCalls, options.budget_s - spent_s()});
-    for (EmbeddingRow& row :
-         measure_call(calibrator::draw_table_call(summary.calls), options.threads, summary.calls)) {
-      rows.push_back(std::move(row));
+    std::vector<EmbeddingRow> measured = measure_call(options, summary.calls);
+    if (measured.empty()) {
+      break;
     }
+    std::ranges::move(measured, std::back_inserter(rows));
     ++summary.calls;
     et_schema::write_file_atomically(options.path, predictor::to_json_lines(rows));
   }

@@ -191,6 +191,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
                 "Leave the hosts' names and the kernel's release out of the report");
   line.add("--operator-times FILE", arguments.operator_times_path,
            "Write the times of single instructions to this file, a JSON line each");
+  line.add_flag("--cold", arguments.options.cold,
+                "In timing passes no tensor of an operator is in a cache; it is then called again, "
+                "warm. A row of --operator-times for each");
   line.add("--trace FILE", arguments.trace_path,
            "Write Kineto's profile of a step to this file, after what is measured; with several "
            "ranks, rank R's is beside it (out.R.json), and this one has them all");
@@ -208,6 +211,9 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   arguments.lists_counters = arguments.options.counters == std::vector<std::string>{"list"};
   refuse_if(!arguments.lists_counters && arguments.input.empty(), "BENCH is required", "", "", "",
             "replay --help has examples");
+  refuse_if(arguments.options.cold && arguments.operator_times_path.empty(),
+            "--cold is for the times of single operators", "--cold", "--operator-times FILE",
+            "nothing", "replay --help-all has both");
   if (only != replayer::Only::kAll) {
     arguments.filters.emplace_back(only == replayer::Only::kCompute ? "--only compute"
                                                                     : "--only comms");

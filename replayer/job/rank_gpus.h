@@ -2,10 +2,8 @@
 
 #include <c10/core/Device.h>
 
-#include <memory>
 #include <string>
 
-#include "replayer/backends/interface/device_communicator.h"
 #include "replayer/backends/interface/job.h"
 
 namespace understudy::replayer {
@@ -18,11 +16,5 @@ namespace understudy::replayer {
 /// `asked` does not name it. Must be called by each rank with the text of --device and the opened
 /// device.
 void refuse_shared_gpu(backends::Job& job, const std::string& asked, c10::Device device);
-
-/// Returns the communicator between the ranks' GPUs (NCCL); null for the CPU, whose ranks use the
-/// backend. Must be called by each rank with its own device. Throws Error (usage) if ranks share a
-/// GPU.
-[[nodiscard]] std::unique_ptr<backends::DeviceCommunicator> connect_gpus(backends::Backend& backend,
-                                                                         c10::Device device);
 
 }  // namespace understudy::replayer

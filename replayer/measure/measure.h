@@ -25,6 +25,7 @@
 
 namespace understudy::replayer {
 
+class ColdCalls;
 class GpuObservation;
 class GraphedIteration;
 class IssueHook;
@@ -134,6 +135,7 @@ class Measurement {
   et_schema::DeviceMemory captured_memory_;   ///< of the iteration that was captured
   std::unique_ptr<IssueHook> issue_;          ///< null: operators are issued as soon as possible
   std::unique_ptr<OwnThreads> own_threads_;   ///< null: all operators run on the caller's thread
+  std::unique_ptr<ColdCalls> cold_;  ///< null: operators are timed as the step leaves caches
   std::unique_ptr<PerfSource> counting_;
   std::optional<HeapPages> heap_;
   GpuObservation* gpu_ = nullptr;  ///< set while an iteration is measured, else null

@@ -89,6 +89,8 @@ struct ReplayOptions {
   bool continue_on_error = false;
   bool restores = true;         ///< restores the initial content between iterations
   bool operator_times = false;  ///< keeps the times of single instructions
+  /// In timing passes each operator finds none of its tensors in a cache, and is then called again.
+  bool cold = false;
   /// Counters to count after the timing passes, see chosen_counters(); empty: none.
   std::vector<std::string> counters;
   /// Operators that may be called although they have effects beyond computing.

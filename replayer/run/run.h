@@ -63,7 +63,9 @@ class Machine {
   /// then releases them.
   template <bool kKeep>
   void build(BoundProgram& program, const Step& step);
-  void call(BoundProgram& program, const Step& step);
+  void call(BoundProgram& program, const Step& step) { call(program, step, stack_); }
+  /// Calls the step with the arguments on another stack.
+  void call(BoundProgram& program, const Step& step, torch::jit::Stack& stack);
   void store(const BoundProgram& program, const Step& step);
   void drop(const BoundProgram& program, const Step& step);
   void drop_kept(const BoundProgram& program, const Step& step);
@@ -165,12 +167,12 @@ inline void Machine::build(BoundProgram& program, const Step& step) {
   }
 }
 
-inline void Machine::call(BoundProgram& program, const Step& step) {
+inline void Machine::call(BoundProgram& program, const Step& step, torch::jit::Stack& stack) {
   const RunningStep running(step);
   if (step.kind == StepKind::kCall) {
-    step.handle->callBoxed(stack_);
+    step.handle->callBoxed(stack);
   } else {
-    program.substitutes[step.index].call(stack_);
+    program.substitutes[step.index].call(stack);
   }
 }
 

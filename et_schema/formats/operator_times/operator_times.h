@@ -40,22 +40,12 @@ enum class TimedAs : std::uint8_t {
 [[nodiscard]] std::string_view to_string(TimedAs timed);
 [[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
 
-/// Conditions under which `calibrate` timed one of its own calls.
+/// Conditions under which a call was timed by itself, with `replay --cold`.
 struct TimedConditions {
-  std::string call;           ///< the whole call as text, with numbers and layouts
+  std::string call = {};      ///< of `calibrate`: the whole call as text, with numbers and layouts
   bool is_cold = false;       ///< its tensors were in no cache; otherwise the call ran just before
   int threads = 1;            ///< used by the operator
-  double zeros = 0;           ///< share of elements that were zero, if the time depends on it
-  double speed_probe_ms = 0;  ///< speed probe just before (docs/metrics.md, "Operators")
-  double at_s = 0;  ///< measuring time before it, in seconds, over all runs of `calibrate`
-  /// Properties of indices into a table that decide a lookup's time besides the shapes.
-  struct Lookups {
-    std::int64_t rows = 0;     ///< rows of the table
-    std::int64_t lookups = 0;  ///< indices
-    std::int64_t unique = 0;   ///< distinct indices
-    bool operator==(const Lookups&) const = default;
-  };
-  std::optional<Lookups> lookups = {};
+  double speed_probe_ms = 0;  ///< of `calibrate`: in the same passes (docs/metrics.md, "Operators")
   bool operator==(const TimedConditions&) const = default;
 };
 
@@ -77,7 +67,7 @@ struct MeasuredCall {
   /// Per call by name: "minor_faults", and if the machine counts them "instructions", "cycles",
   /// "cache_misses"; "dram_bytes", "energy_j".
   Counters counters = {};
-  std::optional<TimedConditions> conditions = {};  ///< set in rows of `calibrate`
+  std::optional<TimedConditions> conditions = {};  ///< set with --cold
   bool operator==(const MeasuredCall&) const = default;
 
   /// What the time of the call's work covers, and that time.
@@ -111,8 +101,6 @@ struct OperatorTimes {
 
 /// Returns JSON lines as described in docs/formats.md.
 [[nodiscard]] std::string to_json_lines(const OperatorTimes& times);
-/// Returns the line of one row, for files that grow during measurement.
-[[nodiscard]] std::string to_json_line(const MeasuredCall& row);
 /// Parses the result of to_json_lines(). Throws Error (bad input) with the line if it is not JSON,
 /// has another format or version, or a field is missing or has another type.
 [[nodiscard]] OperatorTimes parse_operator_times(std::string_view text, const std::string& file);

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "replayer/calibrator/design/halton.h"
 #include "replayer/calibrator/design/recipe.h"
 
 namespace understudy::calibrator {
@@ -33,9 +33,12 @@ class Area {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// The operator's class, et_schema::op_class: "matmul".
   [[nodiscard]] const std::string& op_class() const { return op_class_; }
-  [[nodiscard]] double weight() const { return recipe_.weight; }
+  /// Returns the number of calls in a round.
+  [[nodiscard]] int calls() const { return recipe_.calls; }
   /// Returns the call of point `index`; nothing if it exceeds the limits or is not valid.
   [[nodiscard]] std::optional<Call> at(std::uint64_t index) const;
+  /// Returns the next call that differs from those before; nothing if there is none.
+  [[nodiscard]] std::optional<Call> next();
 
  private:
   Recipe recipe_;
@@ -43,7 +46,9 @@ class Area {
   std::string name_;
   std::string op_class_;
   std::vector<Dimension> dimensions_;
-  Halton halton_;
+  std::uint64_t seed_;
+  std::uint64_t next_ = 0;
+  std::set<std::string> seen_;  ///< the texts of calls
 };
 
 /// Makes the areas of all recipes, or of one class unless `only_class` is empty.

@@ -32,8 +32,14 @@ struct Call {
 
 [[nodiscard]] std::int64_t tensor_bytes(const Call& call);
 
-/// Makes a program of this one call on the CPU. Tensors are external, with a benchmark's default
+/// Makes a program of these calls on the CPU. Tensors are external, with a benchmark's default
 /// rules (docs/values.md). Results are released.
-[[nodiscard]] et_schema::Program make_program(const Call& call);
+[[nodiscard]] et_schema::Program make_program(const std::vector<Call>& calls);
+
+/// Adds a tensor with memory of its own to a program on the CPU. Sets its storage.
+et_schema::SlotId add_tensor(et_schema::Program& program, et_schema::Slot slot);
+/// Adds a call of an operator with this schema.
+et_schema::Instruction& add_call(et_schema::Program& program, std::string schema,
+                                 std::vector<et_schema::Argument> args);
 
 }  // namespace understudy::calibrator

@@ -33,7 +33,7 @@ struct Recipe {
   std::string_view dims;
   std::string_view args;
   std::string_view work = "0";
-  double weight = 1;   ///< share of the time within its class
+  int calls = 1;       ///< in a round
   bool skews = false;  ///< indices are drawn with a skew
   std::string_view made = "0";
 };

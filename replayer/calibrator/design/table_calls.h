@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "et_schema/model/program.h"
+
 namespace understudy::calibrator {
 
 /// A float32 embedding table, and the lookups of a call in it.
@@ -29,8 +31,9 @@ inline constexpr std::int64_t kMostTableBytes = std::int64_t{512} << 20U;
 /// 256 MiB. Equal numbers give equal calls.
 [[nodiscard]] TableCall draw_table_call(std::uint64_t number);
 
-/// Draws the rows that a call looks up, bag by bag. Frequent rows are spread over the table.
-[[nodiscard]] std::vector<std::int64_t> draw_lookups(const DrawnTable& table, std::int64_t batch,
-                                                     std::uint64_t seed);
+/// Makes a program on the CPU that looks up all tables (a call each), then updates each by its
+/// sparse gradients (two calls each). `reuse` is by table.
+[[nodiscard]] et_schema::Program make_program(const TableCall& call,
+                                              const std::vector<et_schema::Reuse>& reuse);
 
 }  // namespace understudy::calibrator

@@ -29,21 +29,6 @@ bool do_ranks_share_gpus(backends::Job& job, c10::Device device) {
   return most_crowded(job, device_pci_bus_id(device)).second > 1;
 }
 
-std::unique_ptr<backends::DeviceCommunicator> connect_gpus(backends::Backend& backend,
-                                                           c10::Device device) {
-  if (device.is_cpu()) {
-    return nullptr;
-  }
-  if (do_ranks_share_gpus(backend, device)) {
-    throw et_schema::usage_error("NCCL cannot be used",
-                                 {.field = "--device",
-                                  .expected = "one rank a GPU",
-                                  .got = "ranks that share one",
-                                  .hint = "Start as many ranks as there are GPUs."});
-  }
-  return backends::connect_devices(backend, {});
-}
-
 void refuse_shared_gpu(backends::Job& job, const std::string& asked, c10::Device device) {
   const std::string uuid = device_uuid(device);
   const auto [place, ranks] = most_crowded(job, uuid.empty() ? device_pci_bus_id(device) : uuid);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cold_calls.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
 #include "replayer/bind/bound.h"
@@ -51,25 +52,48 @@ void use_source(OpenedSource& opened, const Use& use) {
 /// within its range, except for messages: they end when the other rank has reached them.
 class CountHook : public NoHook {
  public:
-  CountHook(OpenedSource& opened, c10::Device device) : opened_(opened), device_(device) {}
+  /// `cold` calls each operator cold, which counts in place of the program's own call; may be null.
+  CountHook(OpenedSource& opened, c10::Device device, ColdCalls* cold)
+      : opened_(opened), device_(device), cold_(cold) {}
 
   void built(const Step& step) {
-    if (step.does_work()) {
-      synchronize_stream(device_);
-      use_source(opened_, [this](CounterSource& source) { source.begin_range(range_); });
+    if (is_cold(step)) {
+      cold_->run(step, 1, [this](bool is_counted, const auto& call) {
+        if (is_counted) {
+          begin();
+        }
+        call();
+        if (is_counted) {
+          end();
+        }
+      });
+    } else if (step.does_work()) {
+      begin();
     }
   }
   void called(const Step& step, const torch::jit::Stack&) {
-    if (step.does_work()) {
-      synchronize_stream(device_);
-      use_source(opened_, [](CounterSource& source) { source.end_range(); });
-      ++range_;
+    if (step.does_work() && !is_cold(step)) {
+      end();
     }
   }
 
  private:
+  [[nodiscard]] bool is_cold(const Step& step) const {
+    return cold_ != nullptr && ColdCalls::repeats(step);
+  }
+  void begin() {
+    synchronize_stream(device_);
+    use_source(opened_, [this](CounterSource& source) { source.begin_range(range_); });
+  }
+  void end() {
+    synchronize_stream(device_);
+    use_source(opened_, [](CounterSource& source) { source.end_range(); });
+    ++range_;
+  }
+
   OpenedSource& opened_;
   c10::Device device_;
+  ColdCalls* cold_;
   std::size_t range_ = 0;
 };
 
@@ -198,7 +222,7 @@ bool Measurement::count_calls(OpenedSource& opened, const std::vector<std::strin
       static_cast<std::size_t>(std::ranges::count_if(bound_.steps, &Step::does_work));
   machine_.set_blocking(true);
   const Rounds rounds = count_rounds(opened, names, ranges, [&](OpenedSource& used) {
-    CountHook hook(used, options_.device);
+    CountHook hook(used, options_.device, cold_.get());
     guarded([&] { machine_.run(bound_, hook); });
     finish_iteration(options_.device);
   });

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "cold_calls.h"
 #include "collective_time.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
@@ -130,19 +131,62 @@ bool works_on_device(const et_schema::Program& program, const Step& step) {
 }  // namespace
 
 DeviceTimeHook::DeviceTimeHook(const et_schema::Program& program, const BoundProgram& bound,
-                               c10::Device device)
-    : bound_(bound), timer_(device, bound.steps.size()), passes_ms_(bound.steps.size()) {
+                               c10::Device device, ColdCalls* cold)
+    : bound_(bound),
+      cold_(cold),
+      timer_(device, bound.steps.size()),
+      warm_timer_(device, cold == nullptr ? 0 : bound.steps.size()),
+      passes_ms_(bound.steps.size()) {
   for (const Step& step : bound.steps) {
     is_timed_.push_back(works_on_device(program, step));
   }
 }
 
-void DeviceTimeHook::end_pass() {
-  const std::vector<std::optional<double>> times_ms = timer_.collect();
+void DeviceTimeHook::built(const Step& step) {
+  const std::size_t i = index(step);
+  if (!is_timed_[i]) {
+    return;
+  }
+  if (cold_ == nullptr || !ColdCalls::repeats(step)) {
+    timer_.begin(i);
+    return;
+  }
+  cold_->run(step, cold_->pairs(), [&](bool is_cold, const auto& call) {
+    DeviceTimer& timer = is_cold ? timer_ : warm_timer_;
+    timer.begin(i);
+    call();
+    timer.end(i);
+  });
+}
+
+void DeviceTimeHook::called(const Step& step, const torch::jit::Stack& /*stack*/) {
+  if (is_timed_[index(step)] && (cold_ == nullptr || !ColdCalls::repeats(step))) {
+    timer_.end(index(step));
+  }
+}
+
+void DeviceTimeHook::end_rehearsal() {
+  timer_.end_rehearsal();
+  warm_timer_.end_rehearsal();
+}
+
+namespace {
+
+void add_pass(DeviceTimer& timer, std::vector<std::vector<double>>& passes_ms) {
+  const std::vector<std::optional<double>> times_ms = timer.collect();
   for (std::size_t i = 0; i < times_ms.size(); ++i) {
     if (times_ms[i]) {
-      passes_ms_[i].push_back(*times_ms[i]);
+      passes_ms[i].push_back(*times_ms[i]);
     }
+  }
+}
+
+}  // namespace
+
+void DeviceTimeHook::end_pass() {
+  add_pass(timer_, passes_ms_);
+  if (cold_ != nullptr) {
+    add_pass(warm_timer_, cold_->warm_device_ms);
   }
 }
 

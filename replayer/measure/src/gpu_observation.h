@@ -73,23 +73,17 @@ inline constexpr int kDevicePasses = 5;
 /// device work (views, memory that is not filled yet) are not timed.
 class DeviceTimeHook {
  public:
-  DeviceTimeHook(const et_schema::Program& program, const BoundProgram& bound, c10::Device device);
+  /// `cold` calls each step in pairs; may be null.
+  DeviceTimeHook(const et_schema::Program& program, const BoundProgram& bound, c10::Device device,
+                 ColdCalls* cold);
 
-  void built(const Step& step) {
-    if (is_timed_[index(step)]) {
-      timer_.begin(index(step));
-    }
-  }
-  void called(const Step& step, const torch::jit::Stack&) {
-    if (is_timed_[index(step)]) {
-      timer_.end(index(step));
-    }
-  }
+  void built(const Step& step);
+  void called(const Step& step, const torch::jit::Stack& stack);
   void stored(const Step&) {}
   void dropped(const Step&) {}
 
   /// Ends the first pass and discards its times.
-  void end_rehearsal() { timer_.end_rehearsal(); }
+  void end_rehearsal();
   /// Waits for the pass and stores its times.
   void end_pass();
   /// Adds device times to the report's operators: the sum over an operator's steps in each pass,
@@ -106,7 +100,9 @@ class DeviceTimeHook {
 
   const BoundProgram& bound_;
   std::vector<bool> is_timed_;  ///< by step
+  ColdCalls* cold_;
   DeviceTimer timer_;
+  DeviceTimer warm_timer_;                      ///< of warm calls, if there are cold ones
   std::vector<std::vector<double>> passes_ms_;  ///< by step, one entry per pass that ran it
 };
 

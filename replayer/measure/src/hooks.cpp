@@ -8,6 +8,7 @@
 #include <string_view>
 #include <variant>
 
+#include "cold_calls.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/facts/schema_text.h"
@@ -54,11 +55,13 @@ double clock_cost_ns() {
   return *et_schema::median(std::move(costs));
 }
 
-ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue)
+ProfileHook::ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue,
+                         ColdCalls* cold)
     : program_(program),
       first_(program.steps.data()),
       device_(device),
       issue_(issue),
+      cold_(cold),
       calls_(program.steps.size()),
       around_(program.steps.size()),
       bare_copies_(program.steps.size()),
@@ -95,10 +98,18 @@ void ProfileHook::copy_ready_stack(std::size_t step) {
 void ProfileHook::built(const Step& step) {
   const Clock::time_point now = Clock::now();
   building_ns_ = Nanoseconds(now - last_).count();
+  if (cold_ != nullptr && ColdCalls::repeats(step)) {
+    cold_->run(step, cold_->pairs(), [&](bool is_cold, const auto& call) {
+      cold_->begin();
+      call();
+      synchronize_stream(device_);
+      (is_cold ? calls_ : cold_->warm_s)[index(step)].push_back(cold_->end_s());
+    });
+  }
   if (issue_ != nullptr) {
     issue_->built(step);
   }
-  last_ = issue_ == nullptr ? now : Clock::now();
+  last_ = issue_ == nullptr && cold_ == nullptr ? now : Clock::now();
 }
 
 void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
@@ -108,7 +119,7 @@ void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
     issue_->called(step, stack);
   }
   const Clock::time_point now = Clock::now();
-  if (!bare_) {
+  if (!bare_ && (cold_ == nullptr || !ColdCalls::repeats(step))) {
     calls_[index(step)].push_back(own_seconds(step, Seconds(now - last_).count()));
   }
   last_ = Clock::now();

@@ -19,6 +19,8 @@
 
 namespace understudy::replayer {
 
+class ColdCalls;
+
 /// Applies streams, pace and a planted slowdown to the issue of operators.
 class IssueHook {
  public:
@@ -119,8 +121,8 @@ struct LoopOverhead {
 /// loops free the same.
 class ProfileHook {
  public:
-  /// `issue` paces and slows operators; may be null.
-  ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue);
+  /// `issue` paces and slows operators; `cold` calls each in pairs. Both may be null.
+  ProfileHook(const BoundProgram& program, c10::Device device, IssueHook* issue, ColdCalls* cold);
 
   /// Iterations with `bare` time the bare loop's part, others the run loop's.
   void begin_iteration(bool bare);
@@ -132,7 +134,8 @@ class ProfileHook {
   /// Discards the times of iterations that are not bare, except for the first `count`.
   void keep(std::size_t count);
 
-  /// Returns the seconds of each step's calls, one entry per iteration that is not bare.
+  /// Returns the seconds of each step's calls (the cold ones if there are), one entry per iteration
+  /// that is not bare.
   [[nodiscard]] const std::vector<std::vector<double>>& calls() const { return calls_; }
   /// Returns the run loop's time beyond the bare loop, per instruction: the mean over the
   /// instructions of the difference of their medians.
@@ -154,6 +157,7 @@ class ProfileHook {
   const Step* first_;
   c10::Device device_;
   IssueHook* issue_;
+  ColdCalls* cold_;
   bool bare_ = false;
   Clock::time_point last_;
   double building_ns_ = 0;                        ///< of the current step

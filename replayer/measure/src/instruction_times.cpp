@@ -1,5 +1,7 @@
 #include "instruction_times.h"
 
+#include <ATen/Parallel.h>
+
 #include <unordered_map>
 #include <utility>
 
@@ -78,6 +80,18 @@ std::vector<MeasuredCall> instruction_times(const et_schema::Program& program,
     }
     if (!figures.counters.empty() && !communicates) {
       row.counters = figures.counters[i];
+    }
+    if (figures.cold != nullptr && ColdCalls::repeats(step)) {
+      row.conditions = {.is_cold = true, .threads = at::get_num_threads()};
+      if (row.call.outputs.empty()) {
+        row.call.outputs = figures.cold->outputs[i];
+      }
+      MeasuredCall warm = row;
+      warm.conditions->is_cold = false;
+      warm.counters.clear();
+      warm.host = *stats_of(figures.cold->warm_s[i], kNanoOfSecond);
+      warm.on_device = stats_of(figures.cold->warm_device_ms[i], kNanoOfMilli);
+      rows.push_back(std::move(warm));
     }
   }
   return rows;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "cold_calls.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
 #include "gpu_observation.h"
@@ -259,7 +260,7 @@ void Measurement::measure_iterations(RankReport& report) {
   }
   report_pace(report.pace, samples.size());  // of the measured iterations only, without the GPU's
                                              // window
-  if (!stop_->is_interrupted()) {
+  if (!stop_->is_interrupted() && options_.asked.iterations != 0) {
     watch_gpu(gpu, samples);
   }
   gpu.report(report.gpu);
@@ -396,7 +397,7 @@ double Measurement::profile_once(ProfileHook& hook, bool bare) {
 }
 
 std::vector<std::vector<double>> Measurement::time_on_device(RankReport& report) {
-  DeviceTimeHook on_device(program_, bound_, options_.device);
+  DeviceTimeHook on_device(program_, bound_, options_.device, cold_.get());
   const auto run = [&] {
     advance();
     guarded([&] { machine_.run(bound_, on_device); });

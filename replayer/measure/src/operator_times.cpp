@@ -59,7 +59,7 @@ void add_step(const Step& step, const std::vector<double>& calls_s, bool begins_
 void report_operator_times(const BoundProgram& bound,
                            const std::vector<std::vector<double>>& calls_s,
                            const std::vector<double>& iterations_ms,
-                           const std::vector<OverlapHook::Times>& beside,
+                           const std::vector<OverlapHook::Times>& beside, bool has_gaps,
                            et_schema::RankReport& report) {
   std::map<std::string, et_schema::OperatorTime> operators;
   CollectiveTimes collectives;
@@ -82,9 +82,9 @@ void report_operator_times(const BoundProgram& bound,
       collectives.add(name, bound.comms[step.index], times, beside[step.index]);
     }
   }
-  report.gap_samples_ms = iterations_ms;
+  report.gap_samples_ms = has_gaps ? iterations_ms : std::vector<double>();
   for (auto& [name, row] : operators) {
-    for (std::size_t i = 0; i < row.samples_ms.size(); ++i) {
+    for (std::size_t i = 0; has_gaps && i < row.samples_ms.size(); ++i) {
       report.gap_samples_ms[i] -= row.samples_ms[i];
     }
   }

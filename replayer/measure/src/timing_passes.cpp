@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cold_calls.h"
 #include "collective_time.h"
 #include "hooks.h"
 #include "instruction_times.h"
@@ -36,7 +37,10 @@ std::size_t Measurement::profile(RankReport& report) {
   if (stop_->is_interrupted()) {
     return 0;
   }
-  ProfileHook hook(bound_, options_.device, issue_.get());
+  if (options_.asked.cold) {
+    cold_ = std::make_unique<ColdCalls>(machine_, bound_, options_.device);
+  }
+  ProfileHook hook(bound_, options_.device, issue_.get(), cold_.get());
   std::vector<double> iterations_ms;
   std::size_t bare_passes = 0;
   OverlapHook beside(bound_, issue_.get());
@@ -62,7 +66,8 @@ std::size_t Measurement::profile(RankReport& report) {
     report.host_overhead_ns_per_operator = overhead.ns_per_operator;
     report.host_overhead_resolution_ns = overhead.resolution_ns;
   }
-  report_operator_times(bound_, hook.calls(), iterations_ms, beside.times(), report);
+  report_operator_times(bound_, hook.calls(), iterations_ms, beside.times(), cold_ == nullptr,
+                        report);
   std::vector<std::vector<double>> device_ms;
   if (!options_.device.is_cpu() && !stop_->is_interrupted()) {
     device_ms = time_on_device(report);
@@ -72,7 +77,8 @@ std::size_t Measurement::profile(RankReport& report) {
   }
   const std::vector<et_schema::Counters> counters = count(report);
   if (options_.asked.operator_times) {
-    instruction_times_ = instruction_times(program_, bound_, {hook.calls(), device_ms, counters});
+    instruction_times_ =
+        instruction_times(program_, bound_, {hook.calls(), device_ms, counters, cold_.get()});
   }
   if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
@@ -147,7 +153,7 @@ void Measurement::run_passes(ProfileHook& hook, RankReport& report,
     }
     iterations_ms.push_back(profile_once(hook, false));
     spent_ms += iterations_ms.back();
-    if (pass < kBarePasses) {
+    if (pass < kBarePasses && cold_ == nullptr) {
       profile_once(hook, true);
       ++bare_passes;
     }

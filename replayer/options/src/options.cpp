@@ -44,6 +44,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (options.until_percent) {
     settings["until_percent"] = fmt::format("{}", *options.until_percent);
   }
+  if (options.cold) {
+    settings["caches"] = "cold";
+  }
   if (!options.restores) {
     settings["restores"] = "off";
   }

@@ -86,20 +86,11 @@ static void check_record(const JsonField& /*field*/, TimeStats& stats) {
   stats.spread_ns = std::max(stats.p90_ns - stats.p10_ns, 0.0);
 }
 
-void members(auto& json, SameAs<TimedConditions::Lookups> auto& lookups) {
-  json("rows", lookups.rows);
-  json("lookups", lookups.lookups);
-  json("unique", lookups.unique);
-}
-
 void members(auto& json, SameAs<TimedConditions> auto& conditions) {
-  json("call", conditions.call);
+  json.if_any("call", conditions.call);
   json.either("cache", conditions.is_cold, "warm", "cold");
   json("threads", conditions.threads);
-  json("zeros", conditions.zeros);
-  json("speed_probe_ms", conditions.speed_probe_ms);
-  json("at_s", conditions.at_s);
-  json.unless(std::nullopt, "lookups", conditions.lookups);
+  json.unless(0.0, "speed_probe_ms", conditions.speed_probe_ms);
 }
 
 void members(auto& json, SameAs<MeasuredCall> auto& row) {
@@ -138,13 +129,9 @@ std::string to_json_lines(const OperatorTimes& times) {
   head_members(head, times);
   std::string out = json_line(head.take());
   for (const MeasuredCall& row : times.rows) {
-    out += to_json_line(row);
+    out += json_line(json_of(row));
   }
   return out;
-}
-
-std::string to_json_line(const MeasuredCall& row) {
-  return json_line(json_of(row));
 }
 
 OperatorTimes parse_operator_times(std::string_view text, const std::string& file) {

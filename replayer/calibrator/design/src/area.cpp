@@ -49,6 +49,24 @@ double in_half(double coordinate, double most) {
   return coordinate < kNone ? 0 : most * (coordinate - kNone) / (1 - kNone);
 }
 
+/// Returns a point of a sequence that fills the unit cube evenly, however many are used: multiples
+/// of the powers of a number that no fractions come near (Roberts 2018).
+std::vector<double> point_of(std::size_t dimensions, std::uint64_t index, std::uint64_t seed) {
+  double base = 2;  // becomes the root of x^(dimensions + 1) = x + 1
+  for (int i = 0; i < 50; ++i) {
+    base = std::pow(1 + base, 1 / static_cast<double>(dimensions + 1));
+  }
+  std::vector<double> point;
+  for (std::size_t k = 1; k <= dimensions; ++k) {
+    constexpr double kApart = 0.618;  // between the first points of two seeds
+    const double step = std::pow(base, -static_cast<double>(k));
+    const double at =
+        kApart * static_cast<double>(seed * k) + step * static_cast<double>(index + 1);
+    point.push_back(at - std::floor(at));
+  }
+  return point;
+}
+
 }  // namespace
 
 Area::Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed)
@@ -57,10 +75,10 @@ Area::Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed)
       name_(recipe.op),
       op_class_(et_schema::op_class(recipe.op)),
       dimensions_(dimensions_of(recipe)),
-      halton_(dimensions_.size() + kCoordinates, seed) {}
+      seed_(seed) {}
 
 std::optional<Call> Area::at(std::uint64_t index) const {
-  const std::vector<double> coordinates = halton_.at(index);
+  const std::vector<double> coordinates = point_of(dimensions_.size() + kCoordinates, index, seed_);
   const double* const extra = &coordinates[dimensions_.size()];
   DimensionValues values;
   for (std::size_t i = 0; i < dimensions_.size(); ++i) {
@@ -87,6 +105,17 @@ std::optional<Call> Area::at(std::uint64_t index) const {
     return std::nullopt;
   }
   return call;
+}
+
+std::optional<Call> Area::next() {
+  constexpr std::uint64_t kMostTries = 2000;  // in a row that give no different call
+  for (std::uint64_t tries = 0; tries < kMostTries; ++tries) {
+    std::optional<Call> call = at(next_++);
+    if (call && seen_.insert(to_text(*call)).second) {
+      return call;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<Area> make_areas(const std::string& only_class, CallLimits limits) {

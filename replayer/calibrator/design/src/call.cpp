@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "et_schema/facts/schema_text.h"
+#include "et_schema/model/bodies.h"
 #include "et_schema/model/slot_extent.h"
 #include "generator/values/value_flow.h"
 
@@ -99,33 +100,63 @@ std::int64_t tensor_bytes(const Call& call) {
   return bytes;
 }
 
-et_schema::Program make_program(const Call& call) {
-  et_schema::Program program;
-  program.schemas.push_back(call.schema);
+et_schema::SlotId add_tensor(et_schema::Program& program, Slot slot) {
+  slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
+  et_schema::Storage& storage = program.storages.emplace_back();
+  storage.device = {et_schema::DeviceType::kCpu, -1};
+  storage.external = slot.external;
+  storage.bytes = et_schema::extent_bytes(slot);
+  program.slots.push_back(std::move(slot));
+  return static_cast<et_schema::SlotId>(program.slots.size() - 1);
+}
+
+et_schema::Instruction& add_call(et_schema::Program& program, std::string schema,
+                                 std::vector<Argument> args) {
+  et_schema::Instruction& instruction = program.instructions.emplace_back();
+  instruction.name = et_schema::operator_name(schema);
+  instruction.schema = static_cast<et_schema::SchemaId>(program.schemas.size());
+  instruction.args = std::move(args);
+  program.schemas.push_back(std::move(schema));
+  return instruction;
+}
+
+namespace {
+
+/// Returns the call's tensors with their rules, which depend on this call alone.
+std::vector<Slot> ruled_tensors(const Call& call) {
+  et_schema::Program alone;
   for (const CallTensor& tensor : call.tensors) {
     Slot slot = tensor.layout;
-    slot.storage = static_cast<et_schema::StorageId>(program.storages.size());
     slot.external = true;
-    et_schema::Storage storage;
-    storage.device = {et_schema::DeviceType::kCpu, -1};
-    storage.external = true;
-    storage.bytes = et_schema::extent_bytes(slot);
-    program.storages.push_back(storage);
-    program.slots.push_back(std::move(slot));
+    add_tensor(alone, std::move(slot));
   }
-  et_schema::Instruction& instruction = program.instructions.emplace_back();
-  instruction.name = et_schema::operator_name(call.schema);
-  instruction.schema = 0;
-  instruction.args = call.args;
+  add_call(alone, call.schema, call.args);
   generator::IndexSpread spread;
   if (call.index_skew > 0) {
     spread = {generator::IndexSpread::Kind::kZipf, call.index_skew};
   }
-  generator::assign_values(program, {}, spread);
+  generator::assign_values(alone, {}, spread);
   for (std::size_t i = 0; i < call.tensors.size(); ++i) {
     if (call.tensors[i].zeros > 0) {
-      program.slots[i].value = rule_of_zeros(call.tensors[i].zeros);
+      alone.slots[i].value = rule_of_zeros(call.tensors[i].zeros);
     }
+  }
+  alone.slots.resize(call.tensors.size());
+  return std::move(alone.slots);
+}
+
+}  // namespace
+
+et_schema::Program make_program(const std::vector<Call>& calls) {
+  et_schema::Program program;
+  for (const Call& call : calls) {
+    const std::size_t first = program.slots.size();
+    for (Slot& slot : ruled_tensors(call)) {
+      add_tensor(program, std::move(slot));
+    }
+    et_schema::renumber_slots(add_call(program, call.schema, call.args).args, [&](auto slot) {
+      return static_cast<et_schema::SlotId>(first + slot);
+    });
   }
   return program;
 }

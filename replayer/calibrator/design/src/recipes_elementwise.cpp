@@ -7,7 +7,7 @@ namespace understudy::calibrator {
 namespace {
 
 constexpr const char* kList = "t:1..200 n:1..1048576";
-constexpr double kOften = 2;
+constexpr int kOften = 2;
 
 constexpr std::array kElementwiseRecipes = std::to_array<Recipe>({
     {"aten::relu", kElements, "{n}"},

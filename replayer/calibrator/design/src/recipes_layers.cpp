@@ -23,8 +23,8 @@ constexpr const char* kClasses = "r:1..8192 c:2..32768";
 constexpr const char* kChannels = "b:1..64 c:1..512 h:1..128";
 constexpr const char* kTable = "v:16..1000000 d:4..512 n:1..65536";
 constexpr const char* kBags = "v:16..1000000 d:4..256 n:1..8192 l:1..64";
-constexpr double kHeavy = 8;
-constexpr double kMedium = 3;
+constexpr int kHeavy = 8;
+constexpr int kMedium = 3;
 
 constexpr std::array kLayerRecipes = std::to_array<Recipe>({
     {"aten::mm", kProduct, "{m,k}' {k,n}'", kProductWork, kHeavy, false, "m*n"},

@@ -4,8 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
+#include <iterator>
 #include <random>
+#include <utility>
+
+#include "et_schema/model/slot_extent.h"
+#include "replayer/calibrator/design/call.h"
 
 namespace understudy::calibrator {
 namespace {
@@ -50,31 +54,6 @@ double bytes_of(const DrawnTable& table) {
   return static_cast<double>(table.rows * table.dim) * kNumberBytes;
 }
 
-/// Returns the rank of a row by its frequency, from 0: the inverse of a continuous Zipf
-/// distribution's cumulative sum.
-std::int64_t zipf_rank(const DrawnTable& table, double unit) {
-  constexpr double kNearOne = 1e-9;
-  const double exponent = 1 - table.skew;
-  const double most = static_cast<double>(table.rows) + 1;
-  const double rank = std::abs(exponent) < kNearOne
-                          ? std::exp(unit * std::log(most))
-                          : std::pow(unit * (std::pow(most, exponent) - 1) + 1, 1 / exponent);
-  return std::clamp(static_cast<std::int64_t>(rank) - 1, std::int64_t{0}, table.rows - 1);
-}
-
-/// Odd, and mixes low bits well: 2^64 over the golden ratio (Knuth, TAOCP 3, 6.4).
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15U;
-
-/// Returns a multiplier that has no common factor with `rows`, and so permutes the rows.
-std::uint64_t spread_of(std::int64_t rows) {
-  const auto n = static_cast<std::uint64_t>(rows);
-  std::uint64_t factor = (kGolden % n) | 1U;
-  while (std::gcd(factor, n) != 1) {
-    factor += 2;
-  }
-  return factor;
-}
-
 }  // namespace
 
 TableCall draw_table_call(std::uint64_t number) {
@@ -102,20 +81,107 @@ TableCall draw_table_call(std::uint64_t number) {
   return call;
 }
 
-std::vector<std::int64_t> draw_lookups(const DrawnTable& table, std::int64_t batch,
-                                       std::uint64_t seed) {
-  Draws draws(seed);
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(batch * table.pooling));
-  if (table.skew == 0) {
-    std::ranges::generate(rows, [&] { return draws.below(table.rows); });
-    return rows;
+namespace {
+
+using et_schema::Argument, et_schema::DType, et_schema::SlotId, et_schema::ValueRule;
+
+/// One table's tensors.
+class TableSlots {
+ public:
+  TableSlots(et_schema::Program& program, const DrawnTable& table, std::int64_t batch,
+             const et_schema::Reuse& reuse)
+      : program_(program),
+        rows_(table.rows),
+        weight_(external(DType::kFloat32, {table.rows, table.dim}, {ValueRule::Constant{0.5}})),
+        indices_(external(DType::kInt64, {batch * table.pooling},
+                          {ValueRule::ReusedIntegers{0, table.rows, reuse}})),
+        offsets_(external(DType::kInt64, {batch}, {ValueRule::Arange{0, table.pooling}})),
+        gradient_(external(DType::kFloat32, {batch, table.dim}, {ValueRule::Constant{1}})),
+        results_{result(DType::kFloat32, {batch, table.dim}), result(DType::kInt64, {0}),
+                 result(DType::kInt64, {batch}), result(DType::kInt64, {batch})},
+        sparse_(result(DType::kFloat32, {table.rows, table.dim})) {
+    program_.slots[sparse_].sparse = true;
   }
-  const std::uint64_t spread = spread_of(table.rows);
-  std::ranges::generate(rows, [&] {
-    const auto rank = static_cast<std::uint64_t>(zipf_rank(table, draws.unit()));
-    return static_cast<std::int64_t>(rank * spread % static_cast<std::uint64_t>(table.rows));
-  });
-  return rows;
+
+  void look_up() {
+    et_schema::Instruction& call = add_call(
+        program_,
+        "aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool "
+        "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, "
+        "bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+        {at(weight_), at(indices_), at(offsets_), {false}, {kSum}, {true}, {}, {false}, {kNone}});
+    std::ranges::transform(results_, std::back_inserter(call.results), at);
+  }
+  /// The gradient is computed with the operator that autograd calls.
+  /// _embedding_bag_sparse_backward needs the bag of each lookup, which the forward pass does not
+  /// always compute.
+  void update() {
+    add_call(program_,
+             "aten::_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor "
+             "offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool "
+             "scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int "
+             "padding_idx=-1) -> Tensor",
+             {at(gradient_),
+              at(indices_),
+              at(offsets_),
+              at(results_[1]),
+              at(results_[2]),
+              at(results_[3]),
+              {rows_},
+              {false},
+              {kSum},
+              {true},
+              {},
+              {kNone}})
+        .results = {at(sparse_)};
+    constexpr double kRate = -0.01;
+    add_call(program_,
+             "aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
+             {at(weight_), at(sparse_), {kRate}})
+        .results = {at(weight_)};
+  }
+
+ private:
+  static constexpr std::int64_t kSum = 0;    // embedding_bag's mode
+  static constexpr std::int64_t kNone = -1;  // no row is padding
+
+  static Argument at(SlotId slot) { return {Argument::SlotRef{slot}}; }
+  SlotId result(DType dtype, const std::vector<std::int64_t>& sizes) {
+    et_schema::Slot slot;
+    slot.dtype = dtype;
+    slot.sizes = sizes;
+    slot.strides = et_schema::contiguous_strides(sizes);
+    return add_tensor(program_, std::move(slot));
+  }
+  SlotId external(DType dtype, const std::vector<std::int64_t>& sizes, const ValueRule& rule) {
+    const SlotId slot = result(dtype, sizes);
+    program_.slots[slot].value = rule;
+    program_.slots[slot].external = true;
+    program_.storages.back().external = true;
+    return slot;
+  }
+
+  et_schema::Program& program_;
+  std::int64_t rows_;
+  SlotId weight_;
+  SlotId indices_;
+  SlotId offsets_;
+  SlotId gradient_;
+  std::vector<SlotId> results_;
+  SlotId sparse_;
+};
+
+}  // namespace
+
+et_schema::Program make_program(const TableCall& call, const std::vector<et_schema::Reuse>& reuse) {
+  et_schema::Program program;
+  std::vector<TableSlots> tables;
+  for (std::size_t i = 0; i < call.tables.size(); ++i) {
+    tables.emplace_back(program, call.tables[i], call.batch, reuse[i]);
+  }
+  std::ranges::for_each(tables, &TableSlots::look_up);
+  std::ranges::for_each(tables, &TableSlots::update);
+  return program;
 }
 
 }  // namespace understudy::calibrator

@@ -87,6 +87,15 @@ TEST(Area, OfAGpuIsLargerAndHalfOfItBFloat16) {
   EXPECT_GT(most_bytes, CallLimits{}.bytes);
 }
 
+TEST(Area, EndsWithItsLastCallThatDiffers) {
+  Area area({"aten::relu", "n:1|2", "{n}"}, {.float32 = 1});
+  std::set<std::string> texts;
+  while (const std::optional<Call> call = area.next()) {
+    EXPECT_TRUE(texts.insert(to_text(*call)).second);
+  }
+  EXPECT_EQ(texts, (std::set<std::string>{"aten::relu(float32[1])", "aten::relu(float32[2])"}));
+}
+
 TEST(Area, OneClassAlone) {
   for (const Area& area : make_areas("softmax", {})) {
     EXPECT_EQ(area.op_class(), "softmax");

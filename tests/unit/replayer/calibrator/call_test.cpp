@@ -22,7 +22,7 @@ Call embedding() {
 }
 
 TEST(Call, BecomesAProgramWhoseTensorsLieInMemoryOfTheirOwn) {
-  const et_schema::Program program = make_program(embedding());
+  const et_schema::Program program = make_program({embedding()});
   ASSERT_EQ(program.instructions.size(), 1U);
   EXPECT_EQ(program.instructions[0].name, "aten::embedding");
   ASSERT_EQ(program.slots.size(), 2U);
@@ -32,17 +32,25 @@ TEST(Call, BecomesAProgramWhoseTensorsLieInMemoryOfTheirOwn) {
   EXPECT_EQ(tensor_bytes(embedding()), 3200 + 256);
 }
 
+TEST(Call, SeveralAreInstructionsWithTensorsOfTheirOwn) {
+  const et_schema::Program program = make_program({embedding(), embedding()});
+  ASSERT_EQ(program.instructions.size(), 2U);
+  EXPECT_EQ(et_schema::slots_in(program.instructions[1].args),
+            (std::vector<et_schema::SlotId>{2, 3}));
+  EXPECT_EQ(program.slots[3].value, program.slots[1].value);
+}
+
 TEST(Call, ASparseTensorMayHaveNoStrides) {
   Call call = embedding();
   et_schema::Slot& sparse = call.tensors[0].layout;
   sparse.sparse = true;
   sparse.strides.clear();
   EXPECT_EQ(tensor_bytes(call), 4 + 256);
-  EXPECT_EQ(make_program(call).storages[0].bytes, 4);
+  EXPECT_EQ(make_program({call}).storages[0].bytes, 4);
 }
 
 TEST(Call, IndicesStayWithinTheirTable) {
-  const et_schema::Program program = make_program(embedding());
+  const et_schema::Program program = make_program({embedding()});
   ASSERT_TRUE(program.slots[1].value.has_value());
   EXPECT_EQ(program.slots[1].value->kind, ValueRule::Kind(ValueRule::Integers{0, 100}));
 }
@@ -50,7 +58,7 @@ TEST(Call, IndicesStayWithinTheirTable) {
 TEST(Call, SkewedIndicesComeAgain) {
   Call call = embedding();
   call.index_skew = 1.2;
-  const et_schema::Program program = make_program(call);
+  const et_schema::Program program = make_program({call});
   ASSERT_TRUE(program.slots[1].value.has_value());
   EXPECT_TRUE(program.slots[1].value->is<ValueRule::ReusedIntegers>());
 }
@@ -58,7 +66,7 @@ TEST(Call, SkewedIndicesComeAgain) {
 TEST(Call, ZerosAreAShareOfOnes) {
   Call call = *make_call({"aten::sqrt", "", "{64}z"}, {}, {.zeros = 0.75});
   call.schema = "aten::sqrt(Tensor self) -> Tensor";
-  const et_schema::Program program = make_program(call);
+  const et_schema::Program program = make_program({call});
   ASSERT_TRUE(program.slots[0].value.has_value());
   EXPECT_EQ(program.slots[0].value->kind, ValueRule::Kind(ValueRule::Bernoulli{0.25}));
 }

@@ -1,6 +1,6 @@
 // Kinds, groups and sizes of communications that are measured.
 
-#include "replayer/calibrator/measure/collectives.h"
+#include "replayer/calibrator/design/collectives.h"
 
 #include <gtest/gtest.h>
 

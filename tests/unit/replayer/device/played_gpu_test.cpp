@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "cold_calls.h"
 #include "et_schema/base/error.h"
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "fixture.h"
@@ -531,7 +532,7 @@ TEST_F(LostGpu, OperatorsAreTimedByNameButViewsAndACommunicationWithItsRest) {
   builder_.add_op(kRelu, {ref(x_)}, {ref(builder_.intermediate(DType::kFloat32, {4}))});
   const TrialResult& result = try_out();
   const timed_card::StoppedClock stopped;
-  DeviceTimeHook hook(builder_.program(), result.program, gpu());
+  DeviceTimeHook hook(builder_.program(), result.program, gpu(), nullptr);
   for (int pass = 0; pass < 3; ++pass) {
     machine_->run(result_.program, hook);
     hook.end_pass();
@@ -549,6 +550,21 @@ TEST_F(LostGpu, OperatorsAreTimedByNameButViewsAndACommunicationWithItsRest) {
   for (const double sample_ms : operators[1].device_samples_ms) {
     EXPECT_NEAR(sample_ms, 2 * timed_card::kKernelMs + 0.002, 1e-5);  // and a launch when idle
   }
+}
+
+TEST_F(LostGpu, ColdCallsAreTimedOnTheDeviceBesideTheWarmOnes) {
+  backend_ = std::make_unique<NotingCalls>();
+  builder_.add_op(kRelu, {ref(x_)}, {});
+  TrialResult& result = try_out();
+  const timed_card::StoppedClock stopped;
+  ColdCalls cold(*machine_, result.program, gpu());
+  DeviceTimeHook hook(builder_.program(), result.program, gpu(), &cold);
+  for (int pass = 0; pass < 3; ++pass) {
+    machine_->run(result.program, hook);
+    hook.end_pass();
+  }
+  EXPECT_EQ(hook.passes_ms()[0].size(), 3U);
+  EXPECT_EQ(cold.warm_device_ms[0].size(), 3U);
 }
 
 TEST(PlayedGpu, EventsAreMadeBeforeThePass) {

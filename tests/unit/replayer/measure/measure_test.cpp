@@ -2,6 +2,7 @@
 
 #include "replayer/measure/measure.h"
 
+#include <ATen/ops/_efficientzerotensor.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "cold_calls.h"
 #include "fixture.h"
 #include "hooks.h"
 #include "pass_budget.h"
@@ -78,6 +80,41 @@ TEST_F(MeasureTest, TellsItsPhasesInOrder) {
                                         Phase::kTimingPasses}));
   EXPECT_EQ(seen_.back().done, 5U);
   EXPECT_EQ(seen_.back().total, 6U);
+}
+
+TEST_F(MeasureTest, OperatorsAreCalledColdAndThenWarm) {
+  const SlotId x = builder_.external(DType::kFloat32, {4, 2}, constant(1));
+  builder_.add_op("aten::t(Tensor(a) self) -> Tensor(a)", {ref(x)}, {});
+  builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
+  try_out();
+  options_.asked.iterations = 0;
+  options_.asked.operator_times = true;
+  options_.asked.cold = true;
+  et_schema::RankReport report;
+  Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
+                          options_);
+  measurement.run(report);
+  EXPECT_EQ(report.measurement.timing_passes, 6U);
+  EXPECT_FALSE(report.host_overhead_ns_per_operator.has_value());
+  EXPECT_TRUE(report.gap_samples_ms.empty());
+  const std::vector<et_schema::MeasuredCall> rows = measurement.take_instruction_times();
+  ASSERT_EQ(rows.size(), 3U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rows[i].conditions->is_cold, i == 0);
+    EXPECT_EQ(rows[i].host.n, 18U);
+    EXPECT_GT(rows[i].host.min_ns, 0);
+    ASSERT_EQ(rows[i].call.outputs.size(), 1U);  // as it returned them
+    EXPECT_EQ(rows[i].call.outputs[0].sizes, (Sizes{2, 4}));
+    EXPECT_EQ(rows[i].call.outputs[0].strides, (Sizes{1, 2}));
+  }
+  EXPECT_FALSE(rows[2].conditions.has_value());
+  EXPECT_EQ(rows[2].host.n, 6U);
+}
+
+TEST(ColdCalls, ZerosWithoutMemoryAreInNoCache) {
+  const at::Tensor zeros = at::_efficientzerotensor({8, 16});
+  ASSERT_EQ(zeros.storage().data(), nullptr);
+  evict_tensor(zeros);
 }
 
 TEST(LoopOverhead, IsToldWhereAClockCanTellIt) {

@@ -1,28 +1,23 @@
-#include "replayer/calibrator/measure/page_fault.h"
+#include "replayer/memory/page_fault.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "et_schema/base/statistics.h"
+#include "replayer/memory/heap.h"
 
-namespace understudy::calibrator {
+namespace understudy::replayer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Nanoseconds = std::chrono::duration<double, std::nano>;
 
 constexpr std::size_t kRounds = 30;
-
-long minor_faults() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_minflt;
-}
 
 }  // namespace
 
@@ -36,13 +31,13 @@ double measure_page_fault_ns() {
     if (memory == MAP_FAILED) {
       return 0;
     }
-    const long before = minor_faults();
+    const std::uint64_t before = minor_faults();
     const Clock::time_point begin = Clock::now();
     for (std::size_t at = 0; at < kBytes; at += kStep) {
       static_cast<volatile char*>(memory)[at] = 1;
     }
     const double spent_ns = Nanoseconds(Clock::now() - begin).count();
-    const long faults = minor_faults() - before;
+    const std::uint64_t faults = minor_faults() - before;
     munmap(memory, kBytes);
     if (faults > 0) {
       each_ns.push_back(spent_ns / static_cast<double>(faults));
@@ -51,4 +46,4 @@ double measure_page_fault_ns() {
   return et_schema::median(std::move(each_ns)).value_or(0);
 }
 
-}  // namespace understudy::calibrator
+}  // namespace understudy::replayer

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+#include <c10/core/Device.h>
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "et_schema/model/operator_call.h"
+#include "replayer/bind/bound.h"
+#include "replayer/run/run.h"
+
+namespace understudy::replayer {
+
+/// Calls operators in pairs, beside the program's own call: cold, with none of their tensors in a
+/// cache, then warm. Before the cold call other operators run, and then a sweep of a core's own
+/// cache: as in a step, the operator's code, dispatch tables and the heap's lists are only in the
+/// last cache. Without the others, an operator that only makes a view needs a fifth of its time in
+/// a step.
+class ColdCalls {
+ public:
+  ColdCalls(Machine& machine, BoundProgram& bound, c10::Device device);
+
+  /// Returns true for operators and their substitutes.
+  [[nodiscard]] static bool repeats(const Step& step) {
+    return step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute;
+  }
+  /// Pairs of a step in a pass. A device's events tell one.
+  [[nodiscard]] int pairs() const { return device_.is_cpu() ? 3 : 1; }
+  /// Calls a step whose stack is built once untimed, then in pairs: `timed(is_cold, call)` calls
+  /// `call()`. Results are released.
+  template <typename Timed>
+  void run(const Step& step, int pairs, const Timed& timed) {
+    const auto call = [&] { machine_.call(bound_, step, kept_); };
+    const auto number = static_cast<std::size_t>(&step - bound_.steps.data());
+    kept_ = machine_.stack();
+    call();
+    release(number);
+    for (int i = 0; i < pairs; ++i) {
+      evict_arguments();
+      timed(true, call);
+      kept_.clear();
+      kept_ = machine_.stack();
+      timed(false, call);
+      release(number);
+    }
+  }
+
+  /// A host's time of what runs between begin() and end_s(), in seconds. If other work preempted
+  /// what uses this thread alone, its CPU time counts instead.
+  void begin();
+  [[nodiscard]] double end_s() const;
+
+  /// The warm calls, by step, one entry per pass.
+  std::vector<std::vector<double>> warm_s;
+  std::vector<std::vector<double>> warm_device_ms;
+  /// By step: the results, of instructions that do not tell theirs.
+  std::vector<std::vector<et_schema::TensorLayout>> outputs;
+
+ private:
+  /// This thread's CPU time, and its number of preemptions.
+  struct CpuUse {
+    double s = 0;
+    long preemptions = 0;
+  };
+  [[nodiscard]] static CpuUse cpu_use();
+  void evict_arguments();
+  void run_others();
+  void release(std::size_t step);
+
+  Machine& machine_;
+  BoundProgram& bound_;
+  c10::Device device_;
+  bool is_alone_;
+  torch::jit::Stack kept_;
+  struct Others {
+    at::Tensor matrix, rows, row, numbers, ones, mask, indices, image, pooled, filter;
+  };
+  Others others_;     ///< what other operators work on
+  at::Tensor swept_;  ///< larger than the caches that an eviction does not reach
+  CpuUse before_;
+  std::chrono::steady_clock::time_point begin_;
+};
+
+/// Evicts memory from all caches, so that the next access reads main memory, while code and other
+/// data stay cached.
+void evict(const void* memory, std::size_t bytes);
+
+/// Evicts a tensor's memory from the caches, unless it is larger than caches and evicts itself.
+void evict_tensor(const at::Tensor& tensor);
+
+}  // namespace understudy::replayer
