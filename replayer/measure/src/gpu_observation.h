@@ -20,6 +20,8 @@
 
 namespace understudy::replayer {
 
+class ColdCalls;
+
 /// Returns the number of iterations that fill a window in which energy and clocks can be read:
 /// NVML's counters change every 20 to 100 ms.
 [[nodiscard]] inline std::size_t window_iterations(double iteration_ms) {
