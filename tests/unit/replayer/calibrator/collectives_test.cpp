@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "generator/matching/matching.h"
+
 namespace understudy::calibrator {
 namespace {
 
@@ -22,6 +24,22 @@ TEST(CollectiveAreas, EachKindInGroupsOfTwoFourAndAll) {
   }
   EXPECT_EQ(std::ranges::count(areas, 2, &CollectiveCall::nodes), 30);
   EXPECT_EQ(std::ranges::count(areas, et_schema::CommKind::kRecv, &CollectiveCall::kind), 0);
+}
+
+TEST(CollectiveBench, CallsOfAllRanksMatch) {
+  std::vector<CollectiveCall> calls;
+  for (const CollectiveCall& area : collective_areas({"a", "a", "a", "b", "b", "b"}, false)) {
+    calls.push_back(sized(area, 100));
+  }
+  const et_schema::Bench bench = make_bench(calls, 6);
+  ASSERT_EQ(bench.groups.size(), 3U);
+  EXPECT_EQ(bench.groups[1].ranks, (std::vector<std::int64_t>{0, 1}));
+  EXPECT_EQ(bench.groups[2].ranks, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  const auto orders = matching::match_programs(bench.programs, bench.groups);
+  ASSERT_EQ(orders.size(), 6U);
+  // A barrier before each call; the last ranks are in groups of all alone.
+  EXPECT_EQ(bench.programs[0].instructions.size(), 2 * calls.size());
+  EXPECT_EQ(bench.programs[5].instructions.size(), calls.size() + 15);
 }
 
 }  // namespace
