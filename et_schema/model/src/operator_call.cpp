@@ -53,8 +53,17 @@ OperatorCall call_named(std::string_view full_name) {
 
 OperatorCall operator_call(const Program& program, const Instruction& instruction) {
   OperatorCall call = call_named(instruction.name);
-  call.inputs = layouts_of(program, instruction.args);
-  call.outputs = layouts_of(program, instruction.results);
+  std::vector<Argument> read = instruction.args;
+  std::vector<Argument> written = instruction.results;
+  if (const int out =
+          instruction.schema ? argument_index(program.schemas[*instruction.schema], "out") : -1;
+      out >= 0 && static_cast<std::size_t>(out) < read.size()) {
+    // Nobody reads what `out` held. An operator that returns nothing has no other result.
+    written = written.empty() ? std::vector{read[static_cast<std::size_t>(out)]} : written;
+    read.erase(read.begin() + out);
+  }
+  call.inputs = layouts_of(program, read);
+  call.outputs = layouts_of(program, written);
   call.is_full = op_class(instruction.name) == "attention" && is_full_attention(instruction);
   return call;
 }

@@ -2,18 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/facts/schema_text.h"
+#include "kernel_load.h"
+#include "predictor/operators/sustained.h"
+#include "products.h"
 
 namespace understudy::predictor {
 namespace {
 
 constexpr double kUnmodelledFactor = 10;  // factor on the roofline's bound, as for a poor kernel
 constexpr double kUnmodelledCallNs = 5000;
+constexpr double kMostDoubt = 3;  // an interval above this factor says less than the bytes do
 
 /// Returns the operator's name and those of its in-place and functional forms and overloads, whose
 /// measurements can stand in.
@@ -139,6 +144,51 @@ double ln_carried(const Found& found, const Card& from, const Point& here, const
   const double as_there = unlike * unlike / (1 + caches * caches);
   there.op = found.op;
   return (1 - as_there) * ln_ns + as_there * fitted.ln_ns(there, timed);
+}
+
+/// Returns true for kernels that read and write their tensors once, and wait for nothing else.
+bool streams(const Work& work, const Point& point) {
+  using enum Family;
+  constexpr std::array kStreaming = {kNormalization, kSoftmax, kCopy, kReduction, kOptimizer};
+  return bytes_of(work) > 0 && (std::ranges::find(kStreaming, work.family) != kStreaming.end() ||
+                                (work.family == kElementwise && is_of_torch(point)));
+}
+
+/// Returns the time of a streaming kernel by its bytes.
+Prediction streamed(const Point& point) {
+  constexpr double kWidth = 0.4;
+  Prediction prediction{within(kLaunchNs + point.memory_ns / kCopyShare, kWidth)};
+  prediction.model = "bytes at the copy rate";
+  return prediction;
+}
+
+/// Returns the width of an attention's heads, the mean of keys and values, if no power of two;
+/// else 0.
+double odd_width(const OperatorCall& call) {
+  const std::vector<const TensorLayout*> tensors = matrices(call);
+  const std::size_t query = has_part(call, "backward") ? 1 : 0;
+  if (tensors.size() < query + 3) {
+    return 0;
+  }
+  const double width = (dimension(*tensors[query], 1) + dimension(*tensors[query + 2], 1)) / 2;
+  return std::exp2(std::floor(std::log2(width))) == width ? 0 : width;
+}
+
+/// Returns the attention with heads of another width.
+OperatorCall with_heads(const OperatorCall& call, double width) {
+  const double own = dimension(*matrices(call)[has_part(call, "backward") ? 1 : 0], 1);
+  const double of_values = dimension(*matrices(call)[has_part(call, "backward") ? 3 : 2], 1);
+  OperatorCall other = call;
+  for (std::vector<TensorLayout>* const tensors : {&other.inputs, &other.outputs}) {
+    for (TensorLayout& tensor : *tensors) {
+      const double last = dimension(tensor, 1);
+      if (tensor.sizes.size() > 2 && (last == own || last == of_values)) {
+        tensor.sizes.back() = static_cast<std::int64_t>(width);
+        tensor.strides.clear();
+      }
+    }
+  }
+  return other;
 }
 
 Prediction bound_only(const Point& point, double least_ns) {
@@ -288,6 +338,21 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
     if (!own && !has_peak(*card, dtype) && point.compute_ns > point.memory_ns) {
       answer = without_peak(std::move(answer), dtype, least);
     }
+  }
+  if (const double width = work.attention ? odd_width(call) : 0; width > 0) {
+    // Rows of one type alone have such heads. Their times are between those of the sizes beside.
+    const double below = std::exp2(std::floor(std::log2(width)));
+    const Prediction low = predict(with_heads(call, below), key);
+    const Prediction high = predict(with_heads(call, 2 * below), key);
+    if (answer.ns < low.ns || answer.ns > high.ns) {
+      answer = low;
+      static_cast<Estimate&>(answer) =
+          scaled(low, std::pow(high.ns / low.ns, std::log2(width / below)));
+    }
+  }
+  const bool is_doubtful = !answer.modelled || answer.high_ns > kMostDoubt * answer.ns;
+  if (key.timed == TimedAs::kDevice && is_doubtful && streams(work, point)) {
+    answer = streamed(point);
   }
   if (key.timed == TimedAs::kDevice) {
     answer.bound_ns = std::max(bound_ns(point), kLaunchNs);

@@ -83,6 +83,11 @@ void set_bytes(const OperatorCall& call, Work& work) {
     work.write_bytes = fills ? sum_of(call.outputs, et_schema::stored_bytes) : 0;
     return;
   }
+  if (has_part(call, "all_gather_copy_in") && !call.outputs.empty()) {
+    // FSDP copies a rank's part into its place, the first result, in the memory for all parts.
+    work.read_bytes = work.write_bytes = stored_bytes(call.outputs.front());
+    return;
+  }
   const bool gathers = work.family == Family::kEmbedding || work.family == Family::kIndex;
   work.read_bytes = gathers ? gathered_bytes(call) : sum_of(call.inputs, et_schema::stored_bytes);
   const bool in_place = writes_rows_in_place(call, work.family);

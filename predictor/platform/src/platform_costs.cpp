@@ -20,6 +20,9 @@
 #include "et_schema/model/timed_work.h"
 #include "predictor/calls/crossing.h"
 #include "predictor/operators/anchored.h"
+#include "predictor/operators/features.h"
+#include "predictor/operators/sustained.h"
+#include "predictor/operators/work.h"
 
 namespace understudy::predictor {
 namespace {
@@ -189,6 +192,7 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
     : platform_(platform),
       key_(find_device(platform.operators, device)),
       recorded_(std::move(recorded)),
+      sustained_share_(sustained_share(*platform.operators.find_card(key_.device))),
       collectives_(collectives_of(platform)),
       overheads_(section_of(platform, "overheads", overheads_from_json)) {}
 
@@ -215,9 +219,10 @@ OperatorCost PlatformCosts::of_recorded(const Program& program,
   return cost;
 }
 
+constexpr double kNsInS = 1e9;
+
 /// Of FLOPs and bytes that a simulator's file tells, at the usual share of the card's peaks.
 OperatorCost PlatformCosts::of_timed_work(const Instruction& instruction) const {
-  constexpr double kNsInS = 1e9;
   constexpr double kUsual = 0.7;
   constexpr double kWidth = 0.7;
   const auto number = [&instruction](std::size_t at) {
@@ -282,10 +287,24 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
                           static_cast<double>(instruction.timing->device_ns));
     cost.launches = instruction.timing->launches;
   } else if (!launches_nothing) {
-    cost.device = scaled(prediction, prediction.device_ns / prediction.ns);
+    cost.device = in_step(call, scaled(prediction, prediction.device_ns / prediction.ns));
     cost.launches = launches.value_or(1);
   }
   return cost;
+}
+
+Estimate PlatformCosts::in_step(const OperatorCall& call, Estimate burst) const {
+  constexpr double kWidth = 0.15;
+  const Card& card = *platform_.operators.find_card(key_.device);
+  const Work work = work_of(call);
+  const bool is_large = bytes_of(work) > card.l2_bytes;
+  double least_ns = is_large ? bytes_of(work) / card.bandwidth_bytes_per_s / kCopyShare : 0;
+  if (work.family == Family::kMatmul || work.family == Family::kAttention) {
+    const double flops = sustained_share_ * most_flops(card, compute_dtype(call));
+    least_ns = std::max(least_ns, work.flops / flops);
+  }
+  least_ns *= kNsInS;
+  return burst.ns >= least_ns ? burst : within(least_ns, kWidth, "sustained rate");
 }
 
 Estimate PlatformCosts::of_outside(const Program& program,
