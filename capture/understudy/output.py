@@ -10,8 +10,6 @@ import signal
 import time
 from pathlib import Path
 
-from .whole_file import write_through
-
 CAPTURE_FORMAT = "understudy-capture"
 DESCRIPTION = "capture.json"
 SETTLED_S = 60  # a younger folder without a lock may be about to get one
@@ -24,6 +22,15 @@ class CaptureFailed(RuntimeError):
 
 class BadOutput(CaptureFailed):
     """A capture must not, or cannot, be written to this place."""
+
+
+def write_through(path):
+    """Flushes a file's content, or a folder's names, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class OutputFolder:

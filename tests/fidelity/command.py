@@ -15,7 +15,6 @@ from pathlib import Path
 
 from understudy.endings import BAD_INPUT, FAILED, INTERRUPTED, USAGE, Refused, run_main
 from understudy.programs import command, version
-from understudy.whole_file import write_whole
 
 from . import limits, rounds, tables
 
@@ -137,7 +136,7 @@ class Run:
 
     def write(self):
         if self.arguments.json:
-            write_whole(self.arguments.json, json.dumps(self.document(), indent=1) + "\n")
+            Path(self.arguments.json).write_text(json.dumps(self.document(), indent=1) + "\n", encoding="utf-8")
 
 
 def make_document(arguments, results, failures, incomplete):
