@@ -34,8 +34,8 @@ DECIDES |= {name: f"{what}, and they were {NEVER}" for name, what in LEAVES.item
 COMPARES = ("equal", "allclose")
 FINITE = {"isfinite": True, "isnan": False, "isinf": False}  # a number that is not known is
 # Functions of torch → what they find in numbers that are not known, for results of a size: a router's tokens fall evenly on its experts.
-USUAL = {name: lambda _, size, truth=truth: [truth] * size for name, truth in FINITE.items()}
-USUAL |= {"histc": lambda count, size: [count // size + (place < count % size) for place in range(size)]}
+USUAL = {name: functools.partial(lambda truth, _, size: [truth] * size, truth) for name, truth in FINITE.items()}
+USUAL["histc"] = functools.partial(lambda count, size: [count // size + (place < count % size) for place in range(size)])
 CODES = {torch.bool: "b", torch.int32: "i", torch.int64: "q", torch.float32: "f", torch.float64: "d"}  # as array.array names them
 # Functions of torch that make a tensor of a script's numbers.
 FROM_NUMBERS = ("tensor", "as_tensor", "asarray")
