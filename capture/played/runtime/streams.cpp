@@ -66,7 +66,7 @@ constexpr float kElapsedMs = 1;
 
 float ms_between(const Event& begin, const Event& end) {
   constexpr float kNsOfMs = 1e6F;
-  return begin.ns == end.ns ? kElapsedMs : static_cast<float>(end.ns - begin.ns) / kNsOfMs;
+  return end.ns == 0 ? kElapsedMs : static_cast<float>(end.ns - begin.ns) / kNsOfMs;
 }
 
 CUresult call_host(cudaStream_t stream, cudaHostFn_t function, void* data) {
