@@ -13,6 +13,7 @@
 #include "predictor/collectives/models.h"
 #include "predictor/operators/anchored.h"
 #include "predictor/operators/operator_models.h"
+#include "predictor/operators/work.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/platform/platform.h"
 
@@ -87,8 +88,8 @@ class PlatformCosts final : public Costs {
   [[nodiscard]] OperatorCost of_timed_work(const Instruction& instruction) const;
   [[nodiscard]] OperatorCost of_recorded(const Program& program,
                                          const Instruction& instruction) const;
-  /// Returns the time of a call on a card in a step, where it is not timed by itself, in a burst.
-  [[nodiscard]] Estimate in_step(const OperatorCall& call, Estimate burst) const;
+  /// Returns the time in a step of a call that takes `burst` when it is timed by itself.
+  [[nodiscard]] Estimate in_step(const OperatorCall& call, const Work& work, Estimate burst) const;
   [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
                                  const Prediction& prediction, bool launches) const;
   /// Returns the time of recorded kernels on this card as that of a profile (anchored.h). Not
@@ -100,6 +101,7 @@ class PlatformCosts final : public Costs {
 
   const Platform& platform_;
   DeviceKey key_;
+  const Card& card_;
   RecordedParts recorded_;
   double sustained_share_;
   CollectiveModels collectives_;

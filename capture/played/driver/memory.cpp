@@ -46,7 +46,7 @@ CUresult tell_address(void* value, CUpointer_attribute attribute, CUdeviceptr at
 
 void* map_addresses(std::size_t bytes, bool is_host) {
   const std::size_t pages = whole_pages(bytes);
-  // The limit on what a script takes of the host (RLIMIT_DATA) counts private memory alone.
+  // RLIMIT_DATA limits what a script takes of the host. It counts private memory, not shared one.
   const int kind = is_host ? MAP_PRIVATE : MAP_SHARED;
   void* const got = mmap(nullptr, pages + kAlignment, PROT_READ | PROT_WRITE,
                          kind | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -33,9 +33,7 @@ LEAVES |= {"__dlpack__": "a tensor's values are given to another library", "__co
 DECIDES |= {name: f"{what}, and they were {NEVER}" for name, what in LEAVES.items()}
 COMPARES = ("equal", "allclose")
 FINITE = {"isfinite": True, "isnan": False, "isinf": False}  # a number that is not known is
-# Functions of torch → what they find in numbers that are not known, for results of a size: a router's tokens fall evenly on its experts.
-USUAL = {name: functools.partial(lambda truth, _, size: [truth] * size, truth) for name, truth in FINITE.items()}
-USUAL["histc"] = functools.partial(lambda count, size: [count // size + (place < count % size) for place in range(size)])
+EVENLY = "histc"  # numbers that are not known fall so into its bins: a router's tokens on its experts
 CODES = {torch.bool: "b", torch.int32: "i", torch.int64: "q", torch.float32: "f", torch.float64: "d"}  # as array.array names them
 # Functions of torch that make a tensor of a script's numbers.
 FROM_NUMBERS = ("tensor", "as_tensor", "asarray")
@@ -206,8 +204,8 @@ class Values:
         for name, what in DECIDES.items():
             self._answer(name, lambda tensor, *_, what=what, **__: refuse(what))
         for owner in (torch, torch.Tensor):
-            for name, usual in USUAL.items():
-                setattr(owner, name, self._as_usual(getattr(owner, name), usual))
+            for name in (*FINITE, EVENLY):
+                setattr(owner, name, self._as_usual(name, getattr(owner, name)))
             for name in COMPARES:
                 setattr(owner, name, _checked(getattr(owner, name)))
         for name in FROM_NUMBERS:
@@ -227,13 +225,13 @@ class Values:
 
         setattr(torch.Tensor, name, _in_place_of(original, answer))
 
-    def _as_usual(self, ask, usual):
+    def _as_usual(self, name, ask):
         """What is assumed of numbers that are not known becomes known."""
         def answer(tensor, *arguments, **options):
             result = ask(tensor, *arguments, **options)
             if self._memory.is_assumed(result) and result.numel() <= MOST_NUMBERS and result.dtype in CODES:
                 self.read[script_line()] += 1
-                self._memory.fill(result, usual(tensor.numel(), result.numel()))
+                self._memory.fill(result, _usual(name, tensor.numel(), result.numel()))
             return result
 
         return _in_place_of(ask, answer)
@@ -301,6 +299,11 @@ class Values:
 
     def _format(self, tensor, spec):
         return format(tensor.item() if tensor.dim() == 0 else repr(tensor), spec)
+
+
+def _usual(name, count, size):
+    """Returns what a function of torch finds in `count` numbers that are not known, as a list of `size`."""
+    return [count // size + (place < count % size) for place in range(size)] if name == EVENLY else [FINITE[name]] * size
 
 
 def _checked(compare):

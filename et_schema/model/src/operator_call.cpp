@@ -53,17 +53,20 @@ OperatorCall call_named(std::string_view full_name) {
 
 OperatorCall operator_call(const Program& program, const Instruction& instruction) {
   OperatorCall call = call_named(instruction.name);
-  std::vector<Argument> read = instruction.args;
-  std::vector<Argument> written = instruction.results;
-  if (const int out =
-          instruction.schema ? argument_index(program.schemas[*instruction.schema], "out") : -1;
-      out >= 0 && static_cast<std::size_t>(out) < read.size()) {
+  call.outputs = layouts_of(program, instruction.results);
+  const int out =
+      instruction.schema ? argument_index(program.schemas[*instruction.schema], "out") : -1;
+  if (out < 0 || static_cast<std::size_t>(out) >= instruction.args.size()) {
+    call.inputs = layouts_of(program, instruction.args);
+  } else {
     // Nobody reads what `out` held. An operator that returns nothing has no other result.
-    written = written.empty() ? std::vector{read[static_cast<std::size_t>(out)]} : written;
+    std::vector<Argument> read = instruction.args;
+    if (instruction.results.empty()) {
+      call.outputs = layouts_of(program, {read[static_cast<std::size_t>(out)]});
+    }
     read.erase(read.begin() + out);
+    call.inputs = layouts_of(program, read);
   }
-  call.inputs = layouts_of(program, read);
-  call.outputs = layouts_of(program, written);
   call.is_full = op_class(instruction.name) == "attention" && is_full_attention(instruction);
   return call;
 }

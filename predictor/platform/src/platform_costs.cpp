@@ -22,7 +22,6 @@
 #include "predictor/operators/anchored.h"
 #include "predictor/operators/features.h"
 #include "predictor/operators/sustained.h"
-#include "predictor/operators/work.h"
 
 namespace understudy::predictor {
 namespace {
@@ -191,8 +190,9 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
                              RecordedParts recorded)
     : platform_(platform),
       key_(find_device(platform.operators, device)),
+      card_(*platform.operators.find_card(key_.device)),
       recorded_(std::move(recorded)),
-      sustained_share_(sustained_share(*platform.operators.find_card(key_.device))),
+      sustained_share_(sustained_share(card_)),
       collectives_(collectives_of(platform)),
       overheads_(section_of(platform, "overheads", overheads_from_json)) {}
 
@@ -231,13 +231,12 @@ OperatorCost PlatformCosts::of_timed_work(const Instruction& instruction) const 
                             : nullptr;
     return value == nullptr ? 0 : static_cast<double>(*value);
   };
-  const Card* const there = platform_.operators.find_card(key_.device);
   const double recorded_ns =
       instruction.timing ? static_cast<double>(instruction.timing->host_ns) : 0;
   Estimate estimate = {recorded_ns, 0, 2 * recorded_ns, kAsRecorded, false, false};
-  if (there != nullptr && number(1) > 0 && key_.timed != TimedAs::kHost) {
-    const double compute_ns = number(1) / peak_flops(*there, DType::kBFloat16) * kNsInS;
-    const double memory_ns = number(2) / there->bandwidth_bytes_per_s * kNsInS;
+  if (number(1) > 0 && key_.timed != TimedAs::kHost) {
+    const double compute_ns = number(1) / peak_flops(card_, DType::kBFloat16) * kNsInS;
+    const double memory_ns = number(2) / card_.bandwidth_bytes_per_s * kNsInS;
     estimate = within(et_schema::root_sum_square(compute_ns, memory_ns) / kUsual, kWidth,
                       "FLOPs and bytes of the file");
   }
@@ -274,10 +273,10 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
     return cost;
   }
   const std::optional<std::uint64_t> launches = known_launches(program, instruction);
-  const Family family = family_of(call.name);
+  const Work work = work_of(call);
   const bool launches_nothing = (instruction.launched && instruction.launched->count == 0) ||
-                                family == Family::kView ||
-                                (family == Family::kAllocation && bytes_of(work_of(call)) <= 0);
+                                work.family == Family::kView ||
+                                (work.family == Family::kAllocation && bytes_of(work) <= 0);
   cost.host =
       of_host(program, instruction, prediction, launches ? *launches > 0 : !launches_nothing);
   if (instruction.timing && instruction.timing->device_ns > 0 &&
@@ -287,20 +286,18 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
                           static_cast<double>(instruction.timing->device_ns));
     cost.launches = instruction.timing->launches;
   } else if (!launches_nothing) {
-    cost.device = in_step(call, scaled(prediction, prediction.device_ns / prediction.ns));
+    cost.device = in_step(call, work, scaled(prediction, prediction.device_ns / prediction.ns));
     cost.launches = launches.value_or(1);
   }
   return cost;
 }
 
-Estimate PlatformCosts::in_step(const OperatorCall& call, Estimate burst) const {
+Estimate PlatformCosts::in_step(const OperatorCall& call, const Work& work, Estimate burst) const {
   constexpr double kWidth = 0.15;
-  const Card& card = *platform_.operators.find_card(key_.device);
-  const Work work = work_of(call);
-  const bool is_large = bytes_of(work) > card.l2_bytes;
-  double least_ns = is_large ? bytes_of(work) / card.bandwidth_bytes_per_s / kCopyShare : 0;
+  const bool is_large = bytes_of(work) > card_.l2_bytes;
+  double least_ns = is_large ? bytes_of(work) / card_.bandwidth_bytes_per_s / kCopyShare : 0;
   if (work.family == Family::kMatmul || work.family == Family::kAttention) {
-    const double flops = sustained_share_ * most_flops(card, compute_dtype(call));
+    const double flops = sustained_share_ * most_flops(card_, compute_dtype(call));
     least_ns = std::max(least_ns, work.flops / flops);
   }
   least_ns *= kNsInS;
@@ -332,15 +329,13 @@ Estimate PlatformCosts::carried(const et_schema::KernelClassTimes& classes, doub
 }
 
 Estimate PlatformCosts::carried(const RecordedKernels& recorded) const {
-  const Card* const there = platform_.operators.find_card(key_.device);
-  const bool is_known =
-      there != nullptr && there->bandwidth_bytes_per_s > 0 && recorded_.card.has_value();
+  const bool is_known = card_.bandwidth_bytes_per_s > 0 && recorded_.card.has_value();
   if (!is_known && !recorded.crosses_hosts) {
     return {recorded.ns, 0, 2 * recorded.ns, kAsRecorded, false, false};
   }
   const Card none;
   const TimeParts parts =
-      anchored_time(recorded, is_known ? *recorded_.card : none, is_known ? *there : none);
+      anchored_time(recorded, is_known ? *recorded_.card : none, is_known ? card_ : none);
   const double width_ns = parts.half_width_ns();
   return {parts.total_ns(), std::max(parts.total_ns() - width_ns, 0.0), parts.total_ns() + width_ns,
           recorded.call.name.empty() ? "the class of its kernels" : "its recorded time"};

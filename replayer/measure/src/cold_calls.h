@@ -15,18 +15,14 @@
 namespace understudy::replayer {
 
 /// Calls operators in pairs, beside the program's own call: cold, with none of their tensors in a
-/// cache, then warm. Before the cold call other operators run, and then a sweep of a core's own
-/// cache: as in a step, the operator's code, dispatch tables and the heap's lists are only in the
-/// last cache. Without the others, an operator that only makes a view needs a fifth of its time in
-/// a step.
+/// cache, then warm. Before each cold call other operators run and a core's own cache is swept. So
+/// the operator's code, the dispatch tables and the heap's lists are in the last cache alone, as in
+/// a step. Without the others, an operator that only makes a view takes a fifth of its time in a
+/// step.
 class ColdCalls {
  public:
   ColdCalls(Machine& machine, BoundProgram& bound, c10::Device device);
 
-  /// Returns true for operators and their substitutes.
-  [[nodiscard]] static bool repeats(const Step& step) {
-    return step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute;
-  }
   /// Pairs of a step in a pass. A device's events tell one.
   [[nodiscard]] int pairs() const { return device_.is_cpu() ? 3 : 1; }
   /// Calls a step whose stack is built once untimed, then in pairs: `timed(is_cold, call)` calls
@@ -83,6 +79,11 @@ class ColdCalls {
   CpuUse before_;
   std::chrono::steady_clock::time_point begin_;
 };
+
+/// Returns true for operators and their substitutes, if there are cold calls: `cold` is not null.
+[[nodiscard]] inline bool calls_cold(const ColdCalls* cold, const Step& step) {
+  return cold != nullptr && (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute);
+}
 
 /// Evicts memory from all caches, so that the next access reads main memory, while code and other
 /// data stay cached.

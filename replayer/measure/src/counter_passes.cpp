@@ -57,7 +57,7 @@ class CountHook : public NoHook {
       : opened_(opened), device_(device), cold_(cold) {}
 
   void built(const Step& step) {
-    if (is_cold(step)) {
+    if (calls_cold(cold_, step)) {
       cold_->run(step, 1, [this](bool is_counted, const auto& call) {
         if (is_counted) {
           begin();
@@ -72,15 +72,12 @@ class CountHook : public NoHook {
     }
   }
   void called(const Step& step, const torch::jit::Stack&) {
-    if (step.does_work() && !is_cold(step)) {
+    if (step.does_work() && !calls_cold(cold_, step)) {
       end();
     }
   }
 
  private:
-  [[nodiscard]] bool is_cold(const Step& step) const {
-    return cold_ != nullptr && ColdCalls::repeats(step);
-  }
   void begin() {
     synchronize_stream(device_);
     use_source(opened_, [this](CounterSource& source) { source.begin_range(range_); });

@@ -147,7 +147,7 @@ void DeviceTimeHook::built(const Step& step) {
   if (!is_timed_[i]) {
     return;
   }
-  if (cold_ == nullptr || !ColdCalls::repeats(step)) {
+  if (!calls_cold(cold_, step)) {
     timer_.begin(i);
     return;
   }
@@ -160,7 +160,7 @@ void DeviceTimeHook::built(const Step& step) {
 }
 
 void DeviceTimeHook::called(const Step& step, const torch::jit::Stack& /*stack*/) {
-  if (is_timed_[index(step)] && (cold_ == nullptr || !ColdCalls::repeats(step))) {
+  if (is_timed_[index(step)] && !calls_cold(cold_, step)) {
     timer_.end(index(step));
   }
 }

@@ -98,7 +98,7 @@ void ProfileHook::copy_ready_stack(std::size_t step) {
 void ProfileHook::built(const Step& step) {
   const Clock::time_point now = Clock::now();
   building_ns_ = Nanoseconds(now - last_).count();
-  if (cold_ != nullptr && ColdCalls::repeats(step)) {
+  if (calls_cold(cold_, step)) {
     cold_->run(step, cold_->pairs(), [&](bool is_cold, const auto& call) {
       cold_->begin();
       call();
@@ -119,7 +119,7 @@ void ProfileHook::called(const Step& step, const torch::jit::Stack& stack) {
     issue_->called(step, stack);
   }
   const Clock::time_point now = Clock::now();
-  if (!bare_ && (cold_ == nullptr || !ColdCalls::repeats(step))) {
+  if (!bare_ && !calls_cold(cold_, step)) {
     calls_[index(step)].push_back(own_seconds(step, Seconds(now - last_).count()));
   }
   last_ = Clock::now();

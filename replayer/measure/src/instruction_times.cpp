@@ -81,7 +81,7 @@ std::vector<MeasuredCall> instruction_times(const et_schema::Program& program,
     if (!figures.counters.empty() && !communicates) {
       row.counters = figures.counters[i];
     }
-    if (figures.cold != nullptr && ColdCalls::repeats(step)) {
+    if (calls_cold(figures.cold, step)) {
       row.conditions = {.is_cold = true, .threads = at::get_num_threads()};
       if (row.call.outputs.empty()) {
         row.call.outputs = figures.cold->outputs[i];
