@@ -25,6 +25,7 @@ GUARD = "move it out of the captured steps, or leave it out for this capture"
 IF = f"a tensor decides what the program does (if, while, assert), and its value was never computed; {GUARD}"
 INT = f"a tensor's value is read as an integer (a size, an index), and it was never computed; {GUARD}"
 READ = f"a tensor's value, read at train.py:7, decides what the program does, and it was never computed; {GUARD}"
+FLOAT = "float() makes a plain number of a tensor's value, which was never computed; use .item(), whose number prints as ?, sums, and does not decide unseen"
 NUMPY = f"a tensor's values are read into numpy, and they were never computed; {GUARD}"
 LIST = f"tolist() reads a tensor's values, and they were never computed; {GUARD}"
 
@@ -78,6 +79,17 @@ REFUSED = {
     "bool((k * loss.item()).sum() > 1)": IF,
     "bool(torch.full((2,), loss.item(), device='cuda').sum() > 1)": IF,
     "math.exp(loss.item()) > 2": READ,
+    "math.exp(loss) > 2": READ,
+    "math.fsum([loss.item()] * 2) / 2 > 2": READ,
+    "math.isclose(loss.item(), 1)": READ,
+    "round(loss.item(), 2) > 0.5": READ,
+    "round(loss.item())": READ,
+    "float(loss) > 0.5": FLOAT,
+    "float(loss.item()) > 0.5": FLOAT,
+    "list(map(float, [loss])) == [1.0]": FLOAT,
+    "import numpy; numpy.mean([loss.item()]) > 0.5": FLOAT,
+    "import numpy; numpy.float32(loss.item()) > 0.5": FLOAT,
+    "bool((k.new_tensor([loss.item()]) > 1).any())": IF,
     "n = torch.nn.BatchNorm1d(64).cuda(); n(x); bool(n.running_mean.any())": IF,
     "loss.backward(); network.weight.grad.norm() > 1 and 1": IF,
     "network.weight.register_hook(lambda g: g * 2 if g.sum() > 0 else g); loss.backward()": IF,
@@ -98,8 +110,8 @@ REFUSED = {
 }
 # A line of the script → what it prints.
 PRINTED = {
-    "f'{loss:.3f} {loss.item():.2f} {loss.item() + 1} {sum([loss.item()] * 2) / 2}', float(loss), loss": "? ? ? ? 1.0 tensor(?, size=(), dtype=torch.float32, device='cuda:0')",
-    "math.exp(loss.item()), x.cpu().mean().item()": "? ?",
+    "f'{loss:.3f} {loss.item():.2f} {loss.item() + 1} {sum([loss.item()] * 2) / 2} {round(loss.item(), 2)}', loss": "? ? ? ? ? tensor(?, size=(), dtype=torch.float32, device='cuda:0')",
+    "math.exp(loss.item()), math.exp(loss), x.cpu().mean().item(), math.sqrt(k[4]), math.isfinite(loss), math.isnan(loss.item())": "? ? ? 2.0 True False",
     "mask.all().item(), mask.any().item(), bool(mask[3].all())": "False True True",
     "(k > 3).nonzero().flatten().tolist(), k[k > 7].tolist(), len(k.unique())": "[4, 5, 6, 7, 8, 9] [8, 9] 10",
     "k.topk(2).values.tolist(), (-k).sort().indices[0].item(), k.argmax().item()": "[9, 8] 9 9",
@@ -121,6 +133,7 @@ PRINTED = {
     "*[(h := torch.autograd.graph.save_on_cpu(), h.__enter__(), y := network(x).square().sum(), h.__exit__(), y.backward(), network.bias.grad.sum().item())[-1]]": "?",
     "torch.compile(lambda x: x * torch.isfinite(x).all() + torch.tensor(1.0), fullgraph=True)(x).shape[0]": "16",
     "torch.nn.LSTM(64, 8).cuda()(torch.nn.utils.rnn.pack_padded_sequence(x.view(4, 4, 64), [4, 3, 2, 1]))[0].data.shape[0]": "10",
+    "torch.compile(lambda x: x / math.sqrt(x.shape[0]) + math.prod(x.shape), fullgraph=True)(x).shape[0]": "16",
     "torch.rand(1).item() < 2, torch.randn(3).numpy().shape": "True (3,)",
 }
 PREPARED = {  # a line before what is printed

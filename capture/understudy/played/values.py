@@ -31,13 +31,14 @@ DECIDES |= dict.fromkeys(("__int__", "__index__"), f"a tensor's value is read as
 LEAVES = {"tolist": "tolist() reads a tensor's values"} | dict.fromkeys(("numpy", "__array__"), "a tensor's values are read into numpy")
 LEAVES |= {"__dlpack__": "a tensor's values are given to another library", "__complex__": "a tensor's value is read as a complex number"}
 DECIDES |= {name: f"{what}, and they were {NEVER}" for name, what in LEAVES.items()}
+PLAIN = (f"float() makes a plain number of a tensor's value, which was {NEVER}", "use .item(), whose number prints as ?, sums, and does not decide unseen")
+TORCH = str(Path(torch.__file__).parent)
 COMPARES = ("equal", "allclose")
 FINITE = {"isfinite": True, "isnan": False, "isinf": False}  # a number that is not known is
 EVENLY = "histc"  # numbers that are not known fall so into its bins: a router's tokens on its experts
 CODES = {torch.bool: "b", torch.int32: "i", torch.int64: "q", torch.float32: "f", torch.float64: "d"}  # as array.array names them
 # Functions of torch that make a tensor of a script's numbers.
-FROM_NUMBERS = ("tensor", "as_tensor", "asarray")
-COMPUTES = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "pow", "fabs", "tanh")
+FROM_NUMBERS = ((torch, "tensor"), (torch, "as_tensor"), (torch, "asarray"), (torch.Tensor, "new_tensor"))
 
 skipped: Counter[str] = Counter()  # what was not done, by line
 _refused = ""  # the last refusal: torch's C++ turns one raised inside of it into a TypeError
@@ -85,6 +86,12 @@ def _decides(self, *_):
     refuse(f"a tensor's value, read at {self.source}, decides what the program does, and it was {NEVER}")
 
 
+def _plain():
+    """Returns the answer to torch's own functions, which compute with it."""
+    asks = next(frame for frame, _ in traceback.walk_stack(sys._getframe(1)) if frame.f_code.co_filename != __file__)
+    return ANSWER if asks.f_code.co_filename.startswith(TORCH) else refuse(*PLAIN)
+
+
 class Unread(float):
     """A number whose value is not known: it prints as `?`, arithmetic gives another one, a comparison is refused."""
 
@@ -100,7 +107,10 @@ class Unread(float):
         return UNKNOWN
 
     def __float__(self):
-        return ANSWER
+        return _plain()
+
+    def __round__(self, digits=None):
+        return _decides(self) if digits is None else type(self)(self.source)
 
     def __array_ufunc__(self, function, *_, **__):
         if function.__name__ in FINITE:
@@ -109,7 +119,7 @@ class Unread(float):
 
     __str__ = __repr__
     __hash__ = float.__hash__
-    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __int__ = __index__ = __trunc__ = __round__ = _decides
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __int__ = __index__ = __trunc__ = _decides
     __floor__ = __ceil__ = is_integer = as_integer_ratio = __divmod__ = __rdivmod__ = _decides
 
 
@@ -208,10 +218,11 @@ class Values:
                 setattr(owner, name, self._as_usual(name, getattr(owner, name)))
             for name in COMPARES:
                 setattr(owner, name, _checked(getattr(owner, name)))
-        for name in FROM_NUMBERS:
-            setattr(torch, name, self._from_numbers(getattr(torch, name)))
-        for name in COMPUTES:
-            setattr(math, name, _computed(getattr(math, name)))
+        for owner, name in FROM_NUMBERS:
+            setattr(owner, name, self._from_numbers(getattr(owner, name)))
+        for name, compute in vars(math).items():
+            if callable(compute) and not name.startswith("_"):
+                setattr(math, name, _computed(name, compute))
         self._take_memory()
         _scale_as_without_overflow()
         self._keep_rates()
@@ -237,9 +248,9 @@ class Values:
         return _in_place_of(ask, answer)
 
     def _from_numbers(self, make):
-        def made(data, *arguments, **options):
-            result = make(data, *arguments, **options)
-            if _unread_in(data) is not None:
+        def made(*arguments, **options):
+            result = make(*arguments, **options)
+            if _unread_in((*arguments, *options.values())) is not None:
                 self._memory.assume(result)
             return result
 
@@ -292,7 +303,7 @@ class Values:
 
     def _float(self, tensor):
         self._item(tensor)
-        return ANSWER
+        return _plain()
 
     def _repr(self, tensor, **_):
         return f"tensor({UNKNOWN}, size={tuple(tensor.shape)}, dtype={tensor.dtype}, device='{tensor.device}')"
@@ -317,11 +328,14 @@ def _checked(compare):
     return _in_place_of(compare, checked)
 
 
-def _computed(compute):
-    def computed(*arguments):
-        result = compute(*arguments)
-        number = _unread_in(arguments)
-        return result if number is None else type(number)(number.source)
+def _computed(name, compute):
+    def computed(*arguments, **options):
+        given = [each.item() if isinstance(each, torch.Tensor) else each for each in arguments]
+        number = _unread_in(given)
+        if name in FINITE and number is not None:
+            return FINITE[name]
+        result = compute(*given, **options)
+        return result if number is None else type(number)(number.source) if isinstance(result, float) else _decides(number)
 
     return _in_place_of(compute, computed)
 
