@@ -146,6 +146,8 @@ class PlayedTest(unittest.TestCase):
                     (name, "BFloat16" if name == "_allgather_base" else "Float") for name in expected})
         bench = str(self.folder / "bench.et")
         compare.run([f"{compare.BIN}/generate", str(self.folder / "out"), "--world-size", "8", "-o", bench])
+        with zipfile.ZipFile(bench) as members:  # the last model's: the stream of its operators waits for each collective
+            self.assertEqual(members.read("programs/0.jsonl").count(b'"wait of a stream"'), sum(expected.values()))
         self.assertRegex(compare.run([f"{compare.BIN}/predict", bench, "--card", "H100"]), r"\n +4 +[\d.]+  (_allgather_base|allGatherSingleImpl) ")
 
     def test_an_end_by_the_script_removes_only_what_it_made(self):

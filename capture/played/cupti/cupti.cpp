@@ -49,18 +49,28 @@ thread_local std::map<CUpti_ExternalCorrelationKind, std::vector<std::uint64_t>>
 struct Call {
   std::string_view name;
   CUpti_CallbackId id;
+  CUpti_ActivitySynchronizationType waits = CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN;
 };
 #define PLAYED_CALLBACK(name, version) \
   { #name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version }
+#define PLAYED_WAIT(name, version, type) \
+  { #name, CUPTI_RUNTIME_TRACE_CBID_##name##_##version, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_##type }
 constexpr Call kCalls[] = {
-    PLAYED_CALLBACK(cudaLaunchKernel, v7000),       PLAYED_CALLBACK(cudaMemcpyAsync, v3020),
-    PLAYED_CALLBACK(cudaMemsetAsync, v3020),        PLAYED_CALLBACK(cudaGraphLaunch, v10000),
-    PLAYED_CALLBACK(cudaLaunchHostFunc, v10000),    PLAYED_CALLBACK(cudaDeviceSynchronize, v3020),
-    PLAYED_CALLBACK(cudaStreamSynchronize, v3020),  PLAYED_CALLBACK(cudaStreamQuery, v3020),
-    PLAYED_CALLBACK(cudaStreamWaitEvent, v3020),    PLAYED_CALLBACK(cudaEventRecord, v3020),
-    PLAYED_CALLBACK(cudaEventQuery, v3020),         PLAYED_CALLBACK(cudaEventSynchronize, v3020),
-    PLAYED_CALLBACK(cudaStreamIsCapturing, v10000), PLAYED_CALLBACK(cudaStreamBeginCapture, v10000),
+    PLAYED_CALLBACK(cudaLaunchKernel, v7000),
+    PLAYED_CALLBACK(cudaMemcpyAsync, v3020),
+    PLAYED_CALLBACK(cudaMemsetAsync, v3020),
+    PLAYED_CALLBACK(cudaGraphLaunch, v10000),
+    PLAYED_CALLBACK(cudaLaunchHostFunc, v10000),
+    PLAYED_CALLBACK(cudaStreamQuery, v3020),
+    PLAYED_CALLBACK(cudaEventRecord, v3020),
+    PLAYED_CALLBACK(cudaEventQuery, v3020),
+    PLAYED_CALLBACK(cudaStreamIsCapturing, v10000),
+    PLAYED_CALLBACK(cudaStreamBeginCapture, v10000),
     PLAYED_CALLBACK(cudaStreamEndCapture, v10000),
+    PLAYED_WAIT(cudaDeviceSynchronize, v3020, CONTEXT_SYNCHRONIZE),
+    PLAYED_WAIT(cudaStreamSynchronize, v3020, STREAM_SYNCHRONIZE),
+    PLAYED_WAIT(cudaEventSynchronize, v3020, EVENT_SYNCHRONIZE),
+    PLAYED_WAIT(cudaStreamWaitEvent, v3020, STREAM_WAIT_EVENT),
 };
 
 std::string_view call_of(const Work& work) {
@@ -76,22 +86,11 @@ std::string_view call_of(const Work& work) {
   }
 }
 
-CUpti_CallbackId id_of(std::string_view name) {
-  for (const Call& call : kCalls) {
-    if (call.name == name) {
-      return call.id;
-    }
-  }
-  return CUPTI_RUNTIME_TRACE_CBID_INVALID;
-}
-
-const char* name_of(CUpti_CallbackId id) {
-  for (const Call& call : kCalls) {
-    if (call.id == id) {
-      return call.name.data();
-    }
-  }
-  return "INVALID";
+/// The call of which `member` is `value`, or one that is not known.
+template <typename T>
+Call find_call(T Call::*member, const T& value) {
+  const auto* const found = std::ranges::find(kCalls, value, member);
+  return found == std::end(kCalls) ? Call{"INVALID", CUPTI_RUNTIME_TRACE_CBID_INVALID} : *found;
 }
 
 std::uint64_t now() {
@@ -121,7 +120,7 @@ void add_correlations(const Launch& launch) {
 
 void add_call(const Launch& launch) {
   auto record = record_of<CUpti_ActivityAPI>(launch, CUPTI_ACTIVITY_KIND_RUNTIME);
-  record.cbid = id_of(call_of(launch.work));
+  record.cbid = find_call(&Call::name, call_of(launch.work)).id;
   record.start = now();
   record.end = record.start + kTicksOfCall;
   record.processId = static_cast<std::uint32_t>(getpid());
@@ -194,6 +193,37 @@ void add_fill(const Launch& launch) {
   recorder().buffers.add(record);
 }
 
+/// An event is known by where its time is kept.
+std::uint32_t event_of(const Launch& launch) {
+  const auto at = reinterpret_cast<std::uintptr_t>(launch.work.event_ns);
+  return static_cast<std::uint32_t>(at / alignof(std::max_align_t));
+}
+
+void add_event(const Launch& launch) {
+  auto record = record_of<CUpti_ActivityCudaEvent2>(launch, CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+  record.contextId = kContext;
+  record.streamId = stream_of(launch.work.stream);
+  record.eventId = event_of(launch);
+  record.deviceTimestamp = now();
+  recorder().buffers.add(record);
+}
+
+/// The record of what the host or a stream waits for.
+void add_wait(const Launch& launch) {
+  auto record =
+      record_of<CUpti_ActivitySynchronization2>(launch, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+  record.type = find_call(&Call::name, call_of(launch.work)).waits;
+  record.start = now();
+  record.end = record.start + kTicksOfCall;
+  record.contextId = kContext;
+  const bool is_of_stream = record.type >= CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT &&
+                            record.type <= CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
+  record.streamId =
+      is_of_stream ? stream_of(launch.work.stream) : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+  record.cudaEventId = event_of(launch);
+  recorder().buffers.add(record);
+}
+
 /// Records what was asked for of a launch.
 void record(const Launch& launch) {
   const std::scoped_lock lock(recorder().mutex);
@@ -206,14 +236,19 @@ void record(const Launch& launch) {
     add(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations);
     add(CUPTI_ACTIVITY_KIND_RUNTIME, add_call);
   }
-  if (launch.is_captured || launch.work.kind == Kind::kCall) {
+  const std::string_view call = call_of(launch.work);
+  if (launch.is_captured) {
     return;
   }
-  if (launch.work.kind == Kind::kKernel) {
+  if (call == "cudaEventRecord") {
+    add(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, add_event);  // with waits, as CUPTI tells of them
+  } else if (find_call(&Call::name, call).waits != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN) {
+    add(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, add_wait);
+  } else if (launch.work.kind == Kind::kKernel) {
     add(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel);
   } else if (launch.work.kind == Kind::kCopy) {
     add(CUPTI_ACTIVITY_KIND_MEMCPY, add_copy);
-  } else {
+  } else if (launch.work.kind == Kind::kFill) {
     add(CUPTI_ACTIVITY_KIND_MEMSET, add_fill);
   }
 }
@@ -261,7 +296,7 @@ PLAYED_CUPTI(cuptiGetVersion, (std::uint32_t * version),
 PLAYED_CUPTI(cuptiGetResultString, (CUptiResult, const char** text),
              answer(text, "an error of the played CUPTI"))
 PLAYED_CUPTI(cuptiGetCallbackName, (CUpti_CallbackDomain, std::uint32_t id, const char** name),
-             answer(name, name_of(id)))
+             answer(name, find_call(&Call::id, id).name.data()))
 PLAYED_CUPTI(cuptiActivityRegisterCallbacks,
              (CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete),
              change([&](Recorder& recorder) {

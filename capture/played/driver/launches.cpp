@@ -128,6 +128,7 @@ CUresult call(const char* function, const void* stream, long long* event_ns) {
   launch.work.name = function;
   launch.work.stream = const_cast<void*>(stream);
   launch.work.event_ns = event_ns;
+  launch.is_captured = capture_of(static_cast<CUstream>(launch.work.stream)) != nullptr;
   tell(launch);
   return run(launch, [] { return CUDA_SUCCESS; });
 }

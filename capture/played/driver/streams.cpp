@@ -84,6 +84,15 @@ CUresult wait_on_host(const Event& event) {
   return fail(event.capture);
 }
 
+CUresult wait_for_all_on_host() {
+  const std::scoped_lock lock(captures().mutex);
+  CUresult result = CUDA_SUCCESS;
+  for (const auto& [stream, capture] : captures().by_stream) {
+    result = fail(capture);
+  }
+  return result;
+}
+
 std::shared_ptr<const Capture> capture_of(CUstream stream) {
   const std::scoped_lock lock(captures().mutex);
   return find_capture(stream);

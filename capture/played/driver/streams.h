@@ -38,9 +38,11 @@ void begin_capture(CUstream stream);
 /// Null: the stream is not captured.
 [[nodiscard]] std::shared_ptr<const Capture> capture_of(CUstream stream);
 
-/// The host waits for a stream or an event, or asks whether it is done: a capture of it fails.
+/// The host waits for a stream, an event or the card, or asks whether it is done: captures of it
+/// fail.
 CUresult wait_on_host(CUstream stream);
 CUresult wait_on_host(const Event& event);
+CUresult wait_for_all_on_host();
 
 /// Adds a node to the graph that captures the stream; nothing: none does.
 [[nodiscard]] std::optional<CUresult> add_to_capture(

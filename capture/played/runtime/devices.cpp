@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "capture/played/driver/launches.h"
+#include "capture/played/driver/card.h"
 #include "capture/played/runtime/note.h"
 
 namespace played {
@@ -81,7 +81,6 @@ PLAYED_RUNTIME(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VER
 PLAYED_RUNTIME(cudaGetDeviceCount, (int* count), answer(count, card_count()))
 PLAYED_RUNTIME(cudaGetDevice, (int* card), answer(card, current_card()))
 PLAYED_RUNTIME(cudaSetDevice, (int card), set_current_card(card))
-PLAYED_RUNTIME(cudaDeviceSynchronize, (), call("cudaDeviceSynchronize"))
 PLAYED_RUNTIME(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int card),
                attribute_of_card(value, static_cast<CUdevice_attribute>(attribute), card))
 PLAYED_RUNTIME(cudaGetDeviceProperties, (cudaDeviceProp * is, int card), describe(is, card))

@@ -50,14 +50,14 @@ CUresult wait(cudaStream_t stream, cudaEvent_t event) {
   return call("cudaStreamWaitEvent", stream, &event_of(event).ns);
 }
 
-CUresult wait(const char* function, cudaStream_t stream) {
-  const CUresult result = wait_on_host(stream);
-  return result == CUDA_SUCCESS ? call(function, stream) : result;
+/// The host waits, or asks, for what it is `allowed` to.
+CUresult wait(CUresult allowed, const char* function, cudaStream_t stream,
+              long long* event_ns = nullptr) {
+  return allowed == CUDA_SUCCESS ? call(function, stream, event_ns) : allowed;
 }
 
-CUresult wait(const char* function, Event& event) {
-  const CUresult result = wait_on_host(event);
-  return result == CUDA_SUCCESS ? call(function, nullptr, &event.ns) : result;
+CUresult wait(const char* function, cudaEvent_t event) {
+  return wait(wait_on_host(event_of(event)), function, nullptr, &event_of(event).ns);
 }
 
 /// Between any two events that have no times: a compiler that chooses kernels by them must choose
@@ -84,8 +84,12 @@ PLAYED_RUNTIME(cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned), mak
 PLAYED_RUNTIME(cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned, int priority),
                make(stream, priority))
 PLAYED_RUNTIME(cudaStreamDestroy, (cudaStream_t stream), destroy(stream_of(stream)))
-PLAYED_RUNTIME(cudaStreamQuery, (cudaStream_t stream), wait("cudaStreamQuery", stream))
-PLAYED_RUNTIME(cudaStreamSynchronize, (cudaStream_t stream), wait("cudaStreamSynchronize", stream))
+PLAYED_RUNTIME(cudaStreamQuery, (cudaStream_t stream),
+               wait(wait_on_host(stream), "cudaStreamQuery", stream))
+PLAYED_RUNTIME(cudaStreamSynchronize, (cudaStream_t stream),
+               wait(wait_on_host(stream), "cudaStreamSynchronize", stream))
+PLAYED_RUNTIME(cudaDeviceSynchronize, (),
+               wait(wait_for_all_on_host(), "cudaDeviceSynchronize", nullptr))
 PLAYED_RUNTIME(cudaStreamGetPriority, (cudaStream_t stream, int* priority),
                answer(priority, priority_of(stream)))
 PLAYED_RUNTIME(cudaDeviceGetStreamPriorityRange, (int* least, int* most),
@@ -101,9 +105,8 @@ PLAYED_RUNTIME(cudaEventDestroy, (cudaEvent_t event), destroy(&event_of(event)))
 PLAYED_RUNTIME(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), record(event, stream))
 PLAYED_RUNTIME(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned),
                record(event, stream))
-PLAYED_RUNTIME(cudaEventQuery, (cudaEvent_t event), wait("cudaEventQuery", event_of(event)))
-PLAYED_RUNTIME(cudaEventSynchronize, (cudaEvent_t event),
-               wait("cudaEventSynchronize", event_of(event)))
+PLAYED_RUNTIME(cudaEventQuery, (cudaEvent_t event), wait("cudaEventQuery", event))
+PLAYED_RUNTIME(cudaEventSynchronize, (cudaEvent_t event), wait("cudaEventSynchronize", event))
 PLAYED_RUNTIME(cudaEventElapsedTime, (float* ms, cudaEvent_t begin, cudaEvent_t end),
                answer(ms, ms_between(event_of(begin), event_of(end))))
 
