@@ -7,6 +7,9 @@
 
 namespace played {
 
+/// Of each record in a buffer.
+inline constexpr std::size_t kPlaceBytes = 256;
+
 /// Kineto's buffers: it gives an empty one when asked, and takes each back with its records.
 class Buffers {
  public:
@@ -15,13 +18,11 @@ class Buffers {
 
   template <typename Record>
   void add(const Record& record) {
+    static_assert(sizeof record <= kPlaceBytes);
     add_bytes(&record, sizeof record);
   }
   /// Gives the last buffer back.
   void flush();
-  /// The record after `record` in a buffer; after null, the first one. Null: that was the last.
-  [[nodiscard]] static CUpti_Activity* next(std::uint8_t* buffer, std::size_t used,
-                                            CUpti_Activity* record);
 
  private:
   void add_bytes(const void* record, std::size_t bytes);

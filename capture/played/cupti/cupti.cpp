@@ -279,12 +279,12 @@ CUptiResult pop(CUpti_ExternalCorrelationKind kind, std::uint64_t* id) {
   return CUPTI_SUCCESS;
 }
 
+/// The record behind the one that is told, or the first.
 CUptiResult next(std::uint8_t* buffer, std::size_t used, CUpti_Activity** record) {
-  CUpti_Activity* const found = Buffers::next(buffer, used, *record);
-  if (found == nullptr) {
-    return CUPTI_ERROR_MAX_LIMIT_REACHED;
-  }
-  return answer(record, found);
+  auto* const at =
+      *record == nullptr ? buffer : reinterpret_cast<std::uint8_t*>(*record) + kPlaceBytes;
+  return at < buffer + used ? answer(record, reinterpret_cast<CUpti_Activity*>(at))
+                            : CUPTI_ERROR_MAX_LIMIT_REACHED;
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 constexpr int kMostWarps = kThreadsOfMultiprocessor / kWarpThreads;
 constexpr int kRegistersTogether = 256;  // that a warp gets at once
 constexpr int kSharedTogether = 128;
-constexpr unsigned kMostBlocksOfCluster = 8;  // of a kernel that does not take any
+constexpr unsigned kMostBlocksOfCluster = 16;
+constexpr unsigned kBlocksOfAnyCluster = 8;  // that each card with clusters takes
 
 int rounded_up(int value, int step) {
   return (value + step - 1) / step * step;
@@ -83,6 +84,11 @@ CUresult Function::attribute(int* value, CUfunction_attribute attribute) {
 
 CUresult Function::set_attribute(CUfunction_attribute attribute, int value) {
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    int shared = 0;
+    this->attribute(&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    if (value > card().shared_opt_in - shared) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     dynamic_shared_ = value;
   }
   if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
@@ -97,10 +103,11 @@ CUresult Function::check(unsigned shared, const CUlaunchConfig* config) {
   if (static_cast<int>(shared) > most_shared) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  const unsigned most_blocks = takes_any_cluster_ ? kMostBlocksOfCluster : kBlocksOfAnyCluster;
   for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
     const auto& [dimension, pad, value] = config->attrs[i];
-    if (dimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && !takes_any_cluster_ &&
-        value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > kMostBlocksOfCluster) {
+    if (dimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+        value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > most_blocks) {
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
   }

@@ -1,5 +1,7 @@
 // The libraries of the played card that stand on its driver.
 #include <cublasLt.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <nccl.h>
@@ -74,6 +76,7 @@ class Played : public testing::Test {
     kernels.clear();
     played::Card card{};
     card.memory_bytes = 1U << 30;
+    card.shared_opt_in = 65536;
     played_use(&card, 1);
     ASSERT_EQ(ncclMemAlloc(reinterpret_cast<void**>(&numbers), 4096), ncclSuccess);
     ncclCommInitRank(&comm, 2, {}, 1);
@@ -118,6 +121,43 @@ TEST_F(Played, OthersHaveWhatThisRankHas) {
 TEST_F(Played, MessagesOfOthersAreAssumed) {
   ncclBroadcast(numbers, numbers, 1, ncclInt32, 0, comm, nullptr);
   EXPECT_TRUE(played_is_assumed(numbers, 4));
+}
+
+TEST_F(Played, WhatNoCardTakesFails) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  cuModuleLoadData(&module, ".entry nothing()");
+  cuModuleGetFunction(&function, module, "nothing");
+  const auto set = [&](CUfunction_attribute attribute, int value) {
+    return cuFuncSetAttribute(function, attribute, value);
+  };
+  const auto launch = [&](unsigned shared, unsigned cluster) {
+    CUlaunchAttribute of_cluster{};
+    of_cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    of_cluster.value.clusterDim = {cluster, 1, 1};
+    const CUlaunchConfig config{cluster, 1, 1, 32, 1, 1, shared, nullptr, &of_cluster, 1};
+    return cuLaunchKernelEx(&config, function, nullptr, nullptr);
+  };
+  EXPECT_EQ(launch(49152, 8), CUDA_SUCCESS);
+  EXPECT_EQ(launch(49153, 8), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(0, 9), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  EXPECT_EQ(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65537), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(set(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 65536), CUDA_SUCCESS);
+  EXPECT_EQ(set(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1), CUDA_SUCCESS);
+  EXPECT_EQ(launch(65536, 16), CUDA_SUCCESS);
+  EXPECT_EQ(launch(0, 17), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+}
+
+TEST_F(Played, AWaitForTheCardFailsACapture) {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaStreamCreate(&stream);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
+  cudaStreamDestroy(stream);
 }
 
 }  // namespace
