@@ -97,6 +97,19 @@ std::uint64_t now() {
   return recorder().clock == nullptr ? 0 : recorder().clock();
 }
 
+/// Gives Kineto a record, if it enabled the kind.
+template <typename Record>
+void add(const Record& record, CUpti_ActivityKind enabled) {
+  if (recorder().kinds.contains(enabled)) {
+    recorder().buffers.add(record);
+  }
+}
+
+template <typename Record>
+void add(const Record& record) {
+  add(record, record.kind);
+}
+
 template <typename Record>
 Record record_of(const Launch& launch, CUpti_ActivityKind kind) {
   Record record{};
@@ -113,7 +126,7 @@ void add_correlations(const Launch& launch) {
           launch, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION);
       record.externalKind = kind;
       record.externalId = ids.back();
-      recorder().buffers.add(record);
+      add(record);
     }
   }
 }
@@ -125,7 +138,7 @@ void add_call(const Launch& launch) {
   record.end = record.start + kTicksOfCall;
   record.processId = static_cast<std::uint32_t>(getpid());
   record.threadId = static_cast<std::uint32_t>(pthread_self());
-  recorder().buffers.add(record);
+  add(record);
 }
 
 unsigned stream_of(const void* stream) {
@@ -165,7 +178,7 @@ void add_kernel(const Launch& launch) {
   record.staticSharedMemory = number(code.static_shared);
   record.dynamicSharedMemory = number(launch.work.shared);
   record.name = recorder().names.insert(launch.work.name).first->c_str();
-  recorder().buffers.add(record);
+  add(record);
 }
 
 void add_copy(const Launch& launch) {
@@ -183,14 +196,14 @@ void add_copy(const Launch& launch) {
                                     : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
   record.srcKind = memory(way.front());
   record.dstKind = memory(way.back());
-  recorder().buffers.add(record);
+  add(record);
 }
 
 void add_fill(const Launch& launch) {
   auto record = work_of<CUpti_ActivityMemset4>(launch, CUPTI_ACTIVITY_KIND_MEMSET);
   record.bytes = launch.work.bytes;
   record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-  recorder().buffers.add(record);
+  add(record);
 }
 
 /// An event is known by where its time is kept.
@@ -205,14 +218,17 @@ void add_event(const Launch& launch) {
   record.streamId = stream_of(launch.work.stream);
   record.eventId = event_of(launch);
   record.deviceTimestamp = now();
-  recorder().buffers.add(record);
+  add(record, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);  // with waits, as CUPTI tells of them
 }
 
-/// The record of what the host or a stream waits for.
+/// The record of what the host or a stream waits for, if the call waits.
 void add_wait(const Launch& launch) {
   auto record =
       record_of<CUpti_ActivitySynchronization2>(launch, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
   record.type = find_call(&Call::name, call_of(launch.work)).waits;
+  if (record.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN) {
+    return;
+  }
   record.start = now();
   record.end = record.start + kTicksOfCall;
   record.contextId = kContext;
@@ -221,35 +237,28 @@ void add_wait(const Launch& launch) {
   record.streamId =
       is_of_stream ? stream_of(launch.work.stream) : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
   record.cudaEventId = event_of(launch);
-  recorder().buffers.add(record);
+  add(record);
 }
 
-/// Records what was asked for of a launch.
 void record(const Launch& launch) {
   const std::scoped_lock lock(recorder().mutex);
-  const auto add = [&](CUpti_ActivityKind kind, void (*record)(const Launch&)) {
-    if (recorder().kinds.contains(kind)) {
-      record(launch);
-    }
-  };
   if (!launch.is_replayed) {
-    add(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, add_correlations);
-    add(CUPTI_ACTIVITY_KIND_RUNTIME, add_call);
+    add_correlations(launch);
+    add_call(launch);
   }
-  const std::string_view call = call_of(launch.work);
   if (launch.is_captured) {
     return;
   }
-  if (call == "cudaEventRecord") {
-    add(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, add_event);  // with waits, as CUPTI tells of them
-  } else if (find_call(&Call::name, call).waits != CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN) {
-    add(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, add_wait);
-  } else if (launch.work.kind == Kind::kKernel) {
-    add(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, add_kernel);
-  } else if (launch.work.kind == Kind::kCopy) {
-    add(CUPTI_ACTIVITY_KIND_MEMCPY, add_copy);
-  } else if (launch.work.kind == Kind::kFill) {
-    add(CUPTI_ACTIVITY_KIND_MEMSET, add_fill);
+  switch (launch.work.kind) {
+    case Kind::kKernel:
+      return add_kernel(launch);
+    case Kind::kCopy:
+      return add_copy(launch);
+    case Kind::kFill:
+      return add_fill(launch);
+    case Kind::kCall:
+      return launch.work.name == std::string_view("cudaEventRecord") ? add_event(launch)
+                                                                     : add_wait(launch);
   }
 }
 

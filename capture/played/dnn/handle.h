@@ -3,11 +3,17 @@
 #include <cudnn.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "capture/played/issue.h"
 
 struct cudnnContext {
   cudaStream_t stream = nullptr;
+};
+struct cudnnTensorStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  std::vector<int> sizes;
+  std::vector<int> strides;
 };
 
 #define PLAYED_CUDNN(name, parameters, ...) \

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "capture/played/dnn/handle.h"
-#include "capture/played/dnn/tensors.h"
 
 struct cudnnRNNStruct {
   cudnnRNNMode_t mode;

@@ -1,7 +1,5 @@
-// cuDNN's descriptors of tensors, which are asked what they were told, and those of which nothing
-// is asked.
-#include "capture/played/dnn/tensors.h"
-
+// cuDNN's handles and versions; its descriptors of tensors, which are asked what they were told,
+// and those of which nothing is asked.
 #include <algorithm>
 
 #include "capture/played/dnn/handle.h"
@@ -26,6 +24,28 @@ void copy(const std::vector<int>& from, int most, int* to) {
 }  // namespace
 
 extern "C" {
+
+std::size_t cudnnGetVersion() {
+  return CUDNN_VERSION;
+}
+
+std::size_t cudnnGetCudartVersion() {
+  return CUDART_VERSION;
+}
+PLAYED_CUDNN(GetProperty, (libraryPropertyType property, int* value),
+             *value = property == MAJOR_VERSION   ? CUDNN_MAJOR
+                      : property == MINOR_VERSION ? CUDNN_MINOR
+                                                  : CUDNN_PATCHLEVEL)
+
+void cudnnGetLastErrorString(char* text, std::size_t bytes) {
+  if (bytes > 0) {
+    text[0] = '\0';
+  }
+}
+PLAYED_CUDNN(Create, (cudnnHandle_t * handle), *handle = new cudnnContext)
+PLAYED_CUDNN(Destroy, (cudnnHandle_t handle), delete handle)
+PLAYED_CUDNN(SetStream, (cudnnHandle_t handle, cudaStream_t stream), handle->stream = stream)
+PLAYED_CUDNN(GetStream, (cudnnHandle_t handle, cudaStream_t* stream), *stream = handle->stream)
 
 #define PLAYED_DESCRIPTOR(kind)                                                    \
   PLAYED_CUDNN(Create##kind##Descriptor, (cudnn##kind##Descriptor_t * descriptor), \

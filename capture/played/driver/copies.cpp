@@ -1,5 +1,3 @@
-#include "capture/played/driver/copies.h"
-
 #include <atomic>
 #include <cstring>
 

@@ -35,6 +35,11 @@ CUresult give_back(const void* at);
 CUresult count_taken(int card, std::ptrdiff_t bytes);
 [[nodiscard]] std::size_t free_bytes(int card);
 
+/// Copies on a stream, with what is known of the source. Much memory is not touched, and assumed.
+CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream);
+/// Fills memory with `count` values of `width` bytes (1 or 4), on a stream.
+CUresult fill(void* at, unsigned value, std::size_t width, std::size_t count, CUstream stream);
+
 /// Changes what is known, alone.
 void change_knowledge(const std::function<void(Knowledge&)>& change);
 

@@ -1,7 +1,6 @@
 // Memory of cards and hosts, and copies.
 #include "capture/played/driver/memory.h"
 
-#include "capture/played/driver/copies.h"
 #include "capture/played/runtime/note.h"
 
 namespace played {
