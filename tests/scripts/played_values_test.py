@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "capture")]
 from understudy.played import command  # noqa: E402
+from played_test import TRITON as OF_TRITON  # noqa: E402
 
 # Line 7 reads. Of known values: k, mask. Of values that were never computed: x, loss.
 SCRIPT = """import torch, math
@@ -39,9 +40,7 @@ def sizes(operator):
             f"that multiplies), or {GUARD}")
 
 
-TRITON = ("import triton, triton.language as tl, linecache; source = '@triton.jit\\ndef twice(x, n: tl.constexpr):\\n    at = x + tl.arange(0, n)\\n    "
-          "tl.store(at, tl.load(at) * 2)\\n'; linecache.cache['k.py'] = (len(source), None, source.splitlines(True), 'k.py'); scope = dict(triton=triton, tl=tl); "
-          "exec(compile(source, 'k.py', 'exec'), scope); y = torch.ones(64, device='cuda'); z = torch.ones(64, device='cuda'); scope['twice'][(1,)](y, 64); ")
+TRITON = OF_TRITON.rpartition("; ")[0] + "; y = torch.ones(64, device='cuda'); z = torch.ones(64, device='cuda'); scope['twice'][(1,)](y, 64); "
 GRAPH = ("y = k * 1; z = k * 1; g = torch.cuda.CUDAGraph(); s = torch.cuda.Stream(); torch.cuda.set_stream(s); g.capture_begin(); y.add_(1); g.capture_end(); ")
 CUSTOM = ("l = torch.library.Library('mine', 'DEF'); l.define('double(Tensor x) -> Tensor'); l.impl('double', lambda x: x * 2, 'CUDA'); "
           "y = torch.ops.mine.double(k); ")

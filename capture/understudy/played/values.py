@@ -93,7 +93,8 @@ def _plain():
 
 
 class Unread(float):
-    """A number whose value is not known: it prints as `?`, arithmetic gives another one, a comparison is refused."""
+    """A number whose value is not known: it prints as `?`, arithmetic gives another one, a comparison is refused. One that a tensor holds as
+    an integer is no int: as a size it would be taken for its answer."""
 
     def __new__(cls, source):
         number = super().__new__(cls, MARKED)
@@ -110,12 +111,12 @@ class Unread(float):
         return _plain()
 
     def __round__(self, digits=None):
-        return _decides(self) if digits is None else type(self)(self.source)
+        return _decides(self) if digits is None else Unread(self.source)
 
     def __array_ufunc__(self, function, *_, **__):
         if function.__name__ in FINITE:
             return FINITE[function.__name__]
-        return _decides(self) if function.types[1].endswith("?") else type(self)(self.source)
+        return _decides(self) if function.types[1].endswith("?") else Unread(self.source)
 
     __str__ = __repr__
     __hash__ = float.__hash__
@@ -123,16 +124,12 @@ class Unread(float):
     __floor__ = __ceil__ = is_integer = as_integer_ratio = __divmod__ = __rdivmod__ = _decides
 
 
-class UnreadCount(Unread):
-    """An integer whose value is not known. It is no int: as a size it would be taken for its answer."""
-
-
 def _carry(name):
     def compute(self, *others):
         result = getattr(float, name)(self, *others)
         if result is NotImplemented:
             return result
-        return type(self)(self.source)
+        return Unread(self.source)
     return compute
 
 
@@ -225,7 +222,6 @@ class Values:
                 setattr(math, name, _computed(name, compute))
         self._take_memory()
         _scale_as_without_overflow()
-        self._keep_rates()
 
     def _answer(self, name, read):
         """`read` answers where the contents are not known, torch's own method where they are."""
@@ -276,19 +272,6 @@ class Values:
 
         guards._empty_strided_cuda, torch.UntypedStorage.resize_ = empty_strided, resize_
 
-    def _keep_rates(self):
-        """A scheduler that waits for a loss to stop falling changes nothing."""
-        from torch.optim.lr_scheduler import ReduceLROnPlateau
-
-        step = ReduceLROnPlateau.step
-
-        def kept(scheduler, metrics, *arguments, **options):
-            if isinstance(metrics, Unread) or (isinstance(metrics, torch.Tensor) and self._memory.is_assumed(metrics)):
-                return skip("ReduceLROnPlateau.step")
-            return step(scheduler, metrics, *arguments, **options)
-
-        ReduceLROnPlateau.step = kept
-
     def _item(self, tensor):
         _contents.understudy_permit_reads(1)
         try:
@@ -299,7 +282,7 @@ class Values:
             refuse(f"a tensor's truth is read, and it was {NEVER}")
         line = script_line()
         self.read[line] += 1
-        return (Unread if tensor.is_floating_point() else UnreadCount)(line)
+        return Unread(line)
 
     def _float(self, tensor):
         self._item(tensor)
@@ -335,7 +318,7 @@ def _computed(name, compute):
         if name in FINITE and number is not None:
             return FINITE[name]
         result = compute(*given, **options)
-        return result if number is None else type(number)(number.source) if isinstance(result, float) else _decides(number)
+        return result if number is None else Unread(number.source) if isinstance(result, float) else _decides(number)
 
     return _in_place_of(compute, computed)
 
