@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -43,7 +42,9 @@ constexpr const char* kExpected =
       {.file = file, .expected = kExpected, .got = std::move(got), .hint = std::move(hint)});
 }
 
-Input read_input(const et_schema::InputFile& file, const std::string& names) {
+/// `capture`: that the file is of, if its step did not run and a folder's capture.json says so.
+Input read_input(const et_schema::InputFile& file, const std::string& names,
+                 const std::optional<et_schema::Capture>& capture) {
   // Reports and predictions name their format at the start; classify_json() recognizes profiles.
   constexpr std::size_t kHeadBytes = 4096;
   const std::string_view head = std::string_view(file.data).substr(0, kHeadBytes);
@@ -63,9 +64,11 @@ Input read_input(const et_schema::InputFile& file, const std::string& names) {
     input.profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
     if (input.profile->not_run) {
-      const std::optional<et_schema::CapturedRank> rank = et_schema::captured_rank(file.name);
+      const auto alone = capture ? std::nullopt : et_schema::captured_rank(file.name);
+      const auto* const rank = capture ? capture->rank_of(file.name) : alone ? &*alone : nullptr;
       input.not_run = {file.name, input.profile->device(0).name,
-                       rank ? rank->peak_bytes : std::nullopt, launches_of(*input.profile)};
+                       rank == nullptr ? std::nullopt : rank->peak_bytes,
+                       launches_of(*input.profile)};
       input.profile.reset();
       return input;
     }
@@ -92,14 +95,18 @@ std::vector<Input> read_side(const std::vector<std::string>& paths, const std::s
       }
       continue;
     }
-    // Of a capture that did not run, the profiles alone are compared.
-    const std::optional<et_schema::CapturedRank> rank =
-        std::filesystem::is_directory(path) ? et_schema::captured_rank(path) : std::nullopt;
-    const bool is_not_run = rank && rank->peak_bytes;
+    std::optional<et_schema::Capture> not_run;  // its profiles alone are compared
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-          if (!is_not_run || et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
-            inputs.push_back(read_input(file, names));
+          if (et_schema::is_capture(file.data)) {
+            et_schema::Capture capture = et_schema::parse_capture(file.data, file.name);
+            if (!capture.ranks.empty() && capture.ranks.front().peak_bytes) {
+              not_run = std::move(capture);
+              return;
+            }
+          }
+          if (!not_run || et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
+            inputs.push_back(read_input(file, names, not_run));
           }
         });
     if (inputs.size() == before) {

@@ -35,9 +35,10 @@ struct Change {
   [[nodiscard]] const Launch& either() const { return *(before != nullptr ? before : after); }
 };
 
-/// Returns for each launch of `a` the place in `b` of one with an equal key (generator::align()).
-template <typename KeyOf>
-std::vector<std::uint32_t> aligned(Launches a, Launches b, const KeyOf& key_of) {
+/// Holds two sequences against each other by keys (generator::align()): calls `pair` with launches
+/// of equal ones, and `between` with what stands between two pairs on either side.
+template <typename KeyOf, typename Pair, typename Between>
+void hold(Launches a, Launches b, const KeyOf& key_of, const Pair& pair, const Between& between) {
   std::map<std::decay_t<decltype(key_of(a.front()))>, generator::NameId> numbers;
   const auto numbered = [&](Launches launches) {
     std::vector<generator::NameId> ids;
@@ -46,59 +47,60 @@ std::vector<std::uint32_t> aligned(Launches a, Launches b, const KeyOf& key_of) 
     }
     return ids;
   };
-  return generator::align(numbered(a), numbered(b));
-}
-
-/// Adds what stands between two launches that are the same on both sides: launches of one operator
-/// have changed, the rest came or went.
-void add_changes(Launches a, Launches b, std::vector<Change>& changes) {
-  std::size_t next = 0;
-  const std::vector<std::uint32_t> places =
-      aligned(a, b, [](const Launch& launch) { return launch.launcher; });
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool is_paired = places[i] != generator::kUnaligned;
-    for (; is_paired && next < places[i]; ++next) {
-      changes.push_back({.after = &b[next]});
-    }
-    changes.push_back({&a[i], is_paired ? &b[next++] : nullptr});
-  }
-  for (; next < b.size(); ++next) {
-    changes.push_back({.after = &b[next]});
-  }
-}
-
-/// Holds two sequences against each other: equal launches first, the operators between these next.
-std::vector<Change> changes_between(Launches a, Launches b) {
-  std::vector<Change> changes;
-  const std::vector<std::uint32_t> same = aligned(a, b, std::identity());
+  const std::vector<std::uint32_t> places = generator::align(numbered(a), numbered(b));
   std::size_t first_a = 0;
   std::size_t first_b = 0;
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    const std::size_t place = i < a.size() ? same[i] : b.size();
-    if (place != generator::kUnaligned) {
-      add_changes(a.subspan(first_a, i - first_a), b.subspan(first_b, place - first_b), changes);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (const std::size_t place = places[i]; place != generator::kUnaligned) {
+      between(a.subspan(first_a, i - first_a), b.subspan(first_b, place - first_b));
+      pair(a[i], b[place]);
       first_a = i + 1;
       first_b = place + 1;
     }
   }
+  between(a.subspan(first_a), b.subspan(first_b));
+}
+
+/// Equal launches are the same. Between these, launches of one operator have changed, and as many
+/// of others at one place; the rest came or went.
+std::vector<Change> changes_between(Launches all_a, Launches all_b) {
+  std::vector<Change> changes;
+  const auto add = [&](const Launch& before, const Launch& after) {
+    changes.push_back({&before, &after});
+  };
+  const auto add_others = [&](Launches a, Launches b) {
+    const std::size_t paired = a.size() == b.size() ? a.size() : 0;
+    for (std::size_t i = 0; i < paired; ++i) {
+      add(a[i], b[i]);
+    }
+    for (const Launch& went : a.subspan(paired)) {
+      changes.push_back({.before = &went});
+    }
+    for (const Launch& came : b.subspan(paired)) {
+      changes.push_back({.after = &came});
+    }
+  };
+  hold(
+      all_a, all_b, std::identity(), [](const Launch&, const Launch&) {},
+      [&](Launches a, Launches b) {
+        hold(
+            a, b, [](const Launch& launch) { return launch.launcher; }, add, add_others);
+      });
   return changes;
 }
 
 /// Returns the row of a change: what both sides share stands in it, the rest in "before", "after".
-/// The name stands in it unless both have one of their own.
+/// Of what one side has alone, the operator, the phase and the name do.
 Json row_of(const Change& change) {
   const Json before = change.before != nullptr ? json_of(*change.before) : Json::object();
   const Json after = change.after != nullptr ? json_of(*change.after) : Json::object();
   const bool is_changed = !before.empty() && !after.empty();
-  Json row = {{"change", is_changed       ? "changed"
-                         : before.empty() ? "came"
-                                          : "went"},
-              {"count", 0},
-              {"launcher", change.either().launcher}};
+  Json row = {{"change", is_changed ? "changed" : before.empty() ? "came" : "went"}, {"count", 0}};
   for (const auto& [side, own, other] :
        {std::tuple("before", &before, &after), std::tuple("after", &after, &before)}) {
     for (const auto& [key, value] : own->items()) {
-      const bool is_shared = is_changed ? other->value(key, Json()) == value : key == "name";
+      const bool is_shared = is_changed ? other->value(key, Json()) == value
+                                        : key == "launcher" || key == "phase" || key == "name";
       (is_shared ? row : row[side])[key] = value;
     }
   }
@@ -151,7 +153,7 @@ pages::Table changes_table(const Json& document, const std::string& at, const st
                            std::size_t most_in_text) {
   return table_at(
       document, at, caption,
-      {texts("change"), counts("count"), texts("operator", "launcher"),
+      {texts("change"), counts("count"), texts("operator", "launcher"), texts("phase"),
        shortened(texts("before"), most_in_text), shortened(texts("after"), most_in_text),
        shortened(texts("what", "name"), most_in_text)});
 }

@@ -11,8 +11,9 @@ namespace understudy::cli {
 
 /// What an operator launched on a device in a step that did not run.
 struct Launch {
-  std::string launcher;  ///< the operator; empty: none was open
-  std::string name;      ///< of a kernel, copy or fill; a library's call with its sizes
+  std::string launcher;    ///< the operator; empty: none was open
+  std::string phase = {};  ///< "forward", "backward", "optimizer"; empty: not known
+  std::string name;        ///< of a kernel, copy or fill; a library's call with its sizes
   std::string grid = {}, block = {};
   std::int64_t registers = 0;     ///< of a thread; 0: the launch is no kernel's
   std::int64_t shared_bytes = 0;  ///< of a block
@@ -24,7 +25,7 @@ struct Launch {
 /// KinetoDetail::kShapes.
 [[nodiscard]] std::vector<Launch> launches_of(const et_schema::Profile& profile);
 
-/// Returns {grid, block, registers, shared_bytes, name}; of what is no kernel the name alone.
+/// Returns {launcher, phase, grid, block, registers, shared_bytes, name}: what is known of it.
 [[nodiscard]] nlohmann::ordered_json json_of(const Launch& launch);
 
 }  // namespace understudy::cli

@@ -258,8 +258,7 @@ Json launches_document(const et_schema::Profile& profile) {
     Json& list = launch.is_call ? calls : rows;
     const auto [place, is_new] = places.try_emplace(launch, list.size());
     if (is_new) {
-      Json& row = list.emplace_back(Json{{"launcher", launch.launcher}, {"count", 0}});
-      row.update(json_of(launch));
+      list.emplace_back(Json{{"count", 0}}).update(json_of(launch));
     }
     Json& count = list[place->second]["count"];
     count = count.get<std::uint64_t>() + 1;
@@ -274,12 +273,12 @@ pages::Section launches_section(const Json& document, std::size_t place) {
   return {fmt::format("launches-{}", place),
           std::string(et_schema::file_name(file)),
           {table_at(document, at + "/kernels", "Kernels, copies and fills, in order of launch",
-                    {texts("launcher"), counts("count"), texts("grid"), texts("block"),
-                     counts("registers"), counts("shared bytes", "shared_bytes"),
+                    {texts("launcher"), texts("phase"), counts("count"), texts("grid"),
+                     texts("block"), counts("registers"), counts("shared bytes", "shared_bytes"),
                      shortened(texts("kernel", "name"))}),
            table_at(document, at + "/calls",
                     "Calls of libraries: which of its kernels a library takes is not known",
-                    {texts("launcher"), counts("count"), texts("call", "name")})}};
+                    {texts("launcher"), texts("phase"), counts("count"), texts("call", "name")})}};
 }
 
 }  // namespace
@@ -301,11 +300,10 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
-            const et_schema::Profile profile = et_schema::parse_kineto(file.data, file.name);
+            const et_schema::Profile profile =
+                et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
             if (profile.not_run) {
-              const et_schema::Profile shaped =
-                  et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kShapes);
-              launches.push_back(launches_document(shaped));
+              launches.push_back(launches_document(profile));
               return;
             }
             profiles.push_back(profile_document(profile, et_schema::device_timeline(profile)));

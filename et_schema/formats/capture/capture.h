@@ -59,6 +59,8 @@ struct Capture {
   std::string id;                   ///< a random text, the same for all ranks
   std::int64_t world_size = 1;      ///< size of the traced job
   std::vector<CapturedRank> ranks;  ///< ordered by rank; some can be missing
+  /// Returns the rank that lists a file, of which the base name counts; null: none does.
+  [[nodiscard]] const CapturedRank* rank_of(const std::string& file) const;
 };
 
 /// Parses a capture.json of scripts/capture (docs/capture.md). `file` names it in errors. Throws

@@ -29,9 +29,8 @@ inline constexpr std::string_view kCaptureName = "capture.json";
 /// Returns "folder/" for "folder/file".
 [[nodiscard]] std::string folder_of(const std::string& name);
 
-/// Returns the rank of the file in the capture.json beside it, of a folder the first rank in its
-/// own capture.json. Returns nothing if none lists it. Throws Error (bad input) as parse_capture()
-/// does.
+/// Returns the rank of the file in the capture.json beside it, or nothing if none lists it. Throws
+/// Error (bad input) as parse_capture() does.
 [[nodiscard]] std::optional<CapturedRank> captured_rank(const std::string& file);
 
 }  // namespace understudy::et_schema

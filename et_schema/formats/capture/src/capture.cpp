@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
+#include "et_schema/base/file_name.h"
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/model/measurement.h"
@@ -80,6 +82,13 @@ std::optional<std::int64_t> CapturedRank::median_minor_faults() const {
 
 std::optional<std::int64_t> CapturedRank::median_profiled_minor_faults() const {
   return whole_median(profiled_minor_faults);
+}
+
+const CapturedRank* Capture::rank_of(const std::string& file) const {
+  const auto found = std::ranges::find_if(ranks, [&](const CapturedRank& rank) {
+    return std::ranges::find(rank.files, file_name(file)) != rank.files.end();
+  });
+  return found == ranks.end() ? nullptr : &*found;
 }
 
 bool is_capture(std::string_view json) {

@@ -14,12 +14,9 @@ namespace {
 CaptureOrigin origin_of(const std::string& folder, const Capture& capture, const Trace& trace) {
   CaptureOrigin origin{
       folder + std::string(kCaptureName), capture.id, capture.world_size, {}, true};
-  const std::string file = trace.file.substr(folder_of(trace.file).size());
-  for (const CapturedRank& listed : capture.ranks) {
-    if (std::ranges::find(listed.files, file) != listed.files.end()) {
-      origin.rank = listed.rank;
-      origin.is_same_file = !listed.trace || *listed.trace == TraceMark{trace.pid, trace.start_ts};
-    }
+  if (const CapturedRank* const listed = capture.rank_of(trace.file)) {
+    origin.rank = listed->rank;
+    origin.is_same_file = !listed->trace || *listed->trace == TraceMark{trace.pid, trace.start_ts};
   }
   return origin;
 }
@@ -32,23 +29,14 @@ std::string folder_of(const std::string& name) {
 
 std::optional<CapturedRank> captured_rank(const std::string& file) {
   std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(file, error);
-  const std::string folder = is_folder ? file + "/" : folder_of(file);
-  const std::string path = folder + std::string(kCaptureName);
+  const std::string path = folder_of(file) + std::string(kCaptureName);
   if (!std::filesystem::is_regular_file(path, error)) {
     return std::nullopt;
   }
   const std::string json = read_file(path, process_limits());
-  if (!is_capture(json)) {
-    return std::nullopt;
-  }
-  for (CapturedRank& rank : parse_capture(json, path).ranks) {
-    if (is_folder ||
-        std::ranges::find(rank.files, file.substr(folder.size())) != rank.files.end()) {
-      return std::move(rank);
-    }
-  }
-  return std::nullopt;
+  const Capture capture = is_capture(json) ? parse_capture(json, path) : Capture();
+  const CapturedRank* const found = capture.rank_of(file);
+  return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 void CaptureOrigins::add(const std::string& name, std::string_view json) {
