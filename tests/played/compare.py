@@ -2,7 +2,7 @@
 
     compare.py [NAME…]              --as H100, and one rank under torch's fake group, with captures on 2 and 4 real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
-    compare.py --measured FILE      --as B200, with SimuMax's table of steps of megatron_llama.py on 8 of them: case, parallel
+    compare.py --measured FILE      --as B200, with SimuMax's table of steps of the example llama3.py on 8 of them: case, parallel
                                     (tp2pp1), mbc (micro-batches), real_ms, real_alloc_gib
 
 A table: jobs whose groups and calls (sizes, operators, peers; NCCL's names for Gloo's) differ; of the fake group also operators of the last
@@ -33,7 +33,7 @@ OF_LIBRARIES = re.compile(r"^(cublas|cudnn|nccl|nvjet|sm\d+_|cutlass_|ampere_|co
                           r"|[fw]grad|fprop|dgrad|gemv|splitK|gemmk1|gemmSN")
 MOST_LISTED = 30  # torch/csrc/profiler/util.h: a longer list of tensors has no sizes in a profile
 PROGRAMS = Path(__file__).with_name("programs.py")
-MEGATRON = ROOT / "fleet_samples/programs/megatron_llama.py"
+LLAMA = ROOT / "capture/understudy/examples/llama3.py"
 CAPTURE = [sys.executable, "-m", "understudy", "capture"]
 REAL = ["--warmup", "2", "--timed", "1", "--steady", "0", "--profiled", "0", "--no-fault-counts", "--threads", "1", "--stop"]
 OURS = ("[pytorch", "ProfilerStep", "## ", "understudy", "nccl:", "Optimizer.")
@@ -72,7 +72,7 @@ def capture_in_fake_group(name, rank, ranks, folder):
 def capture(name, folder, ranks=None):
     """Captures a program on real ranks and without running; returns the two folders."""
     ranks = ranks or RANKS[name]
-    which = ["--all-kinds"] if name in OF_KINDS or name in ("pipeline", "interleaved") else ["--rank", str(ranks - 1)]
+    which = ["--all-kinds"] if name in (*OF_KINDS, "interleaved") else ["--rank", str(ranks - 1)]
     run([*CAPTURE, "--as", CARD, "--world-size", str(ranks), *which, "-o", f"{folder}/played", str(PROGRAMS), name, "cuda"])
     return capture_real(name, ranks, f"{folder}/real"), f"{folder}/played"
 
@@ -227,7 +227,7 @@ def compare_measured(file):
         sizes = re.findall(r"\d+", row["parallel"])
         with tempfile.TemporaryDirectory() as scratch:
             folder = f"{scratch}/{row['case']}"
-            run([*CAPTURE, "--as", "B200", "--world-size", "8", "--all-kinds", "-o", folder, str(MEGATRON), *sizes, row["mbc"]])
+            run([*CAPTURE, "--as", "B200", "--world-size", "8", "--all-kinds", "-o", folder, str(LLAMA), "70b", *sizes, row["mbc"], row["layer_num"]])
             run([f"{BIN}/generate", folder, "--world-size", "8", "-o", f"{folder}.et"])
             step = json.loads(run([f"{BIN}/predict", f"{folder}.et", "--card", "B200", "--format", "json"]))
         low, ms, high = (step["iteration_ms"][key] for key in ("low", "predicted", "high"))
