@@ -13,12 +13,11 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleInterleaved1F1B
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.testing._internal.distributed.fake_pg import FakeStore
-from torch.utils.checkpoint import checkpoint
 
 import understudy
 
 WIDTH, WORDS = 256, 512
-RANKS = {"alone": 1, "images": 1, "data": 2, "fsdp": 2, "tensor": 2, "pipeline": 2, "interleaved": 2, "experts": 2, "mix": 4, "data_stages": 4, "tensor_stages": 4}
+RANKS = {"alone": 1, "data": 2, "fsdp": 2, "tensor": 2, "interleaved": 2, "experts": 2, "mix": 4, "data_stages": 4, "tensor_stages": 4}
 
 
 class Block(nn.Module):
@@ -34,15 +33,14 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, layers=2, checkpoints=False):
+    def __init__(self):
         super().__init__()
-        self.words, self.layers, self.head = nn.Embedding(WORDS, WIDTH), nn.ModuleList(Block() for _ in range(layers)), nn.Linear(WIDTH, WORDS)
-        self.checkpoints = checkpoints
+        self.words, self.layers, self.head = nn.Embedding(WORDS, WIDTH), nn.ModuleList(Block() for _ in range(2)), nn.Linear(WIDTH, WORDS)
 
     def forward(self, tokens):
         x = self.words(tokens)
         for layer in self.layers:
-            x = checkpoint(layer, x, use_reentrant=False) if self.checkpoints else layer(x)
+            x = layer(x)
         return self.head(x)
 
 
@@ -70,20 +68,7 @@ def training(model, optimizer=torch.optim.AdamW, clip=False, parts=1):
 
 
 def alone():
-    return training(Model(checkpoints=True).to(device))
-
-
-def images():
-    network = nn.Sequential(nn.Conv2d(3, 32, 3), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.SiLU(),
-                            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10)).to(device)
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9)
-
-    def step():
-        loss = F.cross_entropy(network(torch.randn(8, 3, 32, 32, device=device)), torch.randint(0, 10, (8,), device=device))
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return step
+    return training(Model().to(device))
 
 
 def data():
@@ -117,15 +102,10 @@ def scheduled(schedule, made, place, places):
     return step
 
 
-def pipeline(schedule=Schedule1F1B, stages=1):
-    example = torch.zeros(2, 64, WIDTH, device=device, requires_grad=True)
-    made = [PipelineStage(Block().to(device), rank + ranks * number, ranks * stages, device, input_args=(example,), output_args=(example,))
-            for number in range(stages)]
-    return scheduled(schedule, made, rank, ranks)
-
-
 def interleaved():
-    return pipeline(ScheduleInterleaved1F1B, 2)
+    example = torch.zeros(2, 64, WIDTH, device=device, requires_grad=True)
+    made = [PipelineStage(Block().to(device), number, 2 * ranks, device, (example,), (example,)) for number in (rank, rank + ranks)]
+    return scheduled(ScheduleInterleaved1F1B, made, rank, ranks)
 
 
 def stages(across):

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import itertools
 import json
 import os
 import re
@@ -42,6 +43,15 @@ def record(folder, steps, **options):
 class CaptureTest(unittest.TestCase):
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def capture(self, step, **options):
+        """Captures as many steps as it wants; returns the recorder, and what capture.json says of the rank."""
+        recorder = capture.Capture(self.folder, **{"warmup": 1, "timed": 1, "profiled": 1, **options})
+        with recorder:
+            while not recorder.done:
+                step()
+                recorder.step()
+        return recorder, json.loads((Path(self.folder) / "capture.json").read_text())["ranks"][0]
 
     def test_a_loop_that_is_too_short_is_refused(self):
         with self.assertRaises(capture.IncompleteCapture) as caught:
@@ -276,32 +286,25 @@ class CaptureTest(unittest.TestCase):
         self.assertGreater(free["free_step_ns"], 0)
 
     def test_a_profile_has_no_more_events_than_it_may(self):
-        recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=5, most_events=100,
-                                   count_faults=False)
         model = torch.nn.Linear(16, 16)
-        with recorder:
-            while not recorder.done:
-                model(torch.ones(4, 16)).sum().backward()
-                recorder.step()
+        recorder, rank = self.capture(lambda: model(torch.ones(4, 16)).sum().backward(), profiled=5, most_events=100, count_faults=False)
         [notice] = [text for text in recorder.notices if " steps profiled" in text]
         self.assertRegex(notice, r"^[1-4] of 5 steps profiled: one has \d+ events, and a profile 100 at most$")
-        rank = json.loads((Path(self.folder) / "capture.json").read_text())["ranks"][0]
         self.assertEqual(len(rank["kineto_only_steps_ns"]), int(notice[0]))
 
     def test_a_step_for_each_micro_batch_is_named(self):
         model = torch.nn.Linear(16, 16)
         optimizer = torch.optim.SGD(model.parameters(), 0.1, foreach=False)
+
+        def step():
+            model(torch.ones(4, 16)).sum().backward()
+            if next(steps) % every == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+
         for every, named in ((1, False), (4, True)):
-            recorder = capture.Capture(self.folder, warmup=1, timed=1, profiled=5, count_faults=False)
-            with recorder:
-                step = 0
-                while not recorder.done:
-                    model(torch.ones(4, 16)).sum().backward()
-                    step += 1
-                    if step % every == 0:
-                        optimizer.step()
-                        optimizer.zero_grad()
-                    recorder.step()
+            steps = itertools.count(1)
+            recorder, _ = self.capture(step, profiled=5, count_faults=False)
             found = [text for text in recorder.notices if "dissimilar_steps" in text]
             self.assertEqual(len(found), int(named), found)
         self.assertTrue(found[0].startswith("the profiled steps call other operators than the traced one (aten::"))
@@ -415,30 +418,17 @@ class CaptureTest(unittest.TestCase):
 
     def test_autocast_regions_of_profiled_steps_are_seen(self):
         model = torch.nn.Linear(16, 16)
-        with capture.Capture(self.folder, warmup=1, timed=1, profiled=1) as recorder:
-            while not recorder.done:
-                with torch.autocast("cpu", torch.bfloat16):
-                    model(torch.ones(4, 16)).sum().backward()
-                recorder.step()
-        document = json.loads((Path(self.folder) / "capture.json").read_text())
-        self.assertEqual(document["ranks"][0]["autocast"], ["cpu:bfloat16"])
+        _, rank = self.capture(torch.autocast("cpu", torch.bfloat16)(lambda: model(torch.ones(4, 16)).sum().backward()))
+        self.assertEqual(rank["autocast"], ["cpu:bfloat16"])
 
     def test_of_integers_in_a_wrapper_no_range_is_asked(self):
         for wrapped, asks in ((torch.ones(2), True), (torch.ones(2, dtype=torch.long), False)):
-            recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
-            with recorder:
-                while not recorder.done:
-                    Wrapper(wrapped) + 1
-                    recorder.step()
+            recorder, _ = self.capture(lambda: Wrapper(wrapped) + 1, timed=0, profiled=0)
             self.assertEqual(recorder.tensor_range, asks)
 
     def test_of_integers_without_a_minimum_no_range_is_asked(self):
         state = torch.arange(4).to(torch.uint64)
-        recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
-        with recorder:
-            while not recorder.done:
-                state.clone()
-                recorder.step()
+        recorder, _ = self.capture(state.clone, timed=0, profiled=0)
         self.assertFalse(recorder.tensor_range)
         self.assertEqual(recorder.notices, ["no ranges of integers: torch has no minimum of unsigned "
                                             "ones, which the step uses"])
@@ -449,15 +439,9 @@ class CaptureTest(unittest.TestCase):
     def test_the_devices_peak_is_that_of_timed_steps(self):
         with mock.patch.object(capture.machine, "peak_device_bytes", side_effect=[20, 30, 99]), \
                 mock.patch.object(capture.machine, "reset_device_peak") as reset:
-            recorder = capture.Capture(self.folder, warmup=1, timed=2, profiled=1, indices=False,
-                                       count_faults=False)
-            with recorder:
-                while not recorder.done:
-                    torch.ones(4) + 1
-                    recorder.step()
+            _, rank = self.capture(lambda: torch.ones(4) + 1, timed=2, indices=False, count_faults=False)
         self.assertEqual(reset.call_count, 2)
-        summary = json.loads((Path(self.folder) / "capture.json").read_text())
-        self.assertEqual(summary["ranks"][0]["peak_device_bytes"], 30)
+        self.assertEqual(rank["peak_device_bytes"], 30)
 
     def test_a_layout_that_ends_the_observer_is_refused(self):
         matrix = torch.eye(4).to_sparse_csr()
@@ -473,11 +457,8 @@ class CaptureTest(unittest.TestCase):
                 "(torch.nested.to_padded_tensor, and a mask), which makes strided ones of jagged ones there, or capture without a "
                 "trace (--no-trace)"}
         for step, message in steps.items():
-            recorder = capture.Capture(self.folder, warmup=1, timed=0, profiled=0)
-            with self.assertRaises(capture.CaptureFailed) as caught, recorder:
-                while not recorder.done:
-                    step()
-                    recorder.step()
+            with self.assertRaises(capture.CaptureFailed) as caught:
+                self.capture(step, timed=0, profiled=0)
             self.assertIn(message, str(caught.exception))
             self.assertEqual(list(Path(self.folder).iterdir()), [])
 

@@ -42,12 +42,6 @@ const Library kLibraries[] = {
      {
 #include "capture/played/names/cusolver.txt"
      }},
-    {"libnccl.so.2",
-     "NCCL",
-     ncclInvalidUsage,
-     {
-#include "capture/played/names/nccl.txt"
-     }},
 };
 
 Texts told;
