@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -91,52 +90,6 @@ std::string peak_text(const RankMemory& memory) {
                      memory.program->instructions.size(), peak.name, peak.node_id);
 }
 
-constexpr std::size_t kLevels = 8;  ///< heights of a block character
-constexpr std::array<const char*, kLevels + 1> kBlocks = {" ", "▁", "▂", "▃", "▄",
-                                                          "▅", "▆", "▇", "█"};
-
-std::vector<std::uint64_t> largest_by_column(const std::vector<std::uint64_t>& values,
-                                             std::size_t columns) {
-  std::vector<std::uint64_t> largest(std::min(columns, values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t& column = largest[i * largest.size() / values.size()];
-    column = std::max(column, values[i]);
-  }
-  return largest;
-}
-
-/// Returns the height in eighths of a line; at least one unless the value is zero.
-std::size_t height_of(std::uint64_t value, std::uint64_t top, std::size_t rows) {
-  const double share = static_cast<double>(value) / static_cast<double>(std::max(top, value));
-  const auto height = static_cast<std::size_t>(share * static_cast<double>(rows * kLevels));
-  return value == 0 ? 0 : std::max<std::size_t>(height, 1);
-}
-
-/// Draws values over their index with block characters, `rows` lines high, from zero to the largest
-/// value. Each of at most `columns` columns shows its largest value. Each line starts with two
-/// blanks and a label of its height.
-std::string draw_curve(const std::vector<std::uint64_t>& values, std::size_t columns,
-                       std::size_t rows) {
-  if (values.empty()) {
-    return {};
-  }
-  const std::vector<std::uint64_t> points = largest_by_column(values, columns);
-  const std::uint64_t top = *std::max_element(points.begin(), points.end());
-  const std::string top_label = et_schema::with_bytes(top);
-  const std::string bottom_label = "0";
-  std::string picture;
-  for (std::size_t row = rows; row-- > 0;) {
-    const std::string& label = row + 1 == rows ? top_label : row == 0 ? bottom_label : "";
-    std::string line = fmt::format("  {:>{}} ", label, top_label.size());
-    for (const std::uint64_t point : points) {
-      const std::size_t height = height_of(point, top, rows);
-      line += kBlocks[std::min(height - std::min(height, row * kLevels), kLevels)];
-    }
-    picture += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return picture;
-}
-
 pages::Table curve_of(const RankMemory& memory, const std::string& id) {
   pages::Table table{
       .id = id + "-curve",
@@ -177,8 +130,6 @@ std::vector<RankMemory> memory_of(const Bench& bench) {
 }
 
 pages::Section memory_section(const Json& document, const RankMemory& memory, std::size_t place) {
-  constexpr std::size_t kColumns = 72;
-  constexpr std::size_t kRows = 6;
   const std::string id = fmt::format("rank-{}", memory.rank);
   pages::Facts facts =
       facts_at(document, fmt::format("/memory/{}", place),
@@ -188,8 +139,7 @@ pages::Section memory_section(const Json& document, const RankMemory& memory, st
   facts.push_back({"peak at", peak_text(memory)});
   return {id,
           fmt::format("Rank {}: live tensors by their lifetimes", memory.rank),
-          {std::move(facts), pages::InText{draw_curve(memory.plan.live_bytes, kColumns, kRows)},
-           curve_of(memory, id), largest_of(memory, id)}};
+          {std::move(facts), curve_of(memory, id), largest_of(memory, id)}};
 }
 
 }  // namespace

@@ -26,13 +26,8 @@ struct Notes {
   std::vector<std::string> texts = {};
 };
 
-/// A drawing of complete lines for a terminal. HTML pages omit it.
-struct InText {
-  std::string lines;
-};
-
 /// Content of a section. Texts leave out timelines.
-using Block = std::variant<Facts, Table, Notes, Timeline, InText>;
+using Block = std::variant<Facts, Table, Notes, Timeline>;
 
 struct Section {
   std::string id;  ///< unique within the page: letters, digits, "-"

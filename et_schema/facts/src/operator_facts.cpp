@@ -12,18 +12,14 @@
 #include "operator_rows.h"
 
 namespace understudy::et_schema {
-namespace {
 
-using operator_rows::OperatorRow;
-
-/// Returns a copy of the row for each operator, ordered by name.
-const std::vector<OperatorFacts>& all_facts() {
+std::span<const OperatorFacts> all_operator_facts() {
   static std::deque<std::string> names;
   static const std::vector<OperatorFacts> facts = [] {
     std::vector<OperatorFacts> all;
-    for (const std::span<const OperatorRow> part :
+    for (const std::span<const operator_rows::OperatorRow> part :
          {operator_rows::value_rows(), operator_rows::tensor_rows()}) {
-      for (const OperatorRow& row : part) {
+      for (const operator_rows::OperatorRow& row : part) {
         any_word(row.names, [&](std::string_view name) {
           const bool is_whole = name.find("::") != std::string_view::npos;
           names.push_back(fmt::format("{}{}", is_whole ? "" : "aten::", name));
@@ -39,9 +35,11 @@ const std::vector<OperatorFacts>& all_facts() {
   return facts;
 }
 
+namespace {
+
 const OperatorFacts* find_facts(std::string_view name) {
-  const auto found = std::ranges::lower_bound(all_facts(), name, {}, &OperatorFacts::name);
-  return found != all_facts().end() && found->name == name ? &*found : nullptr;
+  const auto found = std::ranges::lower_bound(all_operator_facts(), name, {}, &OperatorFacts::name);
+  return found != all_operator_facts().end() && found->name == name ? &*found : nullptr;
 }
 
 }  // namespace
@@ -75,10 +73,6 @@ const OperatorFacts& operator_facts(std::string_view op) {
     return mapped == nullptr ? kUnknown : mapped->facts;
   }
   return found == nullptr ? kUnknown : *found;
-}
-
-std::span<const OperatorFacts> all_operator_facts() {
-  return all_facts();
 }
 
 bool asks_about_tensors(std::string_view op) {

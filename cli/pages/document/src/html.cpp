@@ -143,10 +143,6 @@ Json json_of(const Timeline& plot) {
                    {"caption", plot.caption},   {"names", plot.names},       {"kinds", plot.kinds}};
 }
 
-Json json_of(const InText& /*of texts*/) {
-  return nullptr;
-}
-
 /// A section without content is left out.
 Json json_of(const std::vector<Section>& sections) {
   Json list = Json::array();

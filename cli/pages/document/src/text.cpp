@@ -157,8 +157,6 @@ std::string text_of(const Section& section) {
       rows = text_of(*facts);
     } else if (const auto* const notes = std::get_if<Notes>(&block)) {
       rows = text_of(*notes);
-    } else if (const auto* const drawing = std::get_if<InText>(&block)) {
-      rows = "\n" + drawing->lines;
     }
     if (text.empty() && !rows.empty()) {
       begin(section.title);

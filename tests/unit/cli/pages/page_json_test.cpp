@@ -63,9 +63,8 @@ TEST(PageJson, IsTheSameEachTime) {
 
 TEST(PageJson, LeavesOutSectionsWithoutContent) {
   Page page;
-  page.sections = {
-      {"empty", "Empty", {Table(), Facts{{"a", ""}}, Notes(), Timeline(), InText{"x"}}},
-      {"full", "Full", {Notes{{"x"}}}}};
+  page.sections = {{"empty", "Empty", {Table(), Facts{{"a", ""}}, Notes(), Timeline()}},
+                   {"full", "Full", {Notes{{"x"}}}}};
   EXPECT_EQ(json_of(page).at("sections").size(), 1);
 }
 
