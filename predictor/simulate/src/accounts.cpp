@@ -28,14 +28,17 @@ bool is_on_device(const Span& span) {
   return span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
 }
 
-/// Returns since when a rank's device shows no work, at least since `ready_ns`.
-std::int64_t quiet_since(const RankClass& rank, std::int64_t ready_ns, std::int64_t now_ns) {
-  for (const Span& span : rank.spans) {
-    if (is_on_device(span) && span.start_ns < now_ns) {
-      ready_ns = std::max(ready_ns, std::min(span.end_ns, now_ns));
+/// Returns what ends last before `now_ns`: `cause`, or work that the rank's device shows.
+SpanId last_work(const std::vector<RankClass>& classes, std::uint32_t rank, SpanId cause,
+                 std::int64_t now_ns) {
+  const std::vector<Span>& spans = classes[rank].spans;
+  for (std::uint32_t i = 0; i < spans.size(); ++i) {
+    const std::int64_t end_ns = classes[cause.rank_class].spans[cause.index].end_ns;
+    if (is_on_device(spans[i]) && spans[i].start_ns < now_ns && spans[i].end_ns > end_ns) {
+      cause = {rank, i};
     }
   }
-  return ready_ns;
+  return cause;
 }
 
 }  // namespace
@@ -59,15 +62,17 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
       go_back(span.start_ns, id, PathPiece::Part::kItself);
       go_back(span.begin_ns, id, PathPiece::Part::kGap);
     }
+    SpanId cause = span.cause;
     const bool is_work = is_on_device(span) || span.kind == SpanKind::kArrived;
-    if (is_work && !span.cause.is_none()) {
-      std::int64_t ready_ns = classes[span.cause.rank_class].spans[span.cause.index].end_ns;
-      if (now_ns - ready_ns >= kLateNs) {
-        ready_ns = quiet_since(classes[id.rank_class], ready_ns, now_ns);
-        go_back(now_ns - ready_ns >= kLateNs ? ready_ns : now_ns, id, PathPiece::Part::kLate);
-      }
+    const auto idle_ns = [&] {
+      return now_ns - classes[cause.rank_class].spans[cause.index].end_ns;
+    };
+    if (is_work && !cause.is_none() && idle_ns() >= kLateNs) {
+      // It waited for what the device shows in between, or for something outside of the profile.
+      cause = last_work(classes, id.rank_class, cause, now_ns);
+      go_back(idle_ns() >= kLateNs ? now_ns - idle_ns() : now_ns, id, PathPiece::Part::kLate);
     }
-    id = span.cause;
+    id = cause;
   }
   go_back(begin_ns, {}, PathPiece::Part::kItself);
   return path;
