@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -91,8 +92,8 @@ Json document_of(const Stragglers& found) {
           {"late", found.late},
           {"without_ms", found.without_ns * kMs},
           {"even_ms", found.even_ns * kMs},
-          {"steady", found.slow.empty() ? Json() : Json(found.is_steady)},
-          {"slow_parts", found.slow.empty() ? Json() : Json(found.slow_tenths)},
+          {"steps", found.steps},
+          {"stages", found.stages},
           {"has_clocks", found.has_clocks},
           {"ranks", std::move(ranks)},
           {"parts", parts_json(found)},
@@ -119,10 +120,27 @@ std::string reason_of(const Stragglers& found) {
                                   : "of which the others have none");
 }
 
-/// "Rank 3 is", "Ranks 3, 7 are".
-std::string ranks_text(const std::vector<int>& ranks) {
-  return fmt::format("Rank{} {} {}", ranks.size() > 1 ? "s" : "", fmt::join(ranks, ", "),
-                     ranks.size() > 1 ? "are" : "is");
+/// "Stage 2 of 4 (ranks 4, 5) is", "Stage 1 of 4 (rank 1) and ranks 4, 6 are", "Rank 3 is".
+std::string ranks_text(const Stragglers& found, std::vector<int> ranks) {
+  const auto one_text = [](const std::vector<int>& some) {
+    return fmt::format("rank{} {}", some.size() > 1 ? "s" : "",
+                       pages::ranges_of({some.begin(), some.end()}));
+  };
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < found.stages.size(); ++i) {
+    const std::vector<int>& stage = found.stages[i];
+    if (std::ranges::includes(ranks, stage)) {
+      texts.push_back(fmt::format("stage {} of {} ({})", i, found.stages.size(), one_text(stage)));
+      std::erase_if(ranks, [&](int rank) { return std::ranges::binary_search(stage, rank); });
+    }
+  }
+  if (!ranks.empty()) {
+    texts.push_back(one_text(ranks));
+  }
+  const bool are_several = texts.size() > 1 || ranks.size() > 1;
+  std::string text = fmt::format("{} {}", fmt::join(texts, " and "), are_several ? "are" : "is");
+  text.front() = static_cast<char>(std::toupper(text.front()));
+  return text;
 }
 
 /// Tells in how many collectives these ranks arrived last.
@@ -143,7 +161,7 @@ std::string late_text(const Stragglers& found) {
   }
   return fmt::format(
       "{} late ({}): others wait {} ms, which no time of {} own in the step explains{}",
-      ranks_text(found.late), last_text(found, found.late), figure_text(waits_ns * kMs),
+      ranks_text(found, found.late), last_text(found, found.late), figure_text(waits_ns * kMs),
       found.late.size() > 1 ? "their" : "its",
       begin_ns > 0 ? fmt::format("; that step began {} ms after the first rank's",
                                  figure_text(begin_ns * kMs))
@@ -154,11 +172,11 @@ std::string sentence_of(const Stragglers& found) {
   const std::string step = figure_text(found.step_ns * kMs);
   if (!found.slow.empty()) {
     return fmt::format(
-        "{} slow{} (in {} of {} parts of the step): {}; the step takes {} ms and would take {} "
-        "ms without {} ({:+.1f} %).",
-        ranks_text(found.slow), found.is_steady ? ", steadily" : "", found.slow_tenths,
-        found.tenths, reason_of(found), step, figure_text(found.without_ns * kMs),
-        found.slow.size() > 1 ? "them" : "it",
+        "{} slow{}: {}; the step takes {} ms and would take {} ms with the others' times ({:+.1f} "
+        "%).",
+        ranks_text(found, found.slow),
+        found.steps > 1 ? fmt::format(", by the median of {} steps", found.steps) : "",
+        reason_of(found), step, figure_text(found.without_ns * kMs),
         et_schema::kPercent * (found.without_ns / found.step_ns - 1));
   }
   const std::string none = fmt::format(

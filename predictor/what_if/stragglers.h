@@ -45,25 +45,17 @@ struct CollectiveSkew {
   std::uint64_t last = 0;    ///< calls where that rank arrived last
 };
 
-inline constexpr int kTenths = 10;
-/// Fewer recorded steps cannot show that a rank is slow in most of them.
-inline constexpr std::uint64_t kSteadySteps = 5;
-
 struct Stragglers {
   double step_ns = 0;
-  double even_ns = 0;     ///< if all ranks took the usual times
-  std::vector<int> slow;  ///< ascending; empty: none is
-  double without_ns = 0;  ///< the step, if the slow ranks took the others' usual times
-  std::vector<int> late;  ///< ascending; see kSlowShare
-  OwnPart slow_in;        ///< the part in which the slow ranks take most longer
-  /// Of the slow ranks' calls of that part, in order: tenths that are longer than the others' by
-  /// at least half as much as the whole part is, and all tenths that have calls.
-  int slow_tenths = 0;
-  int tenths = 0;
-  /// True if half of the tenths are slow, by the medians of enough steps.
-  bool is_steady = false;
-  std::uint64_t skewed = 0;  ///< collectives that any rank waited in
-  bool has_clocks = false;   ///< the ranks' clocks could be set
+  double even_ns = 0;       ///< if all ranks took the usual times
+  std::vector<int> slow;    ///< ascending; empty: none is
+  double without_ns = 0;    ///< the step, if the slow ranks took the others' usual times
+  std::vector<int> late;    ///< ascending; see kSlowShare
+  OwnPart slow_in;          ///< the part in which the slow ranks take most longer
+  std::uint64_t steps = 0;  ///< profiled steps that the times are medians of, on every rank
+  std::vector<std::vector<int>> stages;  ///< ranks of a pipeline's stages; empty: there is none
+  std::uint64_t skewed = 0;              ///< collectives that any rank waited in
+  bool has_clocks = false;               ///< the ranks' clocks could be set
   std::vector<RankBlame> ranks;
   std::vector<CollectiveSkew> collectives;  ///< the largest skew first
 };

@@ -14,6 +14,9 @@ namespace understudy::pages {
 /// Returns a list of values as "a, b", an object of values as "name=a, other=b".
 [[nodiscard]] Cell cell_of(const nlohmann::ordered_json& value);
 
+/// Returns "0–3, 5" for increasing numbers.
+[[nodiscard]] std::string ranges_of(const std::vector<std::uint64_t>& numbers);
+
 /// Returns the figure at `at`, a JSON pointer into `data`. If the figure is absent or null, its
 /// value is empty.
 [[nodiscard]] Fact fact_at(const nlohmann::ordered_json& data, const std::string& at,

@@ -1,10 +1,10 @@
 #include "predictor/what_if/stragglers.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "predictor/what_if/what_if.h"
 
@@ -139,6 +139,77 @@ void compare(const Job& job, const std::vector<OwnTimes>& times, int rank, RankB
   }
 }
 
+/// Returns the ranks of each stage of a pipeline: of the first, whose messages begin with a send,
+/// and of those that first receive from the stage before. Empty if messages go other ways, too.
+std::vector<std::vector<int>> stages_of(const Job& job) {
+  const auto count = static_cast<std::size_t>(job.world_size());
+  std::vector<std::vector<std::size_t>> peers(count);
+  std::vector<std::size_t> before(count);
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    bool begins = true;  // until the first batch of messages ends
+    for (const Instruction& call : job.program(static_cast<int>(rank)).instructions) {
+      if (call.kind == InstructionKind::kP2p) {
+        begins = begins && (peers[rank].empty() || call.comm->joins_batch);
+        const bool sends = call.comm->kind == CommKind::kSend;
+        const auto members =
+            job.members_of(own_group(job.groups_of(static_cast<int>(rank)), call.comm->group));
+        const int peer = members[static_cast<std::size_t>(call.comm->root_or_peer)];
+        peers[rank].push_back(static_cast<std::size_t>(peer));
+        if (begins && (sends || peers[rank].size() == 1)) {
+          before[rank] = sends ? rank : peers[rank].front();
+        }
+      }
+    }
+    if (peers[rank].empty()) {
+      return {};
+    }
+  }
+  std::vector<std::vector<int>> stages;
+  std::vector<std::size_t> first_of;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    std::size_t stage = 0;
+    std::size_t first = rank;
+    for (; before[first] != first && stage < count; ++stage) {
+      first = before[first];
+    }
+    first_of.push_back(first);
+    stages.resize(std::max(stages.size(), stage + 1));
+    stages[stage].push_back(static_cast<int>(rank));
+  }
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    if (std::ranges::any_of(peers[rank],
+                            [&](std::size_t peer) { return first_of[peer] != first_of[rank]; })) {
+      return {};
+    }
+  }
+  return stages;
+}
+
+/// Returns which ranks are tried as slow, together or alone, the slowest first: the stages of whose
+/// ranks all are as slow, and other ranks.
+std::vector<std::vector<int>> suspects_of(const Stragglers& found) {
+  const double least_ns = kSlowShare * found.step_ns;
+  const auto excess_ns = [&](int rank) { return blame_at(found, rank).excess_ns(); };
+  std::vector<std::vector<int>> suspects;
+  std::set<int> together;
+  for (const std::vector<int>& stage : found.stages) {
+    const auto [least, most] = std::ranges::minmax(stage, {}, excess_ns);
+    if (excess_ns(least) >= least_ns && excess_ns(most) - excess_ns(least) < least_ns) {
+      suspects.push_back(stage);
+      together.insert(stage.begin(), stage.end());
+    }
+  }
+  for (const RankBlame& rank : found.ranks) {
+    if (rank.excess_ns() >= least_ns && !together.contains(rank.rank)) {
+      suspects.push_back({rank.rank});
+    }
+  }
+  std::ranges::stable_sort(suspects, std::ranges::greater{},
+                           [&](const std::vector<int>& ranks) { return excess_ns(ranks.front()); });
+  suspects.resize(std::min(suspects.size(), kMostSlow));
+  return suspects;
+}
+
 /// Returns the part in which these ranks together take most longer than the others.
 OwnPart slow_part(const Stragglers& found) {
   OwnTimes excess_ns;
@@ -150,59 +221,6 @@ OwnPart slow_part(const Stragglers& found) {
   return std::ranges::max_element(excess_ns, {}, &OwnTimes::value_type::second)->first;
 }
 
-using Tenths = std::array<double, kTenths>;
-
-/// Returns the times of a program's calls of a part, in order, added up in ten equal numbers.
-Tenths tenths_of(const Program& program, const std::vector<PlayedCost>& costs,
-                 const OwnPart& part) {
-  std::vector<double> calls_ns;
-  for (std::size_t at = 0; at < costs.size(); ++at) {
-    PlayedCost cost = costs[at];
-    for (const OwnEstimate& own : own_estimates(program, program.instructions[at], cost)) {
-      if (own.part == part && own.estimate->ns > 0) {
-        calls_ns.push_back(own.estimate->ns);
-      }
-    }
-  }
-  Tenths tenths{};
-  for (std::size_t i = 0; i < calls_ns.size(); ++i) {
-    tenths[i * tenths.size() / calls_ns.size()] += calls_ns[i];
-  }
-  return tenths;
-}
-
-/// Sets slow_tenths and tenths.
-void count_tenths(const Job& job, const Simulation& simulation, Stragglers& found) {
-  Tenths own_ns{};
-  std::array<std::vector<double>, kTenths> others_ns;
-  for (int rank = 0; rank < job.world_size(); ++rank) {
-    const std::uint32_t program = job.program_of[static_cast<std::size_t>(rank)];
-    const Tenths tenths =
-        tenths_of(*job.programs[program], simulation.costs[program], found.slow_in);
-    for (std::size_t i = 0; i < tenths.size(); ++i) {
-      if (std::ranges::binary_search(found.slow, rank)) {
-        own_ns[i] += tenths[i] / static_cast<double>(found.slow.size());
-      } else if (tenths[i] > 0) {
-        others_ns[i].push_back(tenths[i]);
-      }
-    }
-  }
-  Tenths usual{};
-  double all_ns = 0;
-  double all_usual_ns = 0;
-  for (std::size_t i = 0; i < own_ns.size(); ++i) {
-    usual[i] = others_ns[i].empty() ? 0 : usual_ns(others_ns[i]);
-    all_ns += own_ns[i];
-    all_usual_ns += usual[i];
-  }
-  for (std::size_t i = 0; i < own_ns.size(); ++i) {
-    const double half_excess_ns =
-        all_usual_ns > 0 ? (all_ns - all_usual_ns) / 2 * usual[i] / all_usual_ns : 0;
-    found.tenths += own_ns[i] > 0 ? 1 : 0;
-    found.slow_tenths += own_ns[i] > 0 && own_ns[i] - usual[i] >= half_excess_ns ? 1 : 0;
-  }
-}
-
 }  // namespace
 
 Stragglers find_stragglers(Job job) {
@@ -211,6 +229,8 @@ Stragglers find_stragglers(Job job) {
   Stragglers found;
   found.has_clocks = !job.start_ns.empty();
   found.ranks.resize(static_cast<std::size_t>(job.world_size()));
+  const auto steps_of = [](const Program* program) { return program->profile->steps; };
+  found.steps = steps_of(std::ranges::min(job.programs, {}, steps_of));
   const SkewListener listener(job, costs, found);
   const Simulation simulation = simulate(job, listener);
   listener.finish();
@@ -222,10 +242,10 @@ Stragglers find_stragglers(Job job) {
     const WhatIfCosts even(costs, {even_ranks(job, times, ranks)});
     return simulate(job, even, options).iteration_ns;
   };
-  std::vector<int> order(found.ranks.size());
-  std::iota(order.begin(), order.end(), 0);
-  found.even_ns = step_with_even(order);
-  for (const int rank : order) {
+  std::vector<int> all(found.ranks.size());
+  std::iota(all.begin(), all.end(), 0);
+  found.even_ns = step_with_even(all);
+  for (const int rank : all) {
     RankBlame& blame = found.ranks[static_cast<std::size_t>(rank)];
     blame.rank = rank;
     compare(job, times, rank, blame);
@@ -234,17 +254,17 @@ Stragglers find_stragglers(Job job) {
     }
     blame.begin_ns = static_cast<double>(job.start_of(rank));
   }
+  found.stages = stages_of(job);
   // Ranks that are slow together hide each other: alone, none of them shortens the step.
   const double least_ns = kSlowShare * found.step_ns;
-  std::erase_if(order, [&](int rank) { return blame_at(found, rank).excess_ns() < least_ns; });
-  std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&](int rank) { return blame_at(found, rank).excess_ns(); });
-  order.resize(std::min(order.size(), kMostSlow));
+  const std::vector<std::vector<int>> suspects = suspects_of(found);
   std::vector<double> steps_ns;
-  std::vector<int> tried;
-  for (const int rank : order) {
-    tried.insert(std::ranges::upper_bound(tried, rank), rank);
-    steps_ns.push_back(step_with_even(tried));
+  std::vector<std::vector<int>> tried = {{}};
+  for (const std::vector<int>& suspect : suspects) {
+    tried.push_back(tried.back());
+    tried.back().insert(tried.back().end(), suspect.begin(), suspect.end());
+    std::ranges::sort(tried.back());
+    steps_ns.push_back(step_with_even(tried.back()));
   }
   found.without_ns = found.step_ns;
   if (!steps_ns.empty()) {
@@ -254,14 +274,8 @@ Stragglers find_stragglers(Job job) {
         steps_ns, [&](double ns) { return found.step_ns - ns >= kMostOfIt * best_ns; });
     if (best_ns >= least_ns) {
       found.without_ns = *enough;
-      found.slow.assign(order.begin(), order.begin() + (enough - steps_ns.begin()) + 1);
-      std::ranges::sort(found.slow);
+      found.slow = tried[static_cast<std::size_t>(enough - steps_ns.begin()) + 1];
       found.slow_in = slow_part(found);
-      count_tenths(job, simulation, found);
-      found.is_steady = 2 * found.slow_tenths >= found.tenths &&
-                        std::ranges::all_of(job.programs, [](const Program* program) {
-                          return program->profile->steps >= kSteadySteps;
-                        });
     }
   }
   const bool can_tell_late = found.has_clocks && !has_messages(job);

@@ -77,23 +77,6 @@ Cell cell_at(const Row& row, const Column& column) {
              : cell_of(std::optional(value->get<double>() * column.scale));
 }
 
-/// Returns "0–3, 5" for increasing numbers.
-std::string ranges_of(const std::vector<std::uint64_t>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) {
-      ++end;
-    }
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (end - i > 1) {
-      text += (end - i == 2 ? ", " : "–") + std::to_string(numbers[end - 1]);
-    }
-    i = end;
-  }
-  return text;
-}
-
 void add(Cell& sum, const Cell& more) {
   if (const auto* const count = std::get_if<std::uint64_t>(&sum);
       count != nullptr && std::holds_alternative<std::uint64_t>(more)) {
@@ -191,6 +174,22 @@ std::string id_of(const std::string& at) {
 }
 
 }  // namespace
+
+std::string ranges_of(const std::vector<std::uint64_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) {
+      ++end;
+    }
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (end - i > 1) {
+      text += (end - i == 2 ? ", " : "–") + std::to_string(numbers[end - 1]);
+    }
+    i = end;
+  }
+  return text;
+}
 
 Cell cell_of(const Json& value) {
   if (value.is_string()) {
