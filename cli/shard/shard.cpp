@@ -14,7 +14,7 @@
 namespace understudy::cli {
 namespace {
 
-Sharding place(const ShardArguments& arguments, Progress& progress) {
+Sharding place(const ShardArguments& arguments) {
   Sharding sharding;
   sharding.task = predictor::parse_tables(
       et_schema::read_file(arguments.tables, et_schema::process_limits()), arguments.tables);
@@ -27,10 +27,7 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
   sharding.assumptions = platform.assumptions();
   const predictor::Placement on{sharding.task, sharding.ranks, sharding.memory_bytes, costs};
   const auto heuristics = predictor::heuristic_plans(on);
-  sharding.plans.push_back(predictor::search_plan(
-      on, heuristics, {.cuts_any = true, .progress = [&](std::size_t done, std::size_t total) {
-                         progress.show({.phase = "searching", .done = done, .total = total});
-                       }}));
+  sharding.plans.push_back(predictor::search_plan(on, heuristics, {.cuts_any = true}));
   sharding.plans.insert(sharding.plans.end(), heuristics.begin(), heuristics.end());
   return sharding;
 }
@@ -38,7 +35,8 @@ Sharding place(const ShardArguments& arguments, Progress& progress) {
 int shard(const ShardArguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
-  const pages::Page page = sharding_page(place(arguments, progress));
+  progress.show("searching");
+  const pages::Page page = sharding_page(place(arguments));
   progress.clear();
   print_output(pages::written(page, arguments.format));
   return kStatusOk;

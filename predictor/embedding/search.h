@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "predictor/embedding/plan.h"
@@ -14,8 +13,6 @@ inline constexpr std::int64_t kLeastColumns = 4;
 struct SearchOptions {
   /// Also splits tables by columns if they fit on a rank, as long as that shortens the step by 1 %.
   bool cuts_any = false;
-  /// Called with the number of finished starts and their total.
-  std::function<void(std::size_t done, std::size_t total)> progress = {};
 };
 
 /// Returns the plan with the shortest predicted step that the search finds.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace understudy::predictor {
@@ -32,20 +31,20 @@ class Balance {
   bool improve() {
     const double limit = ns_ * (1 - kLeastGain);
     for (const int busy : busiest_ranks()) {
+      find_rest(busy);
       for (std::size_t shard = 0; shard < loads_.size(); ++shard) {
         if (rank_of_[shard] != busy) {
           continue;
         }
-        Change best;
-        best.ns = limit;
+        Change best{.ns = limit, .slowest = now_};
         for (int to = 0; to < static_cast<int>(ranks_.size()); ++to) {
           if (to != busy) {
-            try_change({shard, to, shard, 0}, best);
+            try_change({shard, to, shard}, best);
           }
         }
         for (std::size_t with = 0; with < loads_.size(); ++with) {
           if (rank_of_[with] != busy) {
-            try_change({shard, rank_of_[with], with, 0}, best);
+            try_change({shard, rank_of_[with], with}, best);
           }
         }
         if (best.ns < limit) {
@@ -63,6 +62,7 @@ class Balance {
     int to = 0;
     std::size_t with = 0;  ///< the shard swapped for `shard`; equal to `shard`: none
     double ns = 0;
+    SlowestLoads slowest = {};
   };
 
   std::set<int> busiest_ranks() const {
@@ -80,40 +80,59 @@ class Balance {
     return step_time(slowest, static_cast<int>(ranks_.size()), costs_).ns();
   }
 
+  /// Finds the loads of all ranks but the busy one and one more: these two alone change.
+  void find_rest(int busy) {
+    rest_.assign(ranks_.size(), {});
+    for (std::size_t to = 0; to < ranks_.size(); ++to) {
+      for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+        if (rank != to && rank != static_cast<std::size_t>(busy)) {
+          rest_[to].add(ranks_[rank]);
+        }
+      }
+    }
+  }
+
   /// Recomputes all sums, because incremental updates accumulate rounding errors.
   void refresh() {
     std::ranges::fill(ranks_, RankLoad{});
+    sum_ = {};
     for (std::size_t i = 0; i < loads_.size(); ++i) {
       add(ranks_[static_cast<std::size_t>(rank_of_[i])], loads_[i], 1);
     }
+    std::ranges::for_each(ranks_, [this](const RankLoad& rank) { add(sum_, rank, 1); });
     now_ = slowest_loads(ranks_);
     ns_ = time_of(now_);
   }
 
-  void try_change(const Change& change, Change& best) {
-    RankLoad& from = ranks_[static_cast<std::size_t>(rank_of_[change.shard])];
-    RankLoad& to = ranks_[static_cast<std::size_t>(change.to)];
-    const std::pair before(from, to);
-    add(from, loads_[change.shard], -1);
-    add(to, loads_[change.shard], 1);
-    if (change.with != change.shard) {
-      add(to, loads_[change.with], -1);
-      add(from, loads_[change.with], 1);
+  void try_change(const Change& change, Change& best) const {
+    const RankLoad& from = ranks_[static_cast<std::size_t>(rank_of_[change.shard])];
+    const RankLoad& to = ranks_[static_cast<std::size_t>(change.to)];
+    const LoadRange& rest = rest_[static_cast<std::size_t>(change.to)];
+    const ShardLoad& out = loads_[change.shard];
+    const ShardLoad& in = change.with == change.shard ? nothing_ : loads_[change.with];
+    const auto most = [&](double RankLoad::*part) {
+      return std::max(
+          {rest.most.*part, from.*part - out.*part + in.*part, to.*part + out.*part - in.*part});
+    };
+    const auto link = [&](double RankLoad::*part) {
+      const double least = std::min(
+          {rest.least.*part, from.*part - out.*part + in.*part, to.*part + out.*part - in.*part});
+      return busiest_link(most(part), sum_.*part, least, ranks_.size());
+    };
+    if (from.bytes - out.bytes + in.bytes > memory_bytes_ ||
+        to.bytes + out.bytes - in.bytes > memory_bytes_) {
+      return;
     }
-    if (from.bytes <= memory_bytes_ && to.bytes <= memory_bytes_) {
-      const SlowestLoads slowest = slowest_loads(ranks_);
-      // Querying times is expensive. A time can only decrease if a load does.
-      const bool may_be_shorter = slowest.forward < now_.forward ||
-                                  slowest.backward < now_.backward ||
-                                  slowest.output_link_bytes < now_.output_link_bytes ||
-                                  slowest.index_link_bytes < now_.index_link_bytes;
-      const double ns = may_be_shorter ? time_of(slowest) : ns_;
-      if (ns < best.ns) {
-        best = change;
-        best.ns = ns;
+    const SlowestLoads slowest = {most(&RankLoad::forward), most(&RankLoad::backward),
+                                  link(&RankLoad::output_bytes), link(&RankLoad::index_bytes)};
+    // Querying times is expensive. A time can only decrease if a load does.
+    if (slowest.forward < best.slowest.forward || slowest.backward < best.slowest.backward ||
+        slowest.output_link_bytes < best.slowest.output_link_bytes ||
+        slowest.index_link_bytes < best.slowest.index_link_bytes) {
+      if (const double ns = time_of(slowest); ns < best.ns) {
+        best = {change.shard, change.to, change.with, ns, slowest};
       }
     }
-    std::tie(from, to) = before;
   }
 
   void apply(const Change& change) {
@@ -128,6 +147,9 @@ class Balance {
   const std::vector<ShardLoad>& loads_;
   std::vector<int> rank_of_;
   std::vector<RankLoad> ranks_;
+  RankLoad sum_;
+  ShardLoad nothing_;
+  std::vector<LoadRange> rest_;  ///< by the rank that a shard goes to: of the others
   double memory_bytes_;
   const ShardCosts& costs_;
   SlowestLoads now_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -51,5 +53,25 @@ struct Placed {
 
 /// Adds a shard's load to its rank, or subtracts it if `sign` is -1.
 void add(RankLoad& rank, const ShardLoad& shard, double sign);
+
+/// The largest and the smallest loads of ranks, part by part.
+struct LoadRange {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  RankLoad most;
+  RankLoad least = {kNone, kNone, kNone, kNone, kNone};
+  void add(const RankLoad& rank) {
+    for (double RankLoad::*part : {&RankLoad::forward, &RankLoad::backward, &RankLoad::output_bytes,
+                                   &RankLoad::index_bytes}) {
+      most.*part = std::max(most.*part, rank.*part);
+      least.*part = std::min(least.*part, rank.*part);
+    }
+  }
+};
+
+/// Returns the bytes of the busiest link: of the rank that sends most, or of the one that receives
+/// most of others. `most`, `all` and `least`: bytes of ranks.
+[[nodiscard]] inline double busiest_link(double most, double all, double least, std::size_t ranks) {
+  return ranks > 1 ? std::max(static_cast<double>(ranks - 1) * most, all - least) : 0;
+}
 
 }  // namespace understudy::predictor

@@ -49,28 +49,17 @@ std::vector<ShardLoad> loads_of(const Placement& on, const std::vector<Shard>& s
 }
 
 SlowestLoads slowest_loads(const std::vector<RankLoad>& ranks) {
-  SlowestLoads most;
+  LoadRange range;
   RankLoad sum;
-  RankLoad least = ranks.front();
   for (const RankLoad& rank : ranks) {
-    most.forward = std::max(most.forward, rank.forward);
-    most.backward = std::max(most.backward, rank.backward);
-    most.output_link_bytes = std::max(most.output_link_bytes, rank.output_bytes);
-    most.index_link_bytes = std::max(most.index_link_bytes, rank.index_bytes);
-    sum.output_bytes += rank.output_bytes;
-    sum.index_bytes += rank.index_bytes;
-    least.output_bytes = std::min(least.output_bytes, rank.output_bytes);
-    least.index_bytes = std::min(least.index_bytes, rank.index_bytes);
+    range.add(rank);
+    add(sum, rank, 1);
   }
-  // The busiest link is of the rank that sends most, or of the one that receives most of others.
-  const auto others = static_cast<double>(ranks.size() - 1);
-  const auto busiest_link = [others](double largest, double all, double smallest) {
-    return others > 0 ? std::max(others * largest, all - smallest) : 0;
+  const auto link = [&](double RankLoad::*part) {
+    return busiest_link(range.most.*part, sum.*part, range.least.*part, ranks.size());
   };
-  most.output_link_bytes =
-      busiest_link(most.output_link_bytes, sum.output_bytes, least.output_bytes);
-  most.index_link_bytes = busiest_link(most.index_link_bytes, sum.index_bytes, least.index_bytes);
-  return most;
+  return {range.most.forward, range.most.backward, link(&RankLoad::output_bytes),
+          link(&RankLoad::index_bytes)};
 }
 
 StepTime step_time(const SlowestLoads& loads, int ranks, const ShardCosts& costs) {

@@ -48,20 +48,16 @@ std::vector<std::vector<int>> starts_of(const Placement& on, const std::vector<S
 /// Improves each start by moving shards; returns the best plan. Shards by room must fit. Starts of
 /// a step that is a tenth longer than the best so far end no shorter, and would take longest.
 Plan best_plan(const Placement& on, const std::vector<Shard>& shards,
-               const std::vector<Plan>& plans, const SearchOptions& options) {
+               const std::vector<Plan>& plans) {
   constexpr double kPromising = 1.1;
   const std::vector<ShardLoad> loads = loads_of(on, shards);
-  const auto all = starts_of(on, loads, plans, shards);
   Plan plan{.name = "search", .shards = shards};
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Balanced balanced = balance(on, loads, all[i], kPromising * least);
+  for (const std::vector<int>& start : starts_of(on, loads, plans, shards)) {
+    Balanced balanced = balance(on, loads, start, kPromising * least);
     if (balanced.ns < least) {
       least = balanced.ns;
       plan.rank_of = std::move(balanced.rank_of);
-    }
-    if (options.progress) {
-      options.progress(i + 1, all.size());
     }
   }
   evaluate(plan, on);
@@ -131,7 +127,7 @@ Parts parts_that_fit(const Placement& on) {
 
 /// Splits shards as long as the step becomes 1 % shorter. Several shards can be equally slow, so it
 /// stops only after as many splits without a gain as there are ranks.
-Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions& options) {
+Plan with_cuts(const Placement& on, Parts parts, Plan plan) {
   constexpr double kWorth = 0.99;
   Plan best = plan;
   for (int idle = 0; idle < on.ranks; ++idle) {
@@ -139,7 +135,7 @@ Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions&
     if (!cut_largest(on, work_of, parts, shards) || !by_room(on, loads_of(on, shards)).fits) {
       break;
     }
-    plan = best_plan(on, shards, {}, options);
+    plan = best_plan(on, shards, {});
     if (plan.time.ns() < kWorth * best.time.ns()) {
       best = plan;
       idle = -1;
@@ -153,8 +149,8 @@ Plan with_cuts(const Placement& on, Parts parts, Plan plan, const SearchOptions&
 Plan search_plan(const Placement& on, const std::vector<Plan>& starts,
                  const SearchOptions& options) {
   const Parts parts = parts_that_fit(on);
-  Plan plan = best_plan(on, shards_of(on, parts), starts, options);
-  return options.cuts_any ? with_cuts(on, parts, std::move(plan), options) : plan;
+  Plan plan = best_plan(on, shards_of(on, parts), starts);
+  return options.cuts_any ? with_cuts(on, parts, std::move(plan)) : plan;
 }
 
 }  // namespace understudy::predictor

@@ -35,19 +35,14 @@ double best_of_all(const ShardTask& task, int ranks, double memory_bytes) {
   }
 }
 
-ShardTask few_tables(std::uint64_t seed, std::size_t count) {
-  ShardTask task = drawn_task(count, false, seed);
-  task.batch = 32;
-  return task;
-}
-
 class Search : public testing::TestWithParam<int> {};
 
 TEST_P(Search, IsNearTheBestOfAllPlacements) {
   const int ranks = GetParam();
   const std::size_t count = ranks <= 2 ? 8 : ranks <= 4 ? 6 : 4;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    const ShardTask task = few_tables(seed, count);
+    ShardTask task = drawn_task(count, false, seed);
+    task.batch = 32;
     const Plan plan = search_plan({task, ranks, kAnyMemory, plain_costs()}, {});
     const double best = best_of_all(task, ranks, kAnyMemory);
     EXPECT_GE(plan.time.ns(), best * (1 - 1e-9));
@@ -204,14 +199,6 @@ TEST(Splits, ATableThatHoldsTheOthersUpIsCutWhereAsked) {
     EXPECT_EQ(shard.split, shard.table == 0 ? Split::kColumns : Split::kNone);
   }
   EXPECT_EQ(columns, 64);
-}
-
-TEST(SearchProgress, TellsHowFarItIs) {
-  std::vector<std::size_t> done;
-  const ShardTask task = few_tables(1, 6);
-  (void)search_plan({task, 2, kAnyMemory, plain_costs()}, {},
-                    {.progress = [&](std::size_t i, std::size_t) { done.push_back(i); }});
-  EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
 }
 
 }  // namespace
