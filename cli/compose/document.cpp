@@ -56,7 +56,7 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
   }
   Json document = {{"bench", path}, {"bytes", bytes}};
   document.update(bench_json(bench));
-  document["account"] = pages::account_json(sources);
+  document["account"] = pages::account_json(sources, "the sources' steps");
   document["pieces"] = std::move(pieces);
   return document;
 }
@@ -70,7 +70,7 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
   page.title =
       fmt::format("{}: a benchmark of {}, {}", et_schema::file_name(path),
                   et_schema::counted(bench.world_size(), "rank"), et_schema::with_bytes(bytes));
-  page.verdict = pages::verdict_on(sources, "The mix");
+  page.verdict = pages::verdict_on(sources, "The mix", "its sources'");
   page.sections = bench_sections(document, bench);
   page.sections.insert(page.sections.begin() + 1,
                        {"pieces",

@@ -143,25 +143,20 @@ std::string ranks_text(const Stragglers& found, std::vector<int> ranks) {
   return text;
 }
 
-/// Tells in how many collectives these ranks arrived last.
-std::string last_text(const Stragglers& found, const std::vector<int>& ranks) {
-  std::uint64_t last = 0;
-  for (const int rank : ranks) {
-    last += found.ranks[static_cast<std::size_t>(rank)].last;
-  }
-  return fmt::format("last in {} of {} collectives", last, found.skewed);
-}
-
 std::string late_text(const Stragglers& found) {
   double waits_ns = 0;
   double begin_ns = 0;
+  std::uint64_t last = 0;
   for (const int rank : found.late) {
-    waits_ns += found.ranks[static_cast<std::size_t>(rank)].caused_ns;
-    begin_ns = std::max(begin_ns, found.ranks[static_cast<std::size_t>(rank)].begin_ns);
+    const RankBlame& blame = found.ranks[static_cast<std::size_t>(rank)];
+    waits_ns += blame.caused_ns;
+    begin_ns = std::max(begin_ns, blame.begin_ns);
+    last += blame.last;
   }
   return fmt::format(
-      "{} late ({}): others wait {} ms, which no time of {} own in the step explains{}",
-      ranks_text(found, found.late), last_text(found, found.late), figure_text(waits_ns * kMs),
+      "{} late (last in {} of {} collectives): others wait {} ms, which no time of {} own in the "
+      "step explains{}",
+      ranks_text(found, found.late), last, found.skewed, figure_text(waits_ns * kMs),
       found.late.size() > 1 ? "their" : "its",
       begin_ns > 0 ? fmt::format("; that step began {} ms after the first rank's",
                                  figure_text(begin_ns * kMs))

@@ -23,7 +23,7 @@ inline constexpr const char* kRecordedOn = "recorded on";
 /// Returns the name of the device that the prediction is for.
 [[nodiscard]] std::string device_name_of(const et_schema::Prediction& prediction);
 
-/// Returns the original's step on the slowest rank: unprofiled if known, else profiled.
+/// Returns the original's longest step of any rank: unprofiled if known, else profiled.
 [[nodiscard]] std::optional<double> original_ms(const et_schema::Prediction& prediction);
 
 /// Returns the predicted iteration and what bounds it in a sentence. Findings: the original, the

@@ -20,6 +20,8 @@ UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "ms": 1e-3, "s": 1}
 BENCHMARKS = {
     "mlp": ([SAMPLES / "mlp"], []), "resnet": ([SAMPLES / "resnet18"], []), "two ranks": ([SAMPLES / "gpt_ddp"], []),
     "eight ranks": ([SAMPLES / "dlrm_8gpu/dlrm_pytorch_et.tar.gz", "--profile", SAMPLES / "dlrm_8gpu/dlrm_kineto.tar.gz"], []),
+    "another batch": ([SAMPLES / "mlp", "--batch", "128:256"], ["--card", "H100"]),
+    "a mix": (["--mix", SAMPLES / "mlp", SAMPLES / "resnet18"], []),
     "a GPU's profile": ([ROOT / "capture/understudy/examples/bert_h100.json.gz"], []),
     "not run": (["--as", "A100", PROGRAMS, "alone", "cuda"], ["--card", "A100"]),
     "not run, sharded": (["--as", "H100", "--world-size", "2", PROGRAMS, "fsdp", "cuda"], ["--card", "H100"]),
@@ -27,7 +29,7 @@ BENCHMARKS = {
 NUMBER = r"([\d,.]+)(?: (B|KiB|MiB|GiB|ms|s)\b)?"
 # Quantity → verb, and where its text says it; or its JSON, as a function.
 TEXTS = {"operators": [("inspect", rf"{NUMBER} operators on")],
-         "recorded step": [("inspect", rf"the recorded step took {NUMBER}")],
+         "recorded step": [("inspect", rf"the recorded step took {NUMBER}"), ("predict", rf"times the original's {NUMBER}")],
          "peak of live tensors": [("inspect --memory", rf"^Live tensors need {NUMBER}"), ("predict", rf"memory: {NUMBER} of tensors at the peak"),
                                   ("capture", rf"memory +{NUMBER} of tensors at the peak")]}
 
@@ -41,6 +43,8 @@ FIGURES = {
     "recorded step": {"generate": lambda d: (most([rank["profile"] for rank in d["ranks"]], "step_ns") or 0) / 1e9 or None,
                       "predict": lambda d: (most([rank.get("recorded_step") for rank in d["ranks"]], "recorded_ms") or 0) / 1e3 or None,
                       "fleet": lambda d: d["step_ms"] and d["step_ms"] / 1e3},
+    "calls of a rank": {"inspect --by": lambda d: max(sum(each["count"] for each in rank["ops"]) for rank in d["ranks"]),
+                        "predict": lambda d: len(d["operators"])},
     "names of operators": {"fleet": lambda d: d["operator_names"], "inspect --by": lambda d: len({each["name"] for rank in d["ranks"] for each in rank["ops"]})},
     "peak of live tensors": {"inspect --memory": lambda d: most(d["memory"], "peak_bytes"), "predict": lambda d: d["memory"]["peak_bytes"],
                              "capture": lambda d: most(d["ranks"], "peak_tensor_bytes")},
@@ -64,7 +68,12 @@ class OneValue(unittest.TestCase):
             texts["capture"] = self.run_verb(sys.executable, "-m", "understudy", "capture", "-o", "captured", *made_of)
             documents["capture"] = json.loads((self.folder / "captured/capture.json").read_text())
             made_of = ["captured", *(["--world-size", made_of[3]] if made_of[2] == "--world-size" else [])]
-        verbs = {"generate": ["generate", *made_of, "-o", "b.et"], "inspect": ["inspect", "b.et"], "inspect --memory": ["inspect", "b.et", "--memory"],
+        make = ["generate", *made_of]
+        if made_of[0] == "--mix":
+            plan = {"sources": {each.name: {"path": str(each)} for each in made_of[1:]}, "pieces": {each.name: {"of": each.name} for each in made_of[1:]}}
+            (self.folder / "mix.yaml").write_text(json.dumps({**plan, "run": [each.name for each in made_of[1:]]}))
+            make = ["compose", "mix.yaml"]
+        verbs = {make[0]: [*make, "-o", "b.et"], "inspect": ["inspect", "b.et"], "inspect --memory": ["inspect", "b.et", "--memory"],
                  "inspect --by": ["inspect", "b.et", "--by", "name"]}
         if predicted is not None:
             verbs["predict"] = ["predict", "b.et", *predicted]

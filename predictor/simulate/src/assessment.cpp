@@ -24,12 +24,13 @@ std::string device_name_of(const Prediction& prediction) {
 }
 
 std::optional<double> original_ms(const Prediction& prediction) {
+  std::optional<double> longest;
   for (const et_schema::PredictedRank& rank : prediction.ranks) {
-    if (rank.rank == prediction.slowest_rank && rank.recorded_step) {
-      return rank.recorded_step->unprofiled_ms.value_or(rank.recorded_step->recorded_ms);
+    if (const auto& step = rank.recorded_step) {
+      longest = std::max(longest, std::optional(step->unprofiled_ms.value_or(step->recorded_ms)));
     }
   }
-  return std::nullopt;
+  return longest;
 }
 
 namespace {

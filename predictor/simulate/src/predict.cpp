@@ -109,7 +109,8 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
   std::map<std::pair<std::string, std::string>, PredictedSum> doubtful;
   for (std::size_t at = 0; at < program.instructions.size(); ++at) {
     const Instruction& instruction = program.instructions[at];
-    if (instruction.kind == InstructionKind::kMarker) {
+    if (instruction.kind == InstructionKind::kMarker ||
+        instruction.kind == InstructionKind::kAlias) {
       continue;
     }
     PredictedOperator row = operator_row(at, instruction, costs[at]);

@@ -15,10 +15,10 @@
 namespace understudy::pages {
 using et_schema::StepTime;
 
-nlohmann::ordered_json account_json(const et_schema::Account& account) {
+nlohmann::ordered_json account_json(const et_schema::Account& account, const char* whole) {
   auto rows = nlohmann::ordered_json::array();
   for (const et_schema::AccountRow& row : account_rows(account)) {
-    rows.push_back({{"what", row.what},
+    rows.push_back({{"what", rows.empty() ? whole : row.what},
                     {"host_ms", row.host_ms},
                     {"device_ms", row.device_ms},
                     {"classes", row.class_ms}});
@@ -33,11 +33,12 @@ Table account_table(const nlohmann::ordered_json& data, const std::string& at,
       {texts("what"), figures("host ms", "host_ms"), figures("device ms", "device_ms")});
 }
 
-et_schema::Assessment verdict_on(const et_schema::Account& account, const std::string& whose) {
+et_schema::Assessment verdict_on(const et_schema::Account& account, const std::string& whose,
+                                 const char* whole) {
   const bool has_device = account.whole.device_ms > 0;
   const auto time = has_device ? &StepTime::device_ms : &StepTime::host_ms;
   const double whole_ms = account.whole.*time;
-  const std::string step = fmt::format("of the step's {} ms {}", et_schema::figure_text(whole_ms),
+  const std::string step = fmt::format("of {} {} ms {}", whole, et_schema::figure_text(whole_ms),
                                        has_device ? "on the device" : "on the host");
   et_schema::Assessment verdict;
   verdict.sentence =
