@@ -16,9 +16,8 @@ namespace understudy::cli {
 namespace {
 
 bool has_profiles(const predictor::Job& job) {
-  return std::all_of(
-      job.programs.begin(), job.programs.end(),
-      [](const et_schema::Program* program) { return program->profile.has_value(); });
+  return std::ranges::all_of(job.programs,
+                             [](const auto* program) { return program->profile.has_value(); });
 }
 
 /// Returns true if profiles show all device work of the ranks' steps.

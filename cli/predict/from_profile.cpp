@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cli/compile/profiled_device.h"
 #include "cli/pages/prediction/prediction_page.h"
 #include "et_schema/base/error.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/model/op_class.h"
 #include "judged.h"
@@ -43,16 +45,7 @@ struct Sums {
   }
 };
 
-/// Longest first.
-using Groups = std::vector<Sums>;
-
-void add(const Sums& sums, Groups& groups) {
-  auto group = std::ranges::find(groups, sums.name, &Sums::name);
-  if (group == groups.end()) {
-    group = groups.insert(groups.end(), Sums{sums.name});
-  }
-  *group += sums;
-}
+using Groups = std::map<std::string, Sums>;
 
 TimeParts times(TimeParts parts, double factor) {
   for (double& ns : parts.ns) {
@@ -98,32 +91,33 @@ Groups anchored_classes(const ProfiledCall& call, const Card& from, const Card& 
   for (const ProfiledKernel& kernel : call.kernels) {
     const predictor::RecordedKernels& all = kernel.crosses_hosts ? crossing : on_card;
     const double share = all.ns > 0 ? kernel.ns / all.ns : 0;
-    add({kernel.kernel_class, static_cast<double>(kernel.count), kernel.ns,
+    et_schema::row_named(kernel.kernel_class, classes) +=
+        {kernel.kernel_class, static_cast<double>(kernel.count), kernel.ns,
          kernel.crosses_hosts ? kernel.ns : roofline_ns * share,
-         times(kernel.crosses_hosts ? crossing_parts : there_parts, share)},
-        classes);
+         times(kernel.crosses_hosts ? crossing_parts : there_parts, share)};
   }
   return classes;
 }
 
 struct Predicted {
   Sums all;
-  Groups classes;
+  std::vector<Sums> classes;  ///< longest first
   std::vector<std::pair<const ProfiledCall*, Sums>> calls;
 };
 
 Predicted predict_calls(const ProfiledDevice& device, const Card& here, const Card& there) {
   Predicted predicted;
+  Groups classes;
   for (const ProfiledCall& call : device.calls) {
     Sums of_call{call.key()};
-    for (const Sums& sums : anchored_classes(call, here, there)) {
-      add(sums, predicted.classes);
+    for (const auto& [name, sums] : anchored_classes(call, here, there)) {
+      et_schema::row_named(name, classes) += sums;
       of_call += sums;
     }
     predicted.all += of_call;
     predicted.calls.emplace_back(&call, std::move(of_call));
   }
-  std::ranges::stable_sort(predicted.classes, std::ranges::greater{}, &Sums::recorded_ns);
+  predicted.classes = et_schema::largest_first(std::move(classes), &Sums::recorded_ns);
   return predicted;
 }
 

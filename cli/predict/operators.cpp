@@ -133,13 +133,8 @@ int predict_operators(const PredictArguments& arguments) {
   refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
             "--format json", "csv, or no --format", "--operators");
   if (!arguments.report.empty()) {
-    std::vector<std::string> inputs = {arguments.table};
-    for (const std::string& path : {arguments.platform, arguments.card}) {
-      if (!path.empty()) {
-        inputs.push_back(path);
-      }
-    }
-    refuse_output(arguments.report, inputs, "--report");
+    refuse_output(arguments.report, {arguments.table, arguments.platform, arguments.card},
+                  "--report");
   }
   Progress progress(arguments.quiet);
   progress.show("reading");

@@ -28,11 +28,7 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 
 int predict(const PredictArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
-  for (const std::string& path : {arguments.platform, arguments.card}) {
-    if (!path.empty()) {
-      inputs.push_back(path);
-    }
-  }
+  inputs.insert(inputs.end(), {arguments.platform, arguments.card});
   for (const auto& [path, flag] :
        {std::pair(&arguments.report, "--report"), std::pair(&arguments.trace, "--trace")}) {
     if (!path->empty()) {

@@ -31,7 +31,7 @@
 namespace understudy::cli {
 namespace {
 
-constexpr double kMsPerNs = 1e-6;
+using predictor::kMsPerNs;
 
 et_schema::Bench read_or_compile(const PredictArguments& arguments, Progress& progress) {
   ProfileChoice profiles;
@@ -67,24 +67,6 @@ void refuse_scaled(const PredictArguments& arguments, const et_schema::Bench& be
                              "scales the recorded times; --card or --platform models them",
                              bench.scaled->ranks.size())});
   }
-}
-
-std::vector<et_schema::PredictedChange> changes_for(
-    const std::vector<predictor::WhatIf>& questions,
-    const std::vector<predictor::WhatIfChanges>& changes) {
-  std::vector<et_schema::PredictedChange> result;
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    et_schema::PredictedChange change{questions[i].text, {}};
-    for (const auto& [name, row] : changes[i]) {
-      change.rows.push_back(
-          {name, row.instructions, row.before_ns * kMsPerNs, row.after_ns * kMsPerNs});
-    }
-    std::stable_sort(change.rows.begin(), change.rows.end(), [](const auto& a, const auto& b) {
-      return std::abs(a.after_ms - a.before_ms) > std::abs(b.after_ms - b.before_ms);
-    });
-    result.push_back(std::move(change));
-  }
-  return result;
 }
 
 /// Returns the job on other ranks; `world` must outlive it. The distance between the ranks of a
@@ -299,7 +281,9 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
       et_schema::figure_text(link_bytes / time.ns), time.modelled ? "" : "assumed: ", known);
   if (!time.modelled) {
     const double slow_ms = iteration_ms_with(fmt::format("network x{:g}", time.high_ns / time.ns));
-    prediction.iteration_ms.high = std::max(prediction.iteration_ms.high, slow_ms);
+    const auto& [ms, low_ms, high_ms] = prediction.iteration_ms;
+    const double more_ms2 = (slow_ms - high_ms) * (slow_ms + high_ms - 2 * ms);
+    predictor::widen("the network", 0, std::sqrt(std::max(more_ms2, 0.0)), prediction);
     text += fmt::format("{}; {} ms a step with {} GB/s, which the interval holds",
                         known.ends_with("one node") ? ", between nodes at best" : "",
                         et_schema::figure_text(slow_ms),
@@ -360,7 +344,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
       predictor::about_ranks(job, simulation, arguments.what_if);
   const predictor::WhatIfCosts asked_costs(costs, asked);
   if (has_questions) {
-    changes = changes_for(asked, predictor::changes_of(job, simulation, asked));
+    changes = predictor::changes_of(job, simulation, asked);
     simulation = predictor::simulate(job, asked_costs, arguments.options);
   }
 

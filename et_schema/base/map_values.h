@@ -19,6 +19,14 @@ template <typename Row>
   return row;
 }
 
+/// Returns the value of the key; `otherwise` if there is none.
+template <typename Map>
+[[nodiscard]] typename Map::mapped_type value_or(const Map& map, const typename Map::key_type& key,
+                                                 typename Map::mapped_type otherwise) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::move(otherwise) : found->second;
+}
+
 /// Returns the map's values in the order of their keys.
 template <typename Map>
 [[nodiscard]] std::vector<typename Map::mapped_type> values_of(Map map) {

@@ -26,6 +26,9 @@ inline constexpr const char* kRecordedOn = "recorded on";
 /// Returns the original's longest step of any rank: unprofiled if known, else profiled.
 [[nodiscard]] std::optional<double> original_ms(const et_schema::Prediction& prediction);
 
+/// Returns the three largest parts of the interval, "sustained rate (matmul) 62 %, …".
+[[nodiscard]] std::string interval_text(const et_schema::Prediction& prediction);
+
 /// Returns the predicted iteration and what bounds it in a sentence. Findings: the original, the
 /// step without what-ifs, what is hardly known, a free host, the first assumptions, memory.
 [[nodiscard]] et_schema::Assessment verdict_of(const et_schema::Prediction& prediction);

@@ -12,31 +12,26 @@ namespace understudy::predictor {
 /// reason (DeviceWork::why), otherwise "end of the step".
 [[nodiscard]] std::string name_of(const Program& program, const Span& span);
 
-/// The part of an iteration's time that depends on one estimate.
+/// Half the 90 % interval of what the iteration takes by equal estimates.
 struct Contribution {
-  double ns = 0;
-  double below_ns = 0;  ///< half the 90 % interval, downwards and upwards
-  double above_ns = 0;
+  double below_ms = 0;
+  double above_ms = 0;
   std::string model;
+  std::string what;  ///< is assumed: "sustained rate (matmul)"
 };
 
 /// Share of the error variance that all operators of one model have in common: the platform's state
 /// during calibration, and the model's bias.
 inline constexpr double kCommonShare = 0.25;
 
-/// Half of a 90 % interval of a sum, below and above it. Contributions add in quadrature; within a
-/// model they share kCommonShare of the variance. See docs/prediction.md, "Interval". `relative` is
-/// the simulator's own half-interval.
-struct HalfWidths {
-  double below_ns = 0;
-  double above_ns = 0;
-};
-[[nodiscard]] HalfWidths half_widths(const std::vector<Contribution>& contributions, double sum_ns,
-                                     double relative);
+/// Adds half widths in quadrature to the iteration's interval, and to what it is made of.
+void widen(const std::string& what, double below_ms, double above_ms,
+           et_schema::Prediction& prediction);
 
-/// Returns the contributions to the critical path. Calls with equal estimates are one contribution,
-/// because their errors are equal.
-[[nodiscard]] std::vector<Contribution> contributions_of(const Simulation& simulation);
+/// Widens the interval by contributions, which within a model share kCommonShare of the variance.
+/// See docs/prediction.md, "Interval".
+void widen_by_costs(const std::vector<Contribution>& contributions,
+                    et_schema::Prediction& prediction);
 
 /// Half the 90 % interval of the simulator alone, relative to the iteration: nine of ten recorded
 /// steps were within it (docs/results/prediction.md).

@@ -9,6 +9,8 @@
 
 namespace understudy::predictor {
 
+inline constexpr double kMsPerNs = 1e-6;
+
 /// Times between a call of the runtime and its work on the device, measured on profiles of a V100
 /// and an A100: docs/prediction.md.
 struct DeviceTraits {

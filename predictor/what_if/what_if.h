@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "et_schema/formats/prediction/prediction.h"
 #include "et_schema/model/program.h"
 #include "predictor/calls/costs.h"
 #include "predictor/simulate/job.h"
@@ -45,14 +46,6 @@ struct WhatIf {
 /// "rank N even" and "ranks even". Throws Error (usage).
 [[nodiscard]] WhatIf parse_what_if(std::string_view text);
 
-/// The effect of a question on the operators or communications of one name.
-struct WhatIfChange {
-  std::uint64_t instructions = 0;  ///< total of all ranks
-  double before_ns = 0;            ///< sum of their times on all ranks
-  double after_ns = 0;
-};
-using WhatIfChanges = std::map<std::string, WhatIfChange>;  ///< by name
-
 /// Costs with questions applied in order; those about ranks are from about_ranks(). For operators
 /// on a device only `host` changes the host's time, other questions change the device's. On a CPU,
 /// where the host does the work, `host` applies to the gaps between operators.
@@ -78,10 +71,10 @@ class WhatIfCosts : public Costs {
 };
 
 /// Returns the effect of each question on the result of the previous ones, without communications'
-/// waits. `simulation` must be without questions. Throws Error (usage) if a question
-/// matches nothing, with possible targets.
-[[nodiscard]] std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulation,
-                                                    const std::vector<WhatIf>& questions);
+/// waits, by name, the largest first. `simulation` must be without questions. Throws Error (usage)
+/// if a question matches nothing, with possible targets.
+[[nodiscard]] std::vector<et_schema::PredictedChange> changes_of(
+    const Job& job, const Simulation& simulation, const std::vector<WhatIf>& questions);
 
 /// Returns the program with all host tensors on one accelerator, as `replay` moves it.
 [[nodiscard]] Program placed_on_device(Program program);

@@ -83,6 +83,13 @@ struct PredictedChange {
   bool operator==(const PredictedChange&) const = default;
 };
 
+/// What the interval is made of.
+struct IntervalPart {
+  std::string name;         ///< what is assumed: "sustained rate (matmul)", "the network"
+  double variance_ms2 = 0;  ///< (half width below)² + (half width above)²; all add up to both's
+  bool operator==(const IntervalPart&) const = default;
+};
+
 /// Memory of the rank that needs most: tensors by their lifetimes.
 struct PredictedMemory {
   int rank = 0;
@@ -106,9 +113,10 @@ struct Prediction {
   std::vector<PredictedSum> classes;
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
-  std::vector<PredictedSum> doubtful;  ///< times that are hardly known; `where`: why
-  std::vector<AccountRow> account;     ///< of the recorded ranks' steps; empty without times
-  std::string disturbance;             ///< disturbance_text() of the recorded step
+  std::vector<IntervalPart> interval_parts;  ///< the largest first
+  std::vector<PredictedSum> doubtful;        ///< times that are hardly known; `where`: why
+  std::vector<AccountRow> account;           ///< of the recorded ranks' steps; empty without times
+  std::string disturbance;                   ///< disturbance_text() of the recorded step
   std::optional<PredictedMemory> memory = {};
   std::optional<double> free_host_ms = {};        ///< iteration with a host that is never late
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes

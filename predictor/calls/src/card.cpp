@@ -10,6 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/json_fields.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/processor.h"
 
 namespace understudy::predictor {
@@ -52,8 +53,7 @@ double positive(const et_schema::JsonField& field) {
 }  // namespace
 
 double peak_flops(const Card& card, DType dtype) {
-  const auto found = card.flops_by_dtype.find(dtype);
-  return found == card.flops_by_dtype.end() ? card.flops : found->second;
+  return et_schema::value_or(card.flops_by_dtype, dtype, card.flops);
 }
 
 bool has_peak(const Card& card, DType dtype) {

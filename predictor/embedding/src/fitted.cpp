@@ -173,12 +173,7 @@ EmbeddingModel fit_embedding(const std::vector<EmbeddingRow>& rows) {
 EmbeddingCosts embedding_costs(const EmbeddingModel& model) {
   const auto load = [model](const EmbeddingTable& table, double batch, Direction direction) {
     const EmbeddingFit& fit = direction == Direction::kForward ? model.forward : model.backward;
-    const EmbeddingTerms terms = terms_of(table, batch, fit.cache_bytes);
-    double ns = 0;
-    for (std::size_t i = 1; i < kEmbeddingTerms; ++i) {
-      ns += fit.ns[i] * terms[i];
-    }
-    return ns;
+    return dot(terms_of(table, batch, fit.cache_bytes), fit.ns);
   };
   const auto time = [model](double load, Direction direction) -> Estimate {
     if (!(load > 0)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "et_schema/base/json_fields.h"
 
@@ -13,10 +14,7 @@ using et_schema::DType;
 using et_schema::JsonField;
 
 ReuseShares normalized(ReuseShares shares) {
-  double sum = 0;
-  for (const double share : shares) {
-    sum += share;
-  }
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (double& share : shares) {
     share /= sum;
   }

@@ -7,6 +7,7 @@
 
 #include "et_schema/base/assert.h"
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/map_values.h"
 
 namespace understudy::predictor {
 namespace {
@@ -43,8 +44,7 @@ double base_ln(const TwoClock& base, const Point& point) {
 /// Returns the features for trees: with the operator's code.
 Features tree_features(const Point& point, const OperatorCodes& codes) {
   Features x = point.x;
-  const auto code = codes.find(point.op);
-  x[kOperatorFeature] = code == codes.end() ? 0 : code->second;
+  x[kOperatorFeature] = et_schema::value_or(codes, point.op, 0);
   return x;
 }
 

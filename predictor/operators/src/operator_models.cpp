@@ -8,6 +8,7 @@
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/interval.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/facts/schema_text.h"
 #include "kernel_load.h"
 #include "predictor/operators/sustained.h"
@@ -299,8 +300,8 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   }
   mean.shares =
       time_shares(std::exp(mean.ln_ns), least_call_ns / weights, reached(point.kernels, card));
-  const auto spread = spreads_.find(group_key(key.timed, group));
-  mean.width = width_of(mean, spread == spreads_.end() ? kUnknownSpread : spread->second);
+  mean.width =
+      width_of(mean, et_schema::value_or(spreads_, group_key(key.timed, group), kUnknownSpread));
   return mean;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "et_schema/base/enum_names.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
 #include "products.h"
@@ -109,8 +110,7 @@ double flops_per_element(Family family) {
   static const std::map<Family, double> kUnlikeOne = {
       {kNormalization, 8}, {kSoftmax, 5}, {kOptimizer, 4}, {kView, 0},
       {kAllocation, 0},    {kCopy, 0},    {kIndex, 0}};
-  const auto found = kUnlikeOne.find(family);
-  return found == kUnlikeOne.end() ? 1 : found->second;
+  return et_schema::value_or(kUnlikeOne, family, 1);
 }
 
 void set_rows(const OperatorCall& call, Work& work) {
@@ -198,10 +198,7 @@ Work work_of(const OperatorCall& call) {
 
 Work measured_work(const OperatorCall& call, const et_schema::Counters& counters) {
   Work work = work_of(call);
-  const auto counted = [&](const char* name) {
-    const auto found = counters.find(name);
-    return found == counters.end() ? 0 : found->second;
-  };
+  const auto counted = [&](const char* name) { return et_schema::value_or(counters, name, 0); };
   if (const double flops = counted("flop") + counted("tensor_flop"); flops > 0) {
     work.flops = flops;
     work.counted_flops = true;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "et_schema/base/map_values.h"
 #include "predictor/operators/operator_models_json.h"
 
 namespace understudy::predictor {
@@ -12,8 +13,7 @@ namespace {
 constexpr double kNsPerS = 1e9;
 
 double energy_of(const MeasuredCall& call) {
-  const auto found = call.counters.find(kEnergyCounter);
-  return found == call.counters.end() ? 0 : found->second;
+  return et_schema::value_or(call.counters, kEnergyCounter, 0);
 }
 
 /// Returns a power that 19 of 20 calls exceed, so that the times energy / power stay above the

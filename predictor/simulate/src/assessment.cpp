@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "et_schema/base/figures.h"
+#include "et_schema/base/map_values.h"
 
 namespace understudy::predictor {
 
@@ -19,8 +20,7 @@ using et_schema::Prediction;
 using et_schema::Tone;
 
 std::string device_name_of(const Prediction& prediction) {
-  const auto device = prediction.platform.find("device");
-  return device == prediction.platform.end() ? "the recorded platform" : device->second;
+  return et_schema::value_or(prediction.platform, "device", "the recorded platform");
 }
 
 std::optional<double> original_ms(const Prediction& prediction) {
@@ -34,6 +34,8 @@ std::optional<double> original_ms(const Prediction& prediction) {
 }
 
 namespace {
+
+constexpr std::size_t kMostNames = 3;
 
 /// Names the waits for something that the profile does not show, by their operators.
 void add_waits(const Prediction& prediction, std::vector<std::string>& findings) {
@@ -55,7 +57,6 @@ void add_waits(const Prediction& prediction, std::vector<std::string>& findings)
 /// bound is always named.
 void add_doubts(const Prediction& prediction, std::vector<std::string>& findings) {
   constexpr double kMatters = 0.02;
-  constexpr std::size_t kMostNames = 3;
   std::map<std::string, std::pair<double, std::vector<std::string>>> reasons;
   for (const et_schema::PredictedSum& row : prediction.doubtful) {
     auto& [ms, names] = reasons[row.where];
@@ -88,6 +89,22 @@ std::string memory_text(const et_schema::PredictedMemory& memory) {
 
 }  // namespace
 
+std::string interval_text(const Prediction& prediction) {
+  constexpr double kNoticed = 0.01;
+  double sum = 0;
+  for (const et_schema::IntervalPart& part : prediction.interval_parts) {
+    sum += part.variance_ms2;
+  }
+  std::vector<std::string> parts;
+  for (const et_schema::IntervalPart& part : prediction.interval_parts) {
+    const double share = part.variance_ms2 / sum;
+    if (share >= kNoticed && parts.size() < kMostNames) {
+      parts.push_back(fmt::format("{} {:.0f} %", part.name, et_schema::kPercent * share));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 bool is_finding(std::string_view assumption) {
   return assumption.starts_with(kNetwork) || assumption.starts_with(kHost) ||
          assumption.starts_with(kPartOfJob) || assumption.starts_with(kDoubts) ||
@@ -110,11 +127,11 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   }
   std::vector<std::string>& findings = verdict.findings;
   if (const auto original = original_ms(prediction); original && *original > 0) {
-    const auto device = prediction.platform.find(kRecordedOn);
-    findings.push_back(fmt::format(
-        "{:.3f} times the original's {} ms{}{}{}", time.value / *original, figure_text(original),
-        device == prediction.platform.end() ? "" : " on " + device->second,
-        prediction.disturbance.empty() ? "" : "; ", prediction.disturbance));
+    const std::string device = et_schema::value_or(prediction.platform, kRecordedOn, "");
+    findings.push_back(
+        fmt::format("{:.3f} times the original's {} ms{}{}{}", time.value / *original,
+                    figure_text(original), device.empty() ? "" : " on " + device,
+                    prediction.disturbance.empty() ? "" : "; ", prediction.disturbance));
   }
   if (const std::optional<double>& without = prediction.without_what_if_ms) {
     findings.push_back(fmt::format("without the what-ifs {} ms: {:+.2f} %", figure_text(without),
@@ -122,6 +139,9 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
   }
   add_waits(prediction, findings);
   add_doubts(prediction, findings);
+  if (et_schema::value_or(prediction.platform, "costs", "recorded") != "recorded") {
+    findings.push_back("the interval is made of: " + interval_text(prediction));
+  }
   constexpr double kTold = 0.98;
   if (const auto& free = prediction.free_host_ms;
       free && (*free < kTold * time.value || prediction.bound_by == "host")) {

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "et_schema/base/enum_names.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/interval.h"
 #include "et_schema/base/map_values.h"
@@ -27,8 +28,6 @@ using et_schema::PredictedBreakdown;
 using et_schema::PredictedOperator;
 using et_schema::PredictedSum;
 using et_schema::Prediction;
-
-constexpr double kMsPerNs = 1e-6;
 
 Interval ms_of(const Estimate& estimate) {
   return {estimate.ns * kMsPerNs, estimate.low_ns * kMsPerNs, estimate.high_ns * kMsPerNs};
@@ -129,38 +128,26 @@ void add_operators(const Program& program, const std::vector<PlayedCost>& costs,
   prediction.doubtful = et_schema::largest_first(std::move(doubtful), &PredictedSum::ms);
 }
 
-enum class Where : std::uint8_t { kDevice, kCommunication, kHost, kGap, kWait, kOutside };
-constexpr et_schema::EnumNames<Where::kOutside> kWhere("device", "communication", "host",
-                                                       "host gap", "wait", "outside");
-using TimeByPlace = std::map<Where, double>;
-
-Where where_of(const Span& span, PathPiece::Part part) {
-  if (part == PathPiece::Part::kLate) {
-    return Where::kWait;
+std::string where_of(const Span& span, PathPiece::Part part) {
+  if (part == PathPiece::Part::kLate || span.kind == SpanKind::kStall) {
+    return "wait";
   }
   switch (span.kind) {
-    case SpanKind::kStall:
-      return Where::kWait;
     case SpanKind::kDevice:
-      return Where::kDevice;
+      return "device";
     case SpanKind::kMoving:
     case SpanKind::kArrived:
-      return Where::kCommunication;
-    case SpanKind::kHost:
-    case SpanKind::kHostWait:
-      return part == PathPiece::Part::kGap ? Where::kGap : Where::kHost;
+      return "communication";
+    default:
+      return part == PathPiece::Part::kGap ? "host gap" : "host";
   }
-  return Where::kOutside;
 }
 
-/// Adds rows by decreasing time. Returns the time by place.
-TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
-                              Prediction& prediction) {
-  TimeByPlace sums;
-  std::map<std::pair<std::string, Where>, PredictedSum> rows;
+std::vector<PredictedSum> critical_path_of(const Job& job, const Simulation& simulation) {
+  std::map<std::pair<std::string, std::string>, PredictedSum> rows;
   for (const PathPiece& piece : simulation.critical_path) {
     std::string name = "before the step";
-    Where where = Where::kOutside;
+    std::string where = "outside";
     if (!piece.span.is_none()) {
       const RankClass& rank = simulation.classes[piece.span.rank_class];
       const Span& span = rank.spans[piece.span.index];
@@ -169,20 +156,21 @@ TimeByPlace add_critical_path(const Job& job, const Simulation& simulation,
     }
     PredictedSum& row = rows[{name, where}];
     row.name = name;
-    row.where = kWhere[where];
+    row.where = where;
     add(static_cast<double>(piece.ns) * kMsPerNs, row);
-    sums[where] += static_cast<double>(piece.ns);
   }
-  prediction.critical_path = et_schema::largest_first(std::move(rows), &PredictedSum::ms);
-  return sums;
+  return et_schema::largest_first(std::move(rows), &PredictedSum::ms);
 }
 
 /// Returns the path's time by part. Operators' host time counts as compute if the job runs on a
 /// CPU, otherwise as host time.
-PredictedBreakdown parts_of(TimeByPlace path, bool on_device) {
-  return ms_of(Breakdown{
-      path[Where::kDevice] + (on_device ? 0 : path[Where::kHost]), path[Where::kCommunication],
-      path[Where::kGap] + (on_device ? path[Where::kHost] : 0), path[Where::kWait]});
+PredictedBreakdown parts_of(const std::vector<PredictedSum>& path, bool on_device) {
+  std::map<std::string_view, double> ms;
+  for (const PredictedSum& row : path) {
+    ms[row.where] += row.ms;
+  }
+  return {ms["device"] + (on_device ? 0 : ms["host"]), ms["communication"],
+          ms["host gap"] + (on_device ? ms["host"] : 0), ms["wait"]};
 }
 
 /// Returns the largest part.
@@ -245,14 +233,95 @@ std::string name_of(const Program& program, const Span& span) {
                                       : "end of the step";
 }
 
+namespace {
+
+/// Returns the estimate behind a part of a span; null if there is none.
+const Estimate* estimate_of(const Simulation& simulation, const RankClass& rank, const Span& span,
+                            PathPiece::Part part) {
+  const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
+  if (span.instruction == kNoIndex) {
+    return is_work && span.work != kNoIndex ? &simulation.outside[rank.program][span.work]
+                                            : nullptr;
+  }
+  const PlayedCost& cost = simulation.costs[rank.program][span.instruction];
+  if (is_work) {
+    return cost.communication.ns > 0 ? &cost.communication : &cost.cost.device;
+  }
+  return span.kind != SpanKind::kHost    ? nullptr
+         : part == PathPiece::Part::kGap ? &cost.gap
+                                         : &cost.cost.host;
+}
+
+/// Returns the contributions to the critical path. Calls with equal estimates are one contribution,
+/// because their errors are equal.
+std::vector<Contribution> contributions_of(const Job& job, const Simulation& simulation) {
+  std::map<std::tuple<std::string, double, double, double>, Contribution> equal;
+  for (const PathPiece& piece : simulation.critical_path) {
+    if (piece.span.is_none() || piece.part == PathPiece::Part::kLate) {
+      continue;
+    }
+    const RankClass& rank = simulation.classes[piece.span.rank_class];
+    const Span& span = rank.spans[piece.span.index];
+    const Estimate* const estimate = estimate_of(simulation, rank, span, piece.part);
+    if (estimate == nullptr || estimate->ns <= 0) {
+      continue;
+    }
+    Contribution& sum = equal[{estimate->model, estimate->ns, estimate->low_ns, estimate->high_ns}];
+    // A piece that is a share of the estimate's time has the same share of its interval.
+    const double part_ms = static_cast<double>(piece.ns) / estimate->ns * kMsPerNs;
+    sum.below_ms += part_ms * std::max(estimate->ns - estimate->low_ns, 0.0);
+    sum.above_ms += part_ms * std::max(estimate->high_ns - estimate->ns, 0.0);
+    sum.model = estimate->model;
+    const Program& program = *job.programs[rank.program];
+    const bool is_host = span.kind == SpanKind::kHost && simulation.flows[rank.program].on_device;
+    sum.what = fmt::format("{} ({})", sum.model,
+                           is_host ? "host"
+                           : span.instruction == kNoIndex
+                               ? name_of(program, span)
+                               : class_of(program.instructions[span.instruction]));
+  }
+  return et_schema::values_of(std::move(equal));
+}
+
+}  // namespace
+
+void widen(const std::string& what, double below_ms, double above_ms, Prediction& prediction) {
+  auto& [ms, low_ms, high_ms] = prediction.iteration_ms;
+  low_ms = std::max(ms - et_schema::root_sum_square(ms - low_ms, below_ms), 0.0);
+  high_ms = ms + et_schema::root_sum_square(high_ms - ms, above_ms);
+  std::vector<et_schema::IntervalPart>& parts = prediction.interval_parts;
+  if (below_ms <= 0 && above_ms <= 0) {
+    return;
+  }
+  auto part = std::ranges::find(parts, what, &et_schema::IntervalPart::name);
+  part = part == parts.end() ? parts.insert(part, {what, 0}) : part;
+  part->variance_ms2 += below_ms * below_ms + above_ms * above_ms;
+  std::ranges::stable_sort(parts, std::greater(), &et_schema::IntervalPart::variance_ms2);
+}
+
+void widen_by_costs(const std::vector<Contribution>& contributions, Prediction& prediction) {
+  std::map<std::string, Contribution> models;
+  for (const Contribution& one : contributions) {
+    models[one.model].below_ms += one.below_ms;
+    models[one.model].above_ms += one.above_ms;
+  }
+  const auto with_common = [](double own, double of_model) {
+    return std::sqrt(own * ((1 - kCommonShare) * own + kCommonShare * of_model));
+  };
+  for (const Contribution& one : contributions) {
+    const Contribution& model = models[one.model];
+    widen(one.what, with_common(one.below_ms, model.below_ms),
+          with_common(one.above_ms, model.above_ms), prediction);
+  }
+}
+
 Prediction prediction_of(const Job& job, const Simulation& simulation) {
   Prediction prediction;
   prediction.world_size = job.world_size();
-  const HalfWidths widths =
-      half_widths(contributions_of(simulation), simulation.iteration_ns, kSimulatorSpread);
   const double ms = simulation.iteration_ns * kMsPerNs;
-  prediction.iteration_ms = {ms, std::max(ms - widths.below_ns * kMsPerNs, 0.0),
-                             ms + widths.above_ns * kMsPerNs};
+  prediction.iteration_ms = {ms, ms, ms};
+  widen_by_costs(contributions_of(job, simulation), prediction);
+  widen("the simulator", kSimulatorSpread * ms, kSimulatorSpread * ms, prediction);
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
       prediction.ranks.push_back(
@@ -265,8 +334,9 @@ Prediction prediction_of(const Job& job, const Simulation& simulation) {
   prediction.breakdown_ms = breakdown_of(shown, simulation);
   add_operators(*job.programs[shown.program], simulation.costs[shown.program],
                 simulation.flows[shown.program].on_device, prediction);
-  prediction.bound_ms = parts_of(add_critical_path(job, simulation, prediction),
-                                 simulation.flows[shown.program].on_device);
+  prediction.critical_path = critical_path_of(job, simulation);
+  prediction.bound_ms =
+      parts_of(prediction.critical_path, simulation.flows[shown.program].on_device);
   prediction.bound_by = bound_by(prediction.bound_ms);
   prediction.bound_by += in_turn(prediction);
   return prediction;
@@ -302,28 +372,22 @@ std::vector<UnheldTime> unheld_times(const Program& program, const std::vector<P
 }
 
 void add_recorded_steps(const Job& job, const Simulation& simulation, Prediction& prediction) {
-  std::map<int, std::int64_t> first_ns;
   for (const RankClass& rank : simulation.classes) {
     for (const int number : rank.ranks) {
-      first_ns[number] = rank.first_step_ns;
+      const Program& program = job.program(number);
+      if (!program.profile) {
+        continue;
+      }
+      auto& step = prediction.ranks[static_cast<std::size_t>(number)].recorded_step.emplace();
+      step.recorded_ms = static_cast<double>(et_schema::recorded_step_ns(program)) * kMsPerNs;
+      // If steps overlap, the step is as long as an iteration.
+      step.predicted_ms =
+          kMsPerNs * (program.profile->host_runs_ahead ? rank.iteration_ns
+                                                       : static_cast<double>(rank.first_step_ns));
+      if (const auto& ns = program.profile->unprofiled_step_ns) {
+        step.unprofiled_ms = static_cast<double>(*ns) * kMsPerNs;
+      }
     }
-  }
-  for (et_schema::PredictedRank& rank : prediction.ranks) {
-    const auto& profile = job.program(rank.rank).profile;
-    if (!profile) {
-      continue;
-    }
-    et_schema::PredictedRecordedStep step;
-    step.recorded_ms =
-        static_cast<double>(et_schema::recorded_step_ns(job.program(rank.rank))) * kMsPerNs;
-    // If steps overlap, the step is as long as an iteration.
-    step.predicted_ms = profile->host_runs_ahead
-                            ? rank.iteration_ms
-                            : static_cast<double>(first_ns[rank.rank]) * kMsPerNs;
-    if (profile->unprofiled_step_ns) {
-      step.unprofiled_ms = static_cast<double>(*profile->unprofiled_step_ns) * kMsPerNs;
-    }
-    rank.recorded_step = step;
   }
 }
 
@@ -338,15 +402,12 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
       events * profile->observer_ns_per_event / static_cast<double>(profile->step_ns), 1.0);
   double host_ms = 0;
   for (const PredictedSum& row : prediction.critical_path) {
-    const bool is_host = row.where == kWhere[Where::kHost] || row.where == kWhere[Where::kGap];
-    host_ms += is_host ? row.ms : 0;
+    host_ms += row.where == "host" || row.where == "host gap" ? row.ms : 0;
   }
   if (!(share > 0)) {
     return;
   }
-  Interval& iteration = prediction.iteration_ms;
-  const double below = et_schema::root_sum_square(iteration.value - iteration.low, share * host_ms);
-  iteration.low = std::max(iteration.value - below, 0.0);
+  widen("the profiler's cost", share * host_ms, 0, prediction);
   prediction.assumptions.push_back(fmt::format(
       "nobody measured what recording an event cost: {:.1f} us, the profile's cheapest, are taken "
       "out of each; as much again may be in the host's times, and the interval reaches as far down",
@@ -355,7 +416,6 @@ void widen_by_observer(const Job& job, Prediction& prediction) {
 
 void widen_by_recorded_steps(const Job& job, const std::vector<et_schema::PredictedRank>& played,
                              Prediction& prediction) {
-  Interval& iteration = prediction.iteration_ms;
   double below = 0;
   double above = 0;
   const auto reach = [&](const char* what, int rank, double took_ms, double played_ms) {
@@ -386,74 +446,8 @@ void widen_by_recorded_steps(const Job& job, const std::vector<et_schema::Predic
       }
     }
   }
-  const double ms = iteration.value;
-  iteration.low = std::max(ms - et_schema::root_sum_square(ms - iteration.low, below * ms), 0.0);
-  iteration.high = ms + et_schema::root_sum_square(iteration.high - ms, above * ms);
-}
-
-namespace {
-
-/// Returns the estimate behind a piece of the path; null if there is none.
-const Estimate* estimate_of(const Simulation& simulation, const PathPiece& piece) {
-  if (piece.span.is_none() || piece.part == PathPiece::Part::kLate) {
-    return nullptr;
-  }
-  const RankClass& rank = simulation.classes[piece.span.rank_class];
-  const Span& span = rank.spans[piece.span.index];
-  const bool is_work = span.kind == SpanKind::kDevice || span.kind == SpanKind::kMoving;
-  if (span.instruction == kNoIndex) {
-    return is_work && span.work != kNoIndex ? &simulation.outside[rank.program][span.work]
-                                            : nullptr;
-  }
-  const PlayedCost& cost = simulation.costs[rank.program][span.instruction];
-  if (is_work) {
-    return cost.communication.ns > 0 ? &cost.communication : &cost.cost.device;
-  }
-  return span.kind != SpanKind::kHost          ? nullptr
-         : piece.part == PathPiece::Part::kGap ? &cost.gap
-                                               : &cost.cost.host;
-}
-
-/// Returns the half-width on one side. Models are independent; within a model, a share of the
-/// variance is common.
-double half_width(const std::vector<Contribution>& contributions, double Contribution::*side,
-                  double simulator_ns) {
-  std::map<std::string, double> sums;
-  double variance = simulator_ns * simulator_ns;
-  for (const Contribution& contribution : contributions) {
-    sums[contribution.model] += contribution.*side;
-    variance += (1 - kCommonShare) * contribution.*side * (contribution.*side);
-  }
-  for (const auto& [model, sum] : sums) {
-    variance += kCommonShare * sum * sum;
-  }
-  return std::sqrt(variance);
-}
-
-}  // namespace
-
-HalfWidths half_widths(const std::vector<Contribution>& contributions, double sum_ns,
-                       double relative) {
-  return {half_width(contributions, &Contribution::below_ns, relative * sum_ns),
-          half_width(contributions, &Contribution::above_ns, relative * sum_ns)};
-}
-
-std::vector<Contribution> contributions_of(const Simulation& simulation) {
-  std::map<std::tuple<std::string, double, double, double>, Contribution> equal;
-  for (const PathPiece& piece : simulation.critical_path) {
-    const Estimate* estimate = estimate_of(simulation, piece);
-    if (estimate == nullptr || estimate->ns <= 0) {
-      continue;
-    }
-    Contribution& sum = equal[{estimate->model, estimate->ns, estimate->low_ns, estimate->high_ns}];
-    // A piece that is a share of the estimate's time has the same share of its interval.
-    const double part = static_cast<double>(piece.ns) / estimate->ns;
-    sum.ns += static_cast<double>(piece.ns);
-    sum.below_ns += part * std::max(estimate->ns - estimate->low_ns, 0.0);
-    sum.above_ns += part * std::max(estimate->high_ns - estimate->ns, 0.0);
-    sum.model = estimate->model;
-  }
-  return et_schema::values_of(std::move(equal));
+  const double ms = prediction.iteration_ms.value;
+  widen("the recorded steps", below * ms, above * ms, prediction);
 }
 
 }  // namespace understudy::predictor

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/open_comms.h"
@@ -115,8 +116,7 @@ OwnTimes usual_times(const Job& job, const std::vector<OwnTimes>& times,
     std::vector<double> others_ns;
     for (int rank = 0; rank < job.world_size(); ++rank) {
       const OwnTimes& own = times[job.program_of[static_cast<std::size_t>(rank)]];
-      const auto found = own.find(part);
-      const double ns = found == own.end() ? 0 : found->second;
+      const double ns = et_schema::value_or(own, part, 0);
       if (ns > 0 || !are_stages) {
         all_ns.push_back(ns);
         if (!std::ranges::binary_search(left_out, rank)) {

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <utility>
 
 #include "et_schema/base/error.h"
+#include "et_schema/base/map_values.h"
 #include "et_schema/base/regular_expression.h"
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/device_time.h"
@@ -117,8 +119,7 @@ double factor_of(const WhatIf& question, const Program& program, const OwnPart& 
   if (question.target == WhatIfTarget::kNode || factors == question.of_ranks.end()) {
     return 1;
   }
-  const auto factor = factors->second.find(part);
-  return factor == factors->second.end() ? 1 : factor->second;
+  return et_schema::value_or(factors->second, part, 1);
 }
 
 /// Returns true if a rank of the question's node makes the call.
@@ -297,19 +298,20 @@ Estimate WhatIfCosts::of_host(const Program& program, Estimate estimate) const {
   return estimate;
 }
 
-std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulation,
-                                      const std::vector<WhatIf>& questions) {
+std::vector<et_schema::PredictedChange> changes_of(const Job& job, const Simulation& simulation,
+                                                   const std::vector<WhatIf>& questions) {
+  using Row = et_schema::PredictedChange::Row;
   std::vector<std::uint64_t> ranks(job.programs.size(), 0);
   for (const std::uint32_t program : job.program_of) {
     ++ranks[program];
   }
-  std::vector<WhatIfChanges> changes(questions.size());
+  std::vector<std::map<std::string, Row>> rows(questions.size());
   const auto add = [&](std::size_t q, std::size_t p, const std::string& name, double before_ns,
                        double after_ns) {
-    WhatIfChange& row = changes[q][name];
-    row.instructions += ranks[p];
-    row.before_ns += before_ns * static_cast<double>(ranks[p]);
-    row.after_ns += after_ns * static_cast<double>(ranks[p]);
+    Row& row = et_schema::row_named(name, rows[q]);
+    row.count += ranks[p];
+    row.before_ms += before_ns * static_cast<double>(ranks[p]) * kMsPerNs;
+    row.after_ms += after_ns * static_cast<double>(ranks[p]) * kMsPerNs;
   };
   for (std::size_t p = 0; p < job.programs.size(); ++p) {
     const Program& program = *job.programs[p];
@@ -343,10 +345,13 @@ std::vector<WhatIfChanges> changes_of(const Job& job, const Simulation& simulati
       }
     }
   }
+  const auto effect = [](const Row& row) { return std::abs(row.after_ms - row.before_ms); };
+  std::vector<et_schema::PredictedChange> changes;
   for (std::size_t q = 0; q < questions.size(); ++q) {
-    if (changes[q].empty()) {
+    if (rows[q].empty()) {
       refuse_idle(job, questions[q]);
     }
+    changes.push_back({questions[q].text, et_schema::largest_first(std::move(rows[q]), effect)});
   }
   return changes;
 }

@@ -29,18 +29,17 @@ Cell ratio_of(const Cell& value, const Cell& base) {
   return above && below && *below > 0 ? cell_of(Figure(*above / *below)) : Cell();
 }
 
-/// Fills the last column with the share of the column before it in `whole`; if `whole` is not set,
-/// in its sum.
+/// Adds a column with the share of the last one in `whole`; if `whole` is not set, in its sum.
 Table with_shares(Table table, Figure whole = {}) {
-  const std::size_t last = table.columns.size() - 1;
   if (!whole) {
     whole = 0;
     for (const std::vector<Cell>& row : table.rows) {
-      *whole += std::get<double>(row[last - 1]);
+      *whole += std::get<double>(row.back());
     }
   }
+  table.columns.push_back({"share", CellKind::kShare});
   for (std::vector<Cell>& row : table.rows) {
-    row[last] = ratio_of(row[last - 1], *whole);
+    row.push_back(ratio_of(row.back(), *whole));
   }
   return table;
 }
@@ -91,11 +90,11 @@ Section parts_section(const Json& document) {
   Plot plot{.caption = "What ranks do in an iteration, ms.", .unit = "ms"};
   Table table{.id = "part-table",
               .caption = "What the iteration waits for: its critical path by part",
-              .columns = {texts("part"), figures("ms"), shares("share")}};
+              .columns = {texts("part"), figures("ms")}};
   for (const PredictedPart& part : kParts) {
     plot.columns.push_back(columns.size());
     columns.push_back(figures(part.of_rank, fmt::format("breakdown_ms/{}", part.key)));
-    table.rows.push_back({part.of_path, cell_of(document.at("bound_ms").at(part.key)), Cell()});
+    table.rows.push_back({part.of_path, cell_of(document.at("bound_ms").at(part.key))});
   }
   return {"parts",
           "Where the time goes",
@@ -140,10 +139,7 @@ Section classes_section(const Prediction& prediction, const Json& document) {
       with_shares(table_at(document, "/classes",
                            fmt::format("Operators of rank {} by class, on the device if it has one",
                                        prediction.slowest_rank),
-                           {texts("class", "name"),
-                            counts("calls", "count"),
-                            figures("ms"),
-                            {"share", CellKind::kShare}}));
+                           {texts("class", "name"), counts("calls", "count"), figures("ms")}));
   table.plots = {
       {.caption = "Time by class of operator, ms an iteration.", .columns = {2}, .unit = "ms"}};
   return {"classes", "Time by class", {std::move(table)}};
@@ -155,11 +151,8 @@ Section path_section(const Prediction& prediction, const Json& document, std::si
           {with_shares(table_at(document, "/critical_path",
                                 "Critical path, over all ranks: what the iteration waits for, from "
                                 "its begin to its end",
-                                {texts("what", "name"),
-                                 texts("where"),
-                                 counts("times", "count"),
-                                 figures("ms"),
-                                 {"share", CellKind::kShare}},
+                                {texts("what", "name"), texts("where"), counts("times", "count"),
+                                 figures("ms")},
                                 top),
                        prediction.iteration_ms.value)}};
 }
@@ -233,14 +226,18 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
       ranks_section(prediction, document, top),
       {"account", "The recorded time", {account_table(document, "/account", "the prediction")}},
       path_section(prediction, document, top),
+      {"interval",
+       "What the interval is made of",
+       {with_shares(table_at(document, "/interval_parts",
+                             "Assumptions by their part of the 90 % interval: squares of half "
+                             "widths, below and above",
+                             {texts("what is assumed", "name"), figures("ms²", "variance_ms2")},
+                             top))}},
       {"doubtful",
        "Hardly known",
        {with_shares(table_at(document, "/doubtful", "Times that are hardly known",
-                             {texts("operator", "name"),
-                              texts("why", "where"),
-                              counts("calls", "count"),
-                              figures("ms"),
-                              {"share", CellKind::kShare}}),
+                             {texts("operator", "name"), texts("why", "where"),
+                              counts("calls", "count"), figures("ms")}),
                     prediction.iteration_ms.value)}},
       {"platform", "Where the costs come from", {platform_facts(prediction)}},
       {"assumed", "Assumed", {std::move(assumed)}},

@@ -71,6 +71,11 @@ void members(auto& json, SameAs<PredictedChange> auto& change) {
   json("changes", change.rows);
 }
 
+void members(auto& json, SameAs<IntervalPart> auto& part) {
+  json("name", part.name);
+  json("variance_ms2", part.variance_ms2);
+}
+
 void members(auto& json, SameAs<PredictedMemory> auto& memory) {
   json("rank", memory.rank);
   json("peak_bytes", memory.peak_bytes);
@@ -91,6 +96,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("classes", prediction.classes);
   json("operators", prediction.operators);
   json("critical_path", prediction.critical_path);
+  json("interval_parts", prediction.interval_parts);
   json("doubtful", prediction.doubtful);
   json("account", prediction.account);
   json.if_any("disturbance", prediction.disturbance);

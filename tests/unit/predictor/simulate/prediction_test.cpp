@@ -187,15 +187,20 @@ TEST(Predictions, NameWhatIsHardlyKnown) {
 }
 
 TEST(Intervals, AddInQuadratureAndAShareInCommon) {
-  const Contribution a{.ns = 100, .below_ns = 3, .above_ns = 6, .model = "trees"};
-  const Contribution b{.ns = 100, .below_ns = 4, .above_ns = 8, .model = "trees"};
-  const Contribution c{.ns = 100, .below_ns = 4, .above_ns = 8, .model = "roofline"};
-  const HalfWidths together = half_widths({a, b}, 200, 0);
-  EXPECT_DOUBLE_EQ(together.below_ns, std::sqrt(0.75 * 25 + 0.25 * 49));
-  EXPECT_DOUBLE_EQ(together.above_ns, std::sqrt(0.75 * 100 + 0.25 * 196));
-  EXPECT_DOUBLE_EQ(half_widths({a, c}, 200, 0).below_ns, 5);
-  EXPECT_DOUBLE_EQ(half_widths({}, 200, 0.1).below_ns, 20);
-  EXPECT_DOUBLE_EQ(half_widths({a, c}, 120, 0.1).below_ns, 13);
+  const Contribution a{.below_ms = 3, .above_ms = 6, .model = "trees", .what = "trees (a)"};
+  const Contribution b{.below_ms = 4, .above_ms = 8, .model = "trees", .what = "trees (b)"};
+  const Contribution c{.below_ms = 4, .above_ms = 8, .model = "roofline", .what = "trees (b)"};
+  const auto widened = [](const std::vector<Contribution>& by) {
+    et_schema::Prediction prediction;
+    prediction.iteration_ms = {200, 200, 200};
+    widen_by_costs(by, prediction);
+    return prediction;
+  };
+  const et_schema::Prediction together = widened({a, b});
+  EXPECT_DOUBLE_EQ(together.iteration_ms.low, 200 - std::sqrt(0.75 * 25 + 0.25 * 49));
+  EXPECT_DOUBLE_EQ(together.iteration_ms.high, 200 + std::sqrt(0.75 * 100 + 0.25 * 196));
+  EXPECT_EQ(interval_text(together), "trees (b) 61 %, trees (a) 39 %");
+  EXPECT_DOUBLE_EQ(widened({a, c}).iteration_ms.low, 195);
 }
 
 TEST(Timelines, AreChromeTraces) {

@@ -68,14 +68,11 @@ TEST(WhatIfs, TellWhatTheyChangeOfWhatTheOnesBeforeThemLeft) {
       changes_of(job, simulation,
                  {parse_what_if("matmul x0.5"), parse_what_if("host x3"), parse_what_if("mm x3")});
   ASSERT_EQ(changes.size(), 3);
-  ASSERT_EQ(changes[0].size(), 2);
-  EXPECT_EQ(changes[0].at("aten::mm").instructions, 2);
-  EXPECT_EQ(changes[0].at("aten::mm").before_ns, 200);
-  EXPECT_EQ(changes[0].at("aten::mm").after_ns, 100);
-  EXPECT_EQ(changes[1].at("aten::add").before_ns, 20);
-  EXPECT_EQ(changes[1].at("aten::add").after_ns, 60);
-  EXPECT_EQ(changes[2].at("aten::mm").before_ns, 100);
-  EXPECT_EQ(changes[2].at("aten::mm").after_ns, 300);
+  using Row = et_schema::PredictedChange::Row;
+  ASSERT_EQ(changes[0].rows.size(), 2);
+  EXPECT_EQ(changes[0].rows[0], (Row{"aten::mm", 2, 200 * kMsPerNs, 100 * kMsPerNs}));
+  EXPECT_EQ(changes[1].rows[0], (Row{"aten::add", 2, 20 * kMsPerNs, 60 * kMsPerNs}));
+  EXPECT_EQ(changes[2].rows[0], (Row{"aten::mm", 2, 100 * kMsPerNs, 300 * kMsPerNs}));
 }
 
 TEST(WhatIfs, ThatLeadBeyondTheClocksAreRefused) {
