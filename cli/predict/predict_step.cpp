@@ -334,6 +334,10 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   const bool has_questions = !arguments.what_if.empty();
   predictor::Simulation simulation = predictor::simulate(job, costs, arguments.options);
   const double plain_ms = simulation.iteration_ns * kMsPerNs;
+  predictor::AskedCosts known;
+  for (std::size_t i = 0; i < job.programs.size(); ++i) {
+    known.emplace(job.programs[i], simulation.costs[i]);
+  }
   et_schema::Prediction played;  // of the recorded steps; else empty
   if (!world && !arguments.batch) {
     played = predictor::prediction_of(job, simulation);
@@ -342,7 +346,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   std::vector<et_schema::PredictedChange> changes;
   const std::vector<predictor::WhatIf> asked =
       predictor::about_ranks(job, simulation, arguments.what_if);
-  const predictor::WhatIfCosts asked_costs(costs, asked);
+  const predictor::WhatIfCosts asked_costs(costs, asked, &known);
   if (has_questions) {
     changes = predictor::changes_of(job, simulation, asked);
     simulation = predictor::simulate(job, asked_costs, arguments.options);
@@ -379,7 +383,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     questions.push_back(predictor::parse_what_if(question));
     predictor::SimulateOptions options = arguments.options;
     options.spans = false;  // the time alone is asked for
-    const predictor::WhatIfCosts changed(costs, std::move(questions));
+    const predictor::WhatIfCosts changed(costs, std::move(questions), &known);
     return predictor::simulate(job, changed, options).iteration_ns * kMsPerNs;
   };
   if (!arguments.recorded && simulation.flows[slowest].on_device) {

@@ -46,13 +46,17 @@ struct WhatIf {
 /// "rank N even" and "ranks even". Throws Error (usage).
 [[nodiscard]] WhatIf parse_what_if(std::string_view text);
 
+/// Costs of operators that were asked before (Simulation::costs), by instruction.
+using AskedCosts = std::map<const Program*, std::vector<PlayedCost>>;
+
 /// Costs with questions applied in order; those about ranks are from about_ranks(). For operators
 /// on a device only `host` changes the host's time, other questions change the device's. On a CPU,
 /// where the host does the work, `host` applies to the gaps between operators.
 class WhatIfCosts : public Costs {
  public:
-  /// `costs` must outlive it.
-  WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions);
+  /// `costs` and `asked` must outlive it. With `asked`, which has all programs, operators' costs
+  /// are not asked again.
+  WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions, const AskedCosts* asked = nullptr);
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,
                                          const Instruction& instruction) const override;
@@ -68,6 +72,7 @@ class WhatIfCosts : public Costs {
 
   const Costs& costs_;
   std::vector<WhatIf> questions_;
+  const AskedCosts* asked_;
 };
 
 /// Returns the effect of each question on the result of the previous ones, without communications'

@@ -250,12 +250,15 @@ WhatIf parse_what_if(std::string_view text) {
   return question;
 }
 
-WhatIfCosts::WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions)
-    : costs_(costs), questions_(std::move(questions)) {}
+WhatIfCosts::WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions, const AskedCosts* asked)
+    : costs_(costs), questions_(std::move(questions)), asked_(asked) {}
 
 OperatorCost WhatIfCosts::of_operator(const Program& program,
                                       const Instruction& instruction) const {
-  PlayedCost played{costs_.of_operator(program, instruction), {}, {}};
+  const auto at = static_cast<std::size_t>(&instruction - program.instructions.data());
+  PlayedCost played = asked_ == nullptr
+                          ? PlayedCost{costs_.of_operator(program, instruction), {}, {}}
+                          : asked_->at(&program)[at];
   for (const WhatIf& question : questions_) {
     change(question, program, instruction, played);
   }
