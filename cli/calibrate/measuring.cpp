@@ -44,9 +44,7 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
 /// Measures this machine, prints the result, and writes the rows and, if requested, the platform
 /// file. Returns the exit status.
 int measure_machine(const CalibrateArguments& arguments) {
-  if (!arguments.fit.output.empty()) {
-    refuse_output(arguments.fit.output, {}, "--output");
-  }
+  refuse_output(arguments.fit.output, {}, "--output");
   Progress progress(arguments.fit.quiet);
   const CalibrationSummary summary = measure_operators(arguments, progress);
   progress.clear();

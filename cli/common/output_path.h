@@ -8,7 +8,7 @@ namespace understudy::cli {
 /// Throws Error (usage) if a file cannot be written at `path`. To be called before the work.
 /// Reasons: the folder is missing or not writable, the path is a folder or a symbolic link, or one
 /// of the inputs (or a file of an input folder that is not a benchmark). `flag` names the option in
-/// the message.
+/// the message. An empty path is none.
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag);
 

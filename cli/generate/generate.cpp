@@ -101,9 +101,7 @@ std::vector<std::string> inputs_of(const GenerateArguments& arguments) {
 /// Throws before the work if an output would overwrite an input.
 void refuse_outputs(const GenerateArguments& arguments, const std::string& names_path) {
   const std::vector<std::string> inputs = inputs_of(arguments);
-  if (!arguments.output.empty()) {
-    refuse_output(arguments.output, inputs, "--output");
-  }
+  refuse_output(arguments.output, inputs, "--output");
   if (arguments.obfuscate) {
     refuse_obfuscation(arguments.output, arguments.chakra_folder);
     refuse_output(names_path, inputs, "--obfuscate");

@@ -204,10 +204,8 @@ Card recorded_card(const PredictArguments& arguments, const ProfiledDevice& devi
 }  // namespace
 
 int predict_from_profile(const PredictArguments& arguments) {
-  if (!arguments.report.empty()) {
-    refuse_output(arguments.report, {arguments.profile, arguments.card, arguments.from_card},
-                  "--report");
-  }
+  refuse_output(arguments.report, {arguments.profile, arguments.card, arguments.from_card},
+                "--report");
   Progress progress(arguments.quiet);
   const Card there = card_named(arguments.card, "--card");
   progress.show("reading");

@@ -132,10 +132,8 @@ int predict_operators(const PredictArguments& arguments) {
             "--format html", "a step: a benchmark or traces", "--operators");
   refuse_if(arguments.format == Format::kJson, "single operators are written as a table",
             "--format json", "csv, or no --format", "--operators");
-  if (!arguments.report.empty()) {
-    refuse_output(arguments.report, {arguments.table, arguments.platform, arguments.card},
-                  "--report");
-  }
+  refuse_output(arguments.report, {arguments.table, arguments.platform, arguments.card},
+                "--report");
   Progress progress(arguments.quiet);
   progress.show("reading");
   const ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);

@@ -29,12 +29,8 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 int predict(const PredictArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
   inputs.insert(inputs.end(), {arguments.platform, arguments.card});
-  for (const auto& [path, flag] :
-       {std::pair(&arguments.report, "--report"), std::pair(&arguments.trace, "--trace")}) {
-    if (!path->empty()) {
-      refuse_output(*path, inputs, flag);
-    }
-  }
+  refuse_output(arguments.report, inputs, "--report");
+  refuse_output(arguments.trace, inputs, "--trace");
   refuse_shared_outputs({{arguments.report, "--report"}, {arguments.trace, "--trace"}});
   Progress progress(arguments.quiet);
   progress.tick();

@@ -238,14 +238,23 @@ void add_kept_time(et_schema::Prediction& prediction) {
 }
 
 et_schema::PredictedMemory memory_of(const predictor::Job& job, const predictor::Card* card) {
-  std::vector<std::uint64_t> peaks;
+  std::vector<et_schema::MemoryPlan> plans;
   for (const et_schema::Program* program : job.programs) {
-    peaks.push_back(et_schema::plan_step_memory(*program).peak_bytes);
+    plans.push_back(et_schema::plan_step_memory(*program, 1));
   }
   const auto most = std::ranges::max_element(
-      job.program_of, {}, [&peaks](std::uint32_t program) { return peaks[program]; });
-  return {static_cast<int>(most - job.program_of.begin()), peaks[*most],
-          card == nullptr ? 0 : static_cast<std::uint64_t>(card->memory_bytes)};
+      job.program_of, {}, [&plans](std::uint32_t program) { return plans[program].peak_bytes; });
+  const et_schema::Program& program = *job.programs[*most];
+  const et_schema::MemoryPlan& plan = plans[*most];
+  et_schema::PredictedMemory memory{
+      static_cast<int>(most - job.program_of.begin()), plan.peak_bytes,
+      card == nullptr ? 0 : static_cast<std::uint64_t>(card->memory_bytes), plan.external_bytes};
+  for (const et_schema::LiveTensor& each : plan.largest) {
+    memory.largest =
+        fmt::format("{} {} ({})", et_schema::with_bytes(each.bytes),
+                    layout_text(program.slots[each.slot]), maker_text(program, plan, each));
+  }
+  return memory;
 }
 
 /// Says which network is assumed if nobody measured the job's, by an all-reduce of all ranks. The

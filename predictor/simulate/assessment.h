@@ -30,7 +30,7 @@ inline constexpr const char* kRecordedOn = "recorded on";
 [[nodiscard]] std::string interval_text(const et_schema::Prediction& prediction);
 
 /// Returns the predicted iteration and what bounds it in a sentence. Findings: the original, the
-/// step without what-ifs, what is hardly known, a free host, the first assumptions, memory.
+/// step without what-ifs, what is hardly known, a free host, the first assumptions.
 [[nodiscard]] et_schema::Assessment verdict_of(const et_schema::Prediction& prediction);
 
 }  // namespace understudy::predictor

@@ -40,6 +40,9 @@ fs::path place_of(const std::string& path) {
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag) {
   constexpr const char* kSummary = "the output cannot be written";
+  if (path.empty()) {
+    return;
+  }
   const fs::path target(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   if (!fs::is_directory(folder)) {

@@ -94,7 +94,9 @@ struct IntervalPart {
 struct PredictedMemory {
   int rank = 0;
   std::uint64_t peak_bytes = 0;
-  std::uint64_t card_bytes = 0;  ///< by its data sheet; 0: unknown, or a host
+  std::uint64_t card_bytes = 0;    ///< by its data sheet; 0: unknown, or a host
+  std::uint64_t before_bytes = 0;  ///< of tensors from before the step, alive throughout
+  std::string largest = {};        ///< at the peak: "3.8 GiB half[40960, 50368] (aten::mm, node 9)"
   bool operator==(const PredictedMemory&) const = default;
 };
 

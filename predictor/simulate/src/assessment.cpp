@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -71,20 +70,6 @@ void add_doubts(const Prediction& prediction, std::vector<std::string>& findings
           fmt::format("{}: {} ms in {}", reason, figure_text(ms), fmt::join(names, ", ")));
     }
   }
-}
-
-std::string memory_text(const et_schema::PredictedMemory& memory) {
-  constexpr std::uint64_t kContextBytes = std::uint64_t{1} << 30U;
-  std::string text = fmt::format("memory: {} of tensors at the peak, on rank {}",
-                                 et_schema::with_bytes(memory.peak_bytes), memory.rank);
-  if (memory.card_bytes > 0) {
-    text +=
-        fmt::format("; with {} assumed for context and communicators it {} the card's {}",
-                    et_schema::with_bytes(kContextBytes),
-                    memory.peak_bytes + kContextBytes > memory.card_bytes ? "does NOT fit" : "fits",
-                    et_schema::with_bytes(memory.card_bytes));
-  }
-  return text;
 }
 
 }  // namespace
@@ -154,9 +139,6 @@ et_schema::Assessment verdict_of(const Prediction& prediction) {
                        });
   std::ranges::stable_partition(
       findings, [](const std::string& text) { return text.starts_with(kKeptTime); });
-  if (prediction.memory) {
-    findings.push_back(memory_text(*prediction.memory));
-  }
   return verdict;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "cli/pages/document/account.h"
@@ -69,16 +70,14 @@ Table what_if_table(const Prediction& prediction, std::size_t top) {
       sum.before_ms += row.before_ms;
       sum.after_ms += row.after_ms;
     }
-    std::vector<et_schema::PredictedChange::Row> rows = {sum};
-    const std::size_t shown = std::min(change.rows.size(), top);
-    rows.insert(rows.end(), change.rows.begin(),
-                change.rows.begin() + static_cast<std::ptrdiff_t>(shown));
-    for (const et_schema::PredictedChange::Row& row : rows) {
+    const auto add = [&](const et_schema::PredictedChange::Row& row) {
       table.rows.push_back({change.what_if, row.name, row.count, cell_of(Figure(row.before_ms)),
                             cell_of(Figure(row.after_ms))});
-    }
-    if (change.rows.size() > shown) {
-      table.rows.push_back({change.what_if, fmt::format("… {} more", change.rows.size() - shown),
+    };
+    add(sum);
+    std::ranges::for_each(change.rows | std::views::take(top), add);
+    if (change.rows.size() > top) {
+      table.rows.push_back({change.what_if, fmt::format("… {} more", change.rows.size() - top),
                             Cell(), Cell(), Cell()});
     }
   }
@@ -192,6 +191,29 @@ Section operators_section(const Prediction& prediction, std::size_t top) {
   return {"operators", "Operators", {table}};
 }
 
+/// Says whether the card holds the tensors, and if not, what takes the memory and what would help.
+std::string memory_text(const et_schema::PredictedMemory& memory) {
+  constexpr std::uint64_t kContextBytes = std::uint64_t{1} << 30U;
+  using et_schema::with_bytes;
+  std::string text = fmt::format("memory: {} of tensors at the peak, on rank {}",
+                                 with_bytes(memory.peak_bytes), memory.rank);
+  if (memory.card_bytes == 0) {
+    return text;
+  }
+  const bool fits = memory.peak_bytes + kContextBytes <= memory.card_bytes;
+  text += fmt::format("; with {} assumed for context and communicators it {} the card's {}",
+                      with_bytes(kContextBytes), fits ? "fits" : "does NOT fit",
+                      with_bytes(memory.card_bytes));
+  if (!fits) {
+    const bool is_of_state = 2 * memory.before_bytes > memory.peak_bytes;
+    text += fmt::format(". The step begins with {}, its largest tensor is {}; {} would help",
+                        with_bytes(memory.before_bytes), memory.largest,
+                        is_of_state ? "sharding of parameters and optimizer, on more ranks,"
+                                    : "a smaller micro-batch or activation checkpointing");
+  }
+  return text;
+}
+
 Facts platform_facts(const Prediction& prediction) {
   Facts facts;
   for (const auto& [name, value] : prediction.platform) {
@@ -210,6 +232,9 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
   page.title = fmt::format("{} on {}, predicted", prediction.benchmark,
                            predictor::device_name_of(prediction));
   page.verdict = predictor::verdict_of(prediction);
+  if (prediction.memory) {
+    page.verdict.findings.push_back(memory_text(*prediction.memory));
+  }
   page.figures = {{fact_at(document, "/iteration_ms/predicted", "Iteration, predicted",
                            CellKind::kFigure, "ms"),
                    fmt::format("90 %: {} … {}", et_schema::figure_text(prediction.iteration_ms.low),

@@ -80,6 +80,8 @@ void members(auto& json, SameAs<PredictedMemory> auto& memory) {
   json("rank", memory.rank);
   json("peak_bytes", memory.peak_bytes);
   json("card_bytes", memory.card_bytes);
+  json("before_bytes", memory.before_bytes);
+  json("largest", memory.largest);
 }
 
 void members(auto& json, SameAs<Prediction> auto& prediction) {

@@ -20,7 +20,8 @@ TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
   prediction.without_what_if_ms.reset();
   prediction.doubtful.clear();
   prediction.free_host_ms = 20;
-  prediction.memory = {1, std::uint64_t{79} << 30U, std::uint64_t{80} << 30U};
+  constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
+  prediction.memory = {1, 79 * kGib, 80 * kGib, 10 * kGib, "4.0 GiB half[2] (mm)"};
   prediction.assumptions.emplace_back("host: as recorded");
   verdict = prediction_page(prediction, {}, 15).verdict;
   std::vector<std::string> expected = {
@@ -29,8 +30,15 @@ TEST(PredictionPage, SaysHowItIsToTheOriginalAndWithoutTheWhatIfs) {
       "communicators it fits the card's 80.0 GiB"};
   EXPECT_EQ(verdict.findings, expected);
   ++prediction.memory->peak_bytes;
-  EXPECT_NE(prediction_page(prediction, {}, 15).verdict.findings.back().find("does NOT fit"),
-            std::string::npos);
+  EXPECT_EQ(prediction_page(prediction, {}, 15).verdict.findings.back(),
+            "memory: 79.0 GiB of tensors at the peak, on rank 1; with 1.0 GiB assumed for context "
+            "and communicators it does NOT fit the card's 80.0 GiB. The step begins with 10.0 GiB, "
+            "its largest tensor is 4.0 GiB half[2] (mm); a smaller micro-batch or activation "
+            "checkpointing would help");
+  prediction.memory->before_bytes = 60 * kGib;
+  EXPECT_TRUE(prediction_page(prediction, {}, 15)
+                  .verdict.findings.back()
+                  .ends_with("; sharding of parameters and optimizer, on more ranks, would help"));
   prediction.free_host_ms = 31;
   expected.erase(expected.begin());
   EXPECT_EQ(prediction_page(prediction, {}, 15).verdict.findings.size(), expected.size())
