@@ -2,8 +2,6 @@
 
     compare.py [NAME…]              --as H100, and one rank under torch's fake group, with captures on 2 and 4 real Gloo ranks of programs.py
     compare.py --recorded [NAME…]   --as H100, with the profiles that tests/profiles/record.py recorded there
-    compare.py --measured FILE      --as B200, with SimuMax's table of steps of the example llama3.py on 8 of them: case, parallel
-                                    (tp2pp1), mbc (micro-batches), real_ms, real_alloc_gib
 
 A table: jobs whose groups and calls (sizes, operators, peers; NCCL's names for Gloo's) differ; of the fake group also operators of the last
 rank that one of both called and the other did not, and the peak of tensors' bytes. With recordings: operators with sizes, types, strides and
@@ -12,7 +10,6 @@ torchvision in this Python, and a build.
 """
 
 import ast
-import csv
 import gzip
 import json
 import os
@@ -219,30 +216,6 @@ def compare_recorded(name, folder, card=CARD):
             peak_of_profile(profiles[1]) / peak_of_profile(profiles[0]))
 
 
-def compare_measured(file):
-    """Prints each step's time and peak of memory, measured and predicted, and the errors."""
-    errors, inside = {"ms": [], "GiB": []}, 0
-    print("layout  micro-batches        ms  predicted  error %      90 % within      GiB  captured  error %")
-    for row in csv.DictReader(Path(file).open()):
-        sizes = re.findall(r"\d+", row["parallel"])
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = f"{scratch}/{row['case']}"
-            run([*CAPTURE, "--as", "B200", "--world-size", "8", "--all-kinds", "-o", folder, str(LLAMA), "70b", *sizes, row["mbc"], row["layer_num"]])
-            run([f"{BIN}/generate", folder, "--world-size", "8", "-o", f"{folder}.et"])
-            step = json.loads(run([f"{BIN}/predict", f"{folder}.et", "--card", "B200", "--format", "json"]))
-        low, ms, high = (step["iteration_ms"][key] for key in ("low", "predicted", "high"))
-        pairs = {"ms": (float(row["real_ms"]), ms), "GiB": (float(row["real_alloc_gib"]), step["memory"]["peak_bytes"] / 2**30)}
-        error = {unit: 100 * (ours / real - 1) for unit, (real, ours) in pairs.items()}
-        for unit, value in error.items():
-            errors[unit].append(abs(value))
-        inside += low <= pairs["ms"][0] <= high
-        print(f"{row['parallel']}  {row['mbc']:>13}  {pairs['ms'][0]:8.1f}  {ms:9.1f}  {error['ms']:+7.1f}  {low:7.1f} to {high:7.1f}  "
-              f"{pairs['GiB'][0]:6.2f}  {pairs['GiB'][1]:8.2f}  {error['GiB']:+7.1f}", flush=True)
-    for unit, values in errors.items():
-        print(f"{unit}: mean error {sum(values) / len(values):.1f} %, worst {max(values):.1f}")
-    print(f"{inside} of {len(errors['ms'])} steps inside of the interval")
-
-
 def print_differences(only_real, only_played):
     for side, found in (("real", only_real), ("played", only_played)):
         for what, count in found.most_common(6):
@@ -251,9 +224,6 @@ def print_differences(only_real, only_played):
 
 def main():
     names = sys.argv[1:]
-    if names[:1] == ["--measured"]:
-        compare_measured(names[1])
-        return
     if names[:1] == ["--recorded"]:
         print(f"{'program':16} card  operators: in both  only real  only played    kernels: in both  only real  only played    peak, played ÷ real")
         for name, card in [each for each in RECORDED if not names[1:] or each[0] in names[1:]]:

@@ -3,7 +3,7 @@ understudy_golden(predict
   bad_batch batch_recorded card_of_platform help no_platform not_run operators operators_card operators_output output_is_platform platform_newer platform_other unknown_device unmodelled)
 understudy_golden(predict
   bad_what_if csv dlrm_world_size explain explain_top faults_without_cost idle_what_if json no_network no_such_file one_output
-  platform_step recorded recorded_dlrm report_to_compare trace unknown_flag nothing two_what_ifs unlinked version what_if_ranks world_size world_size_of_one
+  platform_step recorded recorded_dlrm report_to_compare trace unknown_flag nothing two_what_ifs published_steps unlinked version what_if_ranks world_size world_size_of_one
   world_size_of_scaled)
 understudy_golden(predict
   from_profile from_profile_gpu_only from_profile_json from_profile_lost_in_every_step from_profile_lost_step from_profile_of_cpu from_profile_of_trace from_profile_several_steps
