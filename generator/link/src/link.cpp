@@ -64,7 +64,7 @@ class Linker {
     }
     const EventCost cost =
         find_event_cost(host_, has_trace_ids(profile_), options_.observer_ns_per_event);
-    if (!options_.is_as_profiled || options_.observer_ns_per_event) {
+    if (result_.has_times && (!options_.is_as_profiled || options_.observer_ns_per_event)) {
       take_out(cost, launches(device), host_);
     }
     sum_children();
