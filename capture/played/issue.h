@@ -3,7 +3,6 @@
 #include <initializer_list>
 #include <string>
 
-#include "capture/played/call.h"
 #include "capture/played/played.h"
 
 /// Defines a function of a library that does one thing and succeeds, which all libraries tell by 0.

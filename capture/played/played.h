@@ -103,3 +103,9 @@ int played_is_capturing();
 void played_on_refusal(void (*told)(const char* what));
 void played_refuse(const char* what);
 }
+
+/// Defines a function of a library that is played by one expression: `Result name(parameters)`.
+#define PLAYED_CALL(Result, name, parameters, ...) \
+  extern "C" Result name parameters {              \
+    return __VA_ARGS__;                            \
+  }

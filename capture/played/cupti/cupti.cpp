@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/played/call.h"
 #include "capture/played/cupti/buffers.h"
 #include "capture/played/played.h"
 #include "et_schema/formats/cubin/cubin.h"

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "capture/played/call.h"
 #include "capture/played/played.h"
 
 #define PLAYED_DRIVER(name, parameters, ...) PLAYED_CALL(CUresult, name, parameters, __VA_ARGS__)
