@@ -12,16 +12,16 @@
 namespace {
 
 struct Value {
-  cudnnBackendAttributeType_t type;
   std::vector<char> bytes;
   std::int64_t count;
+  std::vector<std::string> labels;  ///< of descriptors, which may not live until they are used
 };
 
 struct Descriptor {
   cudnnBackendDescriptorType_t type;
   std::map<cudnnBackendAttributeName_t, Value> attributes;
-  /// Of an operation, a graph, and the engines, configurations and plans of the graph, which may
-  /// outlive it.
+  /// Of a tensor its sizes; of an operation, a graph, and the graph's engines, configurations and
+  /// plans what is told of them.
   std::string label;
 };
 
@@ -75,14 +75,8 @@ std::string describe(const Descriptor& operation) {
     return label;
   }
   for (const auto& [name, value] : operation.attributes) {
-    if (value.type != CUDNN_TYPE_BACKEND_DESCRIPTOR) {
-      continue;
-    }
-    for (const auto* tensor : list<const Descriptor*>(operation, name)) {
-      if (tensor != nullptr && tensor->type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
-        label += fmt::format(
-            "[{}]", fmt::join(list<std::int64_t>(*tensor, CUDNN_ATTR_TENSOR_DIMENSIONS), ","));
-      }
+    for (const std::string& told : value.labels) {
+      label += told.starts_with('[') ? told : "";  // a tensor
     }
   }
   return label;
@@ -112,9 +106,15 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   auto& is = get(descriptor);
   const auto* bytes = static_cast<const char*>(values);
   const auto size = static_cast<std::ptrdiff_t>(width(type)) * count;
-  is.attributes.insert_or_assign(name, Value{type, {bytes, bytes + size}, count});
+  Value& told =
+      is.attributes.insert_or_assign(name, Value{{bytes, bytes + size}, count, {}}).first->second;
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    for (const auto* each : list<const Descriptor*>(is, name)) {
+      told.labels.push_back(each == nullptr ? "" : each->label);
+    }
+  }
   if (names_graph(name)) {
-    is.label = list<const Descriptor*>(is, name).at(0)->label;
+    is.label = told.labels.at(0);
   }
   return CUDNN_STATUS_SUCCESS;
 }
@@ -122,9 +122,11 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   auto& is = get(descriptor);
   if (is.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
-    for (const auto* operation : list<const Descriptor*>(is, CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
-      is.label += (is.label.empty() ? "" : "+") + operation->label;
-    }
+    const auto& operations = is.attributes[CUDNN_ATTR_OPERATIONGRAPH_OPS].labels;
+    is.label = fmt::format("{}", fmt::join(operations, "+"));
+  } else if (is.type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) {
+    const auto sizes = list<std::int64_t>(is, CUDNN_ATTR_TENSOR_DIMENSIONS);
+    is.label = fmt::format("[{}]", fmt::join(sizes, ","));
   } else if (is.label.empty()) {
     is.label = describe(is);
   }
