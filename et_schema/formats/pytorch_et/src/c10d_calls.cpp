@@ -70,8 +70,9 @@ std::string recorded_reduce_op(const Trace& trace, const Node& node) {
     }
   }
   for (const Node* around = &node;; around = &trace.nodes[around->parent]) {
-    if (around->op_schema.find("str reduce_op") != std::string_view::npos ||
-        around->op_schema.find("str reduceOp") != std::string_view::npos) {
+    const std::string_view schema = around->op_schema;
+    const auto has = [&](const char* part) { return schema.find(part) != std::string_view::npos; };
+    if (has("str reduce_op") || has("Any reduce_op") || has("str reduceOp")) {  // Any: torch 2.15
       return std::string(first_text(*around));  // followed by the group's name or a tag
     }
     if (around->name.starts_with(kLabel)) {

@@ -243,7 +243,7 @@ TEST(Comms, FunctionalReductionsNameTheirOperator) {
         .name = "_c10d_functional::all_reduce",
         .inputs = arrays_of(fmt::format(R"([[1,2,0,4,4,"cpu"], "{}", "0"])", op)),
         .schema =
-            "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor"};
+            "_c10d_functional::all_reduce(Tensor input, Any reduce_op, Any group_name) -> Tensor"};
   };
   const NodeText again = {.id = 4, .parent = 3, .name = "c10d::allreduce_", .schema = "x"};
   const NodeText label = {.id = 4, .parent = 3, .name = "somebody's label"};
