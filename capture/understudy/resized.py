@@ -62,6 +62,14 @@ class NoSizes(Exception):
     """A call that cannot have other sizes."""
 
 
+def _put(table, key, value):
+    """None: it is not there."""
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
 class Resized:
     """The program with other sizes. `call(number, arguments, layout)` answers as operator_results.Program.answer() does."""
 
@@ -120,18 +128,11 @@ class Resized:
 
     def _set(self, table, key, value):
         self.journal.append((table, key, table.get(key)))
-        if value is None:
-            table.pop(key, None)
-        else:
-            table[key] = value
+        _put(table, key, value)
 
     def _take_back(self, mark):
         while len(self.journal) > mark:
-            table, key, value = self.journal.pop()
-            if value is None:
-                table.pop(key, None)
-            else:
-                table[key] = value
+            _put(*self.journal.pop())
 
     def layout(self, slot):
         return self.layouts.get(slot, self.recorded[slot])
