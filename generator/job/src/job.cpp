@@ -44,7 +44,8 @@ std::int64_t recorded_world_size(const Trace& trace) {
 int rank_of_splits(const Trace& trace) {
   const std::map<et_schema::NodeIndex, et_schema::CommCall> calls =
       et_schema::communication_calls(trace);
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(recorded_world_size(trace)); ++rank) {
+  const auto ranks = static_cast<std::size_t>(recorded_world_size(trace));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
     const bool fits = std::ranges::all_of(calls, [rank](const auto& entry) {
       const et_schema::CommCall& call = entry.second;
       return call.in_splits.size() <= rank || call.out_splits.size() <= rank ||

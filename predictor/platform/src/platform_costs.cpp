@@ -384,8 +384,10 @@ Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instru
   const auto first = std::ranges::find_if(program.instructions, [](const Instruction& at) {
     return at.timing && at.kind != InstructionKind::kMarker;
   });
-  if (const auto end = &*first == &instruction ? recorded_.costs->of_end(program) : std::nullopt) {
-    add_estimate(*end, gap);
+  if (first != program.instructions.end() && &*first == &instruction) {
+    if (const auto end = recorded_.costs->of_end(program)) {
+      add_estimate(*end, gap);
+    }
   }
   return gap;
 }

@@ -186,7 +186,7 @@ class RankComposer {
                                             : place % world;
     const Program& program = bench.programs[chosen];
     const bool is_alone = world == 1 && bench.recorded_world_size() == 1;
-    if (is_alone || !communicates(program, select_piece(program, asked))) {
+    if (is_alone || !communicates(program, selected(asked, program))) {
       return {chosen,
               std::vector<int>(static_cast<std::size_t>(bench.recorded_world_size()), rank_)};
     }

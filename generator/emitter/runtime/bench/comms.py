@@ -47,6 +47,11 @@ def rows(tensor, splits):
     return [n * tensor.shape[0] // (sum(splits) or 1) for n in splits] or None
 
 
+def apart(given, result):
+    """Returns what a call reads; in memory of its own where the call writes there too."""
+    return given.clone() if given.untyped_storage().data_ptr() == result.untyped_storage().data_ptr() else given
+
+
 def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=(), out_splits=(), reduce="sum"):
     """Starts a collective or a message by torch.distributed."""
     members = _groups[group]
@@ -75,13 +80,13 @@ def communicate(kind, group, inputs=(), outputs=(), root_or_peer=0, in_splits=()
             add(dist.all_gather(flat[i * world:(i + 1) * world], tensor, **options))
     elif kind == "AllGatherBase":
         for i, o in zip(inputs, flat):
-            add(dist.all_gather_into_tensor(o, i.clone(), **options))
+            add(dist.all_gather_into_tensor(o, apart(i, o), **options))
     elif kind == "ReduceScatter":
         for i, o in enumerate(flat):
             add(dist.reduce_scatter(o, inputs[i * world:(i + 1) * world], op=op, **options))
     elif kind == "ReduceScatterBase":
         for i, o in zip(inputs, flat):
-            add(dist.reduce_scatter_tensor(o, i.clone(), op=op, **options))
+            add(dist.reduce_scatter_tensor(o, apart(i, o), op=op, **options))
     elif kind == "Gather":
         add(dist.gather(inputs[0], flat or None, dst=peer, **options))
     elif kind == "Scatter":
