@@ -32,7 +32,7 @@ get_property(_verbs GLOBAL PROPERTY UNDERSTUDY_VERBS_OF_understudy)
 file(CONFIGURE OUTPUT verb.sh @ONLY CONTENT [[#!/bin/sh
 exec "${0%/*}/../../bin/understudy" "${0##*/}" "$@"
 ]])
-foreach(_verb IN LISTS _verbs)
+foreach(_verb IN LISTS _verbs ITEMS fleet)
   install(PROGRAMS "${PROJECT_BINARY_DIR}/verb.sh" DESTINATION libexec/understudy RENAME "${_verb}" COMPONENT programs)
 endforeach()
 set(_completion "${PROJECT_SOURCE_DIR}/cli/understudy/completion")
@@ -64,6 +64,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/platforms" DESTINATION share COMPONENT 
 # What the programs run in Python (et_schema/base/shipped.h), and examples. A wheel's programs lie within the package.
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/capture/understudy" DESTINATION share/capture COMPONENT programs
   PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/fleet/understudy_fleet" DESTINATION share/fleet PATTERN __pycache__ EXCLUDE)
 install(PROGRAMS "${PROJECT_SOURCE_DIR}/scripts/mpirun" DESTINATION bin RENAME understudy-mpirun COMPONENT programs)
 foreach(_text README.md LICENSE CHANGELOG.md)
   if(EXISTS "${PROJECT_SOURCE_DIR}/${_text}")

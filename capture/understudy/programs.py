@@ -18,7 +18,7 @@ from .endings import USAGE, Refused, run_main
 from .start import absolute
 
 HERE = Path(__file__).resolve().parent
-IN_PYTHON = {"capture": "understudy.command"}
+IN_PYTHON = {"capture": "understudy.command", "fleet": "understudy_fleet.command"}
 CLONE = HERE.parents[1]
 IS_CLONE = (CLONE / "scripts" / "capture").is_file()  # else this is the installed package
 START = str(HERE / "start.py")
@@ -157,6 +157,8 @@ def main() -> None:
         called, words = words[0], ["--help"]
     if called in IN_PYTHON:
         sys.argv = [f"{sys.argv[0]} {called}", *words]
+        if IS_CLONE:
+            sys.path.append(str(CLONE / "fleet"))
         importlib.import_module(IN_PYTHON[called]).main()
     run_main("understudy", lambda: become(called or "understudy", words))
 

@@ -48,6 +48,7 @@ def main():
         path = [*absolute(os.environ.get("PYTHONPATH", "")), *sys.path, site.getusersitepackages()]
     else:
         path = [os.path.dirname(HERE) if folder == HERE else folder for folder in sys.path]
+    path.append(os.path.normpath(f"{HERE}/../../fleet"))  # beside this package, but for a wheel, whose packages lie in one folder
     sys.path[:] = filter(os.path.isabs, path)  # HOME and PYTHONUSERBASE may be relative
     if words == ["torch"]:
         spec = importlib.util.find_spec("torch")

@@ -71,7 +71,7 @@ class Suite {
       : arguments_(arguments), steps_(steps), progress_(arguments.quiet) {}
 
   void run() {
-    const fleet::NodeLock lock(fleet::NodeUse::kTiming);
+    const fleet::NodeLock lock;
     begin_ = Clock::now();
     double round_s = 0;
     for (int round = 0; round < arguments_.rounds && round_s <= left_s(); ++round) {

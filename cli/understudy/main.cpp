@@ -46,7 +46,6 @@ int main(int argc, char** argv) {
         words.erase(words.begin());
       }
     }
-    return understudy::cli::run_verb(
-        {"understudy", "", "verb", kBefore, understudy::cli::as_found_here(kAfter)}, words);
+    return understudy::cli::run_verb({kBefore, understudy::cli::as_found_here(kAfter)}, words);
   });
 }

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/common/output.h"
 #include "cli/common/own_program.h"
@@ -31,6 +34,26 @@ int start_script(const std::string& name, int argc, char** argv) {
        .hint = "pip install the wheel that scripts/wheel makes"});
 }
 
+/// The fleet's package lies beside Understudy's own (capture/understudy/start.py).
+int start_fleet(int argc, char** argv) {
+  const std::vector<std::string> pythons = et_schema::pythons();
+  if (pythons.empty()) {
+    throw et_schema::run_failed(
+        "fleet runs in Python",
+        {.expected = "python3 on PATH, or UNDERSTUDY_PYTHON", .got = "none"});
+  }
+  std::vector<std::string> words =
+      et_schema::python_words(pythons.front(), "understudy_fleet.command");
+  words.insert(words.end(), argv + 1, argv + argc);
+  // Of an installation of CMake, and of a build in another place, Python does not know the
+  // programs.
+  ::setenv("UNDERSTUDY_BIN", std::filesystem::path(own_program()).parent_path().c_str(), 0);
+  become_program(pythons.front(), {words.begin() + 1, words.end()});
+}
+
+const Verb kFleet("fleet",
+                  "Keeps benchmarks of many jobs: rebuilt, replayed and compared every night",
+                  start_fleet);
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
                     [](int argc, char** argv) { return start_script("capture", argc, argv); });
 

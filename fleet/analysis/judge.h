@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "et_schema/model/report.h"
@@ -19,14 +22,16 @@ enum class Change : std::uint8_t {
   /// much: the cause is unknown.
   kUnjudged
 };
+[[nodiscard]] std::string_view to_string(Change change);
+[[nodiscard]] std::optional<Change> change_from_string(std::string_view name);
 
 /// Verdict on tonight's replay against the replays of the nights before.
 struct Judgement {
   Change change = Change::kNone;
   double ratio = 1;  ///< tonight's iteration time ÷ the earlier one
   std::string text;  ///< "1.31 times as long: matmul (aten::mm 1.92) …"
-  std::string detail =
-      "{}";  ///< JSON: rows that changed, and fields of the environment that differ
+  /// Rows that changed, and fields of the environment that differ.
+  nlohmann::ordered_json detail = nlohmann::ordered_json::object();
 };
 
 /// Returns true if others let the replay's threads work: only such nights are held against others.

@@ -6,17 +6,29 @@
 #include <vector>
 
 #include "et_schema/base/interval.h"
-#include "fleet/records/results.h"
+#include "fleet/analysis/figures.h"
 
 namespace understudy::fleet {
 
-/// A benchmark of the fleet, by its hash, and its newest results by platform.
+/// A benchmark that jobs have now, by its hash, and its newest results by platform. Jobs with the
+/// same benchmark share a row with the sum of their weights.
 struct PlatformRow {
   std::string job;
   std::string benchmark_hash;
   double weight = 1;
-  std::map<std::string, Result> times;
+  std::map<std::string, Figures> times;
 };
+
+/// Describes the members (et_schema/base/record.h) of a row, or of one with more.
+void row_members(auto& json, auto& row) {
+  json("job", row.job, et_schema::kFreeText);
+  json("benchmark_hash", row.benchmark_hash);
+  json("weight", row.weight, kModerate);
+  json("times", row.times);
+}
+void members(auto& json, et_schema::SameAs<PlatformRow> auto& row) {
+  row_members(json, row);
+}
 
 /// One benchmark on a platform, compared with the baseline.
 struct BenchmarkRatio {

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "et_schema/base/json_fields.h"
 #include "et_schema/formats/bench/bench.h"
 
 namespace understudy::fleet {
@@ -40,9 +42,10 @@ struct Fingerprint {
 /// Returns the fingerprint of a benchmark. Linear in the size of the programs.
 [[nodiscard]] Fingerprint fingerprint_of(const et_schema::Bench& bench);
 
-/// Converts to one line of JSON, and back. Parsing throws Error (bad input) on anything else.
-[[nodiscard]] std::string to_json(const Fingerprint& print);
-[[nodiscard]] Fingerprint parse_fingerprint(const std::string& json, const std::string& file);
+/// Converts to JSON, and back (et_schema/base/json_record.h). Reading throws Error (bad input) on
+/// anything else.
+[[nodiscard]] nlohmann::ordered_json json_value(const Fingerprint& print);
+void read_value(const et_schema::JsonField& field, Fingerprint& print);
 
 /// Default threshold: a job has drifted if its distance is larger.
 inline constexpr double kDriftAbove = 0.1;

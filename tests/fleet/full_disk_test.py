@@ -59,7 +59,7 @@ class FullDisk(unittest.TestCase):
 
     def test_of_the_database_ends_the_night_with_its_name(self):
         self.mount("400k")
-        fleet = SmallFleet(self.disk, BIN, JOBS)
+        fleet = SmallFleet(self.disk, BIN, JOBS, store=self.folder / "store")
         done = self.night(fleet)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn(f"fleet: the fleet's database failed\n  file:     {fleet.url}\n  got:      database or disk is full\n", done.stderr)

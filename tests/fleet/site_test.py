@@ -59,7 +59,7 @@ class Site(unittest.TestCase):
 
     def test_a_series_that_turned_is_news_of_the_night_that_found_it(self):
         self.put_event(1, "change point", "job002", "1.20 times as long")
-        self.tell("change_points", [{"job": "job002", "platform": "p", "night": 1, "text": "1.20 times as long"}])
+        self.tell("change_points", [{"job": "job002", "platform": "p", "night": 1, "text": "1.20 times as long", "is_slower": False, "told_in_night": None}])
         self.tell("unjudged", [{"job": "job003", "platform": "p", "text": "busy"}])
         verdict, data = self.page("index.html")
         self.assertRegex(verdict, r"^Night 3: 1 turned, 1 not judged\. 6 jobs: \d unchanged by their files' times, \d by content, 0 rebuilt; 0 replayed\.$")

@@ -1,9 +1,11 @@
 """A night on a real Slurm: munged, slurmctld and slurmd of this test's own, on loopback, in a temporary folder."""
 
+import contextlib
 import json
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +25,8 @@ SlurmctldPort={controller}
 SlurmdPort={node}
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+SlurmdTimeout=15
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -46,6 +49,10 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def states():
+    return subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False).stdout
+
+
 class Slurm:
     """The three daemons, in the foreground, as children of ours."""
 
@@ -65,12 +72,28 @@ class Slurm:
         ]
         self.wait_for(lambda: (self.folder / "munge.socket").exists())
         self.children.append(self.start("slurmctld", "-D", "-f", conf))
-        self.children.append(self.start("slurmd", "-D", "-f", conf, "-N", socket.gethostname()))
-        self.wait_for(lambda: "idle" in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False).stdout)
+        self.start_node()
+        self.wait_for(lambda: "idle" in states())
+
+    def start_node(self):
+        self.children.append(self.start("slurmd", "-D", "-f", os.environ["SLURM_CONF"], "-N", socket.gethostname()))
+
+    def end_node(self):
+        """What a node that loses its power leaves: nothing of slurmd and of its jobs."""
+        node = self.children.pop()
+        node.kill()
+        node.wait()
+        own = f"SLURM_CONF={os.environ['SLURM_CONF']}".encode()
+        for folder in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                variables = (folder / "environ").read_bytes().split(b"\0")
+                is_of_a_job = any(variable.startswith(b"SLURM_JOB_ID=") for variable in variables)
+                if own in variables and (is_of_a_job or (folder / "comm").read_text() == "slurmstepd\n"):
+                    os.kill(int(folder.name), signal.SIGKILL)
 
     def start(self, *words):
-        log = open(self.folder / f"{words[0]}.out", "w", encoding="utf-8")  # noqa: SIM115: the child's
-        return subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        with open(self.folder / f"{words[0]}.out", "a", encoding="utf-8") as log:
+            return subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
     def wait_for(self, is_there):
         end = time.monotonic() + 120
@@ -87,24 +110,36 @@ class Slurm:
 
 
 class SlurmNight(unittest.TestCase):
-    def test_a_night_of_twenty_jobs(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            slurm = Slurm(Path(scratch) / "slurm")
-            try:
-                self.run_night(Path(scratch))
-            finally:
-                slurm.stop()
+    def setUp(self):
+        scratch = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.slurm = Slurm(scratch / "slurm")
+        self.addCleanup(self.slurm.stop)
+        self.expected = expected_objects(scratch / "undisturbed", BIN)
+        (scratch / "fleet").mkdir()
+        self.fleet = SmallFleet(scratch / "fleet", BIN, JOBS)
 
-    def run_night(self, scratch):
-        expected = expected_objects(scratch / "undisturbed", BIN)
-        folder = scratch / "fleet"
-        folder.mkdir()
-        fleet = SmallFleet(folder, BIN, JOBS)
-        night = json.loads(fleet.run("nightly", "--engine", "slurm", "--jobs", "2", "--generate-only", "--format", "json"))
-        self.assertEqual((night["made"], night["broken"]), (JOBS, []))
-        self.assertEqual(faults_of(fleet, expected, []), [])
-        submitted = fleet.rows("SELECT COUNT(DISTINCT owner) FROM work")[0][0]
-        self.assertLessEqual(submitted, 2)
+    def night(self, meanwhile=lambda: None):
+        night = self.fleet.start("nightly", "--engine", "slurm", "--jobs", "2", "--generate-only", "--format", "json")
+        meanwhile()
+        told, said = night.communicate()
+        self.assertEqual(night.returncode, 0, said.decode())
+        told = json.loads(told)
+        self.assertEqual((told["made"], told["broken"], told["not_run"]), (JOBS, [], []))
+        self.assertEqual(faults_of(self.fleet, self.expected, []), [])
+        self.assertEqual(len(list((self.fleet.store / "slurm").glob("fleet-generate-*"))), 2)
+
+    def test_a_night_of_twenty_jobs(self):
+        self.night()
+
+    def test_a_node_that_dies_in_the_night(self):
+        def die():
+            self.slurm.wait_for(lambda: self.fleet.rows("SELECT 1 FROM work WHERE outcome IS NOT NULL"))
+            self.slurm.end_node()
+            self.assertTrue(self.fleet.rows("SELECT 1 FROM work WHERE outcome IS NULL"))
+            self.slurm.wait_for(lambda: "down" in states())
+            self.slurm.start_node()
+
+        self.night(die)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def faults_of(fleet, expected, changed, since=0):
     open_nights = fleet.rows("SELECT COUNT(*) FROM night WHERE state = 'open'")[0][0]
     if open_nights:
         faults.append(f"{open_nights} nights open")
-    left = fleet.rows("SELECT COUNT(*) FROM work WHERE state <> 'done'")[0][0]
+    left = fleet.rows("SELECT COUNT(*) FROM work WHERE outcome IS NULL")[0][0]
     if left:
         faults.append(f"{left} pieces of work not done")
     events = [row[0] for row in fleet.rows("SELECT job FROM event WHERE night > ? AND kind = 'changed' ORDER BY job", since)]

@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from small_fleet import SmallFleet  # noqa: E402
 
 BIN = "build/release/bin"
-OPTIONS = {"generate_only": False, "iterations": 1, "seconds": 0.0, "flags": [], "launcher": ["mpirun"], "oversubscribes": True, "timeout_s": 60.0, "least_change": 0.03}
 
 
 class Strangers(unittest.TestCase):
@@ -24,13 +23,11 @@ class Strangers(unittest.TestCase):
         self.fleet = SmallFleet(self.folder, BIN, 1)
         self.mark = self.folder / "MARK"
 
-    def open_night(self, options, ranks=1):
+    def open_night(self, ranks=1):
         """A night that waits for a replay, as the stranger wrote it into the database."""
         self.fleet.run("nightly", "--generate-only", "--platform", "p")
         self.fleet.write("DELETE FROM night_platform")
-        self.fleet.write("INSERT INTO night (opened_utc, state, jobs, unchanged, options) VALUES ('2026-11-26T21:01:58Z', 'open', 1, 0, '{}')")
-        night = self.fleet.rows("SELECT MAX(id) FROM night")[0][0]
-        self.fleet.write("INSERT INTO night_platform VALUES (?, 'p', ?, 0)", night, json.dumps({**OPTIONS, **options}))
+        self.fleet.write("INSERT INTO night (opened_utc, state, jobs, unchanged) VALUES ('2026-11-26T21:01:58Z', 'open', 1, 0)")
         self.fleet.write("UPDATE benchmark SET world_size = ?", ranks)
 
     def worker(self, *more):
@@ -45,26 +42,14 @@ class Strangers(unittest.TestCase):
         program.chmod(0o755)
         return str(program)
 
-    def test_no_launcher_of_the_database_is_started(self):
-        self.open_night({"launcher": [self.launcher()]}, ranks=2)
-        done = self.worker("--launcher", "env")  # starts one rank alone, which is what the benchmark has
-        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
-        self.assertFalse(self.mark.exists())
-
     def test_the_own_launcher_is_started(self):
-        self.open_night({}, ranks=2)
+        self.open_night(ranks=2)
         done = self.worker("--launcher", self.launcher())
         self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
         self.assertTrue(self.mark.exists())
 
-    def test_no_flags_of_the_database_are_given_to_replay(self):
-        self.open_night({"flags": ["--operator-times", str(self.mark)]})
-        done = self.worker("--replay-flags", "--threads 1")
-        self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
-        self.assertFalse(self.mark.exists())
-
     def test_the_own_flags_are_given_to_replay(self):
-        self.open_night({})
+        self.open_night()
         done = self.worker("--replay-flags", f"--operator-times {self.mark}")
         self.assertEqual((done.returncode, done.stderr, self.outcomes()), (0, "", ["replayed"]))
         self.assertTrue(self.mark.exists())
@@ -85,7 +70,7 @@ class Strangers(unittest.TestCase):
             night.kill()
         self.assertEqual(len(wrapped), 2)
         for line in wrapped:
-            self.assertIn(" '--launcher' 'srun -n {ranks}' '--replay-flags' '--threads 1' '--timeout' '1800' '--slower-by' '3' ", line)
+            self.assertIn(" '--launcher' 'srun -n {ranks}' '--replay-flags' '--threads 1' '--timeout' '1800' '--slower-by' '3'", line)
 
     def name_store(self, folder):
         self.fleet.write("UPDATE setting SET value = ? WHERE name = 'store'", str(folder))
@@ -116,6 +101,19 @@ class Strangers(unittest.TestCase):
         done = self.fleet.run_whole("gc")
         self.assertEqual((done.returncode, done.stderr), self.refused(other.store, "another fleet's store"))
         self.assertEqual(other.run("verify"), "1 objects, 0 that nothing refers to\nAll are whole.\n")
+
+    def test_no_link_of_the_store_is_followed(self):
+        mine = self.folder / "mine"
+        (self.fleet.store / "work").mkdir()
+        mine.mkdir()
+        for number in range(1, 5):
+            (self.fleet.store / "work" / str(number)).symlink_to(mine)
+        self.fleet.run("nightly", "--generate-only")
+        self.assertEqual(list(mine.iterdir()), [])
+        (self.fleet.store / "work" / "2.lock").symlink_to(mine / "made")
+        done = self.fleet.run_whole("nightly", "--generate-only", "--regenerate")
+        self.assertIn("the store cannot be written\n", done.stderr)
+        self.assertEqual(list(mine.iterdir()), [])
 
     def test_gc_deletes_what_the_own_store_does_not_need(self):
         self.fleet.run("nightly", "--generate-only")

@@ -17,17 +17,18 @@ BIN = "build/release/bin"
 class Verdicts(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        programs = self.folder / "bin"  # where fleet looks for replay
+        programs = self.folder / "bin"  # where fleet looks for programs
         programs.mkdir()
-        for name in ("fleet", "generate"):
+        for name in ("generate", "judge"):
             shutil.copy(Path(BIN) / name, programs / name)
+        os.environ["UNDERSTUDY_BIN"] = str(programs)
         tests = Path(__file__).resolve().parents[1]
         shutil.copy(tests / "fleet" / "stand_in_replay", programs / "replay")
         shutil.copy(tests / "report_figures.py", programs)
         self.truth = {"sigma": 0.004, "factors": {}}
         self.truth_file = self.folder / "truth.json"
         os.environ["UNDERSTUDY_TRUTH"] = str(self.truth_file)
-        self.fleet = SmallFleet(self.folder / "fleet", programs, 1)
+        self.fleet = SmallFleet(self.folder / "fleet", BIN, 1)
 
     def night(self, *more, status=None, **truth):
         runs = json.loads(self.truth_file.read_text())["runs"] if self.truth_file.exists() else 0
@@ -103,6 +104,10 @@ class Verdicts(unittest.TestCase):
             self.quiet(1)  # as before them
             self.assertEqual([kind for kind, _ in self.told(self.night(status=1, factors={"all": 1.26}))], ["slower"])
             self.assertEqual([kind for kind, _ in self.told(self.night(status=0))], ["recovered"])
+
+    def test_a_night_that_could_not_be_judged_is_a_status_of_its_own_where_asked(self):
+        for status, disturbed in ((3, {}), (0, {}), (3, {"switches_per_s": 300, "factors": {"all": 10.15}})):
+            self.night("--fail-on", "unsure", status=status, **disturbed)
 
     def test_a_replay_that_fails_counts_until_it_is_mended(self):
         self.quiet(1)

@@ -10,6 +10,16 @@
 
 namespace understudy::pages {
 
+void check_html(const std::string& html) {
+  static const std::string kAround = parts_of(to_html(Page())).around;
+  const HtmlParts parts = parts_of(html);
+  UNDERSTUDY_ASSERT(parts.around == kAround);
+  for (const std::string& block : {parts.page, parts.data}) {
+    UNDERSTUDY_ASSERT(block.find('<') == std::string::npos);
+    UNDERSTUDY_ASSERT(nlohmann::json::accept(block));
+  }
+}
+
 bool check_page_property(std::string_view input) {
   et_schema::Report report;
   try {
@@ -17,12 +27,7 @@ bool check_page_property(std::string_view input) {
   } catch (const et_schema::Error&) {
     return false;
   }
-  const HtmlParts parts = parts_of(to_html(report_page(report)));
-  UNDERSTUDY_ASSERT(parts.around == parts_of(to_html(Page())).around);
-  for (const std::string& block : {parts.page, parts.data}) {
-    UNDERSTUDY_ASSERT(block.find('<') == std::string::npos);
-    UNDERSTUDY_ASSERT(nlohmann::json::accept(block));
-  }
+  check_html(to_html(report_page(report)));
   return true;
 }
 

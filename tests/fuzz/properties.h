@@ -73,8 +73,18 @@ void check_predictor_property(std::string_view input);
 
 namespace understudy::pages {
 
-/// The page of any bytes that are read as a report: its tags are of ours alone, none with a handler
-/// of events, its scripts those that every page has, its data JSON. False: the bytes were refused.
+/// A page's tags are of ours alone, none with a handler of events, its scripts those that every
+/// page has, its data JSON.
+void check_html(const std::string& html);
+/// So is the page of any bytes that are read as a report. False: the bytes were refused.
 bool check_page_property(std::string_view input);
 
 }  // namespace understudy::pages
+
+namespace understudy::cli {
+
+/// What a fleet asks of `judge`, by the first byte: changes, drift, a page (g), platforms, a few
+/// that stand for all (w), or a site. Tasks that read more files, and programs, are not tried.
+void check_judge_property(std::string_view input);
+
+}  // namespace understudy::cli

@@ -81,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         Target{"operator_map", &check_operator_map, 3000, nullptr, 2},
         Target{"what_if", &check_what_if, 3000},
         Target{"platform", &check_platform, 150, &platform_seeds},
+        Target{"judge", &cli::check_judge_property, 2000, nullptr, 2},
         Target{"bench", &et_schema::check_bench_property, 20'000, &et_schema::bench_seeds},
         Target{"report", &et_schema::check_report_property, 20'000, &et_schema::report_seeds},
         Target{"predictor", &predictor::check_predictor_property, 12'000,

@@ -11,7 +11,7 @@ from pathlib import Path
 ENV, WORK = Path("/env"), Path("/tmp/work")
 PYTHON = ENV / "bin" / "python"
 VERSION = next(Path("/share").glob("understudy-*.whl")).name.split("-")[1]
-OTHERS = ("fbgemm", "numpy", "pandas", "mypy", "__pycache__")  # of /site, which torch does not need
+OTHERS = ("fbgemm", "numpy", "pandas", "mypy", "__pycache__", "sqlalchemy", "psycopg", "yaml")  # of /site, which torch does not need
 PROFILE = """
 import torch
 import understudy
@@ -121,14 +121,17 @@ class BareRootTest(unittest.TestCase):
             if "understudy.programs" in script.read_text(errors="replace") and script.name != "understudy-mpirun":
                 self.assertRegex(run(script, "--version", path="").stdout, rf"^{script.name} [0-9.]+\n$")
 
-    def test_without_libpq_a_fleet_on_a_server_says_what_is_missing(self):
-        package = ENV / "lib/python3.11/site-packages/understudy"
-        self.assertEqual(run("understudy", "fleet", "jobs", "postgresql://me:secret@host/fleet", statuses=(2,)).stderr, (
-            "fleet: PostgreSQL cannot be used here\n"
-            "  file:     postgresql://me:***@host/fleet\n"
-            f"  expected: {package}/lib/understudy/understudy_postgres.so and the libraries that it needs\n"
-            "  got:      libpq.so.5: cannot open shared object file: No such file or directory\n"
-            "  hint:     install libpq5; a build needs libpqxx-dev\n"))
+    def test_a_fleet_and_what_it_says_without_its_extra(self):
+        self.assertIn("Usage: understudy fleet COMMAND", run("understudy", "fleet", "--help").stdout)
+        self.assertEqual(run("understudy", "fleet", "jobs", "fleet.db", statuses=(2,)).stderr, (
+            "fleet: a part of the fleet is not installed\n"
+            f"  expected: sqlalchemy in {PYTHON}\n"
+            "  got:      No module named 'sqlalchemy'\n"
+            "  hint:     pip install 'understudy[fleet]'; in a clone: scripts/setup\n"))
+        for words in (["init", "fleet.db", "--store", "store"], ["add", "fleet.db", "/share/samples/mlp"], ["nightly", "fleet.db", "--iterations", 3],
+                      ["report", "fleet.db", "-o", "site"]):
+            run("understudy", "fleet", *words, PYTHONPATH="/site")
+        self.assertTrue((WORK / "site" / "index.html").exists())
 
     def test_nothing_of_another_machine_is_loaded(self):
         for library in (ENV / "lib/python3.11/site-packages/understudy").rglob("*.so"):

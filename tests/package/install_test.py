@@ -81,6 +81,11 @@ class InstallTest(unittest.TestCase):
         done = self.run_installed("understudy", "calibrate", "--only", "matmul", "--budget", "1",
                                   "--threads", "1", "-o", "rows.jsonl", **hidden)
         self.assertIn("matmul", done.stdout)
+        fleet = {"UNDERSTUDY_PYTHON": sys.executable}
+        self.assertEqual(self.run_installed("understudy", "fleet", "--version", **fleet).stdout, f"understudy fleet {VERSION}\n")
+        self.run_installed("understudy", "fleet", "init", "fleet.db", "--store", "store", **fleet)
+        self.run_installed("understudy", "fleet", "add", "fleet.db", ROOT / "fleet_samples" / "mlp", **fleet)
+        self.assertIn("1 rebuilt", self.run_installed("understudy", "fleet", "nightly", "fleet.db", "--generate-only", **fleet).stdout)
         self.assertEqual(self.run_installed("understudy", "capture", status=2).stderr, (
             "capture: this verb runs in Python\n"
             "  expected: the package's console script, or scripts/capture of a clone\n"

@@ -17,7 +17,7 @@ BIN = ROOT / "build" / "release" / "bin"
 sys.path.insert(0, str(ROOT / "capture"))
 import understudy  # noqa: E402
 
-LIBRARIES = """libcuda.so.1 libmpi.so.40 libseccomp.so.2 libpq.so.5 libtorch.so libtorch_cpu.so libtorch_cuda.so libc10.so libcupti.so.13
+LIBRARIES = """libcuda.so.1 libmpi.so.40 libseccomp.so.2 libtorch.so libtorch_cpu.so libtorch_cuda.so libc10.so libcupti.so.13
     libnvidia-ml.so.1 libcusparseLt.so.0 libnccl.so.2 libgomp.so.1 libunderstudy_allocations.so mpi/lib/libmpi.so.40 lib/libtorch_cpu.so""".split()
 MODULES = [*sys.stdlib_module_names, "sitecustomize", "usercustomize", "torch/__init__", "otava/__init__", "triton/__init__", "numpy/__init__",
            "understudy/__init__", "capture/understudy/start", "capture/understudy/operator_results", "start", "meta_rules"]

@@ -23,43 +23,40 @@ bool asks_help(std::string_view word) {
   return word == "-h" || word == "--help" || word == "--help-all" || word == "help";
 }
 
-std::string help_of(const VerbGroup& group) {
-  std::string text = group.help_before;
-  for (const Verb* verb : verbs_of(group.prefix)) {
-    text +=
-        fmt::format("  {:<10}  {}\n", verb->name().substr(group.prefix.size()), verb->summary());
+std::string help_of(const VerbsHelp& help) {
+  std::string text = help.before;
+  for (const Verb* verb : Verb::listed()) {
+    text += fmt::format("  {:<10}  {}\n", verb->name(), verb->summary());
   }
-  return text + group.help_after;
+  return text + help.after;
 }
 
-[[noreturn]] void refuse(const VerbGroup& group, const std::string& name) {
+[[noreturn]] void refuse(const std::string& name) {
   std::vector<std::string> names;
-  for (const Verb* verb : verbs_of(group.prefix)) {
-    names.emplace_back(verb->name().substr(group.prefix.size()));
+  for (const Verb* verb : Verb::listed()) {
+    names.emplace_back(verb->name());
   }
   const std::string meant = et_schema::nearest_word(name, names);
-  throw et_schema::usage_error(
-      fmt::format("unknown {} {}", group.noun, name),
-      {.expected = fmt::format("{}", fmt::join(names, ", ")),
-       .got = name,
-       .hint = meant.empty() ? fmt::format("{} --help says what each does", group.program)
-                             : fmt::format("did you mean {}?", meant)});
+  throw et_schema::usage_error(fmt::format("unknown verb {}", name),
+                               {.expected = fmt::format("{}", fmt::join(names, ", ")),
+                                .got = name,
+                                .hint = meant.empty() ? "understudy --help says what each does"
+                                                      : fmt::format("did you mean {}?", meant)});
 }
 
 }  // namespace
 
-Verb::Verb(std::string_view name, std::string_view summary, Run run) noexcept
-    : name_(name), summary_(summary), run_(run), next_(std::exchange(last, this)) {}
+Verb::Verb(std::string_view name, std::string_view summary, Run body) noexcept
+    : name_(name), summary_(summary), run_(body), next_(std::exchange(last, this)) {}
 
 int Verb::run(int argc, char** argv) const {
-  return run_main(std::string(name_.substr(0, name_.find(' '))), argc, argv,
-                  [&] { return run_(argc, argv); });
+  return run_main(std::string(name_), argc, argv, [&] { return run_(argc, argv); });
 }
 
-std::vector<const Verb*> verbs_of(std::string_view prefix) {
+std::vector<const Verb*> Verb::listed() {
   std::vector<const Verb*> verbs;
   for (const Verb* verb = last; verb != nullptr; verb = verb->next_) {
-    if (verb->name_.starts_with(prefix) && verb->name_.rfind(' ') + 1 == prefix.size()) {
+    if (!verb->summary_.empty()) {
       verbs.push_back(verb);
     }
   }
@@ -68,28 +65,29 @@ std::vector<const Verb*> verbs_of(std::string_view prefix) {
 }
 
 const Verb* find_verb(std::string_view name) {
-  const std::vector<const Verb*> verbs = verbs_of(name.substr(0, name.rfind(' ') + 1));
-  const auto found = std::ranges::find(verbs, name, &Verb::name);
-  return found == verbs.end() ? nullptr : *found;
+  const Verb* verb = last;
+  while (verb != nullptr && verb->name_ != name) {
+    verb = verb->next_;
+  }
+  return verb;
 }
 
-int run_verb(const VerbGroup& group, std::vector<std::string> words) {
+int run_verb(const VerbsHelp& help, std::vector<std::string> words) {
   if (words.empty()) {
-    fmt::print(stderr, "{}", help_of(group));
+    fmt::print(stderr, "{}", help_of(help));
     return static_cast<int>(et_schema::ErrorKind::kUsage);
   }
   if (words.size() > 1 && asks_help(words[0])) {
     words = {words[1], "--help"};
   }
   if (words[0] == "--version" || asks_help(words[0])) {
-    print_output(words[0] == "--version"
-                     ? fmt::format("{} {}\n", group.program, et_schema::kToolVersion)
-                     : help_of(group));
+    print_output(words[0] == "--version" ? fmt::format("understudy {}\n", et_schema::kToolVersion)
+                                         : help_of(help));
     return kStatusOk;
   }
-  const Verb* const verb = find_verb(group.prefix + words[0]);
+  const Verb* const verb = find_verb(words[0]);
   if (verb == nullptr) {
-    refuse(group, words[0]);
+    refuse(words[0]);
   }
   std::vector<char*> arguments;
   std::ranges::transform(words, std::back_inserter(arguments),

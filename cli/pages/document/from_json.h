@@ -11,6 +11,13 @@ namespace understudy::pages {
 // Facts and rows are read from the JSON that is the page's data. Each records its place there, so
 // that text, page, csv and JSON hold the same figures.
 
+/// Return members of an object. A key that is missing, or of another type, throws nlohmann's
+/// exception.
+[[nodiscard]] std::string text_in(const nlohmann::ordered_json& object, const char* key);
+[[nodiscard]] std::uint64_t count_in(const nlohmann::ordered_json& object, const char* key);
+/// Returns NaN for null.
+[[nodiscard]] double number_in(const nlohmann::ordered_json& object, const char* key);
+
 /// Returns a list of values as "a, b", an object of values as "name=a, other=b".
 [[nodiscard]] Cell cell_of(const nlohmann::ordered_json& value);
 

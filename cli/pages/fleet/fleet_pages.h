@@ -16,16 +16,18 @@ namespace understudy::pages {
 //     const Page page = fleet_page(document, frame, verdict);
 //     et_schema::write_file_atomically(folder + "/index.html", to_html(page));
 //
-// A page shows its document, which is also its data; cli/fleet/site_documents.h makes the
-// documents. Texts may hold anything. Unknown numbers are NaN or null, and shown as "–". Lists keep
-// their order. Equal documents give equal bytes: nothing here reads a clock.
+// A page shows its document, which is also its data; fleet/understudy_fleet/documents.py makes the
+// documents, of a database that somebody else may have written. So texts may hold anything, and
+// nlohmann's exceptions leave these functions where a document is none. Unknown numbers are NaN or
+// null, and shown as "–". Lists keep their order. Equal documents give equal bytes: nothing here
+// reads a clock.
 
 /// Returns a page's file name: "job" and "ads/ranker" give "job-ads-ranker-1f0c9a3e.html".
 /// Different names get different files, since the file name contains a hash. The name cannot leave
 /// the folder.
 [[nodiscard]] std::string page_name(const std::string& kind, const std::string& name);
 [[nodiscard]] std::string job_file(const std::string& job);
-[[nodiscard]] std::string night_file(std::int64_t night);
+[[nodiscard]] std::string night_file(const std::string& night);
 
 /// Common parts of a site's pages, and the jobs and nights that have a page to link to.
 struct SiteFrame {
@@ -33,7 +35,7 @@ struct SiteFrame {
   std::string date;        ///< date of the newest night
   std::string tool_version;
   std::set<std::string> jobs = {};
-  std::set<std::int64_t> nights = {};
+  std::set<std::string> nights = {};  ///< their numbers
 };
 
 /// Returns index.html: the whole fleet. `verdict`: the newest night's.

@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "et_schema/model/measurement.h"
 #include "fleet/comparer/compare.h"
@@ -17,6 +17,8 @@ using comparer::Comparison;
 using comparer::RowKind;
 using comparer::Verdict;
 using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 4> kChanges = {"none", "slower", "faster", "unjudged"};
 
 std::string_view name_of(RowKind kind) {
   switch (kind) {
@@ -194,6 +196,16 @@ std::string text_of_others(const et_schema::Report& tonight) {
 
 }  // namespace
 
+std::string_view to_string(Change change) {
+  return kChanges.at(static_cast<std::size_t>(change));
+}
+
+std::optional<Change> change_from_string(std::string_view name) {
+  const auto found = std::ranges::find(kChanges, name);
+  return found == kChanges.end() ? std::nullopt
+                                 : std::optional(static_cast<Change>(found - kChanges.begin()));
+}
+
 bool was_quiet(const et_schema::Report& report) {
   return et_schema::interruptions_per_s(report).value_or(0) <= et_schema::kIdleSwitchesPerS;
 }
@@ -242,11 +254,11 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   const bool is_slower = verdict == Verdict::kSlower;
   judgement.change = is_slower ? Change::kSlower : Change::kFaster;
   const std::vector<const comparer::Row*> parts = parts_of(comparison, verdict);
-  const Json detail = detail_of(comparison, parts);
+  judgement.detail = detail_of(comparison, parts);
   judgement.text = fmt::format("{:.2f} times as long as before: {}{}", judgement.ratio,
                                parts_text(parts), machine_text(comparison.speed_probe));
   std::vector<std::string> fields;
-  for (const Json& field : detail["environment"]) {
+  for (const Json& field : judgement.detail["environment"]) {
     fields.push_back(fmt::format("{} {} → {}", field["field"].get<std::string>(),
                                  field["before"].get<std::string>(),
                                  field["now"].get<std::string>()));
@@ -254,7 +266,6 @@ Judgement judge(const std::vector<et_schema::Report>& before, const et_schema::R
   if (!fields.empty()) {
     judgement.text += fmt::format("; with it changed {}", fmt::join(fields, ", "));
   }
-  judgement.detail = detail.dump(-1, ' ', false, Json::error_handler_t::replace);
   return judgement;
 }
 

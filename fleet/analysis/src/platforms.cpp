@@ -20,17 +20,17 @@ constexpr double kLow = 0.025;
 constexpr double kHigh = 0.975;
 constexpr double kNormal95 = 1.959964;
 
-bool has_interval(const Result& time) {
+bool has_interval(const Figures& time) {
   return std::isfinite(time.low_ms) && std::isfinite(time.high_ms) && time.low_ms > 0 &&
          time.high_ms >= time.low_ms;
 }
 
 /// Standard error of the median's logarithm, derived from its 95 % interval; 0 if unknown.
-double log_error(const Result& time) {
+double log_error(const Figures& time) {
   return has_interval(time) ? std::log(time.high_ms / time.low_ms) / (2 * kNormal95) : 0;
 }
 
-const Result* time_on(const PlatformRow& row, const std::string& platform) {
+const Figures* time_on(const PlatformRow& row, const std::string& platform) {
   const auto found = row.times.find(platform);
   return found == row.times.end() || !(found->second.median_ms > 0) ? nullptr : &found->second;
 }
@@ -38,8 +38,8 @@ const Result* time_on(const PlatformRow& row, const std::string& platform) {
 /// A benchmark that two platforms have.
 struct Pair {
   const PlatformRow* row;
-  const Result* here;
-  const Result* there;
+  const Figures* here;
+  const Figures* there;
   [[nodiscard]] double ratio() const { return here->median_ms / there->median_ms; }
   [[nodiscard]] double log_spread() const {
     return et_schema::root_sum_square(log_error(*here), log_error(*there));
@@ -50,8 +50,8 @@ std::vector<Pair> pairs_of(const std::vector<PlatformRow>& rows, const std::stri
                            const std::string& baseline) {
   std::vector<Pair> pairs;
   for (const PlatformRow& row : rows) {
-    const Result* here = time_on(row, platform);
-    const Result* there = time_on(row, baseline);
+    const Figures* here = time_on(row, platform);
+    const Figures* there = time_on(row, baseline);
     if (here != nullptr && there != nullptr && row.weight > 0) {
       pairs.push_back({&row, here, there});
     }
@@ -120,8 +120,9 @@ std::vector<ClassPart> class_parts(const std::vector<Pair>& pairs) {
     }
     weight += pair.row->weight;
     double rest = pair.here->median_ms - pair.there->median_ms;
-    for (const std::string& name : names_in(std::array{pair.here, pair.there}, &Result::class_ms)) {
-      const auto ms_in = [&name](const Result& time) {
+    for (const std::string& name :
+         names_in(std::array{pair.here, pair.there}, &Figures::class_ms)) {
+      const auto ms_in = [&name](const Figures& time) {
         const auto found = time.class_ms.find(name);
         return found == time.class_ms.end() ? 0.0 : found->second;
       };
@@ -151,7 +152,7 @@ PlatformSummary summary_of(const std::vector<PlatformRow>& rows, const std::stri
     weight += row.weight;
   }
   for (const Pair& pair : pairs) {
-    const bool is_predicted = pair.here->is_predicted() || pair.there->is_predicted();
+    const bool is_predicted = pair.here->is_predicted || pair.there->is_predicted;
     summary.predicted += is_predicted ? 1U : 0U;
     summary.weight_covered += pair.row->weight / weight;
     const bool is_known = has_interval(*pair.here) && has_interval(*pair.there);
@@ -185,7 +186,8 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
   for (const PlatformSummary& summary : comparison.platforms) {
     names.push_back(summary.platform);
   }
-  const std::vector<PlatformRow> common = common_rows(rows, names);
+  // Where all weights are 0, no platform is compared.
+  const auto common = names.empty() ? std::vector<PlatformRow>() : common_rows(rows, names);
   comparison.common = common.size();
   if (common.empty()) {
     for (PlatformSummary& summary : comparison.platforms) {
@@ -200,7 +202,7 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
       const PlatformRow& row = common[random.below(common.size())];
       const double base = time_on(row, comparison.baseline)->median_ms;
       for (std::size_t p = 0; p < names.size(); ++p) {
-        const Result& time = *time_on(row, names[p]);
+        const Figures& time = *time_on(row, names[p]);
         sums[p] += row.weight * time.median_ms / base * std::exp(log_error(time) * random.normal());
       }
     }

@@ -21,8 +21,9 @@ constexpr double kFeatureScale = 0.1;  // a standard deviation counts as a tenth
 constexpr double kTotalScale = 1;      // value of the row that makes the weights add up to one
 constexpr std::size_t kSubsetResamples = 200;
 
-/// NaN if empty.
+/// Of the known values; NaN if there are none.
 double quantile(std::vector<double> values, double share) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
   std::ranges::sort(values);
   return et_schema::percentile(values, share).value_or(std::nan(""));
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "et_schema/base/statistics.h"
@@ -11,7 +10,7 @@ namespace understudy::fleet {
 namespace {
 
 /// Returns the median of results [begin, end).
-double median_ms(const std::vector<Result>& results, std::size_t begin, std::size_t end) {
+double median_ms(const std::vector<SeriesNight>& results, std::size_t begin, std::size_t end) {
   std::vector<double> figures;
   for (std::size_t i = begin; i < end; ++i) {
     figures.push_back(results[i].median_ms);
@@ -29,13 +28,10 @@ std::vector<std::string> environment_in(const std::string& text) {
 /// Collects the changes of a series from the events of its nights.
 class Changes {
  public:
-  Changes(const std::vector<Event>& events, const std::vector<Result>& results)
+  Changes(const std::vector<SeriesEvent>& events, const std::vector<SeriesNight>& results)
       : results_(results) {
-    for (const Event& event : events) {
-      if (!results.empty() && event.benchmark_hash == results.front().benchmark_hash &&
-          event.platform == results.front().platform) {
-        event.kind == kChangePoint ? add_point(event) : add_night(event);
-      }
+    for (const SeriesEvent& event : events) {
+      event.kind == "change point" ? add_point(event) : add_night(event);
     }
   }
 
@@ -55,24 +51,25 @@ class Changes {
   }
 
  private:
-  void add_point(const Event& event) {
-    const auto first = std::ranges::find(results_, event.night, &Result::night);
+  void add_point(const SeriesEvent& event) {
+    const auto first =
+        std::ranges::find(results_, std::to_string(event.night), &SeriesNight::night);
     if (first == results_.end()) {
       return;  // older than what is shown
     }
-    const nlohmann::json detail = nlohmann::json::parse(event.detail);
     points_.push_back({.index = static_cast<std::size_t>(first - results_.begin()),
-                       .before_ms = detail.value("before_ms", 0.0),
-                       .after_ms = detail.value("after_ms", 0.0),
+                       .before_ms = event.before_ms,
+                       .after_ms = event.after_ms,
                        .environment = environment_in(event.text)});
   }
 
   /// Adds a night that was slower or faster than earlier nights.
-  void add_night(const Event& event) {
+  void add_night(const SeriesEvent& event) {
     constexpr std::size_t kBefore = 5;  // earlier nights that a night is compared with
-    const auto first = std::ranges::find(results_, event.night, &Result::night);
+    const auto first =
+        std::ranges::find(results_, std::to_string(event.night), &SeriesNight::night);
     const bool is_change =
-        event.kind == kSlower || event.kind == kFaster || event.kind == kRecovered;
+        event.kind == "slower" || event.kind == "faster" || event.kind == "recovered";
     if (!is_change || first == results_.end() || first == results_.begin()) {
       return;
     }
@@ -82,7 +79,7 @@ class Changes {
                        .after_ms = first->median_ms,
                        .text = event.text,
                        .environment = environment_in(event.text),
-                       .is_recovery = event.kind == kRecovered});
+                       .is_recovery = event.kind == "recovered"});
   }
 
   /// Returns the start of the level before `index`: the last change before it, but at most `most`
@@ -104,15 +101,15 @@ class Changes {
            std::max(a.index, b.index) - std::min(a.index, b.index) <= kNear;
   }
 
-  const std::vector<Result>& results_;
+  const std::vector<SeriesNight>& results_;
   std::vector<SeriesChange> points_;
   std::vector<SeriesChange> nights_;
 };
 
 }  // namespace
 
-std::vector<SeriesChange> series_changes(const std::vector<Event>& events,
-                                         const std::vector<Result>& results) {
+std::vector<SeriesChange> series_changes(const std::vector<SeriesEvent>& events,
+                                         const std::vector<SeriesNight>& results) {
   return Changes(events, results).marks();
 }
 

@@ -158,8 +158,8 @@ static constexpr const char* kFormat = "understudy-fingerprint";
 
 void members(auto& json, SameAs<OperatorPrint> auto& row) {
   json("calls", row.calls);
-  json("share", row.share);
-  json("log2_elements", row.log2_elements);
+  json("share", row.share, et_schema::kNotNegative);
+  json("log2_elements", row.log2_elements, et_schema::kNotNegative);
   json("shapes", row.shapes);
 }
 
@@ -170,35 +170,29 @@ void members(auto& json, SameAs<CollectivePrint> auto& row) {
 
 /// All members except format and version.
 static void print_members(auto& json, auto& print) {
-  json("world_size", print.world_size);
+  json("world_size", print.world_size, et_schema::AtLeast{1});
   json("is_timed", print.is_timed);
-  json("class_share", print.class_share);
+  json("class_share", print.class_share, et_schema::kNotNegative);
   json("operators", print.operators);
   json("collectives", print.collectives);
   json("live_peak_bytes", print.live_peak_bytes);
   json("external_bytes", print.external_bytes);
-  json("step_ms", print.step_ms);
+  json("step_ms", print.step_ms, et_schema::kNotNegative);
   json("losses", print.losses);
 }
 
-std::string to_json(const Fingerprint& print) {
+nlohmann::ordered_json json_value(const Fingerprint& print) {
   et_schema::JsonWriter json;
   json("format", kFormat);
   json("version", kVersion);
   print_members(json, print);
-  return et_schema::dump_lines(json.take(), 0);
+  return json.take();
 }
 
-Fingerprint parse_fingerprint(const std::string& json, const std::string& file) {
-  const et_schema::JsonSource source{file, "the fingerprint cannot be read",
-                                     "understudy fleet nightly --regenerate makes it anew"};
-  const nlohmann::json document = et_schema::parse_json(json, source);
-  const et_schema::JsonField root(document, source);
-  et_schema::check_format(root, {"fingerprint", kFormat, kVersion});
-  Fingerprint print;
-  et_schema::JsonReader reader(root);
+void read_value(const et_schema::JsonField& field, Fingerprint& print) {
+  et_schema::check_format(field, {"fingerprint", kFormat, kVersion});
+  et_schema::JsonReader reader(field);
   print_members(reader, print);
-  return print;
 }
 
 }  // namespace understudy::fleet

@@ -1,7 +1,7 @@
 #include "fleet/process/node.h"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +9,10 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/process.h"
 #include "et_schema/base/processor.h"
 
 namespace understudy::fleet {
@@ -87,42 +84,21 @@ std::string default_platform() {
                      et_schema::usable_cores());
 }
 
-std::string now_utc() {
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
-}
-
-std::string this_owner(const std::string& part) {
-  const et_schema::ProcessId own = et_schema::own_process();
-  return fmt::format("{}|{}|{}|{}", own.host, own.pid, own.started, part);
-}
-
-bool is_certainly_gone(const std::string& owner) {
-  std::istringstream words(owner);
-  et_schema::ProcessId id;
-  char bar = ' ';
-  return (words >> id.host >> bar >> id.pid >> bar >> id.started >> bar) &&
-         et_schema::state_of(id) == et_schema::ProcessState::kEnded;
-}
-
 std::string NodeLock::default_path() {
   const char* wish = std::getenv("UNDERSTUDY_NODE_LOCK");
   return wish != nullptr && *wish != '\0' ? wish : "/tmp/understudy-node.lock";
 }
 
-NodeLock::NodeLock(NodeUse use, const std::string& path) : descriptor_(open_lock(path)) {
-  // Without this queue, new shared locks could keep a waiting exclusive lock out for ever.
+NodeLock::NodeLock(const std::string& path) : descriptor_(open_lock(path)) {
+  // Without this queue, new shared locks could keep this waiting for ever.
   const std::string queue = path + ".queue";
   const int turn = open_lock(queue);
   ::fcntl(turn, F_SETFD, FD_CLOEXEC);
   lock_file(turn, LOCK_EX, queue);
-  lock_file(descriptor_, use == NodeUse::kTiming ? LOCK_EX : LOCK_SH, path);
+  lock_file(descriptor_, LOCK_EX, path);
   // A child forked meanwhile shares the descriptor, so closing it here would not unlock the file.
   ::flock(turn, LOCK_UN);
   ::close(turn);
-}
-
-void NodeLock::release() {
-  ::flock(descriptor_, LOCK_UN);
 }
 
 NodeLock::~NodeLock() {

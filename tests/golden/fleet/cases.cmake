@@ -1,6 +1,6 @@
 understudy_golden(fleet
   add_again drift_after_gc manifest_beside_flags platforms_apart select_choose_on_some
-  select_no_platform select_no_time_on report report_link report_no_fleet report_no_folder report_still_broken report_subsets
+  select_no_platform select_no_time_on report report_link report_markdown report_no_fleet report_no_folder report_still_broken report_subsets
   bad_budget bad_tag benchmark broken changed damaged folder_of_jobs help
   help_commands
   history_unknown_job import_no_job import_other_benchmark import_other_format lost_content

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -189,6 +190,20 @@ std::string ranges_of(const std::vector<std::uint64_t>& numbers) {
     i = end;
   }
   return text;
+}
+
+std::string text_in(const Json& object, const char* key) {
+  return object.at(key).get<std::string>();
+}
+
+std::uint64_t count_in(const Json& object, const char* key) {
+  // Not get(), which would cast any number: a double may be beyond all integers.
+  return static_cast<std::uint64_t>(object.at(key).get_ref<const Json::number_integer_t&>());
+}
+
+double number_in(const Json& object, const char* key) {
+  const Json& number = object.at(key);
+  return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
 }
 
 Cell cell_of(const Json& value) {

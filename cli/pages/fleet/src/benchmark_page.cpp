@@ -7,7 +7,6 @@
 #include "cli/pages/document/table.h"
 #include "et_schema/base/figures.h"
 #include "fleet/analysis/series_changes.h"
-#include "fleet/records/results.h"
 #include "fleet_parts.h"
 
 namespace understudy::pages {
@@ -28,7 +27,7 @@ double ratio_of(const Json& change) {
 }
 
 bool is_predicted(const Json& platform) {
-  return platform.at("results").back().at("source") == fleet::kPredicted;
+  return platform.at("results").back().at("source") == "prediction";
 }
 
 /// `at`: JSON pointer to the platform.

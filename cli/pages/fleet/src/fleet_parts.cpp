@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "cli/pages/document/table.h"
 #include "et_schema/base/content_hash.h"
@@ -44,19 +43,6 @@ std::string plain(const std::string& text, std::size_t most) {
 
 }  // namespace
 
-std::string text_in(const Json& object, const char* key) {
-  return object.at(key).get<std::string>();
-}
-
-std::uint64_t count_in(const Json& object, const char* key) {
-  return object.at(key).get<std::uint64_t>();
-}
-
-double number_in(const Json& object, const char* key) {
-  const Json& number = object.at(key);
-  return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
-}
-
 Cell link_cell(const std::string& text, const std::string& href) {
   return text.empty() ? Cell() : href.empty() ? Cell(text) : Cell(Link{text, href});
 }
@@ -69,8 +55,7 @@ void link_jobs(Table& table, const SiteFrame& frame, const std::string& key) {
 
 void link_nights(Table& table, const SiteFrame& frame, const std::string& key) {
   link_column(table, key, [&frame](const std::string& night) {
-    const std::int64_t id = std::stoll(night);
-    return frame.nights.contains(id) ? night_file(id) : std::string();
+    return frame.nights.contains(night) ? night_file(night) : std::string();
   });
 }
 
@@ -137,7 +122,7 @@ std::string page_name(const std::string& kind, const std::string& name) {
 std::string job_file(const std::string& job) {
   return page_name("job", job);
 }
-std::string night_file(std::int64_t night) {
+std::string night_file(const std::string& night) {
   return fmt::format("night-{}.html", night);
 }
 

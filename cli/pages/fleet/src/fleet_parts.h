@@ -10,11 +10,6 @@ namespace understudy::pages {
 
 using Json = nlohmann::ordered_json;
 
-[[nodiscard]] std::string text_in(const Json& object, const char* key);
-[[nodiscard]] std::uint64_t count_in(const Json& object, const char* key);
-/// Returns NaN if the number is unknown.
-[[nodiscard]] double number_in(const Json& object, const char* key);
-
 /// Returns a link, or only the text if `href` is empty; "–" for an empty text.
 [[nodiscard]] Cell link_cell(const std::string& text, const std::string& href);
 

@@ -242,7 +242,7 @@ SiteFrame sample_frame(const Words& words) {
           .date = words.of("2026-01-31"),
           .tool_version = words.of("0.1.0"),
           .jobs = {words.of("ads/ranker"), words.of("job-0"), words.of("ads")},
-          .nights = {11, 12, 20}};
+          .nights = {"11", "12", "20"}};
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace understudy::fleet {
 namespace {
 
-Result time_of(double ms, double error = 0.01) {
-  Result time;
+Figures time_of(double ms, double error = 0.01) {
+  Figures time;
   time.median_ms = ms;
   time.low_ms = ms * (1 - error);
   time.high_ms = ms * (1 + error);
@@ -35,8 +35,15 @@ TEST(Platforms, RatiosAreWeighted) {
   EXPECT_EQ(comparison.common, 2U);
 }
 
+TEST(Platforms, OfJobsWithoutWeightNoneIsCompared) {
+  const PlatformComparison none =
+      compare_platforms({{"a", "h1", 0, {{"old", time_of(10)}}}, {"b", "h2", 0, {}}}, "old");
+  EXPECT_TRUE(none.platforms.empty());
+  EXPECT_EQ(none.without_common, std::vector<std::string>{"old"});
+}
+
 TEST(Platforms, AnIntervalThatNobodyKnowsIsNone) {
-  Result short_one = time_of(10);
+  Figures short_one = time_of(10);
   short_one.low_ms = short_one.high_ms = std::nan("");
   const std::vector<PlatformRow> rows = {
       {"a", "h1", 1, {{"old", time_of(5)}, {"new", short_one}}},
@@ -83,7 +90,7 @@ TEST(Platforms, RankingKnowsHowSureItIs) {
 
 TEST(Platforms, PredictionsAreCounted) {
   std::vector<PlatformRow> rows = {{"a", "h", 1, {{"old", time_of(10)}, {"new", time_of(5)}}}};
-  rows[0].times["new"].source = kPredicted;
+  rows[0].times["new"].is_predicted = true;
   EXPECT_EQ(compare_platforms(rows, "old").platforms.front().predicted, 1U);
 }
 

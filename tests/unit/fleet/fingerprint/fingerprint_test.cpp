@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "et_schema/base/json_record.h"
 #include "testing/error_text.h"
 #include "testing/made_program.h"
 
@@ -66,25 +67,28 @@ TEST(Fingerprints, WithoutRecordedTimesSharesAreOfCalls) {
   EXPECT_DOUBLE_EQ(print.class_share.at("matmul"), 0.5);
 }
 
+Fingerprint read_print(const std::string& text) {
+  const et_schema::JsonSource source{"job", "the fingerprint cannot be read", ""};
+  const nlohmann::json document = et_schema::parse_json(text, source);
+  return et_schema::read_json<Fingerprint>(et_schema::JsonField(document, source));
+}
+
 TEST(Fingerprints, ComeBackFromTheirText) {
   Fingerprint print = print_of(16, 300, 100);
   print.collectives["allreduce"] = {3, 4096};
   print.step_ms = 1.5;
-  const std::string text = to_json(print);
-  EXPECT_EQ(text.find('\n'), std::string::npos);
-  EXPECT_EQ(to_json(parse_fingerprint(text, "f")), text);
+  const std::string text = et_schema::json_of(print).dump();
+  EXPECT_EQ(et_schema::json_of(read_print(text)).dump(), text);
 }
 
 TEST(Fingerprints, OtherTextsAreRefused) {
-  EXPECT_EQ(error_of([&] {
-              return parse_fingerprint(R"({"format":"understudy-fingerprint","version":1})", "job");
-            }),
-            "the fingerprint cannot be read\n"
-            "  file:     job\n"
-            "  field:    world_size\n"
-            "  expected: this key\n"
-            "  got:      none\n"
-            "  hint:     understudy fleet nightly --regenerate makes it anew");
+  EXPECT_EQ(
+      error_of([&] { return read_print(R"({"format":"understudy-fingerprint","version":1})"); }),
+      "the fingerprint cannot be read\n"
+      "  file:     job\n"
+      "  field:    world_size\n"
+      "  expected: this key\n"
+      "  got:      none");
 }
 
 TEST(Drifts, TheSameWorkHasNone) {

@@ -1,24 +1,19 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <future>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 #include "et_schema/base/error.h"
 #include "et_schema/base/processor.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
-#include "process/ended_process.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 
@@ -81,30 +76,6 @@ TEST(Programs, OneThatIsMissingIsNamed) {
            "expected: a program of this system", "hint: install it, or name its folder in PATH"));
 }
 
-TEST(Owners, LiveAsLongAsTheirProcess) {
-  EXPECT_FALSE(is_certainly_gone(this_owner("1")));
-  EXPECT_NE(this_owner("1"), this_owner("2"));
-  EXPECT_FALSE(is_certainly_gone("elsewhere|boot|ns|1|1|1"));
-  EXPECT_FALSE(is_certainly_gone(""));
-  EXPECT_TRUE(is_certainly_gone(ended_owner("1")));
-}
-
-TEST(Owners, AnotherProcessOfTheSameNumberIsAnother) {
-  std::string owner = this_owner("1");
-  const std::size_t part = owner.rfind('|');
-  const std::size_t start = owner.rfind('|', part - 1);
-  owner.replace(start + 1, part - start - 1, "1");  // began at boot
-  EXPECT_TRUE(is_certainly_gone(owner));
-}
-
-/// Whether another could lock the file now: LOCK_SH to compute, LOCK_EX to time.
-bool can_be_had(const std::string& path, int operation) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool is_free = ::flock(file, operation | LOCK_NB) == 0;
-  ::close(file);
-  return is_free;
-}
-
 /// Others can put what they like where the lock is.
 TEST(NodeLocks, WhatIsNoFileIsRefused) {
   const testing_files::TemporaryFolder folder;
@@ -115,7 +86,7 @@ TEST(NodeLocks, WhatIsNoFileIsRefused) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const auto refused = [](const std::string& path) {
     try {
-      const NodeLock lock(NodeUse::kTiming, path);
+      const NodeLock lock(path);
     } catch (const et_schema::Error& error) {
       return et_schema::to_text(error);
     }
@@ -130,38 +101,6 @@ TEST(NodeLocks, WhatIsNoFileIsRefused) {
   struct stat status {};
   ASSERT_EQ(::stat((folder.path() + "/new").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0444U);  // for all to lock and for none to write
-}
-
-TEST(NodeLocks, ManyMayCompute) {
-  const testing_files::TemporaryFolder folder;
-  const std::string path = folder.path() + "/lock";
-  const NodeLock a(NodeUse::kComputing, path);
-  EXPECT_TRUE(can_be_had(path, LOCK_SH));
-  EXPECT_FALSE(can_be_had(path, LOCK_EX));
-}
-
-TEST(NodeLocks, WhoTimesIsAlone) {
-  const testing_files::TemporaryFolder folder;
-  const std::string path = folder.path() + "/lock";
-  std::atomic<int> inside = 0;
-  std::atomic<bool> was_alone = true;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&, i] {
-      for (int k = 0; k < 50; ++k) {
-        const bool times = i == 0;
-        const NodeLock lock(times ? NodeUse::kTiming : NodeUse::kComputing, path);
-        ++inside;
-        std::this_thread::yield();
-        was_alone = was_alone && (!times || inside == 1);
-        --inside;
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  EXPECT_TRUE(was_alone);
 }
 
 /// A process that was forked here, and keeps what is open, until this goes.
@@ -197,31 +136,19 @@ TEST(NodeLocks, AProgramThatOutlivesItsWorkerHoldsTheNode) {
   const std::string path = folder.path() + "/lock";
   std::optional<Child> child;
   {
-    const NodeLock lock(NodeUse::kTiming, path);
+    const NodeLock lock(path);
     child.emplace();
   }
-  auto other =
-      std::async(std::launch::async, [&path] { const NodeLock lock(NodeUse::kComputing, path); });
+  auto other = std::async(std::launch::async, [&path] { const NodeLock lock(path); });
   EXPECT_EQ(other.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
   child.reset();
   other.get();
-}
-
-TEST(NodeLocks, GivenBackTheyAreFreeWhateverWasLeftRunning) {
-  const testing_files::TemporaryFolder folder;
-  const std::string path = folder.path() + "/lock";
-  NodeLock lock(NodeUse::kTiming, path);
-  const Child child;
-  EXPECT_FALSE(can_be_had(path, LOCK_SH));
-  lock.release();
-  EXPECT_TRUE(can_be_had(path, LOCK_EX));
 }
 
 TEST(Nodes, HaveANameOfTheirKind) {
   const std::string name = default_platform();
   EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos);
   EXPECT_TRUE(name.ends_with("-" + std::to_string(et_schema::usable_cores()) + "c"));
-  EXPECT_EQ(now_utc().size(), std::string("2026-11-21T02:00:00Z").size());
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""Benchmarks of many training jobs: rebuilt when traces change, replayed and compared every night (`understudy fleet`)."""

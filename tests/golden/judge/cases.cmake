@@ -1,0 +1,1 @@
+understudy_golden(judge help missing_field no_document no_json other_document platforms unknown_task)
