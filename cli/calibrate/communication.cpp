@@ -29,6 +29,7 @@
 #include "measure.h"
 #include "replayer/backends/interface/launcher.h"
 #include "replayer/calibrator/design/collectives.h"
+#include "replayer/calibrator/measure/made.h"
 #include "replayer/device/device.h"
 #include "replayer/job/rank_gpus.h"
 
@@ -215,7 +216,8 @@ std::vector<CollectiveRow> CommunicationJob::time(
   options.comm_order = matching::match_programs(
       bench.programs, bench.groups)[static_cast<std::size_t>(backend_->rank())];
   et_schema::OperatorTimes mine;
-  mine.rows = replay_made(bench, *backend_, std::move(options)).instruction_times;
+  options.monitor.stop_signal = &StopSignals::signal();
+  mine.rows = calibrator::replay_made(bench, *backend_, std::move(options)).instruction_times;
   if (any_rank(mine.rows.empty())) {
     return {};
   }

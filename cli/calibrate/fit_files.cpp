@@ -21,6 +21,7 @@
 #include "predictor/calls/known_cards.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/overheads/overheads.h"
+#include "predictor/platform/ceilings.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
 
@@ -163,6 +164,9 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
+  if (!read.ceilings.empty()) {
+    platform.sections[predictor::kCeilingsSection] = predictor::to_json(read.ceilings).dump();
+  }
   // What was measured now comes before the sections of platform files.
   platform.sections.merge(known.sections);
   if (platform.rows.empty() && platform.sections.empty() && known.cards.empty()) {

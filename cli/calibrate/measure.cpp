@@ -24,7 +24,7 @@
 #include "et_schema/formats/operator_times/operator_times.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/calibrator/design/area.h"
-#include "replayer/calibrator/design/ceilings.h"
+#include "replayer/calibrator/measure/made.h"
 #include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
 #include "replayer/dispatch/complete_call.h"
@@ -99,7 +99,11 @@ class Measuring {
     progress_.show("host");
     summary_.page_fault_ns = replayer::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
-    measure_ceilings();
+    progress_.show("ceilings");
+    summary_.ceilings =
+        calibrator::measure_ceilings(options_of_replay(), threads_, [this] { return is_over(); });
+    times_.ceilings = summary_.ceilings;
+    write_rows();
     if (wants_tables()) {
       // Tables get a tenth of the budget. The rest is for some hundred operators.
       summary_.tables = measure_tables(
@@ -131,17 +135,23 @@ class Measuring {
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
   [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
 
+  [[nodiscard]] replayer::ReplayOptions options_of_replay() const {
+    replayer::ReplayOptions options;
+    options.device = arguments_.device;
+    options.passes = kPasses;
+    options.cold = true;
+    options.monitor.stop_signal = &StopSignals::signal();
+    return options;
+  }
+
   /// Replays a benchmark of these calls. Returns the rows of those that ran as they are, with their
   /// numbers; none if a signal ended the replay. Calls that fail together are replayed alone.
   std::vector<MeasuredCall> replay(const std::vector<Call>& calls, int threads) {
-    replayer::ReplayOptions options;
-    options.device = arguments_.device;
+    replayer::ReplayOptions options = options_of_replay();
     options.threads = threads;
-    options.passes = kPasses;
-    options.cold = true;
     try {
-      replayer::RankRun run =
-          replay_made(bench_of(calibrator::make_program(calls)), *backend_, std::move(options));
+      replayer::RankRun run = calibrator::replay_made(
+          calibrator::bench_of(calibrator::make_program(calls)), *backend_, std::move(options));
       std::erase_if(run.instruction_times,
                     [](const MeasuredCall& row) { return row.as != et_schema::RanAs::kExact; });
       count_refused(run.report.coverage, threads);
@@ -177,26 +187,6 @@ class Measuring {
       for (const et_schema::NamedCount& one : *counts) {
         if (threads == threads_.front()) {
           summary_.refused[fmt::format("{}: {}", one.name, one.note)] += one.count;
-        }
-      }
-    }
-  }
-
-  /// Calls that this LibTorch refuses have no ceiling.
-  void measure_ceilings() {
-    const bool is_host = device_.is_cpu();
-    for (calibrator::CeilingCall& asked : calibrator::ceiling_calls(!is_host)) {
-      progress_.show("ceilings");
-      for (const int threads : threads_) {
-        if (is_over() || !replayer::complete_call(asked.call.schema, asked.call.args).empty()) {
-          continue;
-        }
-        for (const MeasuredCall& row : replay({asked.call}, threads)) {
-          if (row.conditions->is_cold == (asked.name == "DRAM")) {
-            summary_.ceilings.push_back({is_host ? "cpu" : "cuda", is_host ? threads : 0,
-                                         asked.is_bandwidth, asked.name,
-                                         asked.work / row.time().min_ns * 1e9});
-          }
         }
       }
     }
@@ -303,27 +293,6 @@ std::string gpu_name(c10::Device device) {
   } catch (const et_schema::Error&) {
     return "";
   }
-}
-
-et_schema::Bench bench_of(et_schema::Program program) {
-  et_schema::Bench bench;
-  bench.groups.emplace_back().name = "world";
-  bench.programs.push_back(std::move(program));
-  return bench;
-}
-
-replayer::RankRun replay_made(const et_schema::Bench& bench, backends::Backend& backend,
-                              replayer::ReplayOptions options) {
-  options.warmup = 0;
-  options.iterations = 0;
-  options.operator_times = true;
-  options.continue_on_error = true;
-  options.monitor.stop_signal = &StopSignals::signal();
-  replayer::RankRun run = replayer::replay_rank(bench, backend.rank(), backend, options);
-  if (!run.report.complete) {
-    run.instruction_times.clear();
-  }
-  return run;
 }
 
 std::string tables_file(const std::string& rows) {

@@ -23,14 +23,6 @@ namespace understudy::cli {
 /// report it.
 [[nodiscard]] std::string gpu_name(c10::Device device);
 
-/// Makes a benchmark of one rank.
-[[nodiscard]] et_schema::Bench bench_of(et_schema::Program program);
-/// Replays this rank of a benchmark that is in no file, in timing passes alone, whose rows are lost
-/// if a signal ends them. Sets the options that say so. Throws what replay_rank() throws.
-[[nodiscard]] replayer::RankRun replay_made(const et_schema::Bench& bench,
-                                            backends::Backend& backend,
-                                            replayer::ReplayOptions options);
-
 /// Result of measuring embedding tables.
 struct TablesSummary {
   std::size_t calls = 0;  ///< measured by this run or an earlier one

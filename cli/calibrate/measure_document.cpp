@@ -38,7 +38,7 @@ Json summary_document(const CalibrationSummary& summary, const std::string& rows
           {"spent_s", summary.spent_s},
           {"complete", summary.signal == 0},
           {"host", {{"page_fault_ns", summary.page_fault_ns}}},
-          {"ceilings", to_json(summary.ceilings)},
+          {"ceilings", predictor::to_json(summary.ceilings)},
           {"embedding_tables", tables},
           {"operators", areas},
           {"refused", summary.refused}};

@@ -29,9 +29,6 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
     fit.inputs.push_back(arguments.rows);
   }
   fit.sections["host"] = nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump();
-  if (!summary.ceilings.empty()) {
-    fit.sections[predictor::kCeilingsSection] = to_json(summary.ceilings).dump();
-  }
   if (fit.format != Format::kText) {
     fit.format = Format::kText;
     fit.quiet = true;

@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "cli/common/stop_signals.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
 #include "generator/values/zipf.h"
 #include "measure.h"
 #include "predictor/embedding/rows.h"
 #include "replayer/calibrator/design/table_calls.h"
+#include "replayer/calibrator/measure/made.h"
 
 namespace understudy::cli {
 namespace {
@@ -54,8 +56,9 @@ std::vector<EmbeddingRow> measure_call(const TablesOptions& measuring, std::uint
   options.seed = number;
   options.passes = kPassesOfTables;
   options.restores = false;
-  const replayer::RankRun run =
-      replay_made(bench_of(make_program(drawn, reuse)), measuring.backend, std::move(options));
+  options.monitor.stop_signal = &StopSignals::signal();
+  const replayer::RankRun run = calibrator::replay_made(
+      calibrator::bench_of(make_program(drawn, reuse)), measuring.backend, std::move(options));
   if (run.instruction_times.empty()) {
     return {};
   }

@@ -36,8 +36,6 @@ constexpr const char* kExamples =
   understudy inspect bench.et                        a benchmark: instructions, bytes, losses
   understudy inspect bench.et --match                whether the ranks' communications fit
   understudy inspect bench.et --stragglers           which rank is slow, and the step without it
-  understudy inspect operators.jsonl --platform here.platform.json
-                                                     measured operators under the machine's ceilings
   understudy inspect out.json --format html > r.html a report of replay as a page, for a browser)";
 
 struct Arguments {
@@ -49,7 +47,6 @@ struct Arguments {
   bool stragglers = false;
   bool device_time = false;
   bool kernels = false;
-  std::optional<std::string> platform;
   std::string names;  ///< of a report
   ProfileChoice profiles;
   bool quiet = false;
@@ -112,9 +109,7 @@ Arguments read_arguments(int argc, char** argv) {
                   "--stragglers", "--device-time", "--certificate", "--format"}});
   line.add("TRACE", arguments.paths,
            "Traces (plain or gzipped), archives (.tar, .tar.gz, .zip) or folders; or one bench.et; "
-           "or one report of replay; or what replay --operator-times wrote (.jsonl) or tables of "
-           "operators (.csv): FLOP and bytes of operators and classes, their rates, and what "
-           "bounds them")
+           "or one report of replay")
       .required();
   add_ops_options(line, arguments);
   line.begin(FlagGroup::kOutput);
@@ -126,9 +121,7 @@ Arguments read_arguments(int argc, char** argv) {
   add_views(line, arguments);
   line.add_format(arguments.format);
   line.begin(FlagGroup::kInput);
-  line.add("--platform FILE", arguments.platform,
-           "Of measured operators: what calibrate measured on that device (default: the data sheet "
-           "of a known card)");
+  line.was_replaced("--platform", "understudy operators ROWS --platform FILE");
   add_names_option(line, arguments.names);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
@@ -242,9 +235,9 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
     return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
-  if (are_measured_operators(arguments.paths)) {
-    return roofline_page(arguments.paths, arguments.platform);
-  }
+  refuse_if(are_measured_operators(arguments.paths), "measured operators have a verb of their own",
+            "TRACE", "traces, or a bench.et", "operators' times",
+            "understudy operators " + arguments.paths[0], arguments.paths[0]);
   if (arguments.memory) {
     return memory_page(load_job(arguments, progress), arguments.format);
   }

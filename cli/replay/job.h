@@ -64,6 +64,7 @@ class ReplayJob {
   [[nodiscard]] et_schema::Report merged(const replayer::RankRun& run);
   [[nodiscard]] std::string printed(const et_schema::Report& report) const;
   void print(const et_schema::Report& report) const;
+  [[nodiscard]] std::vector<et_schema::Ceiling> ceilings(int threads) const;
   void write_rank_files(const replayer::RankRun& run, const et_schema::Report& report);
   void check_coverage(const et_schema::Report& report) const;
   /// Runs `part` on all ranks. If it throws on some, the lowest of these ranks throws and the

@@ -17,6 +17,7 @@
 #include "et_schema/formats/report/report_json.h"
 #include "generator/flow/fake_group.h"
 #include "job.h"
+#include "replayer/calibrator/measure/made.h"
 #include "replayer/job/replay.h"
 #include "replayer/run/crash.h"
 #include "simulated_comms.h"
@@ -111,6 +112,18 @@ void ReplayJob::print(const Report& report) const {
   }
 }
 
+/// Returns what calls that are timed by themselves are held against, measured while all ranks run.
+std::vector<et_schema::Ceiling> ReplayJob::ceilings(int threads) const {
+  if (!arguments_.options.cold) {
+    return {};
+  }
+  replayer::ReplayOptions options;
+  options.device = arguments_.options.device;
+  options.passes = 2;
+  options.monitor.stop_signal = arguments_.options.monitor.stop_signal;
+  return calibrator::measure_ceilings(options, {threads}, [] { return false; });
+}
+
 /// Writes the results of single ranks, on rank 0.
 void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& report) {
   if (!arguments_.operator_times_path.empty()) {
@@ -120,6 +133,7 @@ void ReplayJob::write_rank_files(const replayer::RankRun& run, const Report& rep
                                          report.environment.device,
                                          report.environment.threads,
                                          report.world_size,
+                                         ceilings(run.threads),
                                          run.instruction_times};
     const auto all = backend_->all_gather_text(et_schema::to_json_lines(times));
     if (is_first()) {

@@ -4,20 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "et_schema/formats/operator_times/ceiling.h"
 #include "predictor/platform/platform.h"
 
 namespace understudy::predictor {
 
 inline constexpr const char* kCeilingsSection = "ceilings";
 
-/// A rate that operators hardly exceed: of a level of memory, or of arithmetic on an element type.
-struct Ceiling {
-  std::string device;  ///< "cpu", or a card
-  int threads = 0;     ///< of an operator on a host; 0 on a card
-  bool is_bandwidth = false;
-  std::string name;  ///< "L1", "L2", "L3", "DRAM"; "float32"
-  double per_s = 0;  ///< bytes, or floating-point operations
-};
+using et_schema::Ceiling;
 
 /// Returns the section "ceilings".
 [[nodiscard]] nlohmann::ordered_json to_json(const std::vector<Ceiling>& ceilings);
@@ -26,5 +20,8 @@ struct Ceiling {
 /// `key.threads` threads, or without a measurement the peaks of the card's data sheet. Returns
 /// nothing for an unknown device. Throws Error (bad input) if the section is damaged.
 [[nodiscard]] std::vector<Ceiling> ceilings_of(const Platform& platform, const DeviceKey& key);
+/// The same of ceilings that are known.
+[[nodiscard]] std::vector<Ceiling> ceilings_of(const std::vector<Ceiling>& known,
+                                               const DeviceKey& key);
 
 }  // namespace understudy::predictor

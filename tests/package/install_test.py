@@ -94,7 +94,7 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(self.run_installed("understudy", "inspekt", status=2).stderr,
                          "understudy: unknown verb inspekt\n"
                          "  expected: calibrate, capture, compare, completion, compose, examples, fleet, "
-                         "generate, inspect, predict, replay, shard, suite\n"
+                         "generate, inspect, operators, predict, replay, shard, suite\n"
                          "  got:      inspekt\n"
                          "  hint:     did you mean inspect?\n")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from docs_test import ROOT, texts
 
 COMMENT = re.compile(r"(^|\s+)#.*", re.MULTILINE)
-PROGRAMS = "calibrate|compare|compose|fleet|for|generate|inspect|podman|predict|replay|shard|suite|understudy"
+PROGRAMS = "calibrate|compare|compose|fleet|for|generate|inspect|operators|podman|predict|replay|shard|suite|understudy"
 SETTING = re.compile(r"^\s*((export )?\w+=(\$\([^)]*\)|\S)*\s*)+")
 # Why a command is not run, by its words. What a reader puts in is in capitals, or a path of no system.
 REASONS = {"the reader's own": r"…|\.{3}|(?<=[ =])/(path|new)/|(?<![\w$.-])[A-Z][A-Z_]*(?![\w=])",

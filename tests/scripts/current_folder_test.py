@@ -51,6 +51,7 @@ VERBS = {
     "generate": ["{in}/traces -o {out}/b.et", "{profiles}/bert_small_h100.json.gz -o {out}/b.et", "{in}/mlp.et --batch 128:256 -o {out}/b.et",
                  "{in}/mlp.et --emit {out}/p", "{captures}/triton -o {out}/b.et --kernels sm_90"],
     "inspect": ["{profiles}/bert_small_h100.json.gz", "{in}/mlp.et", "{in}/report.json --format html"],
+    "operators": ["{in}/mlp.et --threads 1"],
     "predict": ["{in}/mlp.et --card H100", "--from-profile {examples}/bert_h100.json.gz --card H200"],
     "replay": ["{in}/mlp.et --iterations 1", "{in}/mlp.et --sandbox off --iterations 1 --counters default"],
     "shard": ["{in}/tables.json --ranks 2 --platform {in}/platform.json"],

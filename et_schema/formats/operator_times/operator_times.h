@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "et_schema/facts/counters.h"
+#include "et_schema/formats/operator_times/ceiling.h"
 #include "et_schema/model/operator_call.h"
 
 namespace understudy::et_schema {
@@ -95,6 +96,7 @@ struct OperatorTimes {
   std::string device;
   int threads = 0;
   int world_size = 1;
+  std::vector<Ceiling> ceilings;  ///< of this machine, with `replay --cold`
   std::vector<MeasuredCall> rows;
   bool operator==(const OperatorTimes&) const = default;
 };

@@ -52,6 +52,7 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
   if (names_format(file.data, "understudy-operator-times")) {
     et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
     const std::size_t all = times.rows.size();
+    std::ranges::move(times.ceilings, std::back_inserter(rows.ceilings));
     calls = calls_of(std::move(times), std::string(et_schema::file_name(file.name)));
     const std::size_t left = all - calls.size();
     if (left > 0) {

@@ -9,14 +9,6 @@
 
 namespace understudy::predictor {
 
-void members(auto& json, et_schema::SameAs<Ceiling> auto& ceiling) {
-  json("device", ceiling.device);
-  json("threads", ceiling.threads);
-  json.either("kind", ceiling.is_bandwidth, "flops", "bandwidth");
-  json("name", ceiling.name);
-  json("per_s", ceiling.per_s, et_schema::kPositive);
-}
-
 nlohmann::ordered_json to_json(const std::vector<Ceiling>& ceilings) {
   return et_schema::json_of(ceilings);
 }
@@ -34,14 +26,18 @@ std::vector<Ceiling> ceilings_of(const Platform& platform, const DeviceKey& key)
       ceilings.push_back({card->name, 0, false, std::string(to_string(dtype)), flops});
     }
   }
+  return ceilings_of(ceilings, key);
+}
+
+std::vector<Ceiling> ceilings_of(const std::vector<Ceiling>& known, const DeviceKey& key) {
   std::map<std::string, Ceiling> fastest;
-  for (const Ceiling& one : ceilings) {
+  for (const Ceiling& one : known) {
     // `calibrate` knows a card by its place only.
     const bool is_of_device = (one.device == "cpu") == (key.device == "cpu") &&
                               (key.threads == 0 || one.threads <= key.threads);
     if (is_of_device) {
-      Ceiling& known = fastest[one.name];
-      known = one.per_s > known.per_s ? one : known;
+      Ceiling& best = fastest[one.name];
+      best = one.per_s > best.per_s ? one : best;
     }
   }
   return et_schema::largest_first(std::move(fastest), &Ceiling::per_s);

@@ -112,6 +112,25 @@ void members(auto& json, SameAs<MeasuredCall> auto& row) {
   json.unless(std::nullopt, "conditions", row.conditions);
 }
 
+void members(auto& json, SameAs<Ceiling> auto& ceiling) {
+  json("device", ceiling.device);
+  json("threads", ceiling.threads);
+  json.either("kind", ceiling.is_bandwidth, "flops", "bandwidth");
+  json("name", ceiling.name);
+  json("per_s", ceiling.per_s, kPositive);
+}
+
+nlohmann::ordered_json json_value(const Ceiling& ceiling) {
+  JsonWriter json;
+  members(json, ceiling);
+  return json.take();
+}
+
+void read_value(const JsonField& field, Ceiling& ceiling) {
+  JsonReader json(field);
+  members(json, ceiling);
+}
+
 /// The header except for format and version.
 static void head_members(auto& json, SameAs<OperatorTimes> auto& times) {
   json("tool_version", times.tool_version);
@@ -120,6 +139,7 @@ static void head_members(auto& json, SameAs<OperatorTimes> auto& times) {
   json("device", times.device);
   json("threads", times.threads);
   json("world_size", times.world_size);
+  json.if_any("ceilings", times.ceilings);
 }
 
 std::string to_json_lines(const OperatorTimes& times) {

@@ -10,7 +10,9 @@ namespace understudy::et_schema {
 namespace {
 
 OperatorTimes sample() {
-  OperatorTimes times{"0.1.0", "bench.et", "0123456789abcdef", "cuda:0", 4, 2, {}};
+  OperatorTimes times{
+      "0.1.0", "bench.et", "0123456789abcdef", "cuda:0", 4, 2, {{"cuda", 0, true, "DRAM", 3e12}},
+      {}};
   MeasuredCall& add = times.rows.emplace_back();
   add.rank = 1;
   add.instruction = 7;
@@ -32,7 +34,7 @@ OperatorTimes sample() {
 }
 
 constexpr const char* kText =
-    R"({"format":"understudy-operator-times","version":1,"tool_version":"0.1.0","benchmark":"bench.et","benchmark_hash":"0123456789abcdef","device":"cuda:0","threads":4,"world_size":2}
+    R"({"format":"understudy-operator-times","version":1,"tool_version":"0.1.0","benchmark":"bench.et","benchmark_hash":"0123456789abcdef","device":"cuda:0","threads":4,"world_size":2,"ceilings":[{"device":"cuda","threads":0,"kind":"bandwidth","name":"DRAM","per_s":3000000000000.0}]}
 {"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"exact","inputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]},{"dtype":"float32","device":"cuda:0","sizes":[2,3],"strides":[1,2]}],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":{"n":3,"min_ns":10.0,"p10_ns":11.0,"median_ns":15.0,"p90_ns":19.0,"mean_ns":14.0}}
 {"rank":1,"instruction":7,"node":42,"name":"aten::add","overload":"Tensor","class":"elementwise","as":"stub","inputs":[],"outputs":[{"dtype":"float32","device":"cuda:0","sizes":[2,3]}],"host":{"n":3,"min_ns":1000.0,"p10_ns":1100.5,"median_ns":1500.0,"p90_ns":1900.0,"mean_ns":1466.5},"device":null}
 )";

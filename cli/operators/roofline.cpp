@@ -1,5 +1,7 @@
 // Measured operators under the ceilings of their device: how much of it they use, and what bounds
 // them.
+#include "roofline.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 
 #include "cli/common/command_line.h"
 #include "cli/pages/document/from_json.h"
-#include "documents.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/model/op_class.h"
@@ -36,6 +37,7 @@ struct Calls {
   std::string op_class;
   std::uint64_t count = 0;
   double ns = 0;
+  double low_ns = 0, high_ns = 0;  ///< from the 10th to the 90th percentile of each call
   double flops = 0;
   double bytes = 0;
   double arithmetic_ns = 0;         ///< time of `flops` at the ceilings of their types
@@ -61,12 +63,20 @@ void add(const MeasuredCall& call, const std::vector<Ceiling>& ceilings, Calls& 
   const Work work = predictor::measured_work(call.call, call.counters);
   calls.op_class = et_schema::op_class(call.call.name);
   ++calls.count;
-  calls.ns += call.time().median_ns;
+  const et_schema::TimeStats& time = call.time();
+  calls.ns += time.median_ns;
+  calls.low_ns += time.p10_ns > 0 ? time.p10_ns : time.median_ns;  // tables tell no percentiles
+  calls.high_ns += std::max(time.p90_ns, time.median_ns);
   calls.flops += work.flops;
   calls.bytes += predictor::bytes_of(work);
   calls.arithmetic_ns += work.flops / flop_ceiling(ceilings, type_of(call)) * kGiga;
   calls.counted_flops += work.counted_flops ? 1 : 0;
   calls.counted_bytes += work.counted_bytes ? 1 : 0;
+}
+
+/// "aten::mm(float32[64,128] float32[128,32])".
+std::string call_text(const MeasuredCall& call) {
+  return fmt::format("{}({})", full_name(call.call), to_string(call.call.inputs));
 }
 
 struct Bound {
@@ -107,6 +117,8 @@ Json sums_by(const std::vector<MeasuredCall>& calls, const std::vector<Ceiling>&
                     {"class", sum.op_class},
                     {"calls", sum.count},
                     {"ns", sum.ns},
+                    {"low_ns", sum.low_ns},
+                    {"high_ns", sum.high_ns},
                     {"least_ns", bound.least_ns},
                     {"flop", sum.flops},
                     {"bytes", sum.bytes},
@@ -125,13 +137,14 @@ pages::Section section_of(const Json& document, const std::string& id, const cha
   pages::Table table = table_at(
       document, "/" + id, fmt::format("{} under the ceilings, by time", title),
       {shortened(texts("name"), 40), texts("class"), counts("calls"), figures("ms", "ns", 1e-6),
+       figures("low", "low_ns", 1e-6), figures("high", "high_ns", 1e-6),
        figures("MFLOP", "flop", 1e-6), figures("MB", "bytes", 1e-6),
        figures("FLOP/B", "flop_per_byte"), figures("GFLOP/s", "flop_per_s", 1e-9),
        figures("GB/s", "bytes_per_s", 1e-9), shares("of the ceiling", "share"),
        texts("bound by", "bound_by"), texts("FLOP by", "flop_by"), texts("bytes by", "bytes_by")});
   pages::Plot plot{.draw = pages::Draw::kScatter,
                    .caption = "Areas are times. Calls without arithmetic have no point.",
-                   .columns = {6, 7, 3},
+                   .columns = {8, 9, 3},
                    .words = 1};
   for (const Json& one : document.at("ceilings")) {
     const double rate = one.at("per_s").get<double>() / kGiga;
@@ -148,24 +161,30 @@ pages::Section section_of(const Json& document, const std::string& id, const cha
 
 pages::Page roofline_page(const std::vector<std::string>& paths,
                           const std::optional<std::string>& platform) {
-  std::vector<MeasuredCall> calls = predictor::read_measured_calls(paths).calls;
+  predictor::RowsRead read = predictor::read_measured_calls(paths);
+  std::vector<MeasuredCall>& calls = read.calls;
   const auto on_host = [](const MeasuredCall& call) { return call.device == "cpu"; };
   if (!std::ranges::all_of(calls, on_host)) {
     std::erase_if(calls, on_host);  // they ran beside the device's
   }
   const predictor::DeviceKey device = predictor::key_of(calls.front());
-  std::vector<Ceiling> ceilings = predictor::ceilings_of(
-      platform ? predictor::read_platform(*platform) : predictor::Platform(), device);
-  refuse_if(ceilings.empty(), "no ceilings are known of this device", "--platform",
-            "what calibrate measured there, or a card whose data sheet is known", to_string(device),
-            "understudy calibrate -o here.platform.json", paths.front());
+  std::vector<Ceiling> ceilings =
+      !platform && !read.ceilings.empty()
+          ? predictor::ceilings_of(read.ceilings, device)
+          : predictor::ceilings_of(
+                platform ? predictor::read_platform(*platform) : predictor::Platform(), device);
+  refuse_if(
+      ceilings.empty(), "no ceilings are known of this device", "--platform",
+      "rows of replay --cold, what calibrate measured there, or a card whose data sheet is known",
+      to_string(device), "understudy calibrate -o here.platform.json", paths.front());
   std::erase_if(ceilings, [&](const Ceiling& one) {
     return !one.is_bandwidth && one.name != "float32" &&
            std::ranges::find(calls, one.name, type_of) == calls.end();
   });
   const Json document = {
       {"device", to_string(device)},
-      {"ceilings", to_json(ceilings)},
+      {"ceilings", predictor::to_json(ceilings)},
+      {"calls", sums_by(calls, ceilings, call_text)},
       {"operators",
        sums_by(calls, ceilings, [](const MeasuredCall& call) { return full_name(call.call); })},
       {"classes", sums_by(calls, ceilings, [](const MeasuredCall& call) {
@@ -181,14 +200,15 @@ pages::Page roofline_page(const std::vector<std::string>& paths,
       longest["name"].get<std::string>(), et_schema::figure_text(longest["ns"].get<double>() / 1e6),
       et_schema::share_text(longest["share"].get<double>()),
       longest["bound_by"].get<std::string>());
-  page.sections = {section_of(document, "operators", "Operators"),
+  page.sections = {section_of(document, "calls", "Calls"),
+                   section_of(document, "operators", "Operators"),
                    section_of(document, "classes", "Classes"),
                    {"ceilings",
                     "Ceilings",
                     {table_at(document, "/ceilings", "Bandwidth in GB/s, arithmetic in GFLOP/s",
                               {texts("ceiling", "name"), texts("of", "kind"),
                                figures("per second", "per_s", 1e-9)})}}};
-  return made_by("inspect", std::move(page), document, "roofline.json");
+  return made_by("operators", std::move(page), document, "roofline.json");
 }
 
 }  // namespace understudy::cli
