@@ -62,7 +62,8 @@ pages::Table told(const Json& night, const NightList& list) {
   for (const pages::Column& column : {texts("platform"), ids("since night", "since_night"),
                                       ids("told in night", "told_in_night")}) {
     const auto has_it = [&column](const Json& row) {
-      return row.contains(column.key) && !row.at(column.key).is_null() && row.at(column.key) != "";
+      return row.contains(column.key) &&
+             !std::holds_alternative<std::monostate>(pages::cell_of(row.at(column.key)));
     };
     if (std::ranges::any_of(rows[list.key], has_it)) {
       columns.push_back(column);
