@@ -55,7 +55,7 @@ class EndingsTest(unittest.TestCase):
         fixtures = {"tests/golden/edit_bench", "tests/golden/one_operator",
                     "tests/golden/replay/interrupted", "tests/golden/replay/fresh_rows",
                     "tests/chakra/python_reader", "tests/captures/gpu_steps.py", "tests/profiles/record.py", "gallery/programs.py",
-                    "tests/benchmarks/large_profile.py",
+                    "tests/benchmarks/large_profile.py", "tests/benchmarks/prediction/mpt_step",
                     "tests/golden/inspect/make_slow", "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables", "tests/golden/predict/make_step",
