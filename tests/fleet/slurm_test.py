@@ -1,6 +1,7 @@
 """A night on a real Slurm: munged, slurmctld and slurmd of this test's own, on loopback, in a temporary folder."""
 
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -118,28 +119,21 @@ class SlurmNight(unittest.TestCase):
         (scratch / "fleet").mkdir()
         self.fleet = SmallFleet(scratch / "fleet", BIN, JOBS)
 
-    def night(self, meanwhile=lambda: None):
+    def test_a_night_in_which_a_node_dies(self):
+        node = os.open(self.fleet.lock, os.O_RDONLY | os.O_CREAT, 0o444)
+        fcntl.flock(node, fcntl.LOCK_EX)  # begun steps wait
         night = self.fleet.start("nightly", "--engine", "slurm", "--jobs", "2", "--generate-only", "--format", "json")
-        meanwhile()
+        self.slurm.wait_for(lambda: self.fleet.rows("SELECT 1 FROM work WHERE attempts > 0"))
+        self.slurm.end_node()
+        os.close(node)
+        self.slurm.wait_for(lambda: "down" in states())
+        self.slurm.start_node()
         told, said = night.communicate()
         self.assertEqual(night.returncode, 0, said.decode())
         told = json.loads(told)
         self.assertEqual((told["made"], told["broken"], told["not_run"]), (JOBS, [], []))
         self.assertEqual(faults_of(self.fleet, self.expected, []), [])
         self.assertEqual(len(list((self.fleet.store / "slurm").glob("fleet-generate-*"))), 2)
-
-    def test_a_night_of_twenty_jobs(self):
-        self.night()
-
-    def test_a_node_that_dies_in_the_night(self):
-        def die():
-            self.slurm.wait_for(lambda: self.fleet.rows("SELECT 1 FROM work WHERE outcome IS NOT NULL"))
-            self.slurm.end_node()
-            self.assertTrue(self.fleet.rows("SELECT 1 FROM work WHERE outcome IS NULL"))
-            self.slurm.wait_for(lambda: "down" in states())
-            self.slurm.start_node()
-
-        self.night(die)
 
 
 if __name__ == "__main__":
