@@ -29,6 +29,9 @@ void write_platform(const CalibrateArguments& arguments, const CalibrationSummar
     fit.inputs.push_back(arguments.rows);
   }
   fit.sections["host"] = nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump();
+  if (!summary.ceilings.empty()) {  // the rows hold them, too, but tables alone have no rows
+    fit.sections[predictor::kCeilingsSection] = predictor::to_json(summary.ceilings).dump();
+  }
   if (fit.format != Format::kText) {
     fit.format = Format::kText;
     fit.quiet = true;

@@ -24,6 +24,7 @@
 #include "et_schema/formats/pytorch_et/trace_files.h"
 #include "et_schema/formats/report/report_json.h"
 #include "op_times.h"
+#include "predictor/calls/measured_files.h"
 
 namespace understudy::cli {
 namespace {
@@ -209,14 +210,6 @@ bool is_report_file(const std::string& path) {
   return head.starts_with('{') && et_schema::starts_as_report(head);
 }
 
-/// Names tell: a trace is no table.
-bool are_measured_operators(const std::vector<std::string>& paths) {
-  return std::ranges::all_of(paths, [](std::string path) {
-    path.resize(path.size() - (path.ends_with(".gz") ? 3 : 0));
-    return path.ends_with(".jsonl") || path.ends_with(".csv");
-  });
-}
-
 void refuse_details_of_report(const Arguments& arguments) {
   if (arguments.of_no_report != nullptr) {
     throw et_schema::usage_error("a report has no such details",
@@ -235,9 +228,9 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
     return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
-  refuse_if(are_measured_operators(arguments.paths), "measured operators have a verb of their own",
-            "TRACE", "traces, or a bench.et", "operators' times",
-            "understudy operators " + arguments.paths[0], arguments.paths[0]);
+  refuse_if(std::ranges::all_of(arguments.paths, predictor::is_named_table),
+            "measured operators have a verb of their own", "TRACE", "traces, or a bench.et",
+            "operators' times", "understudy operators " + arguments.paths[0], arguments.paths[0]);
   if (arguments.memory) {
     return memory_page(load_job(arguments, progress), arguments.format);
   }

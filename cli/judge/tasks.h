@@ -73,8 +73,8 @@ void of_document(const std::function<void()>& draw);
 /// item.
 [[nodiscard]] pages::Page night_page(const nlohmann::ordered_json& night);
 
-/// Completes a job's history ("understudy-fleet-history"): the events of each series become its
-/// changes, and the name of a replay the file of its page.
+/// Completes a job's history ("understudy-fleet-history"): turns the events of each series into its
+/// changes, and the name of each replay into the file of its page.
 void complete_history(nlohmann::ordered_json& history);
 
 }  // namespace understudy::cli

@@ -15,6 +15,7 @@
 #include "et_schema/base/temporary_folder.h"
 #include "fleet/process/node.h"
 #include "fleet/process/run_program.h"
+#include "predictor/calls/measured_files.h"
 #include "roofline.h"
 
 namespace understudy::cli {
@@ -38,12 +39,6 @@ struct Arguments {
   Format format = Format::kText;
   bool quiet = false;
 };
-
-/// Returns true for files of rows, by their names, as `calibrate` takes them.
-bool is_measured(std::string path) {
-  path.resize(path.size() - (path.ends_with(".gz") ? 3 : 0));
-  return path.ends_with(".jsonl") || path.ends_with(".csv");
-}
 
 Arguments read_arguments(int argc, char** argv) {
   Arguments arguments;
@@ -69,7 +64,7 @@ Arguments read_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
-  const bool all_measured = std::ranges::all_of(arguments.paths, is_measured);
+  const bool all_measured = std::ranges::all_of(arguments.paths, predictor::is_named_table);
   refuse_if(!all_measured && arguments.paths.size() > 1, "more than one benchmark", "BENCH",
             "one, or measured rows alone (.jsonl, .csv)", arguments.paths[1],
             "understudy operators --help shows examples");
@@ -103,7 +98,7 @@ int measure(const Arguments& arguments, const std::string& rows) {
 }
 
 int operators(const Arguments& arguments) {
-  if (is_measured(arguments.paths[0])) {
+  if (predictor::is_named_table(arguments.paths[0])) {
     pages::show(roofline_page(arguments.paths, arguments.platform), arguments.format,
                 arguments.quiet);
     return kStatusOk;

@@ -112,7 +112,7 @@ void ReplayJob::print(const Report& report) const {
   }
 }
 
-/// Returns what calls that are timed by themselves are held against, measured while all ranks run.
+/// Measures this machine's ceilings if --cold asks for them; all ranks measure at the same time.
 std::vector<et_schema::Ceiling> ReplayJob::ceilings(int threads) const {
   if (!arguments_.options.cold) {
     return {};

@@ -45,8 +45,4 @@ void read_input_files(const std::string& path, const ReadLimits& limits,
 void read_input_bytes(std::string_view bytes, const std::string& name, const ReadLimits& limits,
                       const std::function<void(InputFile&&)>& consume);
 
-/// Returns true if the name and the first bytes of a regular file allow that it is an input for
-/// these functions. Throws Error (bad input) if the file cannot be read.
-[[nodiscard]] bool may_be_input(const std::string& path);
-
 }  // namespace understudy::et_schema

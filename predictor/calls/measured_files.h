@@ -31,8 +31,8 @@ struct RowsRead {
 /// if the folder cannot be read.
 [[nodiscard]] std::vector<std::string> files_below(const std::string& folder);
 
-/// Returns true if a file in a folder is read for operator rows: a CSV table or an operator-times
-/// file, gzipped or not.
+/// Returns true if a file's name is that of operator rows: a CSV table or operator times, gzipped
+/// or not. Of a folder's files, these are read.
 [[nodiscard]] bool is_named_table(std::string_view name);
 
 /// Reads operator tables (CSV) and operator-times files, gzipped or not. For a folder, reads all

@@ -54,8 +54,8 @@ using AskedCosts = std::map<const Program*, std::vector<PlayedCost>>;
 /// where the host does the work, `host` applies to the gaps between operators.
 class WhatIfCosts : public Costs {
  public:
-  /// `costs` and `asked` must outlive it. With `asked`, which has all programs, operators' costs
-  /// are not asked again.
+  /// `costs` and `asked` must outlive it. `asked` holds the costs of all programs' operators; if it
+  /// is null, `costs` is asked for each.
   WhatIfCosts(const Costs& costs, std::vector<WhatIf> questions, const AskedCosts* asked = nullptr);
 
   [[nodiscard]] OperatorCost of_operator(const Program& program,

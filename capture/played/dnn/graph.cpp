@@ -14,7 +14,7 @@ namespace {
 struct Value {
   std::vector<char> bytes;
   std::int64_t count;
-  std::vector<std::string> labels;  ///< of descriptors, which may not live until they are used
+  std::vector<std::string> labels;  ///< copied: the descriptors may be gone by then
 };
 
 struct Descriptor {

@@ -18,9 +18,9 @@ namespace understudy::pages {
 //
 // A page shows its document, which is also its data; fleet/understudy_fleet/documents.py makes the
 // documents, of a database that somebody else may have written. So texts may hold anything, and
-// nlohmann's exceptions leave these functions where a document is none. Unknown numbers are NaN or
-// null, and shown as "–". Lists keep their order. Equal documents give equal bytes: nothing here
-// reads a clock.
+// where a document lacks a key, these functions throw nlohmann's exceptions. An unknown number is
+// NaN or null and is shown as "–". Lists keep their order. Equal documents give equal bytes:
+// nothing here reads a clock.
 
 /// Returns a page's file name: "job" and "ads/ranker" give "job-ads-ranker-1f0c9a3e.html".
 /// Different names get different files, since the file name contains a hash. The name cannot leave

@@ -142,12 +142,4 @@ void read_input_bytes(std::string_view bytes, const std::string& name, const Rea
   consume({.name = name, .data = std::string(bytes)});
 }
 
-bool may_be_input(const std::string& path) {
-  if (is_named_json(path)) {
-    return true;
-  }
-  const std::string start = read_start(path);
-  return find_packing(start) != Packing::kPlain || starts_as_trace(start);
-}
-
 }  // namespace understudy::et_schema

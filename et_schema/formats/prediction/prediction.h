@@ -116,7 +116,7 @@ struct Prediction {
   std::vector<PredictedOperator> operators;  ///< of the slowest rank, in program order
   std::vector<PredictedSum> critical_path;
   std::vector<IntervalPart> interval_parts;  ///< the largest first
-  std::vector<PredictedSum> doubtful;        ///< times that are hardly known; `where`: why
+  std::vector<PredictedSum> doubtful;        ///< times that are hardly known; `where` says why
   std::vector<AccountRow> account;           ///< of the recorded ranks' steps; empty without times
   std::string disturbance;                   ///< disturbance_text() of the recorded step
   std::optional<PredictedMemory> memory = {};
