@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -20,7 +19,7 @@ class JsonDamage : public std::exception {
 /// A pull parser: a position in JSON text from which values are read in order, without a tree. A
 /// copy is a second position in the same text, so parallel lists can be walked together. Skipped
 /// text is checked only for brackets and quotes. All members throw JsonDamage if the text does not
-/// continue as JSON.
+/// continue as JSON, at the end of the text if that is cut off.
 class JsonPull {
  public:
   /// Starts at `json[position]`, after white space.
@@ -34,6 +33,10 @@ class JsonPull {
   [[nodiscard]] std::size_t position_in(std::string_view json) const {
     return static_cast<std::size_t>(at_ - json.data());
   }
+  [[nodiscard]] bool is_at_end() const { return at_ == end_; }
+  [[nodiscard]] std::string_view rest() const {
+    return {at_, static_cast<std::size_t>(end_ - at_)};
+  }
 
   /// Moves to the next item of an array. If `first` is true, enters the array and sets `first` to
   /// false. Returns false after the end of the array. The last item must have been read.
@@ -41,15 +44,7 @@ class JsonPull {
   /// Like next_item(), for members of an object. Sets `key` as it stands in the file, with its
   /// escapes, and moves to the member's value.
   [[nodiscard]] bool next_member(bool& first, std::string_view& key) {
-    if (!next(first, '{', '}')) {
-      return false;
-    }
-    bool has_escapes = false;
-    key = raw_text(has_escapes);
-    skip_space();
-    expect(':');
-    skip_space();
-    return true;
+    return next(first, '{', '}') && read_key(key);
   }
 
   // Reads a scalar if it has this type; otherwise keeps the position and returns false.
@@ -89,13 +84,34 @@ class JsonPull {
 
   /// Skips `text` if exactly this text follows. Fast, for text that writers never vary.
   [[nodiscard]] bool pass(std::string_view text) {
-    const bool is_next = static_cast<std::size_t>(end_ - at_) >= text.size() &&
-                         std::memcmp(at_, text.data(), text.size()) == 0;
+    const bool is_next = rest().starts_with(text);
     at_ += is_next ? text.size() : 0;
     return is_next;
   }
   /// Skips a value and returns its text. Throws Error (bad input) if brackets are nested too deep.
   std::string_view skip();
+
+ protected:
+  void skip_space() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
+      ++at_;
+    }
+  }
+  void expect(char c) {
+    if (!stands_on(c)) {
+      throw JsonDamage();
+    }
+    ++at_;
+  }
+  [[nodiscard]] bool read_key(std::string_view& key) {
+    bool has_escapes = false;
+    key = raw_text(has_escapes);
+    skip_space();
+    expect(':');
+    skip_space();
+    return true;
+  }
+  void move_by(std::size_t bytes) { at_ += bytes; }
 
  private:
   [[nodiscard]] bool next(bool& first, char open, char close) {
@@ -118,31 +134,21 @@ class JsonPull {
     skip_space();
     return true;
   }
-  void skip_space() {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) {
-      ++at_;
-    }
-  }
-  void expect(char c) {
-    if (!stands_on(c)) {
-      throw JsonDamage();
-    }
-    ++at_;
-  }
   /// Skips the text at this position and returns the part between the quotes.
   std::string_view raw_text(bool& has_escapes) {
     expect('"');
-    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+    const std::string_view text = rest();
     for (std::size_t position = 0;;) {
-      position = find_mark<true>(rest, position);
-      if (position >= rest.size()) {
+      position = find_mark<true>(text, position);
+      if (position >= text.size()) {
+        at_ = end_;
         throw JsonDamage();
       }
-      if (rest[position] == '"') {
+      if (text[position] == '"') {
         at_ += position + 1;
-        return rest.substr(0, position);
+        return text.substr(0, position);
       }
-      if (rest[position] != '\\') {
+      if (text[position] != '\\') {
         throw JsonDamage();
       }
       has_escapes = true;

@@ -6,8 +6,8 @@
 
 #include "et_schema/base/enum_names.h"
 #include "et_schema/base/json_record.h"
+#include "et_schema/formats/bench/records.h"
 #include "et_schema/formats/pytorch_et/process_groups.h"
-#include "program_names.h"
 
 namespace understudy::et_schema {
 
@@ -27,6 +27,25 @@ std::optional<Outside> outside_named(std::string_view name) {
     }
   }
   return std::nullopt;
+}
+
+const std::string& outside_names() {
+  static const std::string names = [] {
+    std::string all;
+    for (std::size_t i = 0; i < kOutsideCount; ++i) {
+      all += fmt::format("{}\"{}\"", i == 0 ? "" : " or ", to_string(static_cast<Outside>(i)));
+    }
+    return all;
+  }();
+  return names;
+}
+
+std::optional<JoinKind> join_named(std::string_view name) {
+  return kJoinNames.find(name);
+}
+
+std::optional<DeviceWait::For> wait_named(std::string_view name) {
+  return kWaitNames.find(name);
 }
 
 static constexpr const char* kFormat = "understudy-bench";
@@ -122,119 +141,12 @@ static void check_record(const JsonField& field, ProcessGroup& group) {
   }
 }
 
-void members(auto& json, SameAs<Opened> auto& opened) {
-  json("name", opened.name);
-  json("count", opened.count);
-  json("reason", opened.reason);
-  json.unless(0, "own_ns", opened.own_ns);
-}
-
-void members(auto& json, SameAs<Selection> auto& selection) {
-  json("step", selection.step);
-  json("filters", selection.filters, kFreeText);
-  json("operators", selection.operators);
-  json("labels", selection.labels);
-  json("rounds", selection.rounds);
-  json("opened", selection.opened);
-}
-
 std::string_view to_string(JoinKind join) {
   return kJoinNames[join];
 }
 
 std::string_view to_string(DeviceWait::For waits_for) {
   return kWaitNames[waits_for];
-}
-
-void members(auto& json, SameAs<LostDeviceEvents> auto& lost) {
-  json("name", lost.name);
-  json("reason", lost.reason);
-  json("count", lost.count);
-  json("device_ns", lost.device_ns);
-}
-
-void members(auto& json, SameAs<KernelClassTime> auto& time) {
-  json("class", time.kernel_class);
-  json("ns", time.ns);
-}
-
-void members(auto& json, SameAs<OutsideTime> auto& row) {
-  static const std::string kExpected = [] {
-    std::string names;
-    for (std::size_t i = 0; i < kOutsideCount; ++i) {
-      names += fmt::format("{}\"{}\"", i == 0 ? "" : " or ", to_string(static_cast<Outside>(i)));
-    }
-    return names;
-  }();
-  json("why", row.why, Names{outside_named, kExpected.c_str()});
-  json.if_any("name", row.name, kFreeText);
-  json("host_ns", row.host_ns);
-  json("device_ns", row.device_ns);
-  json.if_any("classes", row.kernel_classes);
-}
-
-void members(auto& json, SameAs<DeviceWait> auto& wait) {
-  json("start_ns", wait.start_ns);
-  json("host_ns", wait.host_ns);
-  json("for", wait.waits_for,
-       Names{[](std::string_view name) { return kWaitNames.find(name); },
-             R"("device", "stream" or "event")"});
-  json.unless(0, "own_ns", wait.own_ns, AtLeast{0});
-  json.unless(false, "is_inside", wait.is_inside);
-  json.unless(std::size_t{0}, "thread", wait.thread);
-  json.unless(std::nullopt, "work", wait.work);
-}
-
-void members(auto& json, SameAs<StreamWait> auto& wait) {
-  json("start_ns", wait.start_ns);
-  json.unless(std::nullopt, "stream", wait.stream);
-  json("for_stream", wait.for_stream);
-  json("until_ns", wait.until_ns);
-}
-
-void members(auto& json, SameAs<StepInterval> auto& interval) {
-  json("low_ns", interval.low_ns);
-  json("high_ns", interval.high_ns);
-}
-
-void members(auto& json, SameAs<RecordedProfile> auto& profile) {
-  json("file", profile.file);
-  json.if_any("device", profile.device.name, kFreeText);
-  json.unless(0, "device_processors", profile.device.processors, AtLeast{0});
-  json.unless(0, "device_memory_bytes", profile.device.memory_bytes, AtLeast{0});
-  json.if_any("graph_run", profile.graph_run);
-  json("bytes", profile.bytes);
-  json.hash("content_hash", profile.content_hash);
-  json("join", profile.join,
-       Names{[](std::string_view name) { return kJoinNames.find(name); },
-             R"("record function id", "order" or "own")"});
-  json("steps", profile.steps);
-  json("step_ns", profile.step_ns);
-  json.unless(0, "length_ns", profile.length_ns, AtLeast{0});
-  json.unless(false, "host_runs_ahead", profile.host_runs_ahead);
-  json("unprofiled_step_ns", profile.unprofiled_step_ns);
-  json.unless(std::nullopt, "unprofiled_interval", profile.unprofiled_interval);
-  json.unless(std::nullopt, "profiled_step_ns", profile.profiled_step_ns);
-  json("minor_faults", profile.minor_faults);
-  json("profiled_minor_faults", profile.profiled_minor_faults);
-  json("observer_ns_per_event", profile.observer_ns_per_event);
-  json("observer_source", profile.observer_source);
-  json("events", profile.events);
-  json("nodes", profile.nodes);
-  json("nodes_with_rf_id", profile.nodes_with_rf_id);
-  json("nodes_joined", profile.nodes_joined);
-  json("device_events", profile.device_events);
-  json("device_events_linked", profile.device_events_linked);
-  json("operators_ns", profile.operators_ns);
-  json("operators_device_ns", profile.operators_device_ns);
-  json("lost", profile.lost);
-  json.if_any("outside", profile.outside);
-  json.if_any("kernel_settings", profile.kernel_settings, kFreeText);
-  json.if_any("variables", profile.variables, kFreeText);
-  json.if_any("operator_counters", profile.operator_counters, kNullIsNan);
-  json.if_any("counters", profile.counters, kNullIsNan);
-  json.if_any("device_waits", profile.device_waits);
-  json.if_any("stream_waits", profile.stream_waits);
 }
 
 void members(auto& json, SameAs<Origin> auto& origin) {
@@ -267,27 +179,6 @@ static void check_record(const JsonField& field, Manifest::Rank& rank) {
 void members(auto& json, SameAs<PartialJob> auto& partial) {
   json("world_size", partial.world_size);
   json("ranks", partial.ranks);
-}
-
-void members(auto& json, SameAs<ScaledGroup> auto& group) {
-  json("name", group.name);
-  json("description", group.description);
-  json("kind", group.kind);
-  json("why", group.why, kFreeText);
-  json("rule", group.rule, kFreeText);
-  json("ranks_before", group.ranks_before, AtLeast{1});
-  json("ranks_after", group.ranks_after, AtLeast{1});
-  json("calls", group.calls);
-  json("sent_bytes_before", group.sent_bytes_before, AtLeast{0});
-  json("sent_bytes_after", group.sent_bytes_after, AtLeast{0});
-  json("received_bytes_before", group.received_bytes_before, AtLeast{0});
-  json("received_bytes_after", group.received_bytes_after, AtLeast{0});
-}
-
-void members(auto& json, SameAs<ScaledJob> auto& scaled) {
-  json("world_size", scaled.world_size, AtLeast{1});
-  json("ranks", scaled.ranks);
-  json("groups", scaled.groups);
 }
 
 static void check_partial(const JsonField& field, const PartialJob& partial, std::size_t programs) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "et_schema/base/json_record.h"
@@ -17,10 +18,10 @@
 
 namespace understudy::et_schema {
 
-// Writes and reads the lines of a benchmark. line_members(auto& line, SameAs<Row> auto& row)
-// describes a line's members for both directions, as in json_record.h. Lines are written as text,
-// without a JSON document, since files have millions of lines. A type that is not an object, list,
-// number or text defines append_value(text, value) and read_value(lines, field, element, value).
+// Writes and reads the lines of a benchmark by the descriptions of records (record.h), as
+// json_record.h does, but without a JSON document, since files have millions of lines. A type that
+// is not an object, list, number or text defines append_value(text, value) and read_value(lines,
+// field, element, value).
 
 /// The text written so far.
 struct LineText {
@@ -32,9 +33,13 @@ struct LineText {
 
 class LineWriter;
 template <typename T>
-concept HasLineMembers = requires(LineWriter& line, const T& value) {
-  line_members(line, value);
+concept LineRecord = requires(LineWriter& line, const T& value) {
+  members(line, value);
 };
+template <typename How>
+inline constexpr bool kIsNames = false;
+template <typename FromString>
+inline constexpr bool kIsNames<Names<FromString>> = true;
 
 template <typename T>
 void append_line_value(LineText& text, const T& value);
@@ -44,12 +49,16 @@ class LineWriter {
  public:
   explicit LineWriter(LineText& text) : text_(text) {}
 
-  template <typename T>
-  void operator()(std::string_view key, const T& value) {
+  template <typename T, typename... How>
+  void operator()(std::string_view key, const T& value, const How&... /*how*/) {
     text_.out += is_first_ ? "\"" : ",\"";
     text_.out.append(key).append("\":");
     is_first_ = false;
-    append_line_value(text_, value);
+    if constexpr ((kIsNames<How> || ...)) {
+      append_json_string(text_.out, to_string(value));
+    } else {
+      append_line_value(text_, value);
+    }
   }
   /// Writes a member unless it equals `standard`.
   template <typename T>
@@ -76,12 +85,6 @@ class LineWriter {
   /// Writes an integer as a floating-point number, unless it is zero.
   void as_real(std::string_view key, std::int64_t value) {
     if_any(key, static_cast<double>(value));
-  }
-  /// Writes the name of an enumerator or a kind.
-  template <typename Named, typename FromString>
-  void named(std::string_view key, const Named& value, FromString /*from_string*/,
-             const char* /*expected*/) {
-    (*this)(key, to_string(value));
   }
   /// Returns true if details are written that may differ between ranks of the same behaviour.
   [[nodiscard]] bool is_full() const { return text_.detail != TextDetail::kBehaviour; }
@@ -119,10 +122,10 @@ template <typename T>
 void append_line_value(LineText& text, const T& value) {
   if constexpr (requires { append_value(text, value); }) {
     append_value(text, value);
-  } else if constexpr (HasLineMembers<T>) {
+  } else if constexpr (LineRecord<T>) {
     text.out += '{';
     LineWriter line(text);
-    line_members(line, value);
+    members(line, value);
     text.out += '}';
   } else if constexpr (std::same_as<T, bool>) {
     text.out += value ? "true" : "false";
@@ -169,6 +172,15 @@ class LineReader {
   void operator()(std::string_view key, T& value) {
     read_line_value(lines_, field_of(key), lines_.required(object_, key), value);
   }
+  template <typename T, typename FromString>
+  void operator()(std::string_view key, T& value, const Names<FromString>& names) {
+    const simdjson::dom::element element = lines_.required(object_, key);
+    auto known = names.from_string(lines_.as<std::string_view>(field_of(key), element));
+    if (!known) {
+      lines_.fail(field_of(key), names.expected, element);
+    }
+    value = std::move(*known);
+  }
   template <typename T>
   void if_any(std::string_view key, T& value) {
     simdjson::dom::element element;
@@ -188,15 +200,6 @@ class LineReader {
       lines_.fail(field_of(key), "a whole number from 0 to 2^53", lines_.required(object_, key));
     }
     value = static_cast<std::int64_t>(number);
-  }
-  template <typename Named, typename FromString>
-  void named(std::string_view key, Named& value, FromString from_string, const char* expected) {
-    const simdjson::dom::element element = lines_.required(object_, key);
-    auto known = from_string(lines_.to_text(field_of(key), element));
-    if (!known) {
-      lines_.fail(field_of(key), expected, element);
-    }
-    value = std::move(*known);
   }
   [[nodiscard]] static bool is_full() { return true; }
   [[nodiscard]] static GroupId& number_of(GroupId& group) { return group; }
@@ -219,25 +222,21 @@ void read_line_value(const ProgramLines& lines, const std::string& field,
                      simdjson::dom::element element, T& value) {
   if constexpr (requires { read_value(lines, field, element, value); }) {
     read_value(lines, field, element, value);
-  } else if constexpr (HasLineMembers<T>) {
-    LineReader line(lines, lines.to_object(field, element), field);
-    line_members(line, value);
-  } else if constexpr (std::same_as<T, bool>) {
-    value = lines.to_bool(field, element);
+  } else if constexpr (LineRecord<T>) {
+    LineReader line(lines, lines.as<simdjson::dom::object>(field, element), field);
+    members(line, value);
   } else if constexpr (std::same_as<T, std::uint32_t>) {
     value = lines.to_index(field, element);
-  } else if constexpr (std::same_as<T, std::uint64_t>) {
-    value = lines.to_uint(field, element);
-  } else if constexpr (std::same_as<T, std::int64_t>) {
-    value = lines.to_int(field, element);
   } else if constexpr (std::same_as<T, double>) {
     value = lines.to_double(field, element);
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    value = lines.as<T>(field, element);
   } else if constexpr (std::same_as<T, std::string>) {
     value = lines.to_name(field, element);
   } else if constexpr (requires { value.has_value(); }) {
     read_line_value(lines, field, element, value.emplace());
   } else {
-    const simdjson::dom::array items = lines.to_array(field, element);
+    const auto items = lines.as<simdjson::dom::array>(field, element);
     value.reserve(items.size());
     for (const simdjson::dom::element item : items) {
       read_line_value(lines, field, item, value.emplace_back());

@@ -10,7 +10,6 @@
 
 namespace understudy::et_schema {
 
-using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
 
@@ -29,15 +28,6 @@ void ProgramLines::fail(std::string_view field, std::string expected, std::strin
 
 void ProgramLines::fail(std::string_view field, std::string expected, element got) const {
   fail(field, std::move(expected), quote(simdjson::minify(got)));
-}
-
-template <typename Value>
-Value ProgramLines::as(std::string_view field, element value, const char* expected) const {
-  Value result{};
-  if (value.get(result) != simdjson::SUCCESS) {
-    fail(field, expected, value);
-  }
-  return result;
 }
 
 object ProgramLines::next(const std::string& expected) {
@@ -75,47 +65,23 @@ element ProgramLines::required(object line, std::string_view key) const {
 }
 
 std::uint64_t ProgramLines::count(object header, std::string_view key) const {
-  return to_uint(key, required(header, key));
-}
-
-std::int64_t ProgramLines::to_int(std::string_view field, element value) const {
-  return as<std::int64_t>(field, value, "an integer of 64 bits");
-}
-
-std::uint64_t ProgramLines::to_uint(std::string_view field, element value) const {
-  return as<std::uint64_t>(field, value, "a non-negative integer of 64 bits");
+  return as<std::uint64_t>(key, required(header, key));
 }
 
 std::uint32_t ProgramLines::to_index(std::string_view field, element value) const {
-  const std::uint64_t index = to_uint(field, value);
+  const auto index = as<std::uint64_t>(field, value);
   if (index > std::numeric_limits<std::uint32_t>::max()) {
     fail(field, "a number below 2^32", value);
   }
   return static_cast<std::uint32_t>(index);
 }
 
-bool ProgramLines::to_bool(std::string_view field, element value) const {
-  return as<bool>(field, value, "true or false");
-}
-
-std::string_view ProgramLines::to_text(std::string_view field, element value) const {
-  return as<std::string_view>(field, value, "a text");
-}
-
 std::string_view ProgramLines::to_name(std::string_view field, element value) const {
-  const std::string_view result = to_text(field, value);
+  const auto result = as<std::string_view>(field, value);
   if (has_control_characters(result)) {
     fail(field, "a name without control characters", quote(escape_control_characters(result)));
   }
   return result;
-}
-
-array ProgramLines::to_array(std::string_view field, element value) const {
-  return as<array>(field, value, "a list");
-}
-
-object ProgramLines::to_object(std::string_view field, element value) const {
-  return as<object>(field, value, "an object");
 }
 
 double ProgramLines::to_double(std::string_view field, element value) const {
@@ -125,17 +91,7 @@ double ProgramLines::to_double(std::string_view field, element value) const {
       return *special;
     }
   }
-  return as<double>(field, value, R"(a number, "inf", "-inf" or "nan")");
-}
-
-std::vector<std::int64_t> ProgramLines::to_ints(std::string_view field, element value) const {
-  std::vector<std::int64_t> result;
-  const array items = to_array(field, value);
-  result.reserve(items.size());
-  for (const element item : items) {
-    result.push_back(to_int(field, item));
-  }
-  return result;
+  return as<double>(field, value);
 }
 
 std::optional<double> special_double(std::string_view text) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace understudy::et_schema {
 
@@ -27,33 +26,35 @@ class ProgramLines {
                                                 std::string_view key) const;
   [[nodiscard]] std::uint64_t count(simdjson::dom::object header, std::string_view key) const;
 
-  [[nodiscard]] std::int64_t to_int(std::string_view field, simdjson::dom::element value) const;
-  [[nodiscard]] std::uint64_t to_uint(std::string_view field, simdjson::dom::element value) const;
+  /// Returns an element of one of simdjson's types.
+  template <typename Value>
+  [[nodiscard]] Value as(std::string_view field, simdjson::dom::element value) const {
+    Value result{};
+    if (value.get(result) != simdjson::SUCCESS) {
+      fail(field, expected_of(result), value);
+    }
+    return result;
+  }
   /// Returns a number below 2^32.
   [[nodiscard]] std::uint32_t to_index(std::string_view field, simdjson::dom::element value) const;
-  [[nodiscard]] bool to_bool(std::string_view field, simdjson::dom::element value) const;
-  /// Like to_text(), but refuses control characters.
+  /// Returns a text without control characters.
   [[nodiscard]] std::string_view to_name(std::string_view field,
                                          simdjson::dom::element value) const;
-  [[nodiscard]] std::string_view to_text(std::string_view field,
-                                         simdjson::dom::element value) const;
-  [[nodiscard]] simdjson::dom::array to_array(std::string_view field,
-                                              simdjson::dom::element value) const;
-  [[nodiscard]] simdjson::dom::object to_object(std::string_view field,
-                                                simdjson::dom::element value) const;
   /// Reads a number, or one of the texts of special_double().
   [[nodiscard]] double to_double(std::string_view field, simdjson::dom::element value) const;
-  [[nodiscard]] std::vector<std::int64_t> to_ints(std::string_view field,
-                                                  simdjson::dom::element value) const;
 
   [[noreturn]] void fail(std::string_view field, std::string expected, std::string got) const;
   [[noreturn]] void fail(std::string_view field, std::string expected,
                          simdjson::dom::element got) const;
 
  private:
-  template <typename Value>
-  [[nodiscard]] Value as(std::string_view field, simdjson::dom::element value,
-                         const char* expected) const;
+  static const char* expected_of(std::int64_t) { return "an integer of 64 bits"; }
+  static const char* expected_of(std::uint64_t) { return "a non-negative integer of 64 bits"; }
+  static const char* expected_of(double) { return R"(a number, "inf", "-inf" or "nan")"; }
+  static const char* expected_of(bool) { return "true or false"; }
+  static const char* expected_of(std::string_view) { return "a text"; }
+  static const char* expected_of(simdjson::dom::array) { return "a list"; }
+  static const char* expected_of(simdjson::dom::object) { return "an object"; }
 
   std::string_view text_;
   const std::string& file_;

@@ -8,7 +8,7 @@ namespace understudy::et_schema {
 
 // Members of a benchmark's lines, in order (line_record.h). Keys: docs/formats.md, "Programs".
 
-void line_members(auto& line, SameAs<Storage> auto& storage) {
+void members(auto& line, SameAs<Storage> auto& storage) {
   line("device", storage.device);
   line("bytes", storage.bytes);
   line.if_any("external", storage.external);
@@ -19,9 +19,9 @@ void line_members(auto& line, SameAs<Storage> auto& storage) {
   line.if_any("pinned", storage.pinned);
 }
 
-void line_members(auto& line, SameAs<Slot> auto& slot) {
+void members(auto& line, SameAs<Slot> auto& slot) {
   line("storage", slot.storage);
-  line.named("dtype", slot.dtype, dtype_from_string, "the name of a dtype");
+  line("dtype", slot.dtype, Names{dtype_from_string, "the name of a dtype"});
   line("sizes", slot.sizes);
   line.strides(slot.sizes, slot.strides);
   line.if_any("offset", slot.offset);
@@ -33,19 +33,19 @@ void line_members(auto& line, SameAs<Slot> auto& slot) {
   line.if_any("content", slot.content);
 }
 
-void line_members(auto& line, SameAs<SparseContent> auto& content) {
-  line.named("layout", content.layout, sparse_layout_from_string, "coo, csr or csc");
+void members(auto& line, SameAs<SparseContent> auto& content) {
+  line("layout", content.layout, Names{sparse_layout_from_string, "coo, csr or csc"});
   line("elements", content.elements);
   line.if_any("coalesced", content.coalesced);
   line("indices", content.indices);
 }
 
-void line_members(auto& line, SameAs<Launched> auto& launched) {
+void members(auto& line, SameAs<Launched> auto& launched) {
   line("count", launched.count);
   line.if_any("stream", launched.stream);
 }
 
-void line_members(auto& line, SameAs<Instruction> auto& instruction) {
+void members(auto& line, SameAs<Instruction> auto& instruction) {
   line.kind_and_name(instruction.kind, instruction.name);
   if (line.is_full()) {
     line("node", instruction.node_id);
@@ -59,8 +59,8 @@ void line_members(auto& line, SameAs<Instruction> auto& instruction) {
   line.if_any("comm", instruction.comm);
 }
 
-void line_members(auto& line, SameAs<CommInfo> auto& comm) {
-  line.named("kind", comm.kind, comm_kind_from_string, "the name of a collective");
+void members(auto& line, SameAs<CommInfo> auto& comm) {
+  line("kind", comm.kind, Names{comm_kind_from_string, "the name of a collective"});
   line("reduce_op", comm.reduce_op);
   line.if_any("reduce_op_why", comm.reduce_op_why);
   line.if_any("is_async", comm.is_async);
@@ -81,47 +81,47 @@ void line_members(auto& line, SameAs<CommInfo> auto& comm) {
 // Value rules share a few keys: "high" is a step in one rule and a number of classes in another. If
 // a kind of rule has no function here, the code does not compile.
 
-void line_members(auto& /*line*/, SameAs<ValueRule::Zeros> auto& /*rule*/) {}
-void line_members(auto& line, SameAs<ValueRule::Constant> auto& rule) {
+void members(auto& /*line*/, SameAs<ValueRule::Zeros> auto& /*rule*/) {}
+void members(auto& line, SameAs<ValueRule::Constant> auto& rule) {
   line.if_any("a", rule.value);
 }
-void line_members(auto& line, SameAs<ValueRule::Uniform> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Uniform> auto& rule) {
   line.if_any("a", rule.low);
   line.if_any("b", rule.high);
 }
-void line_members(auto& line, SameAs<ValueRule::Normal> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Normal> auto& rule) {
   line.if_any("a", rule.mean);
   line.if_any("b", rule.deviation);
 }
-void line_members(auto& line, SameAs<ValueRule::Integers> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Integers> auto& rule) {
   line.as_real("a", rule.distinct);
   line.if_any("low", rule.low);
   line.if_any("high", rule.high);
 }
-void line_members(auto& line, SameAs<ValueRule::Offsets> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Offsets> auto& rule) {
   line.if_any("low", rule.longest);
   line.if_any("high", rule.end);
   line.if_any("include_last", rule.include_last);
 }
-void line_members(auto& line, SameAs<ValueRule::Lengths> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Lengths> auto& rule) {
   line.if_any("segments", rule.segments);
 }
-void line_members(auto& line, SameAs<ValueRule::Arange> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Arange> auto& rule) {
   line.if_any("low", rule.start);
   line.if_any("high", rule.step);
 }
-void line_members(auto& line, SameAs<ValueRule::Bernoulli> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Bernoulli> auto& rule) {
   line.if_any("a", rule.probability);
 }
-void line_members(auto& line, SameAs<ValueRule::Mask> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Mask> auto& rule) {
   line.if_any("high", rule.count);
 }
-void line_members(auto& line, SameAs<ValueRule::Targets> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Targets> auto& rule) {
   line.if_any("a", rule.ignored_share);
   line.if_any("low", rule.ignore_index);
   line.if_any("high", rule.classes);
 }
-void line_members(auto& line, SameAs<ValueRule::ReusedIntegers> auto& rule) {
+void members(auto& line, SameAs<ValueRule::ReusedIntegers> auto& rule) {
   line.as_real("a", rule.distinct);
   line.if_any("low", rule.low);
   line.if_any("high", rule.high);
@@ -129,14 +129,14 @@ void line_members(auto& line, SameAs<ValueRule::ReusedIntegers> auto& rule) {
   line.unless(std::int64_t{1}, "run", rule.reuse.run);
   line.if_any("sorted", rule.reuse.sorted);
 }
-void line_members(auto& line, SameAs<ValueRule::Dominant> auto& rule) {
+void members(auto& line, SameAs<ValueRule::Dominant> auto& rule) {
   line.if_any("a", rule.diagonal);
   line.if_any("high", rule.rows);
 }
 
-void line_members(auto& line, SameAs<ValueRule> auto& rule) {
-  line.named("rule", rule.kind, value_rule_kind_from_string, "the name of a value rule");
-  std::visit([&](auto& kind) { line_members(line, kind); }, rule.kind);
+void members(auto& line, SameAs<ValueRule> auto& rule) {
+  line("rule", rule.kind, Names{value_rule_kind_from_string, "the name of a value rule"});
+  std::visit([&](auto& kind) { members(line, kind); }, rule.kind);
   line.if_any("why", rule.why);
 }
 

@@ -12,6 +12,5 @@ namespace understudy::et_schema {
 /// Returns a kind of rule with default parameters.
 [[nodiscard]] std::optional<ValueRule::Kind> value_rule_kind_from_string(std::string_view name);
 [[nodiscard]] std::optional<CommKind> comm_kind_from_string(std::string_view name);
-[[nodiscard]] std::optional<Outside> outside_named(std::string_view name);
 
 }  // namespace understudy::et_schema

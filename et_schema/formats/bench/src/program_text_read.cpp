@@ -15,12 +15,13 @@ using simdjson::dom::object;
 
 static void read_value(const ProgramLines& lines, const std::string& field, element value,
                        Device& device) {
-  device = parse_device(lines.to_text(field, value));
+  device = parse_device(lines.as<std::string_view>(field, value));
 }
 
 static void read_value(const ProgramLines& lines, const std::string& field, element value,
                        ValueRule::Segment& segment) {
-  const std::vector<std::int64_t> pair = lines.to_ints(field, value);
+  std::vector<std::int64_t> pair;
+  read_line_value(lines, field, value, pair);
   if (pair.size() != 2) {
     lines.fail(field, "a list of [count, sum]", value);
   }
@@ -29,7 +30,8 @@ static void read_value(const ProgramLines& lines, const std::string& field, elem
 
 static void read_value(const ProgramLines& lines, const std::string& field, element value,
                        ReuseBin& bin) {
-  const std::vector<std::int64_t> numbers = lines.to_ints(field, value);
+  std::vector<std::int64_t> numbers;
+  read_line_value(lines, field, value, numbers);
   if (numbers.size() < 4 || numbers.size() % 2 != 0) {
     lines.fail(field, "a list of [low, high, times, numbers, …]", value);
   }
@@ -53,9 +55,9 @@ class ArgumentReader {
       case element_type::NULL_VALUE:
         return {Argument::None{}};
       case element_type::BOOL:
-        return {lines_.to_bool(field_, value)};
+        return {lines_.as<bool>(field_, value)};
       case element_type::INT64:
-        return {lines_.to_int(field_, value)};
+        return {lines_.as<std::int64_t>(field_, value)};
       case element_type::DOUBLE:
         return {lines_.to_double(field_, value)};
       case element_type::ARRAY:
@@ -74,7 +76,7 @@ class ArgumentReader {
                   "a deeper one");
     }
     std::vector<Argument> arguments;
-    const simdjson::dom::array items = lines_.to_array(field_, value);
+    const auto items = lines_.as<simdjson::dom::array>(field_, value);
     arguments.reserve(items.size());
     for (const element item : items) {
       arguments.push_back(read(item, depth));
@@ -83,7 +85,7 @@ class ArgumentReader {
   }
 
   [[nodiscard]] Argument read_marked(element value) const {
-    const std::string_view text = lines_.to_text(field_, value);
+    const auto text = lines_.as<std::string_view>(field_, value);
     const char mark = text.empty() ? '\0' : text.front();
     const std::string_view rest = text.substr(std::min<std::size_t>(1, text.size()));
     if (mark == '%') {
@@ -137,7 +139,7 @@ void LineReader::strides(const std::vector<std::int64_t>& sizes,
                          std::vector<std::int64_t>& strides) {
   element recorded;
   if (object_["strides"].get(recorded) == simdjson::SUCCESS) {
-    strides = lines_.to_ints(field_of("strides"), recorded);
+    read_line_value(lines_, field_of("strides"), recorded, strides);
   } else if (!contiguous_strides(sizes, strides)) {
     lines_.fail("sizes", "fewer than 2^63 elements", lines_.required(object_, "sizes"));
   }
@@ -206,7 +208,7 @@ class ProgramReader {
   Record read_record(object line) {
     Record record;
     LineReader reader(lines_, line, "");
-    line_members(reader, record);
+    members(reader, record);
     return record;
   }
 
@@ -215,7 +217,7 @@ class ProgramReader {
     LineReader(lines_, line, "").if_any("body", depth);
     Instruction instruction = read_record<Instruction>(line);
     std::vector<Instruction>& level = body_at(depth);
-    if (depth == 0 && lines_.to_uint("i", lines_.required(line, "i")) != level.size()) {
+    if (depth == 0 && lines_.as<std::uint64_t>("i", lines_.required(line, "i")) != level.size()) {
       lines_.fail("i", std::to_string(level.size()), lines_.required(line, "i"));
     }
     level.push_back(std::move(instruction));

@@ -82,7 +82,7 @@ std::uint64_t count_lines(const std::vector<Instruction>& instructions) {
 void append_record(LineText& text, std::string_view key, std::uint64_t number, const auto& record) {
   append_line(text, [&](LineWriter& line) {
     line(key, number);
-    line_members(line, record);
+    members(line, record);
   });
 }
 

@@ -5,21 +5,16 @@
 #include <vector>
 
 #include "et_schema/formats/bench/program_text.h"
+#include "et_schema/formats/bench/records.h"
 #include "line_record.h"
 
 namespace understudy::et_schema {
 
-/// [{"class":"matmul","ns":…}, …]
-void line_members(auto& line, SameAs<KernelClassTime> auto& time) {
-  line("class", time.kernel_class);
-  line("ns", time.ns);
-}
-
 /// {"of":12,"launch_ns":…,"start_ns":…,"device_ns":…}, or "why" in place of "of".
-void line_members(auto& line, SameAs<DeviceWork> auto& work) {
+void members(auto& line, SameAs<DeviceWork> auto& work) {
   line.if_any("of", work.instruction);
   if (!work.instruction) {
-    line.named("why", work.why, outside_named, "a reason of docs/formats.md");
+    line("why", work.why, Names{outside_named, "a reason of docs/formats.md"});
   }
   line.if_any("thread", work.thread);
   line("launch_ns", work.launch_ns);
@@ -52,13 +47,13 @@ void append_value(LineText& text, const Blocks& all) {
 
 std::vector<HeapBlock> read_blocks(const ProgramLines& lines, const element& value) {
   std::vector<HeapBlock> blocks;
-  const simdjson::dom::array numbers = lines.to_array("blocks", value);
+  const auto numbers = lines.as<simdjson::dom::array>("blocks", value);
   for (auto number = numbers.begin(); number != numbers.end(); ++number) {
-    HeapBlock& block = blocks.emplace_back(HeapBlock{lines.to_int("blocks", *number), 0});
+    HeapBlock& block = blocks.emplace_back(HeapBlock{lines.as<std::int64_t>("blocks", *number), 0});
     if (++number == numbers.end()) {
       lines.fail("blocks", "a list of [bytes, address, …]", value);
     }
-    block.address = lines.to_uint("blocks", *number);
+    block.address = lines.as<std::uint64_t>("blocks", *number);
   }
   return blocks;
 }
@@ -111,7 +106,7 @@ std::string timings_to_text(const Program& program) {
     });
   }
   for (const DeviceWork& work : program.device_work) {
-    append_line(text, [&](LineWriter& line) { line_members(line, work); });
+    append_line(text, [&](LineWriter& line) { members(line, work); });
   }
   return std::move(text.out);
 }
@@ -127,7 +122,7 @@ void apply_timings(std::string_view text, const std::string& file, Program& prog
   for (std::uint64_t k = 0; k < count; ++k) {
     const object line = lines.next(expected);
     const element number = lines.required(line, "i");
-    const std::uint64_t index = lines.to_uint("i", number);
+    const auto index = lines.as<std::uint64_t>("i", number);
     if (index < next || index >= program.instructions.size()) {
       lines.fail(
           "i",
@@ -144,7 +139,7 @@ void apply_timings(std::string_view text, const std::string& file, Program& prog
   }
   for (std::uint64_t k = 0; k < work; ++k) {
     LineReader line(lines, lines.next("one of " + std::to_string(work) + " pieces of work"), "");
-    line_members(line, program.device_work.emplace_back());
+    members(line, program.device_work.emplace_back());
   }
   lines.expect_end("the end: the header announces " + std::to_string(count) + " timings" +
                    (work > 0 ? " and " + std::to_string(work) + " pieces of work" : ""));

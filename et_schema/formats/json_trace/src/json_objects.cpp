@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/json_repair.h"
-#include "et_schema/base/json_scan.h"
 #include "et_schema/base/quote.h"
+#include "json_repair.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -28,27 +27,25 @@ constexpr std::size_t kMaxObjectBytes = std::size_t{64} << 20U;
 
 class ObjectsReader {
  public:
-  ObjectsReader(std::string_view json, JsonCursor& cursor, Losses& losses, const ObjectsKind& kind,
+  ObjectsReader(OuterPull& outer, Losses& losses, const ObjectsKind& kind,
                 const std::function<void(JsonPull&)>& read)
-      : json_(json),
-        cursor_(cursor),
+      : outer_(outer),
         losses_(losses),
         kind_(kind),
         read_(read),
-        is_utf8_(simdjson::validate_utf8(json)) {}
+        is_utf8_(simdjson::validate_utf8(outer.rest())) {}
 
   void read_all() {
-    if (!cursor_.stands_on('[')) {
-      fail(fmt::format("the {} are no list", kind_.many), "an array", quote(cursor_.rest()));
+    if (!outer_.stands_on('[')) {
+      fail(fmt::format("the {} are no list", kind_.many), "an array", quote(outer_.rest()));
     }
-    cursor_.move_to(cursor_.position() + 1);
     // An unescaped quote swaps the inside and outside of strings up to the end of the file. So
     // after the first damage, all objects are read as damaged: names are repaired before brackets
     // are matched, in linear time.
     bool is_damaged = false;
-    for (bool first = true; cursor_.next_item(first, ']'); first = false) {
-      if (!cursor_.stands_on('{')) {
-        fail(fmt::format("{} is no object", kind_.one), "{", quote(cursor_.rest()));
+    for (bool first = true; outer_.next_item(first);) {
+      if (!outer_.stands_on('{')) {
+        fail(fmt::format("{} is no object", kind_.one), "{", quote(outer_.rest()));
       }
       is_damaged = is_damaged || !read_whole();
       if (is_damaged) {
@@ -64,24 +61,23 @@ class ObjectsReader {
         {.field = std::string(kind_.list), .expected = std::move(expected), .got = std::move(got)});
   }
 
-  /// Returns true if the object at the cursor is completely valid JSON.
+  /// Returns true if the object at this position is completely valid JSON.
   [[nodiscard]] bool is_valid() {
-    const std::size_t begin = cursor_.position();
-    const ScanResult scan = scan_brackets(json_, begin);
-    return scan.status == ScanStatus::kComplete && scan.end - begin <= kMaxObjectBytes &&
-           parser_.parse(json_.data() + begin, scan.end - begin).error() == simdjson::SUCCESS;
+    const ScanResult scan = scan_brackets(outer_.rest(), 0);
+    return scan.status == ScanStatus::kComplete && scan.end <= kMaxObjectBytes &&
+           parser_.parse(outer_.rest().data(), scan.end).error() == simdjson::SUCCESS;
   }
 
-  /// Returns false without moving the cursor if the object is damaged.
+  /// Returns false without moving if the object is damaged.
   [[nodiscard]] bool read_whole() {
     if (!is_utf8_ && !is_valid()) {
       return false;
     }
     const Losses losses = losses_;
     try {
-      JsonPull object(json_, cursor_.position());
+      JsonPull object = outer_;
       read_(object);
-      cursor_.move_to(object.position_in(json_));
+      outer_.move_to(object);
       return true;
     } catch (const JsonDamage&) {
       // read_damaged() repairs the object, or refuses it with its position.
@@ -95,13 +91,13 @@ class ObjectsReader {
   }
 
   void read_damaged() {
-    const RepairedObject object = repair_object(json_, cursor_.position(), kind_.keys);
+    const RepairedObject object = repair_object(outer_.rest(), kind_.keys);
     if (object.status == ScanStatus::kTooDeep) {
       throw too_deep();
     }
     if (object.status == ScanStatus::kCutOff) {
-      cursor_.cut_off();
-      return;
+      outer_.move_by(outer_.rest().size());
+      throw JsonDamage();
     }
     if (object.text.size() > kMaxObjectBytes) {
       fail(fmt::format("{} is too large", kind_.one),
@@ -112,17 +108,16 @@ class ObjectsReader {
     if (error != simdjson::SUCCESS) {
       fail(fmt::format("{} is no valid JSON", kind_.one), "JSON",
            fmt::format("{} in the {} at byte {}: {}", simdjson::error_message(error),
-                       kind_.one.substr(kind_.one.find(' ') + 1), cursor_.position(),
-                       quote(cursor_.rest())));
+                       kind_.one.substr(kind_.one.find(' ') + 1), outer_.position(),
+                       quote(outer_.rest())));
     }
-    losses_.add(Loss::kRepairedJson, object.commas_repaired + (object.name_repaired ? 1U : 0U));
+    losses_.add(Loss::kRepairedJson, object.repairs);
     JsonPull repaired(object.text);
     read_(repaired);
-    cursor_.move_to(object.end);
+    outer_.move_by(object.end);
   }
 
-  std::string_view json_;
-  JsonCursor& cursor_;
+  OuterPull& outer_;
   Losses& losses_;
   const ObjectsKind& kind_;
   const std::function<void(JsonPull&)>& read_;
@@ -132,98 +127,53 @@ class ObjectsReader {
 
 }  // namespace
 
-void JsonCursor::cut_off() {
-  if (!is_cut_off_) {
-    is_cut_off_ = true;
-    losses_.add(Loss::kTruncatedFiles);
+bool OuterPull::next(bool& first, char open, char close) {
+  const bool is_first = std::exchange(first, false);
+  if (is_first) {
+    expect(open);
   }
-  position_ = json_.size();
-}
-
-bool JsonCursor::next_item(bool first, char close) {
   std::uint64_t commas = 0;
-  position_ = skip_space(json_, position_);
-  while (position_ < json_.size() && json_[position_] == ',') {
+  for (skip_space(); stands_on(','); skip_space()) {
+    expect(',');
     ++commas;
-    position_ = skip_space(json_, position_ + 1);
   }
-  if (position_ >= json_.size()) {
-    cut_off();
-    return false;
+  if (is_at_end()) {
+    throw JsonDamage();
   }
-  const bool at_end = json_[position_] == close;
-  const std::uint64_t expected = first || at_end ? 0 : 1;
-  if (commas != expected) {
-    losses_.add(Loss::kRepairedJson, commas > expected ? commas - expected : 1);
+  const bool is_over = stands_on(close);
+  const std::uint64_t expected = is_first || is_over ? 0 : 1;
+  losses_.add(Loss::kRepairedJson, commas > expected ? commas - expected : expected - commas);
+  if (is_over) {
+    expect(close);
   }
-  if (at_end) {
-    ++position_;
-  }
-  return !at_end;
+  return !is_over;
 }
 
-std::optional<std::string_view> JsonCursor::read_key() {
-  if (json_[position_] != '"') {
-    fail("not JSON", "a quoted key", quote(rest()));
-  }
-  const std::size_t begin = position_ + 1;
-  const std::size_t end = find_string_end(json_, begin);
-  if (end == std::string_view::npos) {
-    cut_off();
-    return std::nullopt;
-  }
-  const std::string_view key = json_.substr(begin, end - begin);
-  position_ = skip_space(json_, end + 1);
-  if (position_ < json_.size() && json_[position_] != ':') {
-    fail("not JSON", fmt::format(R"(":" after "{}")", quote(key)), quote(rest()));
-  }
-  position_ = skip_space(json_, position_ + 1);
-  if (position_ >= json_.size()) {
-    cut_off();
-    return std::nullopt;
-  }
-  return key;
-}
-
-std::string_view JsonCursor::skip_value() {
-  constexpr std::size_t kCut = std::string_view::npos;
-  const std::size_t begin = position_;
-  std::size_t end = 0;
-  if (stands_on('{') || stands_on('[')) {
-    const ScanResult scan = scan_brackets(json_, begin);
-    if (scan.status == ScanStatus::kTooDeep) {
-      throw too_deep();
+bool OuterPull::read_file(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const JsonDamage&) {
+    if (is_at_end()) {
+      losses_.add(Loss::kTruncatedFiles);
+      return false;
     }
-    end = scan.status == ScanStatus::kCutOff ? kCut : scan.end;
-  } else if (stands_on('"')) {
-    end = find_string_end(json_, begin + 1);
-    end += end == kCut ? 0 : 1;
-  } else {
-    end = json_.find_first_of(",}] \t\r\n", begin);
+    fail("not JSON", "JSON", quote(rest()));
   }
-  if (end == kCut) {
-    cut_off();
-    return {};
-  }
-  position_ = end;
-  return json_.substr(begin, end - begin);
-}
-
-void JsonCursor::refuse_rest() {
-  position_ = skip_space(json_, position_);
+  skip_space();
   if (stands_on('{') || stands_on('[')) {
     fail("several files in one", "one",
-         fmt::format("another from byte {} on: {}", position_, quote(rest())),
+         fmt::format("another from byte {} on: {}", position(), quote(rest())),
          "they were joined, as cat does: give each as a file of its own");
   }
-  if (position_ < json_.size()) {
+  if (!is_at_end()) {
     fail("text after the end", "nothing after the last bracket", quote(rest()));
   }
+  return true;
 }
 
-void read_objects(std::string_view json, JsonCursor& cursor, Losses& losses,
-                  const ObjectsKind& kind, const std::function<void(JsonPull&)>& read) {
-  ObjectsReader(json, cursor, losses, kind, read).read_all();
+void read_objects(OuterPull& outer, Losses& losses, const ObjectsKind& kind,
+                  const std::function<void(JsonPull&)>& read) {
+  ObjectsReader(outer, losses, kind, read).read_all();
 }
 
 }  // namespace understudy::et_schema

@@ -42,10 +42,10 @@ bool JsonPull::take(double& value) {
 }
 
 bool JsonPull::take(bool& value) {
-  const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+  const std::string_view text = rest();
   for (const bool candidate : {true, false}) {
     const std::string_view word = candidate ? "true" : "false";
-    if (rest.starts_with(word) && (rest.size() == word.size() || ends_scalar(rest[word.size()]))) {
+    if (text.starts_with(word) && (text.size() == word.size() || ends_scalar(text[word.size()]))) {
       value = candidate;
       at_ += word.size();
       return true;
@@ -59,25 +59,22 @@ std::string_view JsonPull::skip() {
   if (stands_on('[') && at_ + 1 != end_ && at_[1] == ']') {
     at_ += 2;  // the most frequent lists
   } else if (stands_on('{') || stands_on('[')) {
-    const ScanResult scan = scan_brackets({at_, static_cast<std::size_t>(end_ - at_)}, 0);
+    const ScanResult scan = scan_brackets(rest(), 0);
     if (scan.status == ScanStatus::kTooDeep) {
       throw too_deep();
     }
+    at_ += scan.end;
     if (scan.status == ScanStatus::kCutOff) {
       throw JsonDamage();
     }
-    at_ += scan.end;
   } else if (stands_on('"')) {
     bool has_escapes = false;
     static_cast<void>(raw_text(has_escapes));
   } else {
     bool flag = false;
-    constexpr std::string_view kNull = "null";
-    if (std::string_view(at_, static_cast<std::size_t>(end_ - at_)).starts_with(kNull)) {
-      at_ += kNull.size();
-    } else if (const std::string_view text = number_text(); !text.empty()) {
+    if (const std::string_view text = number_text(); !text.empty()) {
       at_ += text.size();
-    } else if (!take(flag)) {
+    } else if (!pass("null") && !take(flag)) {
       throw JsonDamage();
     }
   }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/json_scan.h"
 #include "et_schema/base/quote.h"
 #include "et_schema/base/trace_start.h"
+#include "et_schema/formats/json_trace/json_objects.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -53,22 +53,6 @@ bool is_binary(std::string_view text) {
   });
 }
 
-/// Skips the value at `position`. Returns the end of the text if the value is cut or damaged.
-std::size_t skip_value(std::string_view text, std::size_t position) {
-  if (position >= text.size()) {
-    return text.size();
-  }
-  if (text[position] == '{' || text[position] == '[') {
-    const ScanResult scan = scan_brackets(text, position);
-    return scan.status == ScanStatus::kComplete ? scan.end : text.size();
-  }
-  if (text[position] == '"') {
-    const std::size_t end = find_string_end(text, position + 1);
-    return end == std::string_view::npos ? text.size() : end + 1;
-  }
-  return std::min(text.find_first_of(",}", position), text.size());
-}
-
 }  // namespace
 
 bool is_kineto_key(std::string_view key) {
@@ -76,39 +60,29 @@ bool is_kineto_key(std::string_view key) {
 }
 
 JsonKind classify_json(std::string_view text) {
-  std::size_t position = find_json_start(text);
-  const bool is_list = position < text.size() && text[position] == '[';
-  if (is_list) {
-    position = skip_space(text, position + 1);
-  }
-  if (position >= text.size() || text[position] != '{') {
-    return JsonKind::kOther;
-  }
-  ++position;
-  while (true) {
-    position = std::min(text.find_first_not_of(", \t\r\n", position), text.size());
-    if (position >= text.size() || text[position] != '"') {
+  Losses passed;
+  OuterPull json(text, find_json_start(text), passed);
+  const bool is_list = json.stands_on('[');
+  bool first_item = true;
+  bool first = true;
+  std::string_view key;
+  try {
+    if (!(is_list ? json.next_item(first_item) : json.stands_on('{'))) {
       return JsonKind::kOther;
     }
-    const std::size_t end = find_string_end(text, position + 1);
-    if (end == std::string_view::npos) {
-      return JsonKind::kOther;
+    for (; json.next_member(first, key); json.skip()) {
+      if (is_list ? key == "ph" : is_kineto_key(key)) {
+        return JsonKind::kKineto;
+      }
+      // "schema" does not decide: other files have it as well.
+      if (!is_list && key == "nodes" && json.stands_on('[')) {
+        return JsonKind::kTrace;
+      }
     }
-    const std::string_view key = text.substr(position + 1, end - position - 1);
-    if (is_list ? key == "ph" : is_kineto_key(key)) {
-      return JsonKind::kKineto;
-    }
-    position = skip_space(text, end + 1);
-    if (position >= text.size() || text[position] != ':') {
-      return JsonKind::kOther;
-    }
-    position = skip_space(text, position + 1);
-    // "schema" does not decide: other files have it as well.
-    if (!is_list && key == "nodes" && position < text.size() && text[position] == '[') {
-      return JsonKind::kTrace;
-    }
-    position = skip_value(text, position);
+  } catch (const std::exception&) {
+    // Neither kind is damaged before the key that tells it.
   }
+  return JsonKind::kOther;
 }
 
 std::size_t check_start(std::string_view text, JsonKind kind) {

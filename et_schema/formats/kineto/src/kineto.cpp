@@ -44,10 +44,9 @@ constexpr const char* kHowToDivide = "give each profile as a file of its own";
 class KinetoParser {
  public:
   KinetoParser(std::string_view json, Profile& profile, Arena& arena, KinetoDetail detail)
-      : json_(json),
-        profile_(profile),
+      : profile_(profile),
         detail_(detail),
-        cursor_(json, check_start(json, JsonKind::kKineto), profile.losses),
+        outer_(json, check_start(json, JsonKind::kKineto), profile.losses),
         events_(profile, arena, detail) {}
 
   void parse();
@@ -56,26 +55,20 @@ class KinetoParser {
   void read_members();
   void read_member(std::string_view key);
   void read_events();
-  void read_number(std::string_view key, std::string_view text);
   void refuse_twice() const;
   void correlate_by_external_ids();
   void add_base_time();
 
-  std::string_view json_;
   Profile& profile_;
   KinetoDetail detail_;
-  JsonCursor cursor_;
+  OuterPull outer_;
   EventReader events_;
   bool has_events_ = false;
 };
 
 void KinetoParser::parse() {
-  if (cursor_.stands_on('[')) {
-    read_events();
-  } else {
-    read_members();
-  }
-  cursor_.refuse_rest();
+  const bool is_whole =
+      outer_.read_file([this] { outer_.stands_on('[') ? read_events() : read_members(); });
   events_.close();
   if (!has_events_) {
     fail("not a Kineto trace", "traceEvents", "a list of events", "nothing",
@@ -83,7 +76,7 @@ void KinetoParser::parse() {
   }
   if (profile_.events.empty()) {
     fail("a profile without events", "traceEvents", "at least one event with a duration",
-         cursor_.is_cut_off() ? "a file cut off before the end of its first event" : "none",
+         is_whole ? "none" : "a file cut off before the end of its first event",
          "profile again, with the step inside of the profiler's active window");
   }
   events_.origin().check(profile_, detail_);
@@ -96,13 +89,9 @@ void KinetoParser::parse() {
 }
 
 void KinetoParser::read_members() {
-  cursor_.move_to(cursor_.position() + 1);
-  for (bool first = true; cursor_.next_item(first, '}'); first = false) {
-    const std::optional<std::string_view> key = cursor_.read_key();
-    if (!key) {
-      break;
-    }
-    read_member(*key);
+  std::string_view key;
+  for (bool first = true; outer_.next_member(first, key);) {
+    read_member(key);
   }
 }
 
@@ -110,7 +99,7 @@ void KinetoParser::read_events() {
   if (std::exchange(has_events_, true)) {
     fail("two lists of events", "traceEvents", "one list", "a second one", kHowToDivide);
   }
-  read_objects(json_, cursor_, profile_.losses, {"traceEvents", "an event", "events", kEventKeys},
+  read_objects(outer_, profile_.losses, {"traceEvents", "an event", "events", kEventKeys},
                [this](JsonPull& event) { events_.read(event); });
 }
 
@@ -119,20 +108,29 @@ void KinetoParser::read_member(std::string_view key) {
     read_events();
     return;
   }
-  if (key == "nodes" && cursor_.stands_on('[')) {
+  if (key == "nodes" && outer_.stands_on('[')) {
     fail("not a Kineto trace: this is an execution trace", "nodes", "a list of traceEvents",
          "a PyTorch execution trace", "give the profile of the same run");
   }
-  const std::string_view text = cursor_.skip_value();
+  JsonPull start = outer_;
+  const std::string_view text = outer_.skip();
   profile_.not_run |= key == "notRun";
   const bool is_known = key == "schemaVersion" || key == "baseTimeNanoseconds" ||
                         key == "deviceProperties" || key == "computeProperties" ||
                         key == "distributedInfo";
-  if (cursor_.is_cut_off() || !is_known) {
+  if (!is_known) {
     return;
   }
-  if (key == "schemaVersion" || key == "baseTimeNanoseconds") {
-    read_number(key, text);
+  if (key == "schemaVersion") {
+    profile_.schema_version = lenient_integer(start);
+    return;
+  }
+  if (key == "baseTimeNanoseconds") {
+    profile_.base_time_ns = lenient_integer(start);
+    if (profile_.base_time_ns < 0) {
+      fail("the base time cannot be read", std::string(key), "nanoseconds from 0 to 2^63 - 1",
+           quote(text));
+    }
     return;
   }
   simdjson::dom::parser parser;
@@ -144,20 +142,6 @@ void KinetoParser::read_member(std::string_view key) {
     profile_.devices = read_devices(value, profile_.losses);
   } else {
     profile_.distributed = read_distributed(value, profile_.losses);
-  }
-}
-
-void KinetoParser::read_number(std::string_view key, std::string_view text) {
-  try {
-    JsonPull value(text);
-    (key == "schemaVersion" ? profile_.schema_version : profile_.base_time_ns) =
-        lenient_integer(value);
-  } catch (const JsonDamage&) {
-    fail("not JSON", std::string(key), "a value", quote(text));
-  }
-  if (profile_.base_time_ns < 0) {
-    fail("the base time cannot be read", std::string(key), "nanoseconds from 0 to 2^63 - 1",
-         quote(text));
   }
 }
 

@@ -28,9 +28,8 @@ constexpr std::array<std::string_view, 12> kNodeKeys = {
 class TraceParser {
  public:
   TraceParser(std::string_view json, Trace& trace, Arena& arena)
-      : json_(json),
-        trace_(trace),
-        cursor_(json, check_start(json, JsonKind::kTrace) + 1, trace.losses),
+      : trace_(trace),
+        outer_(json, check_start(json, JsonKind::kTrace), trace.losses),
         nodes_(arena, trace.losses) {}
 
   void parse();
@@ -44,9 +43,8 @@ class TraceParser {
   void check_schema() const;
   void note_other(std::string_view key);
 
-  std::string_view json_;
   Trace& trace_;
-  JsonCursor cursor_;
+  OuterPull outer_;
   NodeReader nodes_;
   /// With the node; of a device's event, its parent.
   std::vector<std::pair<std::uint64_t, MergedEvent>> merged_;
@@ -74,24 +72,22 @@ void refuse_own_file(std::string_view format) {
 }
 
 void TraceParser::parse() {
-  for (bool first = true; cursor_.next_item(first, '}'); first = false) {
-    const std::optional<std::string_view> key = cursor_.read_key();
-    if (!key) {
-      break;
+  const bool is_whole = outer_.read_file([this] {
+    std::string_view key;
+    for (bool first = true; outer_.next_member(first, key);) {
+      read_member(key);
     }
-    read_member(*key);
-  }
-  cursor_.refuse_rest();
-  if (!has_nodes_ && !has_schema_ && !cursor_.is_cut_off()) {
+  });
+  if (!has_nodes_ && !has_schema_ && is_whole) {
     fail("not a PyTorch execution trace", "nodes", R"(a JSON object with "schema" and "nodes")",
          other_keys_.empty() ? "an empty object" : fmt::format("an object with {}", other_keys_),
          "give the file that torch.profiler.ExecutionTraceObserver wrote, or a Kineto profile");
   }
   if (trace_.nodes.empty()) {
     fail("a trace without nodes", "nodes", "at least one node",
-         cursor_.is_cut_off() ? "a file cut off before the end of its first node"
-         : has_nodes_         ? "an empty list"
-                              : "nothing",
+         !is_whole    ? "a file cut off before the end of its first node"
+         : has_nodes_ ? "an empty list"
+                      : "nothing",
          "capture again: an ExecutionTraceObserver that was started and stopped writes them");
   }
   check_schema();
@@ -112,22 +108,17 @@ void TraceParser::read_member(std::string_view key) {
     read_nodes();
     return;
   }
-  const std::string_view value = cursor_.skip_value();
+  const JsonPull value = outer_;
+  const std::string_view text = outer_.skip();
   if (key == "format") {
-    refuse_own_file(value);
+    refuse_own_file(text);
   }
   const bool is_text = key == "schema" || key == "time";
   const bool is_number = key == "pid" || key == "start_ts" || key == "finish_ts";
-  if (!is_text && !is_number) {
+  if (is_text || is_number) {
+    read_header(key, value);
+  } else {
     note_other(key);
-  }
-  if (cursor_.is_cut_off() || (!is_text && !is_number)) {
-    return;
-  }
-  try {
-    read_header(key, JsonPull(value));
-  } catch (const JsonDamage&) {
-    fail("not JSON", std::string(key), "a value", quote(value));
   }
 }
 
@@ -154,7 +145,7 @@ void TraceParser::read_nodes() {
     fail("two lists of nodes", "nodes", "one list", "a second one");
   }
   has_nodes_ = true;
-  read_objects(json_, cursor_, trace_.losses, {"nodes", "a node", "nodes", kNodeKeys},
+  read_objects(outer_, trace_.losses, {"nodes", "a node", "nodes", kNodeKeys},
                [this](JsonPull& json) {
                  MergedEvent merged;
                  const Node node = nodes_.read(json, merged);

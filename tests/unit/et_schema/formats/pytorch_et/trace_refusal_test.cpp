@@ -26,9 +26,9 @@ std::string with_input(const std::string& value, const std::string& shape,
 
 TEST(TraceRefusal, NotJson) {
   EXPECT_EQ(parse_error("{nodes: 1}"), told("not JSON", "file: t.json", "field: the top level",
-                                            "expected: a quoted key", "got: nodes: 1}"));
+                                            "expected: JSON", "got: nodes: 1}"));
   EXPECT_EQ(parse_error("{\"nodes\" [1]}"), told("not JSON", "file: t.json", "field: the top level",
-                                                 "expected: \":\" after \"nodes\"", "got: [1]}"));
+                                                 "expected: JSON", "got: [1]}"));
 }
 
 TEST(TraceRefusal, ListOrBinary) {

@@ -1,12 +1,13 @@
-#include "et_schema/base/json_repair.h"
+#include "json_repair.h"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <utility>
+
+#include "et_schema/base/json_text.h"
+#include "et_schema/formats/json_trace/json_objects.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -14,104 +15,50 @@ namespace {
 constexpr std::size_t kNone = std::string_view::npos;
 /// Maximum length of a name. Longer names are treated as damage that cannot be repaired.
 constexpr std::size_t kLongestName = std::size_t{1} << 20U;
-constexpr unsigned char kFirstPrintable = 0x20;
 
-bool is_hex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/// Returns true if the text is valid between the quotes of a JSON string.
-bool is_escaped(std::string_view text) {
-  constexpr std::size_t kHexDigits = 4;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (static_cast<unsigned char>(text[i]) < kFirstPrintable || text[i] == '"') {
-      return false;
-    }
-    if (text[i] != '\\') {
-      continue;
-    }
-    ++i;
-    if (i == text.size()) {
-      return false;
-    }
-    if (text[i] == 'u') {
-      const std::string_view digits = text.substr(i + 1, kHexDigits);
-      if (digits.size() < kHexDigits || !std::all_of(digits.begin(), digits.end(), is_hex)) {
-        return false;
-      }
-    } else if (std::string_view("\"\\/bfnrt").find(text[i]) == kNone) {
-      return false;
-    }
+/// Returns true if the text, with its quotes, is a valid JSON string.
+bool is_escaped(std::string_view quoted) {
+  JsonPull value(quoted);
+  std::string unescaped;
+  std::string_view text;
+  try {
+    return value.take(text, unescaped) && simdjson::validate_utf8(quoted);
+  } catch (const JsonDamage&) {
+    return false;
   }
-  return simdjson::validate_utf8(text.data(), text.size());
 }
 
-/// Escapes a name as a JSON string without its quotes. Escapes backslashes too: a writer that
-/// leaves one character unescaped escapes none.
+/// Returns a name as a JSON string. Escapes backslashes too: a writer that leaves one character
+/// unescaped escapes none.
 std::string escape(std::string_view raw) {
-  const bool is_utf8 = simdjson::validate_utf8(raw.data(), raw.size());
+  const bool is_utf8 = simdjson::validate_utf8(raw);
   constexpr unsigned char kFirstBeyondAscii = 0x80;
   std::string text;
-  text.reserve(raw.size());
   for (const char c : raw) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      text += '\\';
-      text += c;
-    } else if (byte < kFirstPrintable) {
-      fmt::format_to(std::back_inserter(text), "\\u{:04x}", static_cast<unsigned>(byte));
-    } else if (byte >= kFirstBeyondAscii && !is_utf8) {
-      text += "\\ufffd";
-    } else {
-      text += c;
-    }
+    const bool is_kept = is_utf8 || static_cast<unsigned char>(c) < kFirstBeyondAscii;
+    text.append(is_kept ? std::string_view(&c, 1) : "\ufffd");
   }
-  return text;
+  std::string quoted;
+  append_json_string(quoted, text);
+  return quoted;
 }
 
 /// Returns the position after the opening quote of the object's name, or kNone.
-std::size_t find_name(std::string_view json, std::size_t begin) {
+std::size_t find_name(std::string_view json) {
   constexpr int kMostKeysBefore = 16;
-  std::size_t position = skip_space(json, begin + 1);
-  for (int i = 0; i < kMostKeysBefore; ++i) {
-    if (position >= json.size() || json[position] != '"') {
-      return kNone;
-    }
-    const std::size_t key_begin = position + 1;
-    const std::size_t key_end = find_string_end(json, key_begin);
-    if (key_end == kNone) {
-      return kNone;
-    }
-    position = skip_space(json, key_end + 1);
-    if (position >= json.size() || json[position] != ':') {
-      return kNone;
-    }
-    position = skip_space(json, position + 1);
-    if (position >= json.size()) {
-      return kNone;
-    }
-    if (json.substr(key_begin, key_end - key_begin) == "name") {
-      return json[position] == '"' ? position + 1 : kNone;
-    }
-    if (json[position] == '{' || json[position] == '[') {
-      const ScanResult skipped = scan_brackets(json, position);
-      if (skipped.status != ScanStatus::kComplete) {
-        return kNone;
+  Losses passed;
+  OuterPull object(json, 0, passed);
+  std::string_view key;
+  bool first = true;
+  try {
+    for (int i = 0; i < kMostKeysBefore && object.next_member(first, key); ++i) {
+      if (key == "name") {
+        return object.stands_on('"') ? object.position() + 1 : kNone;
       }
-      position = skipped.end;
-    } else if (json[position] == '"') {
-      position = find_string_end(json, position + 1);
-      if (position == kNone) {
-        return kNone;
-      }
-      ++position;
-    } else {
-      position = std::min(json.find_first_of(", \t\r\n}\"", position), json.size());
+      object.skip();
     }
-    position = skip_space(json, position);
-    if (position < json.size() && json[position] == ',') {
-      position = skip_space(json, position + 1);
-    }
+  } catch (const std::exception&) {
+    // Damage before the name, which is left as it is.
   }
   return kNone;
 }
@@ -142,7 +89,7 @@ bool is_followed_by_comma_and_key(std::string_view json, std::size_t position,
 /// before it) or the end of the object.
 bool is_sound_string(std::string_view json, std::size_t begin, std::size_t end,
                      std::span<const std::string_view> keys) {
-  if (end == kNone || !is_escaped(json.substr(begin, end - begin))) {
+  if (end == kNone || !is_escaped(json.substr(begin - 1, end - begin + 2))) {
     return false;
   }
   const std::size_t next = skip_space(json, end + 1);
@@ -253,37 +200,29 @@ class CommaRepair {
 
 }  // namespace
 
-RepairedObject repair_object(std::string_view json, std::size_t begin,
-                             std::span<const std::string_view> keys) {
-  RepairedObject result;
-  const std::size_t name_begin = find_name(json, begin);
+RepairedObject repair_object(std::string_view json, std::span<const std::string_view> keys) {
+  const std::size_t name_begin = find_name(json);
   std::size_t name_end = kNone;
+  bool is_raw = false;
   if (name_begin != kNone) {
     name_end = find_string_end(json, name_begin);
-    if (!is_sound_string(json, name_begin, name_end, keys)) {
-      name_end = find_raw_name_end(json, name_begin, keys);
-      result.name_repaired = name_end != kNone;
-    }
+    is_raw = !is_sound_string(json, name_begin, name_end, keys);
+    name_end = is_raw ? find_raw_name_end(json, name_begin, keys) : name_end;
   }
   const ScanResult scan =
-      name_end == kNone ? scan_brackets(json, begin) : scan_brackets(json, name_end + 1, 1);
-  result.status = scan.status;
-  result.end = scan.end;
+      name_end == kNone ? scan_brackets(json, 0) : scan_brackets(json, name_end + 1, 1);
   if (scan.status != ScanStatus::kComplete) {
-    return result;
+    return {scan.status, scan.end, "", 0};
   }
-  std::string text;
-  if (result.name_repaired) {
-    text = std::string(json.substr(begin, name_begin - begin)) +
-           escape(json.substr(name_begin, name_end - name_begin)) +
-           std::string(json.substr(name_end, scan.end - name_end));
-  } else {
-    text = std::string(json.substr(begin, scan.end - begin));
+  std::string text(json.substr(0, scan.end));
+  is_raw = is_raw && name_end != kNone;
+  if (is_raw) {
+    text.replace(name_begin - 1, name_end - name_begin + 2,
+                 escape(json.substr(name_begin, name_end - name_begin)));
   }
   CommaRepair commas(text);
-  result.text = commas.run();
-  result.commas_repaired = commas.count();
-  return result;
+  std::string repaired = commas.run();
+  return {scan.status, scan.end, std::move(repaired), commas.count() + (is_raw ? 1U : 0U)};
 }
 
 }  // namespace understudy::et_schema
