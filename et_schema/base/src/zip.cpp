@@ -2,14 +2,14 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fmt/format.h>
 #include <sys/random.h>
 
-#include <algorithm>
 #include <memory>
 
+#include "archive_reader.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/input_limit.h"
 #include "et_schema/base/quote.h"
 
 // libarchive's zip writer refers to the writers of all formats, and links them. Nothing here calls
@@ -26,9 +26,6 @@ extern "C" void arc4random_buf(void* buffer, std::size_t size) noexcept {
 namespace understudy::et_schema {
 namespace {
 
-struct FreeRead {
-  void operator()(archive* handle) const { archive_read_free(handle); }
-};
 struct FreeWrite {
   void operator()(archive* handle) const { archive_write_free(handle); }
 };
@@ -39,8 +36,6 @@ struct FreeEntry {
 // Programs are repetitive: higher levels take several times as long and save only 10 %.
 constexpr const char* kDeflateLevel = "3";
 constexpr unsigned kFileMode = 0644;
-constexpr std::uint64_t kRatioFreeBytes = std::uint64_t{64} << 20U;
-constexpr std::size_t kBlockBytes = std::size_t{1} << 18U;
 
 la_ssize_t append_block(archive* /*handle*/, void* client, const void* data, std::size_t size) {
   static_cast<std::string*>(client)->append(static_cast<const char*>(data), size);
@@ -51,129 +46,6 @@ la_ssize_t append_block(archive* /*handle*/, void* client, const void* data, std
 void expect_ok(int status) {
   UNDERSTUDY_ASSERT(status == ARCHIVE_OK);
 }
-
-[[noreturn]] void fail(const std::string& file, std::string summary, std::string expected,
-                       std::string got, std::string hint) {
-  throw bad_input(std::move(summary), {.file = file,
-                                       .expected = std::move(expected),
-                                       .got = std::move(got),
-                                       .hint = std::move(hint)});
-}
-
-[[noreturn]] void fail_damaged(const std::string& file, std::string got) {
-  fail(file, "the benchmark's zip is damaged", "a whole zip file", std::move(got),
-       "copy the file again, or make the benchmark again with `generate`");
-}
-
-bool is_unsafe(std::string_view name) {
-  if (name.empty() || name.front() == '/' || name.find('\\') != std::string_view::npos ||
-      name.find('\0') != std::string_view::npos) {
-    return true;
-  }
-  for (std::size_t start = 0; start <= name.size();) {
-    const std::size_t end = std::min(name.find('/', start), name.size());
-    if (name.substr(start, end - start) == "..") {
-      return true;
-    }
-    start = end + 1;
-  }
-  return false;
-}
-
-class Unpacker {
- public:
-  Unpacker(std::string_view bytes, const std::string& file, const ReadLimits& limits)
-      : bytes_(bytes), file_(file), limits_(limits), handle_(archive_read_new()) {
-    UNDERSTUDY_ASSERT(handle_ != nullptr);
-    expect_ok(archive_read_support_format_zip_seekable(handle_.get()));
-  }
-
-  std::map<std::string, std::string> unpack() {
-    if (archive_read_open_memory(handle_.get(), bytes_.data(), bytes_.size()) != ARCHIVE_OK) {
-      fail_damaged(file_, reason());
-    }
-    archive_entry* entry = nullptr;
-    while (true) {
-      const int status = archive_read_next_header(handle_.get(), &entry);
-      if (status == ARCHIVE_EOF) {
-        return std::move(members_);
-      }
-      if (status != ARCHIVE_OK) {
-        fail_damaged(file_, reason());
-      }
-      read_member(entry);
-    }
-  }
-
- private:
-  void read_member(archive_entry* entry) {
-    const char* raw_name = archive_entry_pathname(entry);
-    const std::string name = raw_name == nullptr ? "" : raw_name;
-    if (is_unsafe(name)) {
-      fail(file_, "the benchmark holds a member with an unsafe name",
-           "a relative name without \"..\"", "\"" + quote(name) + "\"",
-           "do not use this file: `generate` does not write such names");
-    }
-    if (archive_entry_filetype(entry) == AE_IFDIR) {
-      return;
-    }
-    const auto [place, is_new] = members_.try_emplace(name);
-    if (!is_new) {
-      fail(file_, "the benchmark holds two members of one name", "each name once",
-           "\"" + quote(name) + "\" twice", "make the benchmark again with `generate`");
-    }
-    read_content(name, place->second);
-  }
-
-  void read_content(const std::string& name, std::string& content) {
-    std::vector<char> block(kBlockBytes);
-    while (true) {
-      const la_ssize_t size = archive_read_data(handle_.get(), block.data(), block.size());
-      if (size < 0) {
-        fail_damaged(file_, "member \"" + quote(name) + "\": " + reason());
-      }
-      if (size == 0) {
-        return;
-      }
-      content.append(block.data(), static_cast<std::size_t>(size));
-      total_ += static_cast<std::uint64_t>(size);
-      check_limits(name, content.size());
-    }
-  }
-
-  void check_limits(const std::string& name, std::uint64_t member_bytes) const {
-    if (member_bytes > limits_.max_file_bytes) {
-      fail_bomb("at most " + std::to_string(limits_.max_file_bytes) + " bytes in one member",
-                "more in \"" + quote(name) + "\"");
-    }
-    if (total_ > limits_.max_total_bytes) {
-      fail_bomb("at most " + std::to_string(limits_.max_total_bytes) + " bytes in all", "more");
-    }
-    if (total_ > kRatioFreeBytes && total_ / limits_.max_ratio > bytes_.size()) {
-      fail_bomb("at most " + std::to_string(limits_.max_ratio) + " times the packed " +
-                    std::to_string(bytes_.size()) + " bytes",
-                "more");
-    }
-    check_held(file_, bytes_.size() + total_, limits_);
-  }
-
-  [[noreturn]] void fail_bomb(std::string expected, std::string got) const {
-    fail(file_, "the benchmark unpacks to more than is allowed", std::move(expected),
-         std::move(got), "do not use this file unless you trust where it is from");
-  }
-
-  [[nodiscard]] std::string reason() const {
-    const char* text = archive_error_string(handle_.get());
-    return text == nullptr ? "no zip" : text;
-  }
-
-  std::string_view bytes_;
-  const std::string& file_;
-  const ReadLimits& limits_;
-  std::unique_ptr<archive, FreeRead> handle_;
-  std::map<std::string, std::string> members_;
-  std::uint64_t total_ = 0;
-};
 
 void write_member(archive* handle, const std::string& name, std::string_view data) {
   // No time is set: a zip then holds its earliest date, the same in every time zone.
@@ -227,7 +99,22 @@ std::string zip_bytes(const std::vector<ZipMember>& members) {
 
 std::map<std::string, std::string> unzip(std::string_view bytes, const std::string& file,
                                          const ReadLimits& limits) {
-  return Unpacker(bytes, file, limits).unpack();
+  UnpackBudget budget(limits);
+  ArchiveReader reader({.name = file, .path = {}, .memory = bytes}, ArchiveReader::Kind::kZip);
+  const auto is_wanted = [](std::string_view /*start*/) { return true; };
+  std::map<std::string, std::string> members;
+  while (reader.next()) {
+    const auto [place, is_new] = members.try_emplace(reader.member());
+    if (!is_new) {
+      throw bad_input("an archive with two members of one name",
+                      {.file = file,
+                       .expected = "each name once",
+                       .got = fmt::format("\"{}\" twice", quote(reader.member())),
+                       .hint = "make it again"});
+    }
+    static_cast<void>(reader.read(budget, is_wanted, place->second));
+  }
+  return members;
 }
 
 }  // namespace understudy::et_schema

@@ -222,7 +222,7 @@ TEST(TraceFilesRefusal, MemberNamesThatLeadOut) {
 TEST(TraceFilesRefusal, Bombs) {
   const std::string big = "{" + std::string(std::size_t{80} << 20U, ' ');
   const std::string rest =
-      "\n  hint:     unpack it yourself if you trust it, and give the plain files";
+      "\n  hint:     if you trust it, unpack traces yourself, and give the plain files";
   const std::string ratio = unpack_error(pack(ArchiveKind::kGzip, {{"a", big}}));
   EXPECT_TRUE(ratio.starts_with(told("an input that unpacks to too much", "file: a.zip",
                                      "expected: at most 200 times its packed size", "got: ")))
