@@ -1,4 +1,4 @@
-"""Says which tensors calls of operators result in. Programs that read profiles start it (cli/compile/ask_results.cpp); it is not for users.
+"""Says which tensors calls of operators result in. Programs that read profiles start it (cli/asking/src/asking.cpp); it is not for users.
 
 Calls run on PyTorch's meta device, whose tensors have a layout and no memory. A byte on standard input asks: descriptor 3 then holds the
 calls, as a program's text (docs/formats.md). Descriptor 4 gets a line for each (et_schema/formats/call_results/call_results.h), standard

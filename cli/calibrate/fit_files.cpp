@@ -12,7 +12,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/compile/compile.h"
-#include "cli/compile/profiled_device.h"
+#include "cli/profile/profiled_device.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cli/compile/own_names.h"
+#include "cli/common/own_names.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 

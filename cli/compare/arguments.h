@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/common/command_line.h"
-#include "cli/compile/launches.h"
+#include "cli/profile/launches.h"
 #include "cli/pages/document/page.h"
 #include "fleet/comparer/compare.h"
 #include "fleet/comparer/device_work.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "arguments.h"
-#include "cli/compile/own_names.h"
-#include "cli/compile/profiled_device.h"
+#include "cli/common/own_names.h"
+#include "cli/profile/profiled_device.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/formats/bench/bench.h"

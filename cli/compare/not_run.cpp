@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "arguments.h"
-#include "cli/compile/launches.h"
+#include "cli/profile/launches.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"

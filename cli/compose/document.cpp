@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "cli/compile/bench_document.h"
+#include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
@@ -55,7 +55,7 @@ Json document_of(const Bench& bench, const std::string& path, std::uint64_t byte
                       {"recorded_ms", sum.ms}});
   }
   Json document = {{"bench", path}, {"bytes", bytes}};
-  document.update(bench_json(bench));
+  document.update(pages::bench_json(bench));
   document["account"] = pages::account_json(sources, "the sources' steps");
   document["pieces"] = std::move(pieces);
   return document;
@@ -71,7 +71,7 @@ pages::Page composed_page(const Bench& bench, const std::string& path, std::uint
       fmt::format("{}: a benchmark of {}, {}", et_schema::file_name(path),
                   et_schema::counted(bench.world_size(), "rank"), et_schema::with_bytes(bytes));
   page.verdict = pages::verdict_on(sources, "The mix", "its sources'");
-  page.sections = bench_sections(document, bench);
+  page.sections = pages::bench_sections(document, bench);
   page.sections.insert(page.sections.begin() + 1,
                        {"pieces",
                         "Pieces",

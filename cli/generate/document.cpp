@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cli/compile/bench_document.h"
+#include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
@@ -21,7 +21,7 @@ using pages::Section;
 
 Json generated_json(const Generated& made) {
   Json document = {{"bench", made.path.empty() ? nullptr : Json(made.path)}, {"bytes", made.bytes}};
-  document.update(bench_json(made.bench));
+  document.update(pages::bench_json(made.bench));
   if (made.kernels) {
     document["kernels"] = kernels_json(*made.kernels);
   }
@@ -90,12 +90,12 @@ pages::Page generated_page(const Generated& made) {
   const Json document = generated_json(made);
   pages::Page page;
   page.title = title_of(made);
-  const et_schema::Account account = account_of(made.bench);
+  const et_schema::Account account = pages::account_of(made.bench);
   page.verdict = pages::verdict_on(account, "The benchmark");
   if (account.whole.host_ms == 0) {
-    page.verdict.sentence = bench_verdict(made.bench);
+    page.verdict.sentence = pages::bench_verdict(made.bench);
   }
-  page.verdict.sentence.insert(0, doubts_of(made.bench));
+  page.verdict.sentence.insert(0, pages::doubts_of(made.bench));
   std::uint64_t unknown = 0;
   for (const et_schema::Program& program : made.bench.programs) {
     unknown += program.losses[et_schema::Loss::kUnknownCommunication];
@@ -105,7 +105,7 @@ pages::Page generated_page(const Generated& made) {
         0, fmt::format("Communication is missing: not understood in {} (unknown_communication). ",
                        et_schema::counted(unknown, "place")));
   }
-  page.sections = bench_sections(document, made.bench);
+  page.sections = pages::bench_sections(document, made.bench);
   if (!made.unlinked.empty()) {
     page.sections.front().blocks.emplace_back(pages::Notes{{unlinked_note(made)}});
   }

@@ -13,6 +13,7 @@
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
+#include "cli/asking/asking.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
 #include "cli/pages/document/page.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/compile/bench_document.h"
+#include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "comm_calls.h"
@@ -139,17 +139,17 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
                                   .got = std::string(to_string(*options.by)),
                                   .hint = "inspect the traces that it was made from"});
   }
-  Json document = bench_json(bench);
+  Json document = pages::bench_json(bench);
   pages::Page page;
   page.title = fmt::format("Benchmark {}", et_schema::file_name(path));
   page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
-  page.verdict.sentence = bench_verdict(bench);
+  page.verdict.sentence = pages::bench_verdict(bench);
   if (bench.partial) {
     page.verdict.findings.push_back(
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",
                     fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
-  page.sections = bench_sections(document, bench);
+  page.sections = pages::bench_sections(document, bench);
   page.sections.insert(page.sections.begin(),
                        {timeline_section(bench), operators_section(bench, options, document)});
   if (options.collectives) {

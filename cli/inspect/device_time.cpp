@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "cli/compile/compile.h"
-#include "cli/compile/launches.h"
-#include "cli/compile/profiled_device.h"
 #include "cli/pages/document/from_json.h"
+#include "cli/profile/launches.h"
+#include "cli/profile/profiled_device.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"

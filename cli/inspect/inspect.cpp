@@ -11,11 +11,11 @@
 
 #include "cli/common/command_line.h"
 #include "cli/common/output.h"
+#include "cli/common/own_names.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
 #include "cli/compile/compile.h"
-#include "cli/compile/own_names.h"
 #include "cli/pages/report/report_page.h"
 #include "documents.h"
 #include "et_schema/base/error.h"

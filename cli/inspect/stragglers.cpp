@@ -8,7 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "cli/compile/bench_document.h"
+#include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
@@ -198,7 +198,7 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
          .hint = "give a capture's folder, traces with --profile, or a benchmark made of them"});
   }
   Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
-  const std::string doubts = doubts_of(bench);
+  const std::string doubts = pages::doubts_of(bench);
   const bool are_times_known = std::ranges::all_of(bench.programs, [](const auto& program) {
     return std::ranges::none_of(program.profile->lost,
                                 [](const auto& row) { return row.name.empty() && row.count > 0; });

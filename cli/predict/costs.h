@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "cli/compile/chosen_platform.h"
+#include "cli/platform/chosen_platform.h"
 #include "predictor/platform/platform_costs.h"
 #include "predictor/what_if/recorded_costs.h"
 

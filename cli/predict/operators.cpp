@@ -11,7 +11,7 @@
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
-#include "cli/compile/profiled_device.h"
+#include "cli/profile/profiled_device.h"
 #include "cli/pages/document/page.h"
 #include "costs.h"
 #include "et_schema/base/csv.h"

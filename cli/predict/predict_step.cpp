@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "arguments.h"
-#include "cli/compile/bench_document.h"
+#include "cli/asking/asking.h"
 #include "cli/compile/compile.h"
+#include "cli/pages/bench/bench_document.h"
 #include "costs.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/version.h"
@@ -375,7 +376,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   prediction.disturbance =
       arguments.recorded ? et_schema::disturbance_text(bench.programs) : std::string();
   prediction.assumptions = chosen.assumptions();
-  if (const std::string doubts = doubts_of(bench); !doubts.empty()) {
+  if (const std::string doubts = pages::doubts_of(bench); !doubts.empty()) {
     prediction.assumptions.push_back(std::string(predictor::kDoubts) + doubts);
   }
   add_assumptions(arguments, recorded, world, prediction.assumptions);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "arguments.h"
-#include "cli/compile/chosen_platform.h"
+#include "cli/platform/chosen_platform.h"
 #include "predictor/collectives/models.h"
 #include "predictor/embedding/costs.h"
 #include "predictor/embedding/plan.h"

@@ -36,10 +36,12 @@ class CallBook {
   ~CallBook();
   CallBook(const CallBook&) = delete;
   CallBook& operator=(const CallBook&) = delete;
-  /// Returns the number of each call.
+  /// Forgets new_calls(), and returns the number of each call.
   std::vector<std::size_t> add(std::span<const AskedCall> calls);
-  /// Returns a program of the calls that the last add() numbered first. Slots are layouts:
-  /// arguments of one layout share a slot, whichever tensor they are.
+  /// Returns the number of an instruction, which must have a schema.
+  std::size_t add(const et_schema::Program& program, const et_schema::Instruction& call);
+  /// Returns a program of the calls that were numbered since. Slots are layouts: arguments of one
+  /// layout share a slot, whichever tensor they are.
   [[nodiscard]] const et_schema::Program& new_calls() const;
 
  private:

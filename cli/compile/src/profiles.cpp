@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "cli/asking/asking.h"
 #include "cli/compile/compile.h"
 #include "et_schema/base/error.h"
 #include "et_schema/formats/kineto/graph_capture.h"

@@ -1,4 +1,4 @@
-#include "cli/compile/bench_document.h"
+#include "cli/pages/bench/bench_document.h"
 
 #include <fmt/format.h>
 
@@ -7,27 +7,22 @@
 #include <map>
 #include <utility>
 
-#include "cli/compile/profiled_device.h"
-#include "cli/compile/world_options.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/facts/operator_map.h"
+#include "et_schema/formats/bench/records.h"
 #include "et_schema/model/memory_plan.h"
 #include "et_schema/model/original_step.h"
+#include "et_schema/model/report_figures.h"
 
-namespace understudy::cli {
+namespace understudy::pages {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using et_schema::Bench;
 using et_schema::LostDeviceEvents;
 using et_schema::Program;
-using et_schema::RecordedProfile;
-using pages::byte_counts, pages::counts, pages::facts_at, pages::figures, pages::ids,
-    pages::losses_at, pages::shortened, pages::summed, pages::table_at, pages::texts;
-using pages::Notes;
-using pages::Section;
 
 constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kLongNameInText = 90;
@@ -37,46 +32,15 @@ Json profile_json(const Program& program) {
   if (!program.profile) {
     return nullptr;
   }
-  const RecordedProfile& profile = *program.profile;
-  Json lost = Json::array();
-  for (const LostDeviceEvents& row : profile.lost) {
-    lost.push_back({{"name", row.name},
-                    {"reason", row.reason},
-                    {"count", row.count},
-                    {"device_ns", row.device_ns}});
+  Json json = et_schema::json_of(*program.profile);
+  json["step_ns"] = et_schema::recorded_step_ns(program);
+  for (const char* const key : {"kernel_settings", "variables", "operator_counters", "counters",
+                                "device_waits", "stream_waits"}) {
+    json.erase(key);
   }
-  Json outside = Json::array();
-  for (const et_schema::OutsideTime& row : profile.outside) {
-    outside.push_back({{"why", to_string(row.why)},
-                       {"name", row.name},
-                       {"host_ns", row.host_ns},
-                       {"device_ns", row.device_ns}});
-  }
-  Json json = {{"file", profile.file},
-               {"join", to_string(profile.join)},
-               {"steps", profile.steps},
-               {"step_ns", et_schema::recorded_step_ns(program)},
-               {"unprofiled_step_ns",
-                profile.unprofiled_step_ns ? Json(*profile.unprofiled_step_ns) : Json()},
-               {"observer_ns_per_event", profile.observer_ns_per_event},
-               {"observer_source", profile.observer_source},
-               {"events", profile.events},
-               {"nodes", profile.nodes},
-               {"nodes_with_rf_id", profile.nodes_with_rf_id},
-               {"nodes_joined", profile.nodes_joined},
-               {"device_events", profile.device_events},
-               {"device_events_linked", profile.device_events_linked},
-               {"operators_ns", profile.operators_ns},
-               {"operators_device_ns", profile.operators_device_ns},
-               {"outside", std::move(outside)},
-               {"lost", std::move(lost)}};
-  if (!profile.graph_run.empty()) {
-    json["graph_run"] = profile.graph_run;
-  }
-  for (const et_schema::DeviceWait& wait : et_schema::waits_between(profile)) {
-    json["device_waits"].push_back({{"start_ns", wait.start_ns},
-                                    {"host_ns", wait.host_ns},
-                                    {"for", to_string(wait.waits_for)}});
+  const auto waits = et_schema::waits_between(*program.profile);
+  if (!waits.empty()) {
+    json["device_waits"] = et_schema::json_of(waits);
   }
   return json;
 }
@@ -132,30 +96,29 @@ Json mapped_operators(const Program& program) {
 
 /// Returns the row of a rank with this program; whose it is, and its source, are still missing.
 Json program_json(const Program& program) {
-  Json opened = Json::array();
-  for (const et_schema::Opened& entry : program.selection.opened) {
-    opened.push_back({{"name", entry.name}, {"count", entry.count}, {"reason", entry.reason}});
-    if (program.profile) {
-      opened.back()["own_ns"] = entry.own_ns;
-    }
+  Json row = {{"rank", nullptr}, {"source", nullptr}, {"schema", nullptr}};
+  row.update(et_schema::json_of(program.selection));
+  row.update({{"instructions", program.instructions.size()},
+              {"kinds", instruction_kinds(program)},
+              {"tensors", program.slots.size()},
+              {"storages", program.storages.size()},
+              {"external_bytes", et_schema::plan_step_memory(program).external_bytes},
+              {"working_labels", working_labels(program)},
+              {"mapped", mapped_operators(program)},
+              {"profile", profile_json(program)},
+              {"losses", program.losses.nonzero()}});
+  return row;
+}
+
+/// Returns the recorded device time of all ranks by class of kernel and kind of instruction. Empty
+/// if no profile with device events is linked.
+Json device_time_json(const Bench& bench) {
+  std::vector<std::vector<et_schema::DeviceTime>> ranks;
+  for (const Program& program : bench.programs) {
+    ranks.push_back(et_schema::device_times(
+        program, [](const et_schema::HeldTime& part) { return std::string(part.holder); }));
   }
-  return {{"rank", nullptr},
-          {"source", nullptr},
-          {"schema", nullptr},
-          {"step", program.selection.step},
-          {"filters", program.selection.filters},
-          {"operators", program.selection.operators},
-          {"labels", program.selection.labels},
-          {"instructions", program.instructions.size()},
-          {"kinds", instruction_kinds(program)},
-          {"tensors", program.slots.size()},
-          {"storages", program.storages.size()},
-          {"external_bytes", et_schema::plan_step_memory(program).external_bytes},
-          {"opened", std::move(opened)},
-          {"working_labels", working_labels(program)},
-          {"mapped", mapped_operators(program)},
-          {"profile", profile_json(program)},
-          {"losses", program.losses.nonzero()}};
+  return et_schema::json_of(sum_of(ranks));
 }
 
 bool is_narrowed(const Bench& bench) {
@@ -184,8 +147,8 @@ Section ranks_section(const Json& document, const Bench& bench) {
 }
 
 Section opened_section(const Json& document, const Bench& bench) {
-  std::vector<pages::Column> columns = {texts("operator", "name"), summed(counts("count")),
-                                        texts("reason")};
+  std::vector<Column> columns = {texts("operator", "name"), summed(counts("count")),
+                                 texts("reason")};
   if (!bench.programs.empty() && bench.programs.front().profile) {
     constexpr double kUsPerNs = 1e-3;
     columns.push_back(summed(figures("own µs", "own_ns", kUsPerNs, "in it, not replayed")));
@@ -238,10 +201,10 @@ Section profiles_section(const Json& document, const Bench& bench) {
                  summed(figures("ms", "device_ns", kMsPerNs)), texts("reason")},
                 kRowsInText)}};
   section.blocks.insert(section.blocks.begin() + 1,
-                        pages::account_table(document, "/account", "the benchmark"));
+                        account_table(document, "/account", "the benchmark"));
   if (document.contains("device_time")) {
     section.blocks.insert(section.blocks.begin() + 1,
-                          pages::device_time_table(document, "/device_time", "what it is here"));
+                          device_time_table(document, "/device_time", "what it is here"));
   }
   return section;
 }
@@ -261,6 +224,25 @@ Section losses_section(const Json& document, const Bench& bench) {
       0) {
     section.blocks.emplace_back(
         Notes{{"device times are not all there: see no_device_events and unknown_device_events"}});
+  }
+  return section;
+}
+
+/// Shows how each group changed with the number of ranks, and why.
+Section scaled_section(const nlohmann::ordered_json& document, const et_schema::ScaledJob& scaled) {
+  Section section{
+      "scaled",
+      fmt::format("{} ranks became {}", scaled.world_size, scaled.ranks.size()),
+      {table_at(document, "/scaled/groups", "Process groups; bytes of the first rank that has them",
+                {texts("group", "name"), texts("kind"), texts("because", "why"),
+                 counts("ranks", "ranks_before"), counts("now", "ranks_after"), counts("calls"),
+                 counts("bytes sent", "sent_bytes_before"), counts("now", "sent_bytes_after"),
+                 counts("received", "received_bytes_before"), counts("now", "received_bytes_after"),
+                 texts("rule")})}};
+  if (scaled.groups.empty()) {
+    section.blocks = {
+        Notes{{"No rank communicates: they run side by side. What data-parallel ranks would "
+               "sum is not in the traces."}}};
   }
   return section;
 }
@@ -290,12 +272,12 @@ Json bench_json(const Bench& bench) {
                    {"world_size", bench.world_size()},
                    {"recorded_world_size", bench.recorded_world_size()},
                    {"ranks", std::move(ranks)},
-                   {"account", pages::account_json(account_of(bench))}};
+                   {"account", account_json(account_of(bench))}};
   if (Json device_time = device_time_json(bench); !device_time.empty()) {
     document["device_time"] = std::move(device_time);
   }
   if (bench.scaled) {
-    document["scaled"] = scaled_json(*bench.scaled);
+    document["scaled"] = et_schema::json_of(*bench.scaled);
   }
   return document;
 }
@@ -351,4 +333,4 @@ std::vector<Section> bench_sections(const Json& document, const Bench& bench) {
   return sections;
 }
 
-}  // namespace understudy::cli
+}  // namespace understudy::pages

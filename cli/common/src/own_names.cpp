@@ -1,4 +1,4 @@
-#include "cli/compile/own_names.h"
+#include "cli/common/own_names.h"
 
 #include <algorithm>
 #include <map>

@@ -1,3 +1,5 @@
+#include "cli/asking/asking.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,11 +21,9 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "cli/compile/compile.h"
 #include "cli/sandbox/sandbox.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/read_file.h"
@@ -33,7 +33,6 @@
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/formats/bench/program_text.h"
 #include "et_schema/formats/call_results/call_results.h"
-#include "et_schema/model/bodies.h"
 #include "et_schema/model/operator_trust.h"
 #include "generator/profile/trace_of_profile.h"
 
@@ -329,68 +328,25 @@ class Needs {
   std::map<std::string, std::string> refusals_;  ///< by function; empty: it may be called
 };
 
-/// The different calls of programs: equal arguments, of equal layouts.
+bool is_tried(const et_schema::Instruction& instruction) {
+  return instruction.kind == et_schema::InstructionKind::kOp && instruction.schema &&
+         et_schema::is_in_libtorch(et_schema::without_overload(instruction.name));
+}
+
+/// The different calls of LibTorch's operators in a benchmark.
 struct TriedCalls {
-  et_schema::Program calls;
-  std::vector<CallResults> answers;
+  generator::CallBook calls = {};
+  std::vector<CallResults> answers = {};  ///< by number of the call
 
   void add(const et_schema::Program& program,
            const std::vector<et_schema::Instruction>& instructions) {
     for (const et_schema::Instruction& instruction : instructions) {
-      if (instruction.kind == et_schema::InstructionKind::kOp && instruction.schema &&
-          et_schema::is_in_libtorch(et_schema::without_overload(instruction.name)) &&
-          !find(program, instruction)) {
-        by_schema_[program.schemas[*instruction.schema]].push_back(calls.instructions.size());
-        et_schema::Instruction& call = calls.instructions.emplace_back();
-        call.name = instruction.name;
-        call.schema = static_cast<et_schema::SchemaId>(calls.schemas.size());
-        call.args = plain(program, instruction.args);
-        calls.schemas.push_back(program.schemas[*instruction.schema]);
+      if (is_tried(instruction)) {
+        calls.add(program, instruction);
       }
       add(program, instruction.body);
     }
   }
-
-  [[nodiscard]] std::optional<std::size_t> find(const et_schema::Program& program,
-                                                const et_schema::Instruction& instruction) {
-    const auto known = instruction.schema ? by_schema_.find(program.schemas[*instruction.schema])
-                                          : by_schema_.end();
-    if (known == by_schema_.end()) {
-      return std::nullopt;
-    }
-    const std::vector<et_schema::Argument> arguments = plain(program, instruction.args);
-    const auto same = std::ranges::find_if(known->second, [&](std::size_t call) {
-      return calls.instructions[call].args == arguments;
-    });
-    return same == known->second.end() ? std::nullopt : std::optional(*same);
-  }
-
- private:
-  std::vector<et_schema::Argument> plain(const et_schema::Program& program,
-                                         std::vector<et_schema::Argument> arguments) {
-    et_schema::renumber_slots(
-        arguments, [&](et_schema::SlotId slot) { return layout_of(program, program.slots[slot]); });
-    return arguments;
-  }
-
-  et_schema::SlotId layout_of(const et_schema::Program& program, const et_schema::Slot& slot) {
-    const et_schema::Device device = program.storages[slot.storage].device;
-    const auto [layout, is_new] = layouts_.try_emplace(
-        {slot.dtype, slot.sizes, slot.strides, slot.sparse, et_schema::to_string(device)},
-        static_cast<et_schema::SlotId>(calls.slots.size()));
-    if (is_new) {
-      et_schema::Slot& plain = calls.slots.emplace_back();
-      std::tie(plain.dtype, plain.sizes, plain.strides, plain.sparse, std::ignore) = layout->first;
-      plain.storage = static_cast<et_schema::StorageId>(calls.storages.size());
-      calls.storages.push_back({.device = device});
-    }
-    return layout->second;
-  }
-
-  using Layout = std::tuple<et_schema::DType, std::vector<std::int64_t>, std::vector<std::int64_t>,
-                            bool, std::string>;
-  std::map<Layout, et_schema::SlotId> layouts_;
-  std::map<std::string, std::vector<std::size_t>> by_schema_;
 };
 
 }  // namespace
@@ -461,10 +417,14 @@ std::function<std::string(const et_schema::Program&, const et_schema::Instructio
     return [](const et_schema::Program&, const et_schema::Instruction&) { return std::string(); };
   }
   Needs needs(*answerer);
-  tried->answers = answerer->answers_to(tried->calls, needs.lines(tried->calls));
+  const et_schema::Program& calls = tried->calls.new_calls();
+  tried->answers = answerer->answers_to(calls, needs.lines(calls));
   return [tried](const et_schema::Program& rank, const et_schema::Instruction& instruction) {
-    const std::optional<std::size_t> call = tried->find(rank, instruction);
-    return call && tried->answers[*call].fails ? "it fails: " + tried->answers[*call].why_not : "";
+    const std::size_t call =
+        is_tried(instruction) ? tried->calls.add(rank, instruction) : tried->answers.size();
+    return call < tried->answers.size() && tried->answers[call].fails
+               ? "it fails: " + tried->answers[call].why_not
+               : "";
   };
 }
 

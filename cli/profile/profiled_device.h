@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "et_schema/formats/bench/bench.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/device_time.h"
 #include "predictor/calls/call.h"
@@ -70,11 +68,6 @@ struct ProfiledDevice : DeviceUse {
 /// card is named by its data sheet if known, else by the profile, else kGpuPlace. Returns no rows
 /// for a profile without device events. Calls that cannot become rows are counted by reason.
 [[nodiscard]] predictor::RowsRead profiled_rows(const et_schema::Profile& profile);
-
-/// Returns the recorded device time of all ranks by class of kernel and kind of instruction,
-/// {class, fate, ms, share} (et_schema/model/device_time.h). Empty if no profile with device events
-/// is linked.
-[[nodiscard]] nlohmann::ordered_json device_time_json(const et_schema::Bench& bench);
 
 /// Reads the only profile of a file. Throws Error (bad input) if the file holds no profile, several
 /// profiles or anything else, or if the profile has no device events.

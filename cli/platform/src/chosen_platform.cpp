@@ -1,4 +1,4 @@
-#include "cli/compile/chosen_platform.h"
+#include "cli/platform/chosen_platform.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,10 @@
-#include "cli/compile/profiled_device.h"
+#include "cli/profile/profiled_device.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,7 +14,6 @@
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/stretches.h"
 #include "et_schema/formats/json_trace/sniff.h"
-#include "et_schema/model/device_time.h"
 #include "et_schema/model/op_class.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/work.h"
@@ -274,20 +274,6 @@ predictor::RowsRead profiled_rows(const Profile& profile) {
     } else {
       rows.calls.push_back(row_of(call, card, std::string(et_schema::file_name(profile.file))));
     }
-  }
-  return rows;
-}
-
-nlohmann::ordered_json device_time_json(const et_schema::Bench& bench) {
-  std::vector<std::vector<et_schema::DeviceTime>> ranks;
-  for (const et_schema::Program& program : bench.programs) {
-    ranks.push_back(et_schema::device_times(
-        program, [](const et_schema::HeldTime& part) { return std::string(part.holder); }));
-  }
-  auto rows = nlohmann::ordered_json::array();
-  for (const et_schema::DeviceTime& row : sum_of(ranks)) {
-    rows.push_back(
-        {{"class", row.kernel_class}, {"fate", row.fate}, {"ms", row.ms}, {"share", row.share}});
   }
   return rows;
 }

@@ -1,4 +1,4 @@
-#include "cli/compile/launches.h"
+#include "cli/profile/launches.h"
 
 #include <algorithm>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include "et_schema/formats/bench/bench.h"
 #include "et_schema/model/device_time.h"
 
-namespace understudy::cli {
+namespace understudy::pages {
 
 // What a benchmark holds, as the verbs that make or inspect one show it.
 
@@ -16,8 +16,8 @@ namespace understudy::cli {
 [[nodiscard]] nlohmann::ordered_json bench_json(const et_schema::Bench& bench);
 
 /// Shows a document that has the keys of bench_json().
-[[nodiscard]] std::vector<pages::Section> bench_sections(const nlohmann::ordered_json& document,
-                                                         const et_schema::Bench& bench);
+[[nodiscard]] std::vector<Section> bench_sections(const nlohmann::ordered_json& document,
+                                                  const et_schema::Bench& bench);
 
 /// Returns a sentence on its operators, its recorded step and its losses.
 [[nodiscard]] std::string bench_verdict(const et_schema::Bench& bench);
@@ -29,4 +29,4 @@ namespace understudy::cli {
 /// Returns the account of the recorded steps of all ranks.
 [[nodiscard]] et_schema::Account account_of(const et_schema::Bench& bench);
 
-}  // namespace understudy::cli
+}  // namespace understudy::pages
