@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/common/command_line.h"
-#include "cli/profile/launches.h"
 #include "cli/pages/document/page.h"
+#include "cli/profile/launches.h"
 #include "fleet/comparer/compare.h"
 #include "fleet/comparer/device_work.h"
 #include "fleet/comparer/run.h"

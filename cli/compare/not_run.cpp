@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "arguments.h"
-#include "cli/profile/launches.h"
 #include "cli/pages/document/from_json.h"
+#include "cli/profile/launches.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/formats/bench/bench.h"

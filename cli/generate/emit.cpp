@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/common/output.h"
 #include "cli/asking/asking.h"
+#include "cli/common/output.h"
 #include "cli/compile/compile.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"

@@ -8,12 +8,12 @@
 
 #include "arguments.h"
 #include "change.h"
+#include "cli/asking/asking.h"
 #include "cli/common/output.h"
 #include "cli/common/output_path.h"
 #include "cli/common/progress.h"
 #include "cli/common/run_main.h"
 #include "cli/common/verb.h"
-#include "cli/asking/asking.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
 #include "cli/pages/document/page.h"

@@ -14,8 +14,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "calls.h"
 #include "et_schema/base/error.h"
+#include "system_calls.h"
 
 namespace understudy::cli {
 namespace {

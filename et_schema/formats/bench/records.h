@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "et_schema/base/json_record.h"
-#include "et_schema/model/program.h"
+#include "et_schema/formats/bench/bench.h"
 
 namespace understudy::et_schema {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "generator/link/host.h"
+#include "read_calls.h"
 
 namespace understudy::generator {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/base/arena.h"
 #include "et_schema/model/losses.h"
 #include "identity.h"
 #include "optimizer.h"
+#include "read_calls.h"
 #include "tensors.h"
 
 namespace understudy::generator {

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/facts/public_operators.h"
 #include "et_schema/facts/schema_text.h"
+#include "read_calls.h"
 
 namespace understudy::generator {
 namespace {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "calls.h"
 #include "gradients.h"
+#include "read_calls.h"
 #include "tensors.h"
 
 namespace understudy::generator {

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/base/arena.h"
 #include "identity.h"
+#include "read_calls.h"
 #include "tensors.h"
 
 namespace understudy::generator {

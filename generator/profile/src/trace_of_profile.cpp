@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "calls.h"
 #include "comm_events.h"
 #include "et_schema/base/arena.h"
 #include "et_schema/base/error.h"
 #include "generator/link/profiled_steps.h"
+#include "read_calls.h"
 #include "walk.h"
 
 namespace understudy::generator {

@@ -3,10 +3,10 @@
 #include <span>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/base/arena.h"
 #include "et_schema/formats/kineto/kineto.h"
 #include "et_schema/model/losses.h"
+#include "read_calls.h"
 #include "tensors.h"
 
 namespace understudy::generator {

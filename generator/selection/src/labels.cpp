@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -47,25 +49,48 @@ bool takes_a_tensor(const Node& node) {
   return takes;
 }
 
+/// An operator of a library other than PyTorch, and the largest sequence number of the thread's
+/// operators up to it.
+struct Forward {
+  NodeIndex index = kNoNode;
+  std::int64_t sequence = 0;
+};
+/// In order of issue, by thread; 0: of all threads.
+using Forwards = std::map<std::uint64_t, std::vector<Forward>>;
+
+Forwards forwards_of(const Trace& trace, const Selected& selected) {
+  Forwards forwards;
+  std::map<std::uint64_t, std::int64_t> largest;
+  for (const NodeIndex index : selected.operators) {
+    const Node& node = trace.nodes[index];
+    const bool may_be_forward = !node.op_schema.empty() && !node.name.starts_with("aten::") &&
+                                !node.name.starts_with("c10d") && !node.outputs.empty();
+    for (const std::uint64_t thread : {std::uint64_t{0}, node.tid}) {
+      std::int64_t& sequence =
+          largest.try_emplace(thread, std::numeric_limits<std::int64_t>::min()).first->second;
+      if (node.scope == et_schema::Scope::kFunction) {
+        sequence = std::max<std::int64_t>(sequence, node.seq_id);
+      }
+      if (may_be_forward) {
+        forwards[thread].push_back({index, sequence});
+      }
+    }
+  }
+  return forwards;
+}
+
 /// Returns the forward of a custom function. The forward ran before its autograd node received the
 /// label's sequence number. So it is the last operator of a library other than PyTorch that started
 /// before an operator with a later number.
-NodeIndex find_forward(const Trace& trace, const Selected& selected, const Node& label) {
-  NodeIndex forward = kNoNode;
-  for (NodeIndex index : selected.operators) {
-    const Node& node = trace.nodes[index];
-    if (node.id >= label.id || node.tid != (label.fw_tid == 0 ? node.tid : label.fw_tid)) {
-      continue;
-    }
-    if (node.scope == et_schema::Scope::kFunction && node.seq_id > label.seq_id) {
-      break;
-    }
-    if (!node.op_schema.empty() && !node.name.starts_with("aten::") &&
-        !node.name.starts_with("c10d") && !node.outputs.empty()) {
-      forward = index;
-    }
+NodeIndex find_forward(const Trace& trace, const Forwards& forwards, const Node& label) {
+  const auto thread = forwards.find(label.fw_tid);
+  if (thread == forwards.end()) {
+    return kNoNode;
   }
-  return forward;
+  const auto next = std::ranges::partition_point(thread->second, [&](const Forward& forward) {
+    return forward.sequence <= label.seq_id && trace.nodes[forward.index].id < label.id;
+  });
+  return next == thread->second.begin() ? kNoNode : std::prev(next)->index;
 }
 
 /// Longest own time of a backward that does no work. A Python function's backward that does nothing
@@ -198,6 +223,7 @@ LabelsFound find_labels(const Trace& trace, const Flow& flow, IdRange step,
   LabelsFound found;
   const bool kernels_are_shown = std::ranges::any_of(trace.nodes, is_kernel);
   const auto shortest_own_ns = shortest_own_times(trace, link);
+  const Forwards forwards = forwards_of(trace, selected);
   for (NodeIndex index = 0; index < trace.nodes.size(); ++index) {
     const Node& node = trace.nodes[index];
     if (!step.contains(node.id)) {
@@ -220,7 +246,7 @@ LabelsFound find_labels(const Trace& trace, const Flow& flow, IdRange step,
       ++found.handed_on;
       continue;
     }
-    label->forward = find_forward(trace, selected, node);
+    label->forward = find_forward(trace, forwards, node);
     found.working.push_back(*std::move(label));
   }
   return found;

@@ -20,12 +20,12 @@
 #include <utility>
 #include <vector>
 
-#include "calls.h"
 #include "et_schema/base/assert.h"
 #include "et_schema/base/error.h"
 #include "et_schema/model/comm_traits.h"
 #include "group_watch.h"
 #include "id_store.h"
+#include "nccl_calls.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/interface/device_communicator.h"
 

@@ -183,7 +183,7 @@ void Engine::begin(Operation& operation) {
   operation.schedule.emplace(wire_.make_transfers(),
                              is_message ? group.messages : group.collectives,
                              is_message ? call.tag : static_cast<int>(operation.index % kTags));
-  lower(call, group, *operation.schedule);
+  add_steps(call, group, *operation.schedule);
 }
 
 void Engine::poll(bool look) {

@@ -83,6 +83,6 @@ class Schedule {
 
 /// Adds a checked call's steps to a schedule. The steps keep references to `call` and `group`,
 /// which must outlive the schedule.
-void lower(const Call& call, const Group& group, Schedule& schedule);
+void add_steps(const Call& call, const Group& group, Schedule& schedule);
 
 }  // namespace understudy::backends

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <string_view>
 
 namespace understudy::et_schema {
 namespace {
@@ -16,10 +15,8 @@ TEST(ScanBrackets, BracketsInStringsDoNotCount) {
 }
 
 TEST(ScanBrackets, OpenStringsAndBracketsAreCutOff) {
-  for (const char* text : {"{", "[{}", R"({"a)", R"({"a\")", R"({"a": "}"})"}) {
-    const bool is_whole = std::string_view(text).ends_with("\"}");
-    EXPECT_EQ(scan_brackets(text, 0).status, is_whole ? ScanStatus::kComplete : ScanStatus::kCutOff)
-        << text;
+  for (const char* text : {"{", "[{}", R"({"a)", R"({"a\")", R"({"a": "}")"}) {
+    EXPECT_EQ(scan_brackets(text, 0).status, ScanStatus::kCutOff) << text;
   }
 }
 

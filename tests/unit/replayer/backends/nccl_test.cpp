@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "calls.h"
+#include "nccl_calls.h"
 
 namespace understudy::backends {
 namespace {

@@ -1,4 +1,4 @@
-#include "calls.h"
+#include "nccl_calls.h"
 
 #include <ATen/ops/from_blob.h>
 

@@ -1,4 +1,4 @@
-#include "calls.h"
+#include "system_calls.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -1,4 +1,4 @@
-#include "calls.h"
+#include "read_calls.h"
 
 #include <algorithm>
 #include <map>

@@ -1,3 +1,5 @@
+#include "schedule.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +12,6 @@
 #include "et_schema/base/assert.h"
 #include "replayer/backends/interface/check_call.h"
 #include "replayer/backends/ranks/reduce_local.h"
-#include "schedule.h"
 
 namespace understudy::backends {
 namespace {
@@ -72,16 +73,16 @@ void copy(const Buffer& from, const Buffer& to) {
 /// Small buffers go up and down a tree of ranks. Of large ones each rank owns a part: it receives
 /// all versions of it, reduces them, and sends the result to those who get it. This is the least
 /// possible traffic, and all ranks share the work. All ranks must make the same choice.
-class Lowering {
+class CallSteps {
  public:
-  Lowering(const Call& call, const Group& group, Schedule& schedule)
+  CallSteps(const Call& call, const Group& group, Schedule& schedule)
       : call_(call),
         group_(group),
         schedule_(schedule),
         size_(static_cast<std::size_t>(group.size())),
         self_(static_cast<std::size_t>(group.rank)) {}
 
-  void lower() const {
+  void add() const {
     switch (call_.kind) {
       case CommKind::kAllReduce:
       case CommKind::kReduce:
@@ -458,8 +459,8 @@ class Lowering {
 
 }  // namespace
 
-void lower(const Call& call, const Group& group, Schedule& schedule) {
-  Lowering(call, group, schedule).lower();
+void add_steps(const Call& call, const Group& group, Schedule& schedule) {
+  CallSteps(call, group, schedule).add();
 }
 
 }  // namespace understudy::backends
