@@ -197,16 +197,24 @@ class FlowBuilder {
                                          : std::vector<bool>(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool is_new = filled[i] && is_allocation(*inputs[i]);
-      flow_.reads[node].push_back(is_new ? begin_allocated(*inputs[i], node)
-                                         : read(node, *inputs[i], numbers[i]));
+      const LifetimeId lifetime =
+          is_new ? begin_allocated(*inputs[i], node) : read(node, *inputs[i], numbers[i]);
+      if (lifetime != kNoLifetime && !filled[i]) {
+        lives_[lifetime].was_read = true;
+      }
+      flow_.reads[node].push_back(lifetime);
     }
   }
 
-  /// Returns true if memory that a compiled graph's operator fills was not seen before: the graph
-  /// is assumed to have allocated it. A trace cannot distinguish this from memory that the program
-  /// allocated before the step and each step fills again; the replay frees it after its last use.
+  /// Returns true if memory that a compiled graph's operator fills was not seen before, or held
+  /// something of the step that was read: the graph is assumed to have allocated it. A trace cannot
+  /// distinguish this from memory that the program allocated before the step and each step fills
+  /// again; the replay frees it after its last use.
   [[nodiscard]] bool is_allocation(const Tensor& tensor) const {
-    return has_memory(tensor) && tensor.storage_offset == 0 && current(tensor) == kNoLifetime;
+    const LifetimeId known = current(tensor);
+    return has_memory(tensor) && tensor.storage_offset == 0 &&
+           (known == kNoLifetime ||
+            (flow_.lifetimes[known].birth != kNoNode && lives_[known].was_read));
   }
 
   LifetimeId begin_allocated(const Tensor& tensor, NodeIndex filler) {

@@ -43,6 +43,7 @@ struct Life {
   std::int64_t bytes = 0;                       ///< largest extent of the tensors written
   std::vector<std::int64_t> item_bytes;
   et_schema::DeviceType device = et_schema::DeviceType::kNone;
+  bool was_read = false;  ///< not only filled
   LastNumber number;
 
   [[nodiscard]] bool has_layout(const et_schema::Tensor& tensor) const {

@@ -65,13 +65,20 @@ class BlockMatching {
     return node == kNoNode ? std::nullopt : observed_.nodes[node];
   }
 
-  /// Records the start of each instruction: the previous start if no profile shows the instruction.
+  /// Records the start of each instruction: the previous start if no profile shows the instruction,
+  /// the next one if no node does: memory and views that a graph makes for its next operator, once
+  /// it has freed what it no longer needs.
   void find_begins() {
     std::int64_t last = 0;
     for (const Instruction& instruction : program_.instructions) {
       const auto span = span_of(instruction);
       last = span ? std::max(last, span->begin_ns) : last;
       begins_.push_back(last);
+    }
+    for (std::size_t at = begins_.size(); at-- > 1;) {
+      if (program_.instructions[at - 1].node_id == 0) {
+        begins_[at - 1] = begins_[at];
+      }
     }
   }
 

@@ -183,6 +183,11 @@ TEST_F(ObservedTest, BlocksOfOtherSizesAndTemporariesAreNotTaken) {
             (Held{{}, 4, 5, {}}));
 }
 
+TEST_F(ObservedTest, WhatIsMadeForTheNextOperatorIsMadeBehindFrees) {
+  program_.instructions[3].node_id = 0;  // as memory that a graph allocates
+  EXPECT_EQ(observe({{10, 250, 32}, {110, 390, 32}}), (Held{{}, 3, {}, {}}));
+}
+
 TEST(ObserveMemory, JoinsTheStepsOwnProfileAlone) {
   TraceBuilder builder;
   builder.add(2, "aten::relu", kRelu, {tensor(10, 11, {8})}, {tensor(12, 13, {8})});
