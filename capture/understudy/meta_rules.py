@@ -5,6 +5,7 @@ The other rules are PyTorch's own. What a GPU gives is assumed unless all tensor
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 META = torch.device("meta")
 
@@ -40,10 +41,8 @@ class OnMeta(TorchDispatchMode):
         return results
 
     def _hold(self, values, name):
-        for value in values:
-            if isinstance(value, (list, tuple)):
-                self._hold(value, name)
-            elif isinstance(value, torch.Tensor):
+        for value in tree_leaves(values):
+            if isinstance(value, torch.Tensor):
                 if value.device != META:
                     self.why = f"{name} takes or makes a tensor with memory: only layouts are known (the meta device)"
                 elif value.layout == torch.strided and value.numel() and value.untyped_storage().nbytes() < value.itemsize * (
@@ -60,8 +59,9 @@ class Given:
         self.__dict__.update({argument.name: argument.default_value for argument in schema.arguments if argument.has_default_value()})
         self.__dict__.update(zip((argument.name for argument in schema.arguments), positional))
         self.__dict__.update(named)
-        self.part, self.after_sizes = positional[0], positional[2:]
-        self.data = self.input if self.input is not None else self.self if self.self is not None else positional[0]
+        values = [self.__dict__.get(argument.name) for argument in schema.arguments]
+        self.part, self.after_sizes = values[0], values[2:]
+        self.data = next((data for data in (self.input, self.self) if data is not None), self.part)
 
     def __getattr__(self, _):
         return None
@@ -245,27 +245,24 @@ def kernel_of(schema, rule):
     return kernel
 
 
-def register(of_devices=True):
-    """Makes the rules PyTorch's functions; returns what keeps them. With `of_devices` PyTorch's own ones give what devices do, too."""
+def register():
+    """Makes the rules PyTorch's functions, and lets PyTorch's own ones give what devices do; returns what keeps them."""
     library = torch.library.Library("aten", "IMPL", "Meta")
-    if of_devices:
-        torch._meta_registrations.device_hint = lambda _: "cpu" if Where.on_cpu else "cuda"
-    for rows, replaces in ((ROWS, False), (INSTEAD, True))[:1 + of_devices]:
-        for rule, names in rows.items():
-            for name in names.split():
-                for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
-                    full = f"{name}.{schema.overload_name}".rstrip(".")
-                    writes = any(argument.name == "out" for argument in schema.arguments)
-                    known = torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{full}", "Meta")
-                    if not writes and (replaces or not known):
-                        library.impl(full, kernel_of(schema, rule), allow_override=True)
+    torch._meta_registrations.device_hint = lambda _: "cpu" if Where.on_cpu else "cuda"
+    named = [(rows, rule, name) for rows in (ROWS, INSTEAD) for rule, names in rows.items() for name in names.split()]
+    for rows, rule, name in named:
+        for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
+            full = f"{name}.{schema.overload_name}".rstrip(".")
+            writes = any(argument.name == "out" for argument in schema.arguments)
+            is_known = torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{full}", "Meta")
+            if not writes and (rows is INSTEAD or not is_known):
+                library.impl(full, kernel_of(schema, rule), allow_override=True)
     return library
 
 
-def call(operator, positional, named):
-    """Calls the operator, or its rule."""
-    check = CHECK_OF.get(operator._schema.name)
-    if check is not None:
-        check(Given(operator._schema, positional, named))
-    rule = COMPOSED.get(operator._schema.name)
-    return rule(Given(operator._schema, positional, named)) if rule is not None else operator(*positional, **named)
+def call(operator, values):
+    """Calls the operator with arguments by name, or its rule."""
+    name = operator._schema.name
+    if name in CHECK_OF:
+        CHECK_OF[name](Given(operator._schema, (), values))
+    return COMPOSED[name](Given(operator._schema, (), values)) if name in COMPOSED else operator(**values)

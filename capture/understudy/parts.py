@@ -9,10 +9,11 @@ import heapq
 import itertools
 import math
 
-from other_sizes import NO_SIZES  # beside it, not in the package
-from resized import Layout, NoSizes, Resized, slots_in, tensors_in  # type: ignore[import-not-found]
+from other_sizes import INTEGERS, NO_SIZES  # beside it, not in the package
+from resized import Layout, NoSizes, Resized, slots_in  # type: ignore[import-not-found]
 
 MOST_ASSIGNMENTS = 300
+KEPT = NO_SIZES - {"start", "storage_offset", "num_chunks", "stride"}
 # A part's first dimension is divided. A table is a whole seen as [ranks, part].
 SAME, PART, TABLE = ROLES = "same", "part", "table"
 
@@ -94,19 +95,18 @@ class Parts(Resized):
     def _solve(self, number):
         """Gives roles to what the instruction takes and makes. Throws NoSizes."""
         call = self.calls[number]
-        given, made = slots_in(call.get("args", [])), tensors_in(call.get("results", []))
-        if "op" in call:
+        if call.op:
             # What takes the sizes of another tensor alone gets one of its own if need be (shards.cpp).
-            if not call["op"].partition(".")[0].endswith("_like") or set(given[:1]) & self.roles.keys():
-                self._solve_call(number, given, made)
-        elif "comm" in call and "wait" not in call:
+            if not call.op.partition(".")[0].endswith("_like") or self.roles.keys() & set(call.given[:1]):
+                self._solve_call(call)
+        elif not call.is_a("alias", "wait", "marker"):
             self._communicate(call)
-        elif not {"alias", "wait", "marker"} & call.keys():
-            raise NoSizes("only operators follow another size")
 
     def _communicate(self, call):
         """What is neither gathered nor scattered here is sent as it is."""
-        for column in zip(*call["args"]):
+        if not call.is_a("comm"):
+            raise NoSizes("only operators follow another size")
+        for column in zip(*call.arguments):
             slots = slots_in(list(column))
             parts = [slot for slot in slots if self.roles.get(slot) == PART]
             if parts and slots not in self.pairs and slots[::-1] not in self.pairs:
@@ -115,15 +115,14 @@ class Parts(Resized):
                         raise NoSizes(f"with {list(self.recorded[slot].sizes)}, which is no part")
                     self._give(slot, PART)
 
-    def _solve_call(self, number, given, made):
-        before = self.call(number, self.calls[number].get("args", []), self.recorded.__getitem__)
+    def _solve_call(self, call):
+        before, reasons = self.call(call.number, call.arguments, self.recorded.__getitem__), []
         if before.get("why_not"):
             raise NoSizes(before["why_not"])
-        reasons = []
-        for chosen in self._choices(number):
-            for self.numbers[number] in self._ordered(self._assignments(number), given, before):
+        for chosen in self._choices(call):
+            for self.numbers[call.number] in self._ordered(call, before):
                 try:
-                    found = self._roles_of_results(number, chosen, given, made, before)
+                    found = self._roles_of_results(call, chosen, before)
                 except NoSizes as why:
                     reasons.append(why)
                     continue
@@ -131,17 +130,20 @@ class Parts(Resized):
                     if role != SAME:
                         self._give(slot, role)
                 return
-        self.numbers.pop(number)
-        for slot in given:
-            if slot not in self.roles and self._elements(slot) > 1 and self._as(slot, PART) is None:
+        self.numbers.pop(call.number)
+        for slot in self._without_role(call.given):
+            if self._as(slot, PART) is None:
                 raise Uneven(slot)
         raise reasons[0]
 
-    def _choices(self, number):
+    def _without_role(self, slots):
+        return [slot for slot in slots if slot not in self.roles and self._elements(slot) > 1]
+
+    def _choices(self, call):
         """Roles of what has none: all stay, those of one argument follow, all do, or those of one shape."""
         groups, shapes = [], {}
-        for argument in self.calls[number].get("args", []):
-            groups.append([slot for slot in slots_in(argument) if slot not in self.roles and self._elements(slot) > 1])
+        for argument in call.arguments:
+            groups.append(self._without_role(slots_in(argument)))
             for slot in groups[-1]:
                 shapes.setdefault(self.recorded[slot].sizes, []).append(slot)
         yield {}
@@ -151,23 +153,21 @@ class Parts(Resized):
                 if chosen:
                     yield chosen
 
-    def _ordered(self, assignments, given, before):
+    def _ordered(self, call, before):
         """A view of a part is a piece of it, though the recorded one may fit in a part that grew."""
-        if any("storage_of" in told for told in before["tensors"]) and all(self.roles.get(slot) == PART for slot in given):
+        assignments = self._assignments(call)
+        if any("storage_of" in told for told in before["tensors"]) and all(self.roles.get(slot) == PART for slot in call.given):
             assignments = itertools.chain(itertools.islice(assignments, 1, None), [{}])
         return itertools.islice(assignments, MOST_ASSIGNMENTS)
 
-    def _assignments(self, number):
+    def _assignments(self, call):
         """What the numbers may become: none, all, and fewer that are equal; then the first of lists, beside other numbers."""
         options = {}
-        for argument, ((type_, name), value) in enumerate(zip(self._parameters(self.calls[number]), self.calls[number].get("args", []))):
-            if not type_.startswith(("SymInt", "int")) or name in NO_SIZES - {"start", "storage_offset", "num_chunks"}:
-                continue
-            for item, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
-                if isinstance(one, int) and not isinstance(one, bool) and one >= 0:
-                    new = [value for value in self._values(name, one) if value not in (None, one)]
-                    if new:
-                        options.setdefault((argument, one), ([], new))[0].append((argument, item))
+        for place, type_, name, one in call.numbers():
+            if one >= 0 and type_.startswith(INTEGERS) and name not in KEPT:
+                new = [value for value in self._values(name, one) if value not in (None, one)]
+                if new:
+                    options.setdefault((place[0], one), ([], new))[0].append(place)
         yield {}
         firsts = [([place for place in places if place[1] in (None, 0)], new) for places, new in options.values()]
         for groups in (list(options.values()), [(places, new) for places, new in firsts if places]):
@@ -184,7 +184,7 @@ class Parts(Resized):
             return [*(self._moved(number, *place) for place in sorted(set(self.in_place.values()))), self._scaled(number)]
         return [self.last if number == self.first else None, self._scaled(number)]
 
-    def _roles_of_results(self, number, chosen, given, made, before):
+    def _roles_of_results(self, call, chosen, before):
         """Runs the call. Throws NoSizes if it cannot be."""
         def role_of(slot):
             return self.roles.get(slot, chosen.get(slot, SAME))
@@ -194,21 +194,21 @@ class Parts(Resized):
 
         def fields(told, layout_of):
             return {"sizes": tuple(told["sizes"]), "strides": tuple(told["strides"]), "offset": self._start(told, inputs, layout_of)}
-        after = self.call(number, self._arguments(number), layout)
+        after = self.call(call.number, self._arguments(call.number), layout)
         if after.get("why_not") or after.get("resizes"):
             raise NoSizes(after.get("why_not", "what it writes would get another size"))
-        if len(after["tensors"]) != len(made):
-            raise NoSizes(f"{len(after['tensors'])} results for {len(made)}")
-        inputs, found = tensors_in(self.calls[number].get("args", [])), {}
-        for slot, was, now in zip(made, before["tensors"], after["tensors"]):
+        if len(after["tensors"]) != len(call.results):
+            raise NoSizes("another number of results than recorded")
+        inputs, found = call.inputs, {}
+        for slot, was, now in zip(call.results, before["tensors"], after["tensors"]):
             if slot is not None:
                 recorded = self.recorded[slot]._asdict()
                 # What PyTorch tells otherwise than recorded tells nothing.
                 told = {name: value for (name, old), value in zip(fields(was, self.recorded.__getitem__).items(), fields(now, layout).values())
                         if old == recorded[name]}
-                known = [role_of(slot)] if slot in self.roles or slot in given else ROLES
-                found[slot] = next((role for role in known if self._as(slot, role) is not None and
-                                    self._as(slot, role)._asdict() | told == self._as(slot, role)._asdict()), None)
+                known = [role_of(slot)] if slot in self.roles or slot in call.given else ROLES
+                layouts = {role: self._as(slot, role) for role in known}
+                found[slot] = next((role for role, each in layouts.items() if each is not None and told.items() <= each._asdict().items()), None)
                 if found[slot] is None:
                     raise NoSizes(f"{list(self.recorded[slot].sizes)} would become {now['sizes']}")
         return found
@@ -224,20 +224,18 @@ class Parts(Resized):
                 if self.recorded[slot].sizes == (self.first, self._elements(part)):
                     self._give(slot, TABLE)
         while self.waiting:
-            number = heapq.heappop(self.waiting)
-            while self.waiting and self.waiting[0] == number:
-                heapq.heappop(self.waiting)
+            number = self._next()
             refused.pop(number, None)
             try:
                 self._solve(number)
             except Uneven:
                 raise
             except NoSizes as why:
-                if not self.calls[number].get("body"):
+                if not self.calls[number].depth:
                     refused[number] = str(why)
-        for number, call in enumerate(self.calls):
-            if "alias" in call and self._leaves_part(*slots_in(call["args"]), *slots_in(call["results"])):
-                refused[number] = "a view of a part that is none"
+        for call in self.calls:
+            if call.is_a("alias") and self._leaves_part(*call.given, *call.made):
+                refused[call.number] = "a view of a part that is none"
         return refused
 
     def _leaves_part(self, given, made):
@@ -258,10 +256,8 @@ class Parts(Resized):
         layouts = {slot: self._as(slot, role) for slot, role in sorted(self.roles.items())}
         lines = [{"slot": slot, **layout._asdict(), "step": offsets[slot] - layout.offset} for slot, layout in layouts.items()]
         for number in sorted({*self.numbers, *numbers}):
-            for argument, item in sorted({*self.numbers.get(number, ()), *numbers.get(number, ())}, key=str):
-                recorded = self.calls[number]["args"][argument]
-                first, second = (found.get(number, {}).get((argument, item), recorded if item is None else recorded[item])
-                                 for found in (self.numbers, numbers))
-                lines.append({"instruction": number, "argument": argument, "number": first, "step": second - first} |
-                             ({} if item is None else {"item": item}))
+            call = self.calls[number]
+            for place in sorted({*self.numbers.get(number, ()), *numbers.get(number, ())}, key=str):
+                first, second = (found.get(number, {}).get(place, call.number_at(place)) for found in (self.numbers, numbers))
+                lines.append({"instruction": number, **call.becomes(place, first), "step": second - first})
         return lines

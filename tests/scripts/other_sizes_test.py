@@ -6,17 +6,11 @@ import unittest
 from pathlib import Path
 
 import torch
-import torch.distributed.fsdp  # noqa: F401  defines its operators
 
-HELPER = Path(__file__).resolve().parents[2] / "capture" / "understudy" / "operator_results.py"
-sys.path.append(str(HELPER.parent))
-import meta_rules  # noqa: E402
+sys.path.append(str(Path(__file__).resolve().parents[2] / "capture" / "understudy"))
 import operator_results  # noqa: E402
-import other_sizes  # noqa: E402
-import parts  # noqa: E402
 
-operator_results.torch, operator_results.meta_rules, operator_results.other_sizes, operator_results.parts = torch, meta_rules, other_sizes, parts
-RULES = meta_rules.register()
+RULES = operator_results.load()
 VIEW = "aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)"
 ADD = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
 EXPAND = "aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)"
