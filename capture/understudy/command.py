@@ -42,30 +42,42 @@ ends with its own status keeps it); 2 usage, or an output folder that is not a c
 """
 
 
+def at_least(least, kind=int):
+    """Returns what reads such a number of argparse's."""
+    def number(text):
+        value = kind(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {text}")
+        return value
+
+    number.__name__ = kind.__name__  # as argparse names it
+    return number
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="understudy capture", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
-    parser.add_argument("--warmup", type=int, default=3, metavar="N",
+    parser.add_argument("--warmup", type=at_least(0), default=3, metavar="N",
                         help="steps to run first, after the one that starts the count (default 3)")
-    parser.add_argument("--timed", type=int, default=10, metavar="N",
+    parser.add_argument("--timed", type=at_least(0), default=10, metavar="N",
                         help="steps to time with nothing attached, at least (default 10)")
-    parser.add_argument("--steady", type=float, default=STEADY_S, metavar="S",
+    parser.add_argument("--steady", type=at_least(0, float), default=STEADY_S, metavar="S",
                         help="go on timing steps, for S seconds at most, until they are steady (default "
                         f"{STEADY_S}). A script that ends before runs again, and is captured as with "
                         "--steady 0: without waiting")
-    parser.add_argument("--threads", type=int, metavar="N",
+    parser.add_argument("--threads", type=at_least(1), metavar="N",
                         help="threads per operator (default: as torch decides)")
     parser.add_argument("--comms", choices=("gloo", "nccl-form"), default="gloo",
                         help="how Gloo's collectives are recorded: as Gloo does, or in the form of "
                         "NCCL through a backend that delegates to Gloo (default gloo)")
-    parser.add_argument("--profiled", type=int, default=5, metavar="N",
+    parser.add_argument("--profiled", type=at_least(0), default=5, metavar="N",
                         help="steps to profile without the observer (default 5)")
-    parser.add_argument("--free", type=int, metavar="N",
+    parser.add_argument("--free", type=at_least(0), metavar="N",
                         help="steps to time together, without waiting for the device between them "
                         "(default 10 with a GPU, else 0)")
-    parser.add_argument("--max-events", type=int, default=1_000_000, metavar="N",
+    parser.add_argument("--max-events", type=at_least(1), default=1_000_000, metavar="N",
                         help="profile fewer steps than --profiled where they have more events "
                         "together (default 1000000)")
     parser.add_argument("--no-trace", action="store_true",
@@ -90,9 +102,9 @@ def parse_arguments():
     parser.add_argument("--as", dest="card", metavar="CARD",
                         help="run the script on a card that is not there (H100, or another of NVIDIA's that understudy predict --card knows): "
                         "PyTorch launches what it would there, and nothing is computed; without a GPU, a driver or memory, and without times")
-    parser.add_argument("--rank", type=int, default=0, metavar="K", help="with --as: the rank to be (default 0)")
-    parser.add_argument("--world-size", type=int, metavar="N", help="with --as: ranks of the job (default 1)")
-    parser.add_argument("--ranks-per-node", type=int, default=8, metavar="N",
+    parser.add_argument("--rank", type=at_least(0), default=0, metavar="K", help="with --as: the rank to be (default 0)")
+    parser.add_argument("--world-size", type=at_least(1), metavar="N", help="with --as: ranks of the job (default 1)")
+    parser.add_argument("--ranks-per-node", type=at_least(1), default=8, metavar="N",
                         help="with --as: ranks that share a node (default 8)")
     parser.add_argument("--all-kinds", action="store_true",
                         help="with --as: capture one rank of each kind, such as each stage of a pipeline")
@@ -102,16 +114,10 @@ def parse_arguments():
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
-    if min(arguments.warmup, arguments.timed, arguments.profiled, arguments.steady, arguments.free or 0) < 0:
-        parser.error("--warmup, --steady, --timed, --free and --profiled must not be negative")
-    if arguments.max_events < 1:
-        parser.error("--max-events must be at least 1")
     if arguments.no_trace and arguments.timed + arguments.profiled == 0:
         parser.error("with --no-trace there must be timed or profiled steps")
-    if arguments.threads is not None and arguments.threads < 1:
-        parser.error("--threads must be at least 1")
-    if not 0 <= arguments.rank < (arguments.world_size or 1) or arguments.ranks_per_node < 1:
-        parser.error("--rank must be below --world-size, and --ranks-per-node at least 1")
+    if arguments.rank >= (arguments.world_size or 1):
+        parser.error("--rank must be below --world-size")
     if arguments.card is None and (arguments.world_size or arguments.rank or arguments.all_kinds):
         parser.error("--rank, --world-size and --all-kinds need --as: ranks of a real job are torchrun's")
     if arguments.card == "cpu":
@@ -143,6 +149,11 @@ def make_capture(arguments):
         allocations=native.count_allocations() if arguments.count_allocations else None, counters=arguments.counters,
         speed_probe=native.load_speed_probe() if arguments.speed_probe else None,
         stop_when_done=arguments.stop)
+
+
+def refusal(_):
+    """Returns why a script with this error cannot be captured: the error is its own."""
+    return None
 
 
 def run_script(arguments):
@@ -294,12 +305,12 @@ def run():
             say(f"{arguments.output} holds a capture, which is replaced once this one is complete")
         if arguments.all_kinds:
             return kinds.capture_all(arguments, sys.argv[1:], say, main)
-        is_played = arguments.card is not None
-        capture = played_command.make_capture(arguments) if is_played else make_capture(arguments)
+        kind = played_command if arguments.card else sys.modules[__name__]
+        capture = kind.make_capture(arguments)
         if reason is not None and is_first_rank():
             capture.notices.append(f"{reason}: these are the steps of a second run, as they were")
         set_command_capture(capture)
-        return capture_script(arguments, capture, ending, played_command.refusal if is_played else lambda error: None)
+        return capture_script(arguments, capture, ending, kind.refusal)
     except BadOutput as problem:
         raise Refused(problem, USAGE) from problem
 

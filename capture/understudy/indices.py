@@ -82,19 +82,12 @@ class IndexRecorder(TorchDispatchMode):
         if isinstance(func, HigherOrderOperator):
             self.left_out += 1  # the operators of a loop's body pass by this mode
             return func(*args, **kwargs)
-        if any(t not in PLAIN for t in types):
-            self.saw_integer_wrapper |= any(
-                isinstance(leaf, torch.Tensor) and type(leaf) not in PLAIN
-                and leaf.dtype in INTEGRAL for leaf in tree_leaves((args, kwargs)))
+        if not set(types).issubset(PLAIN):
+            self.saw_integer_wrapper |= any(type(tensor) not in PLAIN and tensor.dtype in INTEGRAL for tensor in _tensors_in((args, kwargs)))
             return NotImplemented  # a subclass: its own calls follow, on plain tensors
         name = func._schema.name
         call = self.calls.get(name, 0)
         self.calls[name] = call + 1
-        row = name.removesuffix("_")
-        wanted = INDEX_ARGUMENTS.get(row)
-        if wanted is None and name.startswith("fbgemm::"):
-            wanted = FBGEMM_ARGUMENTS
-        of_zeros = ZERO_ARGUMENTS.get(row, ())
         for position, (argument, tensor) in enumerate(_tensors(func._schema, args, kwargs)):
             self.unrecordable = self.unrecordable or _unrecordable(tensor)
             if tensor.is_nested:
@@ -102,37 +95,32 @@ class IndexRecorder(TorchDispatchMode):
             if tensor.layout in SPARSE_LAYOUTS:
                 self._keep_sparse(name, call, position, tensor)
             elif tensor.layout == torch.strided and tensor.numel() > 0:
-                if wanted and argument in wanted:
-                    self._keep(name, call, position, tensor)
-                elif tensor.dim() == 0 and tensor.dtype in INTEGRAL:
-                    self.numbers.append(_use(name, call, position, tensor))
-                if argument in of_zeros:
-                    self._keep_zeros(name, call, position, tensor)
+                self._keep_numbers(name, call, position, argument, tensor)
         results = func(*args, **kwargs)
-        for tensor in tree_leaves(results):
-            if isinstance(tensor, torch.Tensor) and tensor.layout in SPARSE_LAYOUTS:
-                self._known_sparse.add(_addresses(tensor))
+        self._known_sparse.update(_addresses(tensor) for tensor in _tensors_in(results) if tensor.layout in SPARSE_LAYOUTS)
         self.touch((args, kwargs, results))
         return results
 
     def touch(self, arguments):
         """Records tensors that an operator or a compiled kernel took or returned; modes do not see kernels."""
-        for tensor in tree_leaves(arguments):
-            if isinstance(tensor, torch.Tensor):
-                self.saw_unranked |= tensor.dtype in UNRANKED
-                self.touched.update(_addresses(tensor))
+        for tensor in _tensors_in(arguments):
+            self.saw_unranked |= tensor.dtype in UNRANKED
+            self.touched.update(_addresses(tensor))
 
-    def _keep(self, name, call, position, tensor):
-        if tensor.dtype not in INTEGRAL:
-            return
-        if len(self.uses) >= MOST_USES:
-            self.left_out += 1
-            return
-        self.uses.append(_use(name, call, position, tensor))
+    def _keep_numbers(self, name, call, position, argument, tensor):
+        """Records what a plain tensor's numbers decide, if they decide anything."""
+        row = name.removesuffix("_")
+        indices = INDEX_ARGUMENTS.get(row, FBGEMM_ARGUMENTS if name.startswith("fbgemm::") else ())
+        if tensor.dtype in INTEGRAL and argument in indices:
+            self.left_out += len(self.uses) >= MOST_USES
+            if len(self.uses) < MOST_USES:
+                self.uses.append(_use(name, call, position, tensor))
+        elif tensor.dtype in INTEGRAL and tensor.dim() == 0:
+            self.numbers.append(_use(name, call, position, tensor))
+        if tensor.dtype.is_floating_point and argument in ZERO_ARGUMENTS.get(row, ()):
+            self._keep_zeros(name, call, position, tensor)
 
     def _keep_zeros(self, name, call, position, tensor):
-        if not tensor.dtype.is_floating_point:
-            return
         share = 1.0 - int(torch.count_nonzero(tensor.detach())) / tensor.numel()
         if share > 0.0 and len(self.zeros) < MOST_USES:
             self.zeros.append({"op": name, "call": call, "tensor": position,
@@ -160,6 +148,10 @@ class IndexRecorder(TorchDispatchMode):
         return {"format": FORMAT, "version": VERSION, "rank": rank,
                 "calls": dict(sorted(self.calls.items())), "left_out": left_out,
                 "uses": uses[:MOST_USES], "zeros": self.zeros, "sparse": self.sparse}
+
+
+def _tensors_in(values):
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
 
 def _use(name, call, position, tensor):

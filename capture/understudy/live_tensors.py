@@ -13,6 +13,11 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 
+PARTS = {torch.strided: lambda tensor: (tensor,), torch.sparse_coo: lambda tensor: (tensor._indices(), tensor._values())}
+PARTS |= dict.fromkeys((torch.sparse_csr, torch.sparse_bsr), lambda tensor: (tensor.crow_indices(), tensor.col_indices(), tensor.values()))
+PARTS |= dict.fromkeys((torch.sparse_csc, torch.sparse_bsc), lambda tensor: (tensor.ccol_indices(), tensor.row_indices(), tensor.values()))
+
+
 class LiveTensors:
     """The tensors that Python holds now. Must be created at the end of the step."""
 
@@ -35,16 +40,7 @@ def blocks_of(tensor):
     """Returns (device, address, bytes) of a tensor's memory; for a sparse tensor that of its parts."""
     if isinstance(tensor, FakeTensor):
         return []  # it names a device but has no memory there
-    if tensor.layout == torch.strided:
-        parts = [tensor]
-    elif tensor.layout == torch.sparse_coo:
-        parts = [tensor._indices(), tensor._values()]
-    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
-        parts = [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
-    elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
-        parts = [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
-    else:
-        return []  # an opaque tensor, which has no address
+    parts = PARTS.get(tensor.layout, lambda opaque: ())(tensor)  # an opaque tensor has no address
     try:
         memory = [(str(part.device), part.untyped_storage()) for part in parts]
         return [(device, storage.data_ptr(), storage.nbytes())

@@ -37,8 +37,8 @@ class Measurements:
         self._allocation_counts = []  # counts of CUDA's allocator, by timed step
         self._rss_at_start = None
         self._peak_rss = None
-        self._peak_tensor_bytes = None
-        self._peak_device_bytes = None
+        self._peak_tensor_bytes = 0
+        self._peak_device_bytes = 0
 
     def begin_capture(self):
         self._rss_at_start = machine.current_rss()
@@ -83,15 +83,9 @@ class Measurements:
                 self._allocation_counts.append(machine.device_allocations()
                                                - self._allocated_at_start)
             if self._allocations is not None:
-                self._peak_tensor_bytes = max(self._peak_tensor_bytes or 0,
-                                              self._allocations.understudy_peak_bytes())
-            self._note_device_peak()
-
-    def _note_device_peak(self):
-        """Records the peak of a timed step; building the model and observing later steps take more memory."""
-        peak = machine.peak_device_bytes()
-        if peak is not None:
-            self._peak_device_bytes = max(self._peak_device_bytes or 0, peak)
+                self._peak_tensor_bytes = max(self._peak_tensor_bytes, self._allocations.understudy_peak_bytes())
+            # Building the model and observing later steps take more memory.
+            self._peak_device_bytes = max(self._peak_device_bytes, machine.peak_device_bytes() or 0)
 
     @property
     def timed_ns(self):
@@ -127,7 +121,7 @@ class Measurements:
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
             "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes(),
-            "peak_tensor_bytes": self._peak_tensor_bytes,
+            "peak_tensor_bytes": self._peak_tensor_bytes or None,
         }
 
 

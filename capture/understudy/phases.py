@@ -19,11 +19,7 @@ FAULT_STEPS = 4  # at the end; the first only lets the heap settle and is not ma
 def plan(*, warmup, timed, free, profiled, trace, indices, counts_faults, counts_kernels=False):
     """Returns the phase of each step. `free` None means FREE_STEPS with a GPU, else 0."""
     if free is None:
-        free = FREE_STEPS if torch.cuda.is_available() and timed else 0
-    phases = ["warmup"] * warmup + ["timed"] * timed + ["free"] * free
-    if profiled:
-        phases += ["profiler_warmup"] + ["kineto_only"] * profiled
-    if trace:
-        phases += (["indices"] if indices else []) + ["et"]
-    phases += ["faults"] * FAULT_STEPS if counts_faults else []
-    return phases + (["counters"] if counts_kernels else [])
+        free = FREE_STEPS * bool(torch.cuda.is_available() and timed)
+    counts = {"warmup": warmup, "timed": timed, "free": free, "profiler_warmup": profiled > 0, "kineto_only": profiled,
+              "indices": trace and indices, "et": trace, "faults": FAULT_STEPS * counts_faults, "counters": counts_kernels}
+    return [phase for phase, count in counts.items() for _ in range(count)]

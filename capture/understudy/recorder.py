@@ -123,6 +123,14 @@ class Capture:
         self._autocast = AutocastSeen()
         self._records = Records(self._output)
         self._open = contextlib.ExitStack()  # observers of the current step
+        self._observers = {  # phase → what observes all its steps
+            "profiler_warmup": self._begin_warmup,
+            "kineto_only": lambda: self._records.begin_profile("kineto_only", steps=self._phases.count("kineto_only")),
+            "faults": lambda: self._records.begin_profile("faults", counts_faults=True),
+            "counters": self._begin_counters,
+            "indices": self._enter_index_recorder,
+            "et": lambda: self._records.begin_trace(self.tensor_range, self.shapes),
+        }
 
     @property
     def steps_seen(self) -> int:
@@ -130,7 +138,7 @@ class Capture:
 
     @property
     def done(self) -> bool:
-        return self._over or (self._index is not None and self._index >= len(self._phases))
+        return self._over or self.steps_seen >= len(self._phases)
 
     @property
     def whole(self) -> bool:
@@ -164,7 +172,7 @@ class Capture:
         if phase == "timed" and is_last:
             self._wait_until_steady()
         self._index += 1
-        if self.done or self._phases[self._index] != phase:
+        if self._phases[self._index:self._index + 1] != [phase]:
             with self._failing():
                 self._records.end()
         if self.done:
@@ -226,19 +234,9 @@ class Capture:
     def _begin_step(self):
         phase = self._phases[self._index]
         self._measured.note_peak_rss(phase)
-        is_first = self._index == 0 or self._phases[self._index - 1] != phase
-        if phase == "profiler_warmup":
-            self._open.enter_context(counting_own_threads(kineto(settings(all_threads=True)), self._note_own_threads))
-        elif phase == "kineto_only" and is_first:
-            self._records.begin_profile("kineto_only", steps=self._phases.count(phase))
-        elif phase == "faults" and is_first:
-            self._records.begin_profile("faults", counts_faults=True)
-        elif phase == "counters":
-            self._begin_counters()
-        elif phase == "indices":
-            self._enter_index_recorder()
-        elif phase == "et":
-            self._records.begin_trace(self.tensor_range, self.shapes)
+        is_first = phase not in self._phases[:self._index]
+        if is_first and phase in self._observers:
+            self._observers[phase]()
         if phase not in UNWATCHED:
             self._open.enter_context(self._autocast)
         if phase != "free":
@@ -252,6 +250,9 @@ class Capture:
             self._open.callback(synchronize)  # the step's marker includes its device work
             self._open.enter_context(record_function(f"ProfilerStep#{self._index}"))
         self._measured.begin(phase)
+
+    def _begin_warmup(self):
+        self._open.enter_context(counting_own_threads(kineto(settings(all_threads=True)), self._note_own_threads))
 
     def _begin_counters(self):
         try:

@@ -1,5 +1,6 @@
 """Summary of a capture, printed at its end."""
 
+import itertools
 import shlex
 import statistics
 
@@ -8,9 +9,8 @@ from .notices import STARVED, starved_share
 FEW_STEPS = 10  # timed steps; the median of fewer says little
 WIDE_SPREAD = 1.25  # p90 ÷ p10
 HEAVY_PROFILER = 1.25  # profiled ÷ timed
-KINDS = (("et", "execution trace"), ("kineto", "profile of the traced step"),
-         ("kineto_only", "profile of {profiled} steps"), ("faults", "page faults by operator"),
-         ("indices", "index values"), ("counters", "hardware counters of kernels"))
+KINDS = {"et": "execution trace", "kineto": "profile of the traced step", "kineto_only": "profile of {profiled} steps",
+         "faults": "page faults by operator", "indices": "index values", "counters": "hardware counters of kernels"}
 
 
 def summarize(folder, ranks, world_size):
@@ -19,15 +19,11 @@ def summarize(folder, ranks, world_size):
     present = {name.split(".")[1] for rank in ranks for name in rank["bytes"]}
     there = str(world_size) if len(ranks) == world_size else (
         f"rank {described[0]['rank']} of {world_size}, under torch's fake group: what communication takes is not known")
-    rows = [("steps", _steps(described)), ("ranks", there),
-            ("recorded", _recorded(described, present, wanted=True)),
-            ("not recorded", _recorded(described, present, wanted=False))]
+    rows = [("steps", _steps(described)), ("ranks", there), *_recorded(described[0], present)]
     rows += [("warning", text) for text in _warnings(described, ranks)]
-    rows += [("files" if first else "", text) for first, text in _files(ranks)]
-    if "et" in present:
-        rows.append(("next", next_command(folder, world_size, len(ranks))))
-    else:
-        rows.append(("next", "nothing: without an execution trace no benchmark can be made"))
+    rows += zip(itertools.chain(["files"], itertools.repeat("")), _files(ranks))
+    rows.append(("next", next_command(folder, world_size, len(ranks)) if "et" in present else
+                 "nothing: without an execution trace no benchmark can be made"))
     return "\n".join([f"wrote {folder}", *(f"  {title:13} {text}" for title, text in rows if text)])
 
 
@@ -63,42 +59,35 @@ def _free(described):
     return "" if None in free else f"; {max(free) / 1e6:.3f} ms each where the device is not waited for"
 
 
-def _recorded(described, present, wanted):
-    profiled = len(described[0]["kineto_only_steps_ns"])
-    if not wanted and described[0].get("untouched_tensor_bytes") is not None:
-        present = present | {"indices"}  # the capture looked for indices, and the step has none
-    return ", ".join(text.format(profiled=profiled) for kind, text in KINDS
-                     if (kind in present) == wanted and (wanted or kind != "counters")).replace("of 0 steps", "of other steps")
+def _recorded(described, present):
+    """Returns the rows of what there is and of what is missing. Who does not ask for counters does not miss them."""
+    profiled = str(len(described["kineto_only_steps_ns"]) or "other")
+    texts = {kind: text.format(profiled=profiled) for kind, text in KINDS.items()}
+    looked = described.get("untouched_tensor_bytes") is not None  # for indices: then the step has none
+    missing = texts.keys() - present - {"counters", *["indices"] * looked}
+    return [(title, ", ".join(text for kind, text in texts.items() if kind in kinds))
+            for title, kinds in (("recorded", present), ("not recorded", missing))]
 
 
 def _warnings(described, ranks):
-    found = []
     timed, profiled = (slowest_ms(described, key) for key in ("step_ns", "kineto_only_steps_ns"))
-    if len(timed) < FEW_STEPS:
-        found.append(f"{len(timed)} timed steps are few to judge a replay by; see --timed")
-    if timed and percentile(timed, 0.9) > WIDE_SPREAD * percentile(timed, 0.1):
-        found.append(f"steps differ by {percentile(timed, 0.9) / percentile(timed, 0.1) - 1:.0%} "
-                     "(p10 to p90): the machine was busy, or the steps are unlike")
+    spread = percentile(timed, 0.9) / percentile(timed, 0.1) if timed else 1
+    longer = statistics.median(profiled) / statistics.median(timed) if timed and profiled else 1
     starved = max(starved_share(rank["step_ns"], rank["step_cpu_wait_ns"]) for rank in described)
-    if starved > STARVED:
-        found.append(f"threads of the steps were ready and had no CPU for {starved:.0%} of the time: other programs run, or more threads than "
-                     "CPUs; times are longer than the step's own, however steady")
-    if timed and profiled and statistics.median(profiled) > HEAVY_PROFILER * statistics.median(
-            timed):
-        found.append("profiled steps take "
-                     f"{statistics.median(profiled) / statistics.median(timed) - 1:.0%} longer than "
-                     "timed ones: recorded times are less sure")
-    for number, rank in enumerate(ranks):
-        prefix = f"rank {number}: " if len(ranks) > 1 else ""
-        found += [prefix + text for text in rank["notices"]]
-    return found
+    rows = (
+        (len(timed) < FEW_STEPS, f"{len(timed)} timed steps are few to judge a replay by; see --timed"),
+        (spread > WIDE_SPREAD, f"steps differ by {spread - 1:.0%} (p10 to p90): the machine was busy, or the steps are unlike"),
+        (starved > STARVED, f"threads of the steps were ready and had no CPU for {starved:.0%} of the time: other programs run, or more threads "
+         "than CPUs; times are longer than the step's own, however steady"),
+        (longer > HEAVY_PROFILER, f"profiled steps take {longer - 1:.0%} longer than timed ones: recorded times are less sure"))
+    prefixes = [f"rank {number}: " for number in range(len(ranks))] if len(ranks) > 1 else [""]
+    return [text for is_so, text in rows if is_so] + [prefix + text for prefix, rank in zip(prefixes, ranks) for text in rank["notices"]]
 
 
 def _files(ranks):
     sizes = sorted((name, size) for rank in ranks for name, size in rank["bytes"].items())
     rows = [f"{name:30} {size_text(size):>9}" for name, size in sizes]
-    rows.append(f"{'together':30} {size_text(sum(size for _, size in sizes)):>9}")
-    return [(row is rows[0], row) for row in rows]
+    return [*rows, f"{'together':30} {size_text(sum(size for _, size in sizes)):>9}"]
 
 
 def size_text(size_bytes):

@@ -26,6 +26,7 @@ SPECIALISED_FOR = 90
 UNPACKED = ("tensordesc", "nvTmaDesc")
 METADATA = ("num_warps", "num_ctas", "shared", "global_scratch_size", "profile_scratch_size",
             "launch_cooperative_grid", "launch_pdl", "name")
+PLAIN = (type(None), bool, int, str)  # constants that are written as they are
 
 
 class NotKept(Exception):
@@ -68,28 +69,36 @@ class KernelSource:
         if name in ("triton", "kernel") and not isinstance(value, types.ModuleType):
             raise NotKept(f"a function named {name}")
         function = as_jit_function(value)
-        if isinstance(value, types.ModuleType):
-            self._lines.append(f"import {value.__name__} as {name}\n")
-        elif function is not None and not function.__module__.startswith(("triton.", "torch.")):
+        if function is not None and not function.__module__.startswith(("triton.", "torch.")):
             self._function(function, name)
-        elif type(value).__name__ == "constexpr":
-            self._lines.append(f"{name} = _constexpr({_literal(name, value.value)})\n")
-        elif type(value).__name__ == "dtype":
-            self._lines.append(f"{name} = _dtype({value.name!r})\n")
-        elif value is None or isinstance(value, (bool, int, float, str)):
-            self._lines.append(f"{name} = {_literal(name, value)}\n")
-        elif getattr(value, "__module__", None) and getattr(value, "__name__", None):
-            self._lines.append(f"from {value.__module__} import {value.__name__} as {name}\n")
         else:
-            raise NotKept(f"a global {name} of type {type(value).__name__}")
+            self._lines.append(f"{_definition(name, value)}\n")
+
+
+def _definition(name, value):
+    """Returns the statement that gives a global its value."""
+    if isinstance(value, types.ModuleType):
+        return f"import {value.__name__} as {name}"
+    kind = type(value).__name__
+    if kind == "constexpr":
+        return f"{name} = _constexpr({_literal(name, value.value)})"
+    if kind == "dtype":
+        return f"{name} = _dtype({value.name!r})"
+    if isinstance(value, (*PLAIN, float)):
+        return f"{name} = {_literal(name, value)}"
+    if getattr(value, "__module__", None) and getattr(value, "__name__", None):
+        return f"from {value.__module__} import {value.__name__} as {name}"
+    raise NotKept(f"a global {name} of type {kind}")
 
 
 def _literal(name, value):
-    if isinstance(value, float):
-        return f"float({str(value)!r})"
-    if value is None or isinstance(value, (bool, int, str)):
-        return repr(value)
-    raise NotKept(f"a constant {name} of type {type(value).__name__}")
+    return f"float({str(value)!r})" if isinstance(value, float) else repr(_plain(name, value))
+
+
+def _plain(name, value):
+    if not isinstance(value, PLAIN):
+        raise NotKept(f"a constant {name} of type {type(value).__name__}")
+    return value
 
 
 def as_jit_function(value):
@@ -106,11 +115,7 @@ def _json_constant(name, value):
     value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
     if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton"):
         return {"dtype": value.name}
-    if isinstance(value, float):
-        return {"float": str(value)}
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    raise NotKept(f"a constant {name} of type {type(value).__name__}")
+    return {"float": str(value)} if isinstance(value, float) else _plain(name, value)
 
 
 def describe(name, function, signature, constants, attributes, options):
