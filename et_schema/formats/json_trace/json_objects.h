@@ -11,7 +11,7 @@
 namespace understudy::et_schema {
 
 /// Walks over the outer levels of a large JSON file. Missing and trailing commas are passed and
-/// counted.
+/// counted, and values that nobody reads may be damaged: users write metadata as they like.
 class OuterPull : public JsonPull {
  public:
   OuterPull(std::string_view json, std::size_t position, Losses& losses)
@@ -21,6 +21,7 @@ class OuterPull : public JsonPull {
   [[nodiscard]] bool next_member(bool& first, std::string_view& key) {
     return next(first, '{', '}') && read_key(key);
   }
+  std::string_view skip();
   /// Calls read(), which reads the whole file, and refuses what follows. Returns false, and counts
   /// the loss, if the file is cut off. Throws Error (bad input) if it is no JSON.
   [[nodiscard]] bool read_file(const std::function<void()>& read);

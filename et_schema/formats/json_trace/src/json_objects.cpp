@@ -13,13 +13,15 @@
 namespace understudy::et_schema {
 namespace {
 
-[[noreturn]] void fail(std::string summary, std::string expected, std::string got,
-                       std::string hint = {}) {
-  throw bad_input(std::move(summary), {.field = "the top level",
+[[noreturn]] void fail(std::string summary, std::string_view field, std::string expected,
+                       std::string got, std::string hint = {}) {
+  throw bad_input(std::move(summary), {.field = std::string(field),
                                        .expected = std::move(expected),
                                        .got = std::move(got),
                                        .hint = std::move(hint)});
 }
+
+constexpr const char* kTopLevel = "the top level";
 
 /// Maximum size of a damaged object. Real ones have at most some hundred kilobytes, and the parser
 /// needs about 14 times an object's size in memory.
@@ -37,7 +39,8 @@ class ObjectsReader {
 
   void read_all() {
     if (!outer_.stands_on('[')) {
-      fail(fmt::format("the {} are no list", kind_.many), "an array", quote(outer_.rest()));
+      fail(fmt::format("the {} are no list", kind_.many), kind_.list, "an array",
+           quote(outer_.rest()));
     }
     // An unescaped quote swaps the inside and outside of strings up to the end of the file. So
     // after the first damage, all objects are read as damaged: names are repaired before brackets
@@ -45,7 +48,7 @@ class ObjectsReader {
     bool is_damaged = false;
     for (bool first = true; outer_.next_item(first);) {
       if (!outer_.stands_on('{')) {
-        fail(fmt::format("{} is no object", kind_.one), "{", quote(outer_.rest()));
+        fail(fmt::format("{} is no object", kind_.one), kind_.list, "{", quote(outer_.rest()));
       }
       is_damaged = is_damaged || !read_whole();
       if (is_damaged) {
@@ -55,12 +58,6 @@ class ObjectsReader {
   }
 
  private:
-  [[noreturn]] void fail(std::string summary, std::string expected, std::string got) const {
-    throw bad_input(
-        std::move(summary),
-        {.field = std::string(kind_.list), .expected = std::move(expected), .got = std::move(got)});
-  }
-
   /// Returns true if the object at this position is completely valid JSON.
   [[nodiscard]] bool is_valid() {
     const ScanResult scan = scan_brackets(outer_.rest(), 0);
@@ -100,13 +97,13 @@ class ObjectsReader {
       throw JsonDamage();
     }
     if (object.text.size() > kMaxObjectBytes) {
-      fail(fmt::format("{} is too large", kind_.one),
+      fail(fmt::format("{} is too large", kind_.one), kind_.list,
            fmt::format("{} of at most 64 MiB", kind_.many),
            fmt::format("{} bytes", object.text.size()));
     }
     const simdjson::error_code error = parser_.parse(object.text).error();
     if (error != simdjson::SUCCESS) {
-      fail(fmt::format("{} is no valid JSON", kind_.one), "JSON",
+      fail(fmt::format("{} is no valid JSON", kind_.one), kind_.list, "JSON",
            fmt::format("{} in the {} at byte {}: {}", simdjson::error_message(error),
                        kind_.one.substr(kind_.one.find(' ') + 1), outer_.position(),
                        quote(outer_.rest())));
@@ -149,6 +146,21 @@ bool OuterPull::next(bool& first, char open, char close) {
   return !is_over;
 }
 
+std::string_view OuterPull::skip() {
+  if (stands_on('{') || stands_on('[')) {
+    return JsonPull::skip();
+  }
+  const std::string_view text = rest();
+  const bool is_text = stands_on('"');
+  const std::size_t end = is_text ? find_string_end(text, 1) : text.find_first_of(",}] \t\r\n");
+  if (end == std::string_view::npos) {
+    move_by(text.size());
+    throw JsonDamage();
+  }
+  move_by(end + (is_text ? 1 : 0));
+  return text.substr(0, text.size() - rest().size());
+}
+
 bool OuterPull::read_file(const std::function<void()>& read) {
   try {
     read();
@@ -157,16 +169,16 @@ bool OuterPull::read_file(const std::function<void()>& read) {
       losses_.add(Loss::kTruncatedFiles);
       return false;
     }
-    fail("not JSON", "JSON", quote(rest()));
+    fail("not JSON", kTopLevel, "JSON", quote(rest()));
   }
   skip_space();
   if (stands_on('{') || stands_on('[')) {
-    fail("several files in one", "one",
+    fail("several files in one", kTopLevel, "one",
          fmt::format("another from byte {} on: {}", position(), quote(rest())),
          "they were joined, as cat does: give each as a file of its own");
   }
   if (!is_at_end()) {
-    fail("text after the end", "nothing after the last bracket", quote(rest()));
+    fail("text after the end", kTopLevel, "nothing after the last bracket", quote(rest()));
   }
   return true;
 }

@@ -63,14 +63,13 @@ JsonKind classify_json(std::string_view text) {
   Losses passed;
   OuterPull json(text, find_json_start(text), passed);
   const bool is_list = json.stands_on('[');
-  bool first_item = true;
   bool first = true;
   std::string_view key;
   try {
-    if (!(is_list ? json.next_item(first_item) : json.stands_on('{'))) {
+    if (!(is_list ? json.next_item(first) : json.stands_on('{'))) {
       return JsonKind::kOther;
     }
-    for (; json.next_member(first, key); json.skip()) {
+    for (first = true; json.next_member(first, key); json.skip()) {
       if (is_list ? key == "ph" : is_kineto_key(key)) {
         return JsonKind::kKineto;
       }

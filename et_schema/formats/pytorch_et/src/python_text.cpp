@@ -12,6 +12,7 @@
 #include "et_schema/base/json_scan.h"
 #include "et_schema/base/json_text.h"
 #include "et_schema/base/quote.h"
+#include "et_schema/formats/json_trace/json_pull.h"
 
 namespace understudy::et_schema {
 namespace {
@@ -22,24 +23,14 @@ bool is_word(char c) {
 }
 
 void append_utf8(std::string& out, std::uint32_t code) {
-  const auto tail = [&out, code](unsigned shift) {
-    out += static_cast<char>(0x80U | ((code >> shift) & 0x3fU));
-  };
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xc0U | (code >> 6U));
-    tail(0);
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xe0U | (code >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xf0U | (code >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
+  const std::string json =
+      code < 0x10000
+          ? fmt::format("\"\\u{:04x}\"", code)
+          : fmt::format("\"\\u{:04x}\\u{:04x}\"", 0xd7c0 + (code >> 10U), 0xdc00 + (code & 0x3ffU));
+  std::string unescaped;
+  std::string_view text;
+  static_cast<void>(JsonPull(json).take(text, unescaped));
+  out += text;
 }
 
 class Translator {

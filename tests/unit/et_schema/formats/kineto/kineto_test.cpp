@@ -277,9 +277,9 @@ TEST(Kineto, TimesAreExactFarFromTheBase) {
   EXPECT_EQ(profile.events[1].dur_ns, 999);
 }
 
-TEST(Kineto, BaseTimeMayStandBehindTheEventsAndInQuotes) {
-  EXPECT_EQ(profile_of(file_of(kEvent, R"(, "baseTimeNanoseconds": "1000")")).events[0].ts_ns,
-            3001);
+TEST(Kineto, BaseTimeMayStandBehindTheEventsInQuotesAndUsersMetadata) {
+  const std::string rest = ", \"n\": \"\n\", \"x\": NaN, \"baseTimeNanoseconds\": \"1000\"";
+  EXPECT_EQ(profile_of(file_of(kEvent, rest)).events[0].ts_ns, 3001);
 }
 
 TEST(Kineto, AListOfEventsAloneIsAProfile) {
