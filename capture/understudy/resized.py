@@ -235,7 +235,7 @@ class Resized:
             raise NoSizes(before["why_not"])
         if before.get("why_not") or len(before["tensors"]) != len(call.results):  # data decides
             if call.results:
-                self._keep(number, before.get("why_not", "other results than recorded"))
+                self._set(self.kept, number, before.get("why_not", "other results than recorded"))
             self._set_results(call, lambda slot: self.layout(slot) if slot in call.given else self.recorded[slot])
             return
         after = self.call(number, self._arguments(number), self.layout)
@@ -275,7 +275,7 @@ class Resized:
             return recorded._replace(strides=tuple(now["elements"]))
         told, become = tuple(was["sizes"]), tuple(now["sizes"])
         if told != recorded.sizes:
-            self._keep(number, f"{was['sizes']} where {list(recorded.sizes)} was recorded")
+            self._set(self.kept, number, f"{was['sizes']} where {list(recorded.sizes)} was recorded")
         sizes = recorded.sizes
         if told != become:
             if not len(told) == len(become) == len(sizes):
@@ -334,9 +334,6 @@ class Resized:
         if math.prod(sizes) != math.prod(now):
             raise NoSizes(f"a view {list(seen)} of what becomes {list(now)}")
         return sizes
-
-    def _keep(self, number, why):
-        self._set(self.kept, number, why)
 
     # With TO.
 

@@ -33,6 +33,7 @@ def prepare(arguments):
     made_by = os.getpid()
     atexit.register(lambda: os.getpid() == made_by and shutil.rmtree(own, ignore_errors=True))
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # as Triton does, which warns if nothing says so
     os.environ.update({name: os.path.join(own, folder) for name, folder in CACHES.items()})
     os.environ.update(RANK=str(arguments.rank), WORLD_SIZE=str(world), LOCAL_RANK=str(arguments.rank % local),
                       LOCAL_WORLD_SIZE=str(local), GROUP_RANK=str(arguments.rank // local), MASTER_ADDR="localhost", MASTER_PORT="29500",
