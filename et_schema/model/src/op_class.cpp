@@ -91,9 +91,10 @@ constexpr ClassRow kOperatorRows[] = {
 
 /// The same for kernels: whole words in lower case, and neighbouring ones as one (kernel_words()).
 constexpr ClassRow kKernelRows[] = {
-    {"copy", "memcpy memset"},
+    // copydevice, copyhost, …buffer: ROCm's runtime.
+    {"copy", "memcpy memset copydevice copyhost copybuffer fillbuffer"},
     // Inductor's names hold those of the operators that it fused.
-    {"compiled", "tritonpoi tritonred tritonper tritontem tritonfor tritonunk"},
+    {"compiled", "tritonpoi tritonspl tritonred tritonper tritontem tritonfor tritonunk"},
     // What a kernel does between devices, in whichever library. nccl: also RCCL. hcom: HCCL.
     // internode, intranode, notify, getdispatchlayout, cleanlowlatencybuffer: DeepEP and its
     // forks, in any namespace. hybridep: DeepEP's successor. ep…: mori. userbuffers:
@@ -108,43 +109,49 @@ constexpr ClassRow kKernelRows[] = {
     // Into the cache of keys.
     {"copy", "andcache setmla setkvbuffer appendpagedkvcache"},
     // computedotdoo and convertdq: cuDNN, helpers of its backward kernels. …kvcache, mergestate:
-    // FlashInfer.
+    // FlashInfer. dkdv, bwd…: AOTriton. …kernelstage: SGLang, vLLM. gemmsoftmaxgemm: CK.
     {"attention",
      "flash fmha attn attention mha sdpa mla withkvcache withpagedkvcache withraggedkvcache "
-     "mergestate mergestates computedotdoo convertdq"},
-    // Changes of layout inside of libraries.
-    {"copy", "nchwtonhwc nhwctonchw batchedtranspose nhwcaddpadding"},
-    // gcgemm: the complex products of a convolution by Fourier transforms. igemm…: MIOpen.
-    {"convolution",
-     "gcgemm fft2d fprop dgrad wgrad conv deconv convolve convolution scudnn winograd igemmfwd "
-     "igemmbwd igemmwrw im2col col2im"},
+     "mergestate mergestates computedotdoo convertdq mqa gqa dkdv bwdkerneldq bwdpreprocess "
+     "fwdkernelstage fwdgroupedkernelstage gemmsoftmaxgemm"},
+    // Changes of layout inside of libraries. castmxfp: TransformerEngine.
+    {"copy", "nchwtonhwc nhwctonchw batchedtranspose nhwcaddpadding castmxfp"},
     // bn…: cuDNN. ln…: TransformerEngine. computeinternalgradients, compute…fusedparams: PyTorch's
     // group normalization.
     {"normalization",
      "bnfw bnbw batchnorm instancenorm layernorm lnfwd lnbwd gammabeta groupnorm rowwisemoments "
-     "rmsnorm computeinternalgradients computefusedparams computebackwardfusedparams"},
+     "rmsnorm computeinternalgradients computefusedparams backwardfusedparams qkrmsnorm "
+     "weightnorm"},
+    // gcgemm: the complex products of a convolution by Fourier transforms. igemm…: MIOpen.
+    {"convolution",
+     "gcgemm fft2d fprop dgrad wgrad conv deconv convolve convolution scudnn winograd igemmfwd "
+     "igemmbwd igemmwrw im2col col2im im2d2col vol2col col2vol"},
     {"recurrent", "rnn rnncell lstm gru"},
     // cijk: hipBLASLt and Tensile. nvjet: cuBLAS on Hopper and later. cutlass: only kernels that
     // no row above matches. fusedmoe: vLLM's and SGLang's.
     {"matmul",
      "gemm sgemm dgemm hgemm cgemm zgemm igemm gemmk cijk nvjet cutlass gemv gemvx splitk "
-     "splitkreduce cublas marlin machete dotkernel fusedmoe matmul mm bmm flatmm"},
-    {"elementwise", "rotary rope"},
+     "splitkreduce cublas marlin machete dotkernel fusedmoe matmul mm bmm flatmm "
+     "gemvt gemvn kgemm fmoe csrmm spmm"},
+    {"linalg", "getrf getrf2 potrf geqrf geqr2 trsm syevj gesvdj orgqr ormqr cholesky"},
+    {"elementwise", "rotary rope elementwisekernelwithindex"},
     // computegradweight, krnpartial… and partialsegments: the backward kernels.
     {"embedding", "embedding computegradweight krnpartial krnpartials partialsegments"},
-    {"optimizer", "multitensorapply adam adamw"},
+    {"optimizer", "multitensorapply adam adamw optimizer"},
     {"loss", "nllloss crossentropy"},
     {"softmax", "softmax"},
     {"pooling", "pool pooling"},
     {"fft", "fft"},
-    {"sort", "sort sorting bitonic topk topp minp deviceuniquebykey"},
+    {"sort", "sort sorting bitonic topk topp minp mbtopk deviceuniquebykey"},
     {"random", "distributionelementwise dropout philox sampling"},
     {"reduction", "scan"},
     {"index", "index indexing gather scatter masked deviceselect permute1d permute2d"},
-    {"copy", "catarraybatchedcopy copykernel fillfunctor convert"},
+    {"copy", "catarraybatchedcopy copykernel fillfunctor convert casttranspose expandinputrows"},
     {"reduction", "reducekernel devicereduce"},
-    // subtensorop: MIOpen.
-    {"elementwise", "elementwise subtensorop optensor act activation silu gelu relu"},
+    // …tensor…: MIOpen.
+    {"elementwise",
+     "elementwise subtensorop optensor tensorgeneric act activation silu gelu relu swiglu geglu "
+     "quant quantize dequantize smoothquant"},
 };
 
 /// Parts with "::" must match the whole name behind the namespace, or its beginning up to an
@@ -177,26 +184,20 @@ struct KernelWords {
   Words of_namespaces;  ///< which tell a class only if no other word does
 };
 
-bool is_upper(char letter) {
-  return letter >= 'A' && letter <= 'Z';
-}
-bool is_lower(char letter) {
-  return letter >= 'a' && letter <= 'z';
-}
-bool is_digit(char letter) {
-  return letter >= '0' && letter <= '9';
+constexpr bool lies(char first, char letter, char last) {
+  return first <= letter && letter <= last;
 }
 
 /// Returns true if a word begins at a letter or digit: RMS|Norm, gemm|K|reduce, conv|2|d.
 bool begins_word(std::string_view name, std::size_t at) {
   const char before = at == 0 ? ' ' : name[at - 1];
-  if (is_digit(name[at])) {
-    return !is_digit(before);
+  if (lies('0', name[at], '9')) {
+    return !lies('0', before, '9');
   }
-  if (is_lower(name[at])) {
-    return !is_lower(before) && !is_upper(before);
+  if (lies('a', name[at], 'z')) {
+    return !lies('a', before, 'z') && !lies('A', before, 'Z');
   }
-  return !is_upper(before) || (at + 1 < name.size() && is_lower(name[at + 1]));
+  return !lies('A', before, 'Z') || (at + 1 < name.size() && lies('a', name[at + 1], 'z'));
 }
 
 KernelWords kernel_words(std::string_view name) {
@@ -204,11 +205,11 @@ KernelWords kernel_words(std::string_view name) {
   std::vector<std::string> parts;  // of the identifier
   for (std::size_t at = 0; at <= name.size(); ++at) {
     const char letter = at < name.size() ? name[at] : ' ';
-    if (is_upper(letter) || is_lower(letter) || is_digit(letter)) {
+    if (lies('A', letter, 'Z') || lies('a', letter, 'z') || lies('0', letter, '9')) {
       if (begins_word(name, at)) {
         parts.emplace_back();
       }
-      parts.back() += is_upper(letter) ? static_cast<char>(letter - 'A' + 'a') : letter;
+      parts.back() += lies('A', letter, 'Z') ? static_cast<char>(letter - 'A' + 'a') : letter;
     } else if (letter != '_') {
       const bool is_namespace = name.substr(std::min(at, name.size())).starts_with("::");
       (is_namespace ? words.of_namespaces : words.own).merge(joined_words(parts));
