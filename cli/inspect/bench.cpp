@@ -143,7 +143,7 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
   pages::Page page;
   page.title = fmt::format("Benchmark {}", et_schema::file_name(path));
   page.subtitle = fmt::format("made by Understudy {}", bench.tool_version);
-  page.verdict.sentence = pages::bench_verdict(bench);
+  page.verdict.sentence = pages::doubts_of(bench) + pages::bench_verdict(bench);
   if (bench.partial) {
     page.verdict.findings.push_back(
         fmt::format("Some of a job's ranks, each to be replayed alone: {} of {}.",

@@ -315,6 +315,8 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
             profiles.push_back(profile_document(counted, et_schema::device_timeline(counted)));
             page.verdict.findings.push_back(
                 file.name + " has counters alone: understudy generate --counters takes them.");
+          } else if (file.name == path) {
+            (void)et_schema::parse_kineto(file.data, file.name);  // says what it is
           }
         });
   }

@@ -12,9 +12,6 @@ namespace understudy::et_schema {
 /// Returns the digest of a file. Throws Error (bad input) if it cannot be read.
 [[nodiscard]] std::string digest_of_file(const std::string& path);
 
-/// Returns true for 64 hexadecimal digits in lower case.
-[[nodiscard]] bool is_digest(std::string_view text);
-
 /// Returns the HMAC-SHA-256 of the text as 64 hexadecimal digits. It cannot be computed
 /// without the key.
 [[nodiscard]] std::string keyed_digest(std::string_view key, std::string_view text);

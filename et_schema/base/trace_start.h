@@ -14,11 +14,7 @@ namespace understudy::et_schema {
 /// Returns true if a message has only fields of today's nodes, as the nodes of 2022 have not.
 [[nodiscard]] bool is_chakra_node(std::string_view message);
 
-/// Returns true if a file starts as a trace whose format is not JSON. Each such format has a row in
-/// trace_start.cpp. `start` may be cut anywhere.
-[[nodiscard]] bool starts_as_binary_trace(std::string_view start);
-
-/// Returns true if a file starts as a binary trace, a JSON object or a list of objects. Only such
+/// Returns true if a file starts as a Chakra trace, a JSON object or a list of objects. Only such
 /// files of folders and archives are read.
 [[nodiscard]] bool starts_as_trace(std::string_view start);
 
@@ -27,7 +23,7 @@ namespace understudy::et_schema {
 [[nodiscard]] bool is_other_file(std::string_view start, std::string_view name);
 
 /// Throws Error (bad input) if the first bytes of a file `name` are such a file's, or JSON that is
-/// nested too deep. Accepts binary traces.
+/// nested too deep. Accepts Chakra traces.
 void refuse_other_file(const std::string& name, std::string_view start);
 
 }  // namespace understudy::et_schema

@@ -55,11 +55,6 @@ std::string digest_of_file(const std::string& path) {
   return text_of(context, sha256_digest);
 }
 
-bool is_digest(std::string_view text) {
-  return text.size() == 2 * SHA256_DIGEST_SIZE &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::string keyed_digest(std::string_view key, std::string_view text) {
   hmac_sha256_ctx context{};
   hmac_sha256_set_key(&context, key.size(), data_of(key));

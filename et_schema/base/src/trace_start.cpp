@@ -146,22 +146,20 @@ constexpr std::string_view kUnpack = "unpack it, or pack it with gzip";
 constexpr std::string_view kPointer = "it names the file's content, which is not here";
 constexpr std::string_view kTensors = "it holds tensors, no trace of a step";
 constexpr std::string_view kEncoded = "traces are JSON in UTF-8";
-constexpr std::string_view kRecode = "iconv -f UTF-16 -t UTF-8 FILE writes it so";
-constexpr std::string_view kUtf16 = "text in UTF-16";
+constexpr std::string_view kRecode = "iconv -f UTF-16 (or UTF-32) -t UTF-8 FILE writes it so";
+constexpr std::string_view kUtf16 = "text in UTF-16 or UTF-32";
 constexpr std::string_view kNoTrace = "it holds no trace of a step";
 
 // The first row that fits counts. JSON has no control characters such as \b.
 constexpr std::array kOtherFiles = {
-    OtherFile{"version https://git-lfs.", "", "", "a Git LFS pointer", kPointer,
+    OtherFile{"version https://", "\noid sha256:", "", "a Git LFS pointer", kPointer,
               "git lfs pull downloads it"},
     OtherFile{"/annex/objects/", "", "", "a git-annex pointer", kPointer,
               "git annex get downloads it"},
     OtherFile{"outs:", "md5: ", "", "a DVC pointer", kPointer, "dvc pull downloads it"},
     OtherFile{"<", "<", "", "a page of HTML or XML", kNoTrace,
               "download the file itself, not the page that shows it"},
-    OtherFile{"\xfd"
-              "7zXZ",
-              "", "", "a file packed with xz", kPacked, kUnpack},
+    OtherFile{"\3757zXZ", "", "", "a file packed with xz", kPacked, kUnpack},
     OtherFile{"BZh", "1AY&SY", "", "a file packed with bzip2", kPacked, kUnpack},
     OtherFile{"\x28\xb5\x2f\xfd", "", "", "a file packed with zstd", kPacked, kUnpack},
     OtherFile{"\x04\x22\x4d\x18", "", "", "a file packed with lz4", kPacked, kUnpack},
@@ -192,9 +190,7 @@ constexpr std::array kOtherFiles = {
     OtherFile{"", "", ".ncu-rep", "a report of Nsight Compute", kNoArguments,
               "ncu --import FILE --csv --page raw writes what --counters takes"},
     OtherFile{"PERFILE2", "", "", "a record of Linux perf", kNoArguments, kRecord},
-    OtherFile{"\x7f"
-              "ELF",
-              "", "", "a program or library", kNoTrace, kRecord},
+    OtherFile{"\177ELF", "", "", "a program or library", kNoTrace, kRecord},
     OtherFile{"\x80", "pg_config", "", kFlight, kCollectives, kRecord},
     OtherFile{"{", "\"collective_seq_id\"", "", kFlight, kCollectives, kRecord},
     OtherFile{"{", "www.speedscope.app", "", "a profile of speedscope", kNoArguments, kRecord},
@@ -216,14 +212,13 @@ const OtherFile* find_other_file(std::string_view start, std::string_view name) 
   const auto* const found = std::ranges::find_if(kOtherFiles, [&](const OtherFile& other) {
     // Of a zip file, the first member decides.
     const std::string_view looked_at = other.start == "PK" ? start.substr(0, kFirstMember) : start;
-    return start.starts_with(other.start) && looked_at.find(other.part) != std::string_view::npos &&
-           name.ends_with(other.ending) && !(is_ours && other.start == "{");
+    return (start.starts_with(other.start) ||
+            start.substr(find_json_start(start)).starts_with(other.start)) &&
+           looked_at.find(other.part) != std::string_view::npos && name.ends_with(other.ending) &&
+           !(is_ours && other.start == "{");
   });
   return found == kOtherFiles.end() ? nullptr : found;
 }
-
-using StartsAs = bool (*)(std::string_view start);
-constexpr std::array<StartsAs, 1> kBinaryStarts = {starts_as_chakra};
 
 }  // namespace
 
@@ -255,15 +250,10 @@ bool starts_as_chakra(std::string_view start) {
          has_fields(node->bytes, node->is_cut, has_metadata ? is_node_field : is_old_node_field);
 }
 
-bool starts_as_binary_trace(std::string_view start) {
-  return std::ranges::any_of(kBinaryStarts,
-                             [start](StartsAs starts_as) { return starts_as(start); });
-}
-
 bool starts_as_trace(std::string_view start) {
   const std::size_t first = find_json_start(start);
   return (first < start.size() && start[first] == '{') || starts_as_objects(start.substr(first)) ||
-         starts_as_binary_trace(start);
+         starts_as_chakra(start);
 }
 
 bool is_other_file(std::string_view start, std::string_view name) {
@@ -271,7 +261,7 @@ bool is_other_file(std::string_view start, std::string_view name) {
 }
 
 void refuse_other_file(const std::string& name, std::string_view start) {
-  if (starts_as_binary_trace(start)) {
+  if (starts_as_chakra(start)) {
     return;
   }
   const std::size_t first = find_json_start(start);

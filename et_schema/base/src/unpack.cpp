@@ -24,7 +24,7 @@ bool is_trace(const std::string& name, std::string_view start) {
   return starts_as_trace(start);
 }
 
-/// Passes a member to `consume`, and unpacks it first if it is gzipped itself.
+/// Passes a file to `consume`, and unpacks it first if it is gzipped itself.
 void hand_over(std::string name, std::string data, UnpackBudget& budget,
                const std::function<void(InputFile&&)>& consume) {
   if (find_packing(data) != Packing::kGzip) {
@@ -84,11 +84,15 @@ void UnpackBudget::add(const std::string& name, std::uint64_t bytes, std::uint64
 void unpack(const PackedSource& source, UnpackBudget& budget,
             const std::function<void(InputFile&&)>& consume) {
   ArchiveReader reader(source);
+  std::pair<std::string, std::string> other;  // a member that is not for us: name, start
+  bool has_traces = false;
   while (reader.next()) {
     // A gzipped file that is not an archive always passes: its reader reports errors.
     const auto wanted = [&](std::string_view start) {
       if (reader.is_raw()) {
         refuse_other_file(reader.name(), start);
+      } else if (is_other_file(start, reader.name())) {
+        other = std::pair(reader.name(), std::string(start));
       }
       return reader.is_raw() || start.starts_with(kGzipMagic) || is_trace(reader.name(), start);
     };
@@ -96,11 +100,14 @@ void unpack(const PackedSource& source, UnpackBudget& budget,
     if (!reader.read(budget, wanted, data)) {
       continue;
     }
+    has_traces = true;
+    hand_over(reader.name(), std::move(data), budget, consume);
     if (reader.is_raw()) {
-      consume({.name = reader.name(), .data = std::move(data)});
       return;
     }
-    hand_over(reader.name(), std::move(data), budget, consume);
+  }
+  if (!has_traces) {
+    refuse_other_file(other.first, other.second);
   }
 }
 

@@ -16,9 +16,6 @@ TEST(Digests, AreSha256) {
   const std::string content(3'000'000, 'q');
   EXPECT_EQ(digest_of_file(folder.write("a", content)), digest_of(content));
   EXPECT_THROW(static_cast<void>(digest_of_file("/nowhere")), Error);
-  EXPECT_TRUE(is_digest(digest_of("")));
-  EXPECT_FALSE(is_digest("E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855"));
-  EXPECT_FALSE(is_digest(""));
 }
 
 TEST(Digests, WithAKeyAreHmac) {
@@ -26,7 +23,7 @@ TEST(Digests, WithAKeyAreHmac) {
   EXPECT_EQ(keyed_digest("Jefe", "what do ya want for nothing?"),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
   EXPECT_NE(random_digits(), random_digits());
-  EXPECT_TRUE(is_digest(random_digits()));
+  EXPECT_EQ(random_digits().size(), 64U);
 }
 
 }  // namespace
