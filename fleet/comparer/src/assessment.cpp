@@ -71,15 +71,16 @@ std::size_t count_of(const std::vector<Row>& rows, Verdict verdict) {
 }
 
 std::string sentence_of(const Comparison& comparison) {
-  const std::vector<std::string> slower = named(comparison.rows, Verdict::kSlower);
-  const std::vector<std::string> faster = named(comparison.rows, Verdict::kFaster);
-  std::string text;
-  if (!slower.empty()) {
-    text += fmt::format("SLOWER: {}. ", fmt::join(slower, ", "));
-  }
-  if (!faster.empty()) {
-    text += fmt::format("FASTER: {}. ", fmt::join(faster, ", "));
-  }
+  const auto said = [&](const char* text, Verdict verdict) {
+    const std::vector<std::string> rows = named(comparison.rows, verdict);
+    return rows.empty() ? std::string() : fmt::format("{}: {}. ", text, fmt::join(rows, ", "));
+  };
+  std::string text = said("SLOWER", Verdict::kSlower);
+  const bool is_faster = std::ranges::any_of(comparison.rows, [](const Row& row) {
+    return row.kind == RowKind::kIteration && row.verdict == Verdict::kFaster;
+  });
+  // The step's own verdict comes first.
+  text.insert(is_faster ? 0 : text.size(), said("FASTER", Verdict::kFaster));
   if (text.empty()) {
     text = comparison.lost_events ? "UNSURE: a profile's device events are lost or unknown. "
            : tells(comparison)    ? "Nothing is shown to be slower or faster. "
