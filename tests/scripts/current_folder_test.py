@@ -18,10 +18,12 @@ sys.path.insert(0, str(ROOT / "capture"))
 import understudy  # noqa: E402
 
 LIBRARIES = """libcuda.so.1 libmpi.so.40 libseccomp.so.2 libtorch.so libtorch_cpu.so libtorch_cuda.so libc10.so libcupti.so.13
-    libnvidia-ml.so.1 libcusparseLt.so.0 libnccl.so.2 libgomp.so.1 libunderstudy_allocations.so mpi/lib/libmpi.so.40 lib/libtorch_cpu.so""".split()
+    libnvidia-ml.so.1 libcusparseLt.so.0 libnccl.so.2 libgomp.so.1 libcudart.so.13 libcublas.so.13 libcudnn.so.9 libpq.so.5
+    libunderstudy_allocations.so mpi/lib/libmpi.so.40 lib/libtorch_cpu.so""".split()
 MODULES = [*sys.stdlib_module_names, "sitecustomize", "usercustomize", "torch/__init__", "otava/__init__", "triton/__init__", "numpy/__init__",
+           "sqlalchemy/__init__", "psycopg/__init__", "yaml/__init__", "understudy_fleet/__init__", "understudy_fleet/command",
            "understudy/__init__", "capture/understudy/start", "capture/understudy/operator_results", "start", "meta_rules"]
-PROGRAMS = """python3 python mpirun torchrun sh env ninja c++ g++ sed grep dirname nproc replay generate nvidia-modprobe ptxas
+PROGRAMS = """python3 python judge ldconfig gcc mpirun torchrun sh env ninja c++ g++ sed grep dirname nproc replay generate ptxas nvidia-modprobe
     scripts/capture scripts/fidelity scripts/compile_kernels scripts/mpirun .venv/bin/python .venv/bin/python3 .venv-fleet/bin/python""".split()
 DATA = ["H100", "x.pth", "pyvenv.cfg", "capture.json", "platforms/H100.json", "gallery/a/bench.et", "docs/README.md"]
 CAPTURE = "--stop --steady 0 --warmup 0 --timed 2 --profiled 1 --no-fault-counts"
@@ -40,7 +42,7 @@ VERBS = {
     "fleet history": ["{db}"],
     "fleet import": ["{db} {in}/report.json --platform p"],
     "fleet init": ["{out}/new.db --store {out}/store"],
-    "fleet jobs": ["{db}"],
+    "fleet jobs": ["{db}", "postgresql:///none?host={out}"],
     "fleet nightly": ["{db} --generate-only -q --otava {in}/otava", "{db} --replay-flags '--iterations 1' -q"],
     "fleet platforms": ["{db} --baseline p"],
     "fleet remove": ["{db} mlp"],
@@ -51,13 +53,14 @@ VERBS = {
     "generate": ["{in}/traces -o {out}/b.et", "{profiles}/bert_small_h100.json.gz -o {out}/b.et", "{in}/mlp.et --batch 128:256 -o {out}/b.et",
                  "{in}/mlp.et --emit {out}/p", "{captures}/triton -o {out}/b.et --kernels sm_90"],
     "inspect": ["{profiles}/bert_small_h100.json.gz", "{in}/mlp.et", "{in}/report.json --format html"],
+    "judge": ["node"],
     "operators": ["{in}/mlp.et --threads 1"],
     "predict": ["{in}/mlp.et --card H100", "--from-profile {examples}/bert_h100.json.gz --card H200"],
     "replay": ["{in}/mlp.et --iterations 1", "{in}/mlp.et --sandbox off --iterations 1 --counters default"],
     "shard": ["{in}/tables.json --ranks 2 --platform {in}/platform.json"],
     "suite": ["--seconds 1 --rounds 1"]}
 # A status that is not 0 by what there is to do here, not by the folder.
-STATUSES = {"compare": (0, 1), "suite": (0, 1)}
+STATUSES = {"compare": (0, 1), "suite": (0, 1), "fleet jobs": (0, 1)}
 NOT_RUN = {"replay --device cuda, --kernels": "a GPU", "fleet nightly --engine slurm": "Slurm",
            "replay, understudy capture of a prefix or a wheel": "an installed one (package.install, package.wheel)"}
 # What is called of the package, in this order.
@@ -156,7 +159,8 @@ class CurrentFolder(unittest.TestCase):
         return re.findall(r"^  (\w+)  ", shown, re.MULTILINE)
 
     def test_verbs(self):
-        verbs = [*self.listed(), *(f"fleet {name}" for name in self.listed("fleet"))]
+        links = (path.name for path in BIN.iterdir() if path.is_symlink())  # judge is no verb of the list
+        verbs = [*self.listed(), *links, *(f"fleet {name}" for name in self.listed("fleet"))]
         self.assertEqual(sorted(set(verbs) - {"help", "fleet help"}), sorted(VERBS))
         hostile = {"PATH": f":.:{os.environ['PATH']}", "PYTHONPATH": ":.", "PYTHONUSERBASE": ".", "UNDERSTUDY_PYTHON": sys.executable}
         for verb, lines in VERBS.items():

@@ -36,6 +36,7 @@ class ClockMender {
     for (const auto& [at_ns, wait] : turns_) {
       const std::size_t first = next_;
       std::int64_t least_ns = -kEver;
+      ends_.assign(ends_.size(), std::nullopt);  // work before may have another offset
       for (; next_ < order_.size() && launched_ns(order_[next_]) <= at_ns; ++next_) {
         const DeviceEvent& event = line_.events[order_[next_]];
         least_ns = std::max(least_ns, difference(event.launch_ns, event.start_ns));
@@ -89,8 +90,9 @@ class ClockMender {
     return end_ns == kEver ? kEver : difference(stretch_of(wait).end_ns, end_ns);
   }
 
-  /// Returns the end of the awaited work, of the work launched so far. If the profile does not show
-  /// what was waited for, returns the first of the possible ends. kEver: nothing is known.
+  /// Returns the end of the awaited work, of the work launched since the turn before. If the
+  /// profile does not show what was waited for, returns the first of the possible ends. kEver:
+  /// nothing is known.
   [[nodiscard]] std::int64_t awaited_end_ns(const KinetoEvent& wait) {
     if (!records_) {
       records_ = sync_records(profile_.events);
@@ -171,7 +173,7 @@ class ClockMender {
   std::vector<Turn> turns_;
   std::vector<EventIndex> order_;                  ///< events of known calls, by launch
   std::size_t next_ = 0;                           ///< in order_
-  std::vector<std::optional<std::int64_t>> ends_;  ///< by stream: of the work launched so far
+  std::vector<std::optional<std::int64_t>> ends_;  ///< by stream: of the turn's work
   std::optional<std::map<std::int64_t, const KinetoEvent*>> records_;
   std::map<std::int64_t, std::int64_t> recording_;  ///< starts of calls, by correlation
   std::int64_t offset_ns_ = 0;

@@ -22,7 +22,7 @@ inline constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 /// Returns the marked steps of a profile, ordered by time, with only their marks set.
 [[nodiscard]] std::vector<DeviceStep> marked_steps(const Profile& profile);
 
-/// A launch of a kernel, and the device events with its correlation.
+/// A launch of a kernel or copy, and the device events with its correlation.
 struct SharedLaunch {
   EventIndex call = kUnknownEvent;
   std::vector<EventIndex> events;

@@ -42,11 +42,6 @@ CallKind kind_of(const KinetoEvent& call) {
                                                                    : CallKind::kOther;
 }
 
-bool is_kernel_launch(const KinetoEvent& call) {
-  return kind_of(call) == CallKind::kWork && !is_graph_launch(call) &&
-         contains(call.name, "Kernel");
-}
-
 /// Returns true for c10d's labels: "nccl:all_reduce".
 bool is_communication_label(const KinetoEvent& event) {
   const std::size_t backend = event.name.find(':');
@@ -75,7 +70,7 @@ class Builder {
   DeviceTimeline build(const Stretches& spans) {
     index_calls();
     find_captures();
-    shared_ = shared_out(profile_, operators_, kernel_launches());
+    shared_ = shared_out(profile_, operators_, work_launches());
     line_.steps = marked_steps(profile_);
     if (line_.steps.front().name.empty() && !spans.empty()) {
       line_.steps.clear();
@@ -194,8 +189,9 @@ class Builder {
     return is_behind_last ? kUnknownEvent : line_.step_at(launch.launch_ns);
   }
 
-  /// Finds the launches of kernels by thread, in order. A call below another is a part of it.
-  [[nodiscard]] std::vector<SharedLaunch> kernel_launches() const {
+  /// Finds the launches of kernels and copies by thread, in order. A call below another is a part
+  /// of it.
+  [[nodiscard]] std::vector<SharedLaunch> work_launches() const {
     std::unordered_map<EventIndex, std::vector<EventIndex>> work;  // by call
     for (EventIndex i = 0; i < profile_.events.size(); ++i) {
       if (is_device_work(at(i))) {
@@ -205,7 +201,8 @@ class Builder {
     std::vector<SharedLaunch> launches;
     for (std::size_t i = 0; i < calls_by_thread_.size(); ++i) {
       const NestedEvent& call = calls_by_thread_[i];
-      if (call.parent || !is_kernel_launch(*call.event) || is_captured(*call.event)) {
+      if (call.parent || kind_of(*call.event) != CallKind::kWork || is_graph_launch(*call.event) ||
+          is_captured(*call.event)) {
         continue;
       }
       launches.push_back({place(*call.event), {}});
@@ -317,24 +314,23 @@ class Builder {
   }
 
   /// Work was launched before the profile began if it lies before the first known launch on its
-  /// stream, or began before such work ended on a stream without known launches.
+  /// stream, or, on a stream without, began before the profile's first known launch.
   void find_steps() {
     std::vector<std::size_t> backlog;  // by stream: its first events
-    std::int64_t begun_ns = std::numeric_limits<std::int64_t>::min();
+    std::int64_t begun_ns = kEver;
     const auto is_known = [this](EventIndex i) { return line_.events[i].call != kUnknownEvent; };
     for (const DeviceStream& stream : line_.streams) {
       const auto first = std::ranges::find_if(stream.events, is_known);
       backlog.push_back(static_cast<std::size_t>(first - stream.events.begin()));
-      if (first != stream.events.end() && first != stream.events.begin()) {
-        begun_ns = std::max(begun_ns, line_.events[*std::prev(first)].end_ns);
-      }
+      begun_ns = first == stream.events.end() ? begun_ns
+                                              : std::min(begun_ns, line_.events[*first].launch_ns);
     }
     for (std::size_t s = 0; s < line_.streams.size(); ++s) {
       const std::vector<EventIndex>& events = line_.streams[s].events;
       for (std::size_t i = 0; i < events.size(); ++i) {
         DeviceEvent& event = line_.events[events[i]];
-        const bool is_before =
-            i < backlog[s] && (backlog[s] < events.size() || event.start_ns < begun_ns);
+        const bool is_before = i < backlog[s] && begun_ns != kEver &&
+                               (backlog[s] < events.size() || event.start_ns < begun_ns);
         event.step = is_before ? kUnknownEvent : step_of(event);
       }
     }

@@ -64,16 +64,22 @@ class Sharer {
     }
   }
 
-  /// Returns how many events are of their operators' classes; -1 if one began before its launch.
+  /// Returns how many events are of their operators' classes; -1 if one began before its launch, or
+  /// is a copy where it launched a kernel, or the other way round.
   [[nodiscard]] int alike(std::size_t first, std::size_t count) const {
     int alike = 0;
     for (std::size_t i = 0; i < events_.size(); ++i) {
       const KinetoEvent& launch = at(launches_[first + std::min(i, count - 1)].call);
-      if (launch.ts_ns > at(events_[i]).ts_ns) {
+      const KinetoEvent& event = at(events_[i]);
+      const std::string_view kind = kernel_class(event.name);
+      const bool is_of_call = launch.name.find("emcpy") == std::string_view::npos
+                                  ? event.category != KinetoCategory::kGpuMemcpy
+                                  : kind == "copy";
+      if (launch.ts_ns > event.ts_ns || !is_of_call) {
         return -1;
       }
       const auto op = innermost_around(operators_, launch);
-      alike += op && op_class(operators_[*op].event->name) == kernel_class(at(events_[i]).name);
+      alike += op && op_class(operators_[*op].event->name) == kind;
     }
     return alike;
   }

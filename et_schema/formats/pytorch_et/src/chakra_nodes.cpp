@@ -125,8 +125,9 @@ class RoleFinder {
 
   void set_time_only(std::uint32_t i) {
     const ChakraNode& node = file_.nodes[i];
-    const bool is_work =
-        is_synthetic_ && node.type == ChakraNodeType::kCompute && node.duration_us > 0;
+    const bool is_known = node.duration_us > 0 || node.integer("num_ops").value_or(0) > 0;
+    const bool is_work = is_synthetic_ && is_known && !is_comm_type(node.type) &&
+                         node.type >= ChakraNodeType::kMemoryLoad;
     roles_.role[i] = is_work ? ChakraRole::kWork : ChakraRole::kTimeOnly;
     losses_.add(Loss::kTimeOnlyNodes, is_work ? 0U : 1U);
   }

@@ -169,7 +169,7 @@ class TraceMaker {
     for (const ChakraNode& node : file_.nodes) {
       const auto work = work_inputs_.find(node.id);
       const auto call = calls_.find(node.id);
-      for (const std::uint64_t needed : node.data_deps) {
+      const auto need = [&](std::uint64_t needed) {
         const auto needed_work = work_inputs_.find(needed);
         const auto needed_call = calls_.find(needed);
         if (work != work_inputs_.end() && needed_work != work_inputs_.end()) {
@@ -179,7 +179,9 @@ class TraceMaker {
         } else if (call != calls_.end() && needed_work != work_inputs_.end()) {
           add_buffer(call->second, true, needed_work->second);
         }
-      }
+      };
+      std::ranges::for_each(node.data_deps, need);
+      std::ranges::for_each(node.ctrl_deps, need);  // an order between a simulator's nodes
     }
   }
 
