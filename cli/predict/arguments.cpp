@@ -3,6 +3,7 @@
 #include "cli/common/command_line.h"
 #include "cli/compile/compile.h"
 #include "cli/compile/world_options.h"
+#include "predictor/operators/sustained.h"
 
 namespace understudy::cli {
 namespace {
@@ -34,6 +35,8 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "also the name of a device in it");
   line.add_number("--ranks-per-node N", arguments.ranks_per_node, 1, kMostRanks,
                   "Ranks that share a node, in order of their numbers");
+  line.add("--network NAME", arguments.network,
+           "The network between nodes, such as NDR400x8; list names all that are known");
   line.begin(FlagGroup::kRuns);
   line.add_number("--threads N", arguments.threads, 1, 4096,
                   "With --platform: CPU threads of an operator; with --operators the default for "
@@ -55,6 +58,10 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "the data, that nothing else has")
       .excludes({"--batch"});
   add_world_options(line, arguments.world);
+  line.add("--explain FILE", arguments.explain,
+           "Take apart a step that somebody published, a row of this CSV: FLOP, rates, exposed "
+           "communication, host, and what is left")
+      .needs("--card");
   line.begin(FlagGroup::kOutput);
   line.add("--report FILE", arguments.report,
            "Write the prediction to this file, as JSON; with --operators the table, as CSV");
@@ -105,9 +112,12 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   line.parse(argc, argv);
   arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
   constexpr const char* kHint = "understudy predict --help shows examples";
-  if (arguments.card == kAllCards) {
+  if (arguments.card == kAllNames || arguments.network == kAllNames) {
     return arguments;
   }
+  refuse_if(!arguments.network.empty() && predictor::find_fabric(arguments.network) == nullptr,
+            "no such network", "--network", "a name of a network", arguments.network,
+            "understudy predict --network list names all");
   if (!arguments.profile.empty()) {
     refuse_if(arguments.card.empty(), "no card to predict for", "--card",
               "a card's name, or its JSON file", "none",
@@ -120,6 +130,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
     return arguments;
   }
   arguments.recorded = arguments.platform.empty() && arguments.card.empty();
+  arguments.options.device.lost_beside = arguments.recorded ? 0 : predictor::kLostBeside;
   refuse_if(arguments.recorded && !(arguments.table + batch + size).empty(),
             "recorded times are of the recorded step alone", "", "--card or --platform", "neither",
             kHint);

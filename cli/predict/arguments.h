@@ -14,13 +14,16 @@
 #include "et_schema/model/operator_trust.h"
 #include "generator/resize/batch.h"
 #include "generator/resize/world.h"
+#include "predictor/calls/card.h"
+#include "predictor/collectives/fabrics.h"
 #include "predictor/simulate/simulate.h"
 #include "predictor/what_if/what_if.h"
 
 namespace understudy::cli {
 
-inline constexpr std::size_t kRowsInText = 12;    ///< of the longer tables; other formats have all
-inline constexpr const char* kAllCards = "list";  ///< --card: print names in place of a prediction
+inline constexpr std::size_t kRowsInText = 12;  ///< of the longer tables; other formats have all
+inline constexpr const char* kAllNames =
+    "list";  ///< of --card, --network: names in place of a prediction
 
 struct PredictArguments {
   /// table of single operators (CSV, or an operator-times file) or collective rows; empty: predict
@@ -39,8 +42,10 @@ struct PredictArguments {
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;
   int ranks_per_node = et_schema::kUsualRanksPerNode;
+  std::string network;  ///< between nodes, a name of predictor::known_fabrics(); empty: as measured
   bool assumes_nodes = false;  ///< the user did not say how many ranks share one
   predictor::SimulateOptions options;
+  std::string explain;  ///< published steps (CSV), of which one is taken apart
   std::string report;
   std::string trace;
   Format format = Format::kText;
@@ -70,6 +75,12 @@ struct PredictedStep {
   std::string trace;  ///< empty unless --trace asks for it, or a page needs it
 };
 [[nodiscard]] PredictedStep predict_step(const PredictArguments& arguments, Progress& progress);
+
+/// Returns the parts of a published step: work, rates and waits of the predicted one, and what is
+/// left. Throws Error (usage) if no row of the file is of this job.
+[[nodiscard]] std::vector<et_schema::PredictedSum> explained(
+    const std::string& file, const et_schema::Program& program, const predictor::Card& card,
+    const et_schema::Prediction& prediction);
 
 /// Returns the timeline of a trace that predictor::chrome_trace() wrote: lanes by process and
 /// thread, with the trace's names, and without ranks for which a page has no room. An empty trace

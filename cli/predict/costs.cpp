@@ -43,7 +43,8 @@ void ChosenCosts::take_platform(const PredictArguments& arguments, predictor::Jo
   ChosenPlatform chosen = choose_platform(arguments.platform, arguments.card);
   platform_ = std::move(chosen.platform);
   assumptions_ = std::move(chosen.assumptions);
-  const predictor::PlatformDevice asked{chosen.device, std::max(arguments.threads, 1)};
+  const predictor::PlatformDevice asked{chosen.device, std::max(arguments.threads, 1),
+                                        predictor::find_fabric(arguments.network)};
   const predictor::DeviceKey device = predictor::find_device(platform_.operators, asked);
   const bool is_host = device.timed == predictor::TimedAs::kHost;
   if (!is_host) {

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
@@ -28,7 +30,7 @@ std::string rendered(const PredictArguments& arguments, const PredictedStep& ste
 
 int predict(const PredictArguments& arguments) {
   std::vector<std::string> inputs = arguments.paths;
-  inputs.insert(inputs.end(), {arguments.platform, arguments.card});
+  inputs.insert(inputs.end(), {arguments.platform, arguments.card, arguments.explain});
   refuse_output(arguments.report, inputs, "--report");
   refuse_output(arguments.trace, inputs, "--trace");
   refuse_shared_outputs({{arguments.report, "--report"}, {arguments.trace, "--trace"}});
@@ -54,6 +56,16 @@ int show_card(const PredictArguments& arguments) {
   return kStatusOk;
 }
 
+int list_fabrics() {
+  std::string names;
+  for (const predictor::Fabric& each : predictor::known_fabrics()) {
+    names += fmt::format("{:12} {:5.1f} GB/s a rank, {:4.1f} us: {}\n", each.name,
+                         each.bytes_per_s * 1e-9, each.step_ns * 1e-3, each.source);
+  }
+  print_output(names);
+  return kStatusOk;
+}
+
 int list_cards() {
   std::string names;
   for (const predictor::Card& card : predictor::known_cards()) {
@@ -66,11 +78,12 @@ int list_cards() {
 const Verb kVerb("predict", "Predicts how long a step or an operator takes, without running it",
                  [](int argc, char** argv) {
                    const PredictArguments arguments = read_predict_arguments(argc, argv);
-                   return arguments.card == kAllCards  ? list_cards()
-                          : !arguments.profile.empty() ? predict_from_profile(arguments)
-                          : !arguments.table.empty()   ? predict_operators(arguments)
-                          : arguments.paths.empty()    ? show_card(arguments)
-                                                       : predict(arguments);
+                   return arguments.network == kAllNames ? list_fabrics()
+                          : arguments.card == kAllNames  ? list_cards()
+                          : !arguments.profile.empty()   ? predict_from_profile(arguments)
+                          : !arguments.table.empty()     ? predict_operators(arguments)
+                          : arguments.paths.empty()      ? show_card(arguments)
+                                                         : predict(arguments);
                  });
 
 }  // namespace

@@ -282,8 +282,9 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
   }
   const double link_bytes =
       predictor::link_bytes(call.kind, static_cast<double>(call.bytes), call.ranks);
-  const std::string known =
-      time.modelled ? "measured" : time.model.substr(0, time.model.rfind(": "));
+  const std::string known = !arguments.network.empty() ? arguments.network
+                            : time.modelled            ? "measured"
+                                            : time.model.substr(0, time.model.rfind(": "));
   std::string text = fmt::format(
       "{}{} a node{}; {} ranks all-reduce 256 MiB at {} GB/s ({}{})", predictor::kNetwork,
       et_schema::counted(static_cast<std::uint64_t>(job.ranks_per_node), "rank"),
@@ -429,6 +430,10 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
   if (arguments.recorded) {
     predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
     predictor::widen_by_observer(recorded, prediction);
+  }
+  if (!arguments.explain.empty() && chosen.card() != nullptr) {
+    prediction.explained =
+        explained(arguments.explain, *job.programs[slowest], *chosen.card(), prediction);
   }
   if (!arguments.trace.empty() || arguments.format == Format::kHtml) {
     step.trace = predictor::chrome_trace(job, simulation);

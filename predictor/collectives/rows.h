@@ -28,9 +28,7 @@ struct ReadCollectives {
 
 /// Reads measured communication. The content decides the format:
 /// - Understudy's own rows (collective_rows.h);
-/// - nccl-tests' text and its JSON (`-J`): out-of-place times, in-place if there are no others;
-/// - PARAM's comm_replay, `replayed_trace/*.json` of one rank: the median of a call's repetitions.
-///   It must run with --blocking, otherwise its times are those of posting.
+/// - nccl-tests' text: out-of-place times, in-place if there are no others.
 /// Throws Error (bad input) if the format is none of these, the file is damaged, no row is usable,
 /// or a number is NaN.
 /// Understudy's own rows may lack their times unless `needs_times`.

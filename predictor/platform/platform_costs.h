@@ -10,7 +10,7 @@
 #include "predictor/calls/call.h"
 #include "predictor/calls/card.h"
 #include "predictor/calls/costs.h"
-#include "predictor/collectives/models.h"
+#include "predictor/collectives/fabrics.h"
 #include "predictor/operators/anchored.h"
 #include "predictor/operators/operator_models.h"
 #include "predictor/operators/work.h"
@@ -23,7 +23,8 @@ namespace understudy::predictor {
 struct PlatformDevice {
   /// A card, measured or described, or "cpu". Empty: the only measured device.
   std::string name;
-  int threads = 1;  ///< threads of operators on a CPU
+  int threads = 1;                 ///< threads of operators on a CPU
+  const Fabric* fabric = nullptr;  ///< between nodes; null: as measured, or one node at best
 };
 /// Returns the models' key of the device. Throws Error (usage) if the name is unknown, or empty
 /// while several devices were measured.
@@ -105,6 +106,7 @@ class PlatformCosts final : public Costs {
   RecordedParts recorded_;
   double sustained_share_;
   CollectiveModels collectives_;
+  std::string network_;
   std::optional<HostOverheads> overheads_;
 };
 

@@ -18,6 +18,8 @@ struct DeviceTraits {
   std::int64_t kernel_gap_ns = 1'000;  ///< from the end of a kernel to the start of the next
   /// Number of kernels by which a host can be ahead of its stream.
   std::uint32_t launch_queue = 1'024;
+  /// Share of the time in which communication moves that kernels beside it stand still.
+  double lost_beside = 0;
 };
 
 struct SimulateOptions {

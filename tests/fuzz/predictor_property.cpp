@@ -180,17 +180,16 @@ std::vector<std::string> predictor_seeds() {
       "Group 0 Pid 2 on b device 0\n#  size count type redop root time algbw busbw #wrong time "
       "algbw "
       "busbw #wrong\n  8 2 float sum -1 9.5 0.00 0.00 0 9.4 0.00 0.00 0\n";
-  const std::string json =
-      R"({"args":["all_reduce_perf"],"nccl_version":1,"config":{"devices":[{"hostname":"a"},{"hostname":"b"}]},
-"results":[{"size":8,"type":"float","out_of_place":{"time":9.5,"nwrong":0}}]})";
-  const std::string replay =
-      R"([{"comms":"all_reduce","in_msg_size":8,"out_msg_size":8,"dtype":"Float","world_size":2,"latency_us":9}])";
   const std::string tables =
       R"({"format":"understudy-tables","version":1,"batch":8,"tables":[{"name":"a","rows":9,"dim":4,"pooling":2,
 "dtype":"float16","reuse":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}]})";
   const std::string first(1, '\0');
-  return {first + to_json_lines(rows),     first + text,  first + json,    first + replay,
-          '\1' + to_json_lines(embedding), '\2' + tables, '\3' + sections, '\4' + profile_seed()};
+  return {first + to_json_lines(rows),
+          first + text,
+          '\1' + to_json_lines(embedding),
+          '\2' + tables,
+          '\3' + sections,
+          '\4' + profile_seed()};
 }
 
 }  // namespace understudy::predictor

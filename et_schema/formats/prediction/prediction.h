@@ -117,8 +117,9 @@ struct Prediction {
   std::vector<PredictedSum> critical_path;
   std::vector<IntervalPart> interval_parts;  ///< the largest first
   std::vector<PredictedSum> doubtful;        ///< times that are hardly known; `where` says why
-  std::vector<AccountRow> account;           ///< of the recorded ranks' steps; empty without times
-  std::string disturbance;                   ///< disturbance_text() of the recorded step
+  std::vector<PredictedSum> explained;  ///< from a published step to this one; `where` says how
+  std::vector<AccountRow> account;      ///< of the recorded ranks' steps; empty without times
+  std::string disturbance;              ///< disturbance_text() of the recorded step
   std::optional<PredictedMemory> memory = {};
   std::optional<double> free_host_ms = {};        ///< iteration with a host that is never late
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes

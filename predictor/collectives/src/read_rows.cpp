@@ -6,9 +6,6 @@
 #include <utility>
 
 #include "et_schema/base/error.h"
-#include "et_schema/base/json_fields.h"
-#include "et_schema/base/json_scan.h"
-#include "et_schema/base/quote.h"
 #include "et_schema/model/comm_traits.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/collectives/rows.h"
@@ -17,92 +14,10 @@
 namespace understudy::predictor {
 namespace {
 
-using et_schema::JsonField;
+constexpr const char* kOwn = "understudy-collective-rows";
 
-CollectiveCall call_of(const JsonField& call, CommKind kind) {
-  CollectiveCall replayed;
-  replayed.kind = kind;
-  replayed.ranks = call.at("world_size").as_int32();
-  if (const auto dtype = call.find("dtype")) {
-    const auto type = dtype_of_tool_name(dtype->as_text());
-    if (!type) {
-      dtype->fail("an element type");
-    }
-    replayed.dtype = *type;
-  }
-  const auto in = call.find("in_msg_size");
-  const auto out = call.find("out_msg_size");
-  if (in && out) {
-    const auto bytes = row_bytes(replayed, in->as_int(), out->as_int());
-    if (!bytes) {
-      in->fail("a size of 64 bits, 0 or more");
-    }
-    replayed.bytes = *bytes;
-  }
-  return replayed;
-}
-
-ReadCollectives parse_comm_replay(std::string_view text, const std::string& file) {
-  const et_schema::JsonSource source{file, "the output of comm_replay cannot be read",
-                                     "give a file of its replayed_trace folder"};
-  const nlohmann::json document = et_schema::parse_json(text, source);
-  RepetitionsNs times_ns;
-  ReadCollectives read;
-  for (const JsonField& call : JsonField(document, source).items()) {
-    const auto name = call.find("comms");
-    if (!name) {
-      ++read.left_out["computations"];
-      continue;
-    }
-    const auto kind = et_schema::kind_of_measured_name(name->as_text());
-    if (!kind) {
-      ++read.left_out["calls that are no communication: " + et_schema::quote(name->as_text())];
-      continue;
-    }
-    times_ns[call_of(call, *kind)].push_back(call.at("latency_us").as_double() * kNsPerUs);
-  }
-  read.rows = rows_of(times_ns, file);
-  for (const CollectiveRow& row : read.rows) {
-    check_row(row, file, std::string(et_schema::to_string(row.kind)));
-  }
-  if (read.rows.empty()) {
-    refuse_rows(file, "", "a communication or more", "none");
-  }
-  return read;
-}
-
-bool has(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
-}
-
-bool is_own(std::string_view text) {
-  return names_format(text, "understudy-collective-rows");
-}
-
-/// Another tool's format. `first` is the first character of JSON.
-struct RowReader {
-  bool (*is)(std::string_view text, char first);
-  ReadCollectives (*parse)(std::string_view text, const std::string& file);
-};
-
-const RowReader* reader_of(std::string_view text) {
-  static constexpr RowReader kReaders[] = {
-      {[](std::string_view all, char first) {
-         return first == '{' && has(all, "\"nccl_version\"") && has(all, "\"results\"");
-       },
-       parse_nccl_tests_json},
-      // The whole text: the splits of a large group's first call can precede its latency.
-      {[](std::string_view all, char first) {
-         return first == '[' && has(all, "\"comms\"") && has(all, "\"latency_us\"");
-       },
-       parse_comm_replay},
-      {[](std::string_view all, char first) { return first != '{' && is_nccl_tests_text(all); },
-       parse_nccl_tests_text}};
-  const std::size_t begin = et_schema::find_json_start(text);
-  const char first = begin < text.size() ? text[begin] : '\0';
-  const auto* const found = std::ranges::find_if(
-      kReaders, [&](const RowReader& reader) { return reader.is(text, first); });
-  return found == std::end(kReaders) ? nullptr : found;
+bool is_nccl_tests(std::string_view text) {
+  return !text.starts_with('{') && is_nccl_tests_text(text);
 }
 
 }  // namespace
@@ -145,20 +60,19 @@ std::optional<int> ranks_of_bus_factor(CommKind kind, double factor) {
 }
 
 bool is_collective_rows(std::string_view text) {
-  return is_own(text) || reader_of(text) != nullptr;
+  return names_format(text, kOwn) || is_nccl_tests(text);
 }
 
 ReadCollectives parse_collective_rows(std::string_view text, const std::string& file,
                                       bool needs_times) {
-  if (is_own(text)) {
+  if (names_format(text, kOwn)) {
     return {et_schema::parse_collective_row_lines(text, file, needs_times)};
   }
-  const RowReader* const reader = reader_of(text);
-  if (reader == nullptr) {
-    refuse_rows(file, "", "collective rows, nccl-tests, comm_replay, or a table of sizes",
+  if (!is_nccl_tests(text)) {
+    refuse_rows(file, "", "collective rows, nccl-tests' text (no -J), or a table of sizes",
                 "another file");
   }
-  ReadCollectives read = reader->parse(text, file);
+  ReadCollectives read = parse_nccl_tests_text(text, file);
   if (std::ranges::all_of(read.rows, [](const CollectiveRow& row) { return row.ranks < 2; })) {
     refuse_rows(file, "the ranks", "two or more", "1, which sends nothing to another");
   }

@@ -36,6 +36,5 @@ inline constexpr double kNsPerUs = 1e3;
 /// Returns true if the text contains the header of an nccl-tests table.
 [[nodiscard]] bool is_nccl_tests_text(std::string_view text);
 [[nodiscard]] ReadCollectives parse_nccl_tests_text(std::string_view text, const std::string& file);
-[[nodiscard]] ReadCollectives parse_nccl_tests_json(std::string_view text, const std::string& file);
 
 }  // namespace understudy::predictor

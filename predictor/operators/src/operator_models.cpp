@@ -305,16 +305,13 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   return mean;
 }
 
-Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,
-                                   const et_schema::Counters& counters) const {
+Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key) const {
   const auto device = devices_.find(key);
   const Card* const card = device == devices_.end() ? find_card(key.device) : &device->second.card;
   if (card == nullptr) {
     throw et_schema::usage_error("nothing is known of this device", {.got = to_string(key)});
   }
-  const CountedShares none;
-  const CountedShares& shares = device == devices_.end() ? none : device->second.counted;
-  const Work work = measured_work(call, counters, shares);
+  const Work work = work_of(call);
   const Point point = point_of(call, work, *card);
   const double least = least_ns(point, key.timed);
   std::optional<Found> own;
@@ -350,6 +347,11 @@ Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& ke
       static_cast<Estimate&>(answer) =
           scaled(low, std::pow(high.ns / low.ns, std::log2(width / below)));
     }
+  }
+  if (const double ns = key.timed == TimedAs::kDevice ? ampere_attention_ns(call, work, *card) : 0;
+      answer.ns < ns) {
+    constexpr double kWidth = 0.14;
+    static_cast<Estimate&>(answer) = within(ns, kWidth, "Ampere's instructions");
   }
   const bool is_doubtful = !answer.modelled || answer.high_ns > kMostDoubt * answer.ns;
   if (key.timed == TimedAs::kDevice && is_doubtful && streams(work, point)) {

@@ -194,7 +194,12 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
       recorded_(std::move(recorded)),
       sustained_share_(sustained_share(card_)),
       collectives_(collectives_of(platform)),
-      overheads_(section_of(platform, "overheads", overheads_from_json)) {}
+      overheads_(section_of(platform, "overheads", overheads_from_json)) {
+  if (device.fabric != nullptr) {
+    add_fabric(*device.fabric, key_.device, collectives_);
+    network_ = device.fabric->name;
+  }
+}
 
 OperatorCost PlatformCosts::of_recorded(const Program& program,
                                         const Instruction& instruction) const {
@@ -293,9 +298,9 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
 }
 
 Estimate PlatformCosts::in_step(const OperatorCall& call, const Work& work, Estimate burst) const {
-  constexpr double kWidth = 0.15;
+  constexpr double kWidth = 0.12;
   const bool is_large = bytes_of(work) > card_.l2_bytes;
-  double least_ns = is_large ? bytes_of(work) / card_.bandwidth_bytes_per_s / kCopyShare : 0;
+  double least_ns = is_large ? bytes_of(work) / card_.bandwidth_bytes_per_s / kCopyShareInStep : 0;
   if (work.family == Family::kMatmul || work.family == Family::kAttention) {
     const double flops = sustained_share_ * most_flops(card_, compute_dtype(call));
     least_ns = std::max(least_ns, work.flops / flops);
@@ -369,7 +374,12 @@ Estimate PlatformCosts::of_communication(const GroupComm& call) const {
     return recorded_.costs->of_communication(call);  // as in profiles alone
   }
   const std::string device = key_.timed == TimedAs::kHost ? "" : key_.device;
-  return estimate(collectives_, call, {device, ""});
+  Estimate time = estimate(collectives_, call, {device, network_});
+  if (!device.empty() && call.ranks > 1 && time.ns > 0) {
+    constexpr double kWidth = 0.7;
+    add_estimate(within(kLateStepNs * steps_of(call.kind, call.ranks, call.nodes), kWidth), time);
+  }
+  return time;
 }
 
 Estimate PlatformCosts::of_gap(const Program& program, const Instruction& instruction) const {

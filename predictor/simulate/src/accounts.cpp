@@ -80,6 +80,7 @@ std::vector<PathPiece> critical_path(const std::vector<RankClass>& classes, std:
 
 void Accounts::pass(const Doing& doing, std::int64_t now_ns) {
   const auto passed_ns = static_cast<double>(now_ns - last_ns_);
+  moved_ns_ += doing.moving > 0 ? now_ns - last_ns_ : 0;
   last_ns_ = now_ns;
   if (doing.operators > 0) {
     sums_.compute_ns += passed_ns;

@@ -12,7 +12,8 @@ struct Doing {
   std::uint32_t operators = 0;  ///< number of operators on streams
   /// Number of communications on streams, including those waiting for other ranks.
   std::uint32_t communications = 0;
-  std::uint32_t hosts = 0;  ///< number of threads that are not waiting
+  std::uint32_t hosts = 0;   ///< number of threads that are not waiting
+  std::uint32_t moving = 0;  ///< number of communications that have begun on all ranks
 };
 
 /// Adds up a rank's time.
@@ -31,6 +32,9 @@ class Accounts {
     (for_communication ? sums_.exposed_communication_ns : sums_.idle_ns) += static_cast<double>(ns);
   }
 
+  /// Returns for how long communication has moved so far.
+  [[nodiscard]] std::int64_t moved_ns() const { return moved_ns_; }
+
   /// Must be called first.
   void start(std::int64_t now_ns) { last_ns_ = now_ns; }
   /// Starts the time that counts.
@@ -42,6 +46,7 @@ class Accounts {
   Breakdown sums_;
   Breakdown begin_;
   std::int64_t last_ns_ = 0;
+  std::int64_t moved_ns_ = 0;
 };
 
 /// Follows causes from the last span that ends by `end_ns` back to `begin_ns`.

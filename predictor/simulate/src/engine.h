@@ -45,6 +45,7 @@ struct StreamState {
   std::int64_t next_ns = kNever;
   std::int64_t since_ns = 0;  ///< start of its current state
   std::int64_t free_ns = 0;   ///< end of its last item
+  std::int64_t moved_ns = 0;  ///< for how long communication had moved when its item was last seen
   SpanId cause = {};          ///< cause of its current state
   SpanId last = {};
   std::uint32_t arrival_span = kNoIndex;

@@ -264,6 +264,7 @@ void Engine::begin_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   }
   stream.does = task.communicates ? StreamDoes::kMoves : StreamDoes::kOperates;
   stream.next_ns = now_ns;
+  stream.moved_ns = rank.accounts.moved_ns();
   ++(task.communicates ? rank.doing.communications : rank.doing.operators);
   if (task.launches > 0) {
     const std::int64_t more_ns = task.work == kNoIndex
@@ -278,6 +279,20 @@ void Engine::end_item(std::uint32_t c, std::uint32_t s, std::int64_t now_ns) {
   StreamState& stream = rank.streams[s];
   const Item item = stream.front();
   const bool communicates = item.task->call != kNoIndex || item.task->communicates;
+  if (!communicates && item.task->work == kNoIndex) {
+    // A recorded kernel was slowed down already.
+    const std::int64_t moved_ns =
+        rank.accounts.moved_ns() - std::exchange(stream.moved_ns, rank.accounts.moved_ns());
+    const auto more_ns =
+        static_cast<std::int64_t>(options_.device.lost_beside * static_cast<double>(moved_ns));
+    if (more_ns > 0) {
+      stream.next_ns = now_ns + more_ns;
+      return;
+    }
+  }
+  if (stream.does == StreamDoes::kMoves && item.task->call != kNoIndex) {
+    --rank.doing.moving;
+  }
   if (communicates) {
     --rank.doing.communications;
   } else {
@@ -356,6 +371,7 @@ void Engine::start_moving(std::uint32_t current, std::int64_t duration_ns,
       rank.spans[stream.arrival_span].end_ns = now_ns;
     }
     stream.does = StreamDoes::kMoves;
+    ++rank.doing.moving;
     stream.since_ns = now_ns;
     stream.next_ns = now_ns + duration_ns;
     stream.cause = last_arrival;

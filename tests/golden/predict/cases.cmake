@@ -1,6 +1,6 @@
 understudy_golden(predict
   card_known card_parts simulated_work pipeline work_above_rows card_list card_sheet card_shipped card_unknown card_without_platforms collectives collectives_beside_a_step collectives_csv collectives_json collectives_without_models json_of_operators page page_of_operators
-  bad_batch batch_recorded card_of_platform help no_platform not_run operators operators_card operators_output output_is_platform platform_newer platform_other unknown_device unmodelled)
+  bad_batch batch_recorded card_of_platform help no_platform not_run network network_list published_step operators operators_card operators_output output_is_platform platform_newer platform_other unknown_device unmodelled)
 understudy_golden(predict
   bad_what_if csv dlrm_world_size explain explain_top faults_without_cost idle_what_if json no_network no_such_file one_output
   platform_step recorded recorded_dlrm report_to_compare trace unknown_flag nothing two_what_ifs published_steps unlinked version what_if_ranks world_size world_size_of_one

@@ -243,6 +243,10 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
     page.figures.push_back({{"The original's step", *original, CellKind::kFigure, "ms"}, ""});
   }
   page.sections = {
+      {"explained",
+       "A published step",
+       {with_shares(table_at(document, "/explained", "What a published step is made of",
+                             {texts("part", "name"), texts("how", "where"), figures("ms")}))}},
       {"what-if", "What-ifs", {what_if_table(prediction, top)}},
       parts_section(document),
       classes_section(prediction, document),

@@ -14,7 +14,6 @@
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/csv.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/json_fields.h"
 #include "et_schema/base/map_values.h"
 #include "et_schema/base/quote.h"
 
@@ -23,15 +22,9 @@ namespace {
 
 constexpr const char* kSummary = "no counters of kernels";
 constexpr const char* kHint = "docs/profiles.md, \"Counters\", has the commands that write them";
-constexpr const char* kRocprofiler = "rocprofiler-sdk-tool";  // the JSON's only member
 constexpr const char* kNsightTitle = "\"Kernel Name\"";
 constexpr const char* kRocprofilerTitle = "\"Kernel_Name\"";
 constexpr const char* kDeviceNs = "device_ns";
-
-bool is_rocprofiler_json(std::string_view text) {
-  constexpr std::size_t kHead = 256;
-  return text.substr(0, kHead).find(kRocprofiler) != std::string_view::npos;
-}
 
 const std::string& cell(const CsvTable& table, const CsvRecord& record, const char* title) {
   if (!table.has(title)) {
@@ -125,48 +118,7 @@ std::vector<CountedKernel> of_rocprofiler(const CsvTable& table) {
   return values_of(std::move(dispatches));
 }
 
-/// Adds the dispatches of a process to `kernels`; instances of a counter add up.
-void add_process(const JsonField& process, std::vector<CountedKernel>& kernels) {
-  std::map<std::uint64_t, std::string> counters;
-  for (const JsonField& counter : process.at("counters").items()) {
-    counters[counter.at("id").at("handle").as_uint()] = counter.at("name").as_text();
-  }
-  std::map<std::uint64_t, std::string> names;
-  for (const JsonField& symbol : process.at("kernel_symbols").items()) {
-    if (const auto name = symbol.find("formatted_kernel_name")) {
-      names[symbol.at("kernel_id").as_uint()] = name->as_free_text();
-    }
-  }
-  std::map<std::uint64_t, CountedKernel> dispatches;
-  for (const char* const records : {"callback_records", "buffer_records"}) {
-    const auto of_kind = process.find(records);
-    const auto counted = of_kind ? of_kind->find("counter_collection") : std::nullopt;
-    for (const JsonField& call : counted ? counted->items() : std::vector<JsonField>()) {
-      const JsonField data = call.at("dispatch_data");
-      const JsonField info = data.at("dispatch_info");
-      CountedKernel& dispatch = dispatches[info.at("dispatch_id").as_uint()];
-      dispatch.kernel = names[info.at("kernel_id").as_uint()];
-      dispatch.metrics[kDeviceNs] = static_cast<double>(
-          difference(data.at("start_timestamp").as_uint(), data.at("end_timestamp").as_uint()));
-      for (const JsonField& record : call.at("records").items()) {
-        const std::string& name = counters[record.at("counter_id").at("handle").as_uint()];
-        dispatch.metrics[name] += record.at("value").as_double();
-      }
-    }
-  }
-  std::ranges::move(values_of(std::move(dispatches)), std::back_inserter(kernels));
-}
-
 std::vector<CountedKernel> parse_any(std::string_view text, const std::string& file) {
-  if (is_rocprofiler_json(text)) {
-    const JsonSource source{file, kSummary, kHint};
-    const nlohmann::json document = parse_json(text, source);
-    std::vector<CountedKernel> kernels;
-    for (const JsonField& process : JsonField(document, source).at(kRocprofiler).items()) {
-      add_process(process, kernels);
-    }
-    return kernels;
-  }
   const bool is_nsight = text.find(kNsightTitle) != std::string_view::npos;
   const std::size_t title = text.find(is_nsight ? kNsightTitle : kRocprofilerTitle);
   if (title == std::string_view::npos) {
@@ -180,7 +132,7 @@ std::vector<CountedKernel> parse_any(std::string_view text, const std::string& f
 }  // namespace
 
 bool has_counted_kernels(std::string_view text) {
-  return is_rocprofiler_json(text) || text.find(kNsightTitle) != std::string_view::npos ||
+  return text.find(kNsightTitle) != std::string_view::npos ||
          text.find(kRocprofilerTitle) != std::string_view::npos;
 }
 

@@ -100,6 +100,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json("critical_path", prediction.critical_path);
   json("interval_parts", prediction.interval_parts);
   json("doubtful", prediction.doubtful);
+  json.if_any("explained", prediction.explained);
   json("account", prediction.account);
   json.if_any("disturbance", prediction.disturbance);
   json.unless(std::nullopt, "memory", prediction.memory);

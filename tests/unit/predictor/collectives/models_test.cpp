@@ -10,6 +10,7 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/json_fields.h"
 #include "et_schema/model/comm_traits.h"
+#include "predictor/collectives/fabrics.h"
 #include "synthetic_rows.h"
 #include "testing/error_text.h"
 
@@ -111,6 +112,24 @@ TEST(CollectiveModels, SeveralNodesAreABoundForOne) {
   EXPECT_EQ(answer.high_ns, answer.ns);
   EXPECT_LT(answer.low_ns, answer.ns / 9);
   EXPECT_FALSE(answer.modelled);
+}
+
+TEST(CollectiveModels, APublishedNetworkIsAsFastAsItsAdaptersAndItsNodes) {
+  const auto ns_of = [](CollectiveModels models, CommKind kind, int ranks, int nodes) {
+    add_fabric(*find_fabric("EFA400"), "", models);
+    const Estimate time = estimate(models, call_of(kind, 1 << 28, ranks, nodes), {"", "EFA400"});
+    EXPECT_TRUE(time.modelled && time.low_ns < time.ns && time.high_ns < 2 * time.ns);
+    return time.ns;
+  };
+  const double message_ns = 1e9 * (1 << 28) / (0.85 * find_fabric("EFA400")->bytes_per_s);
+  const double ring_ns = message_ns * 15 / 8;
+  EXPECT_NEAR(ns_of({}, CommKind::kSend, 2, 2) / message_ns, 1, 0.01);
+  EXPECT_NEAR(ns_of({}, CommKind::kAllReduce, 16, 2) / (ring_ns / 8), 1, 0.02);
+  EXPECT_NEAR(ns_of({}, CommKind::kAllReduce, 16, 16) / ring_ns, 1, 0.02) << "a rank a node";
+  const CollectiveModels slow = only_all_reduce();  // links within a node
+  const double on_node_ns = estimate(slow, call_of(CommKind::kAllReduce, 1 << 28, 8)).ns;
+  EXPECT_NEAR(ns_of(slow, CommKind::kAllReduce, 16, 2) / on_node_ns, 15 / 14.0, 0.02);
+  EXPECT_EQ(find_fabric("NDR"), nullptr);
 }
 
 TEST(CollectiveModels, AnotherCardsTableIsMarkedAndWider) {

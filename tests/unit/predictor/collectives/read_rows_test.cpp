@@ -93,45 +93,6 @@ TEST(ReadRows, NcclTestsTextWithTimestampsAndWithoutRanks) {
   EXPECT_EQ(read.rows[0].median_ns, 10908000);
 }
 
-const std::string kJson =
-    R"({"version":1,"args":["build\/broadcast_perf","-J","x"],"nccl_version":22903,"config":{"devices":[
-{"rank":0,"hostname":"a","device_info":"NVIDIA A100"},{"rank":1,"hostname":"a"},{"rank":2,"hostname":"a"}]},"results":[
-{"size":8,"count":2,"type":"float","redop":"none","root":"     0",
- "out_of_place":{"time":9.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":0.0},"in_place":null},
-{"size":16,"count":4,"type":"bfloat16","redop":"none","root":"0","out_of_place":null,
- "in_place":{"cpu_time":10.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":null}},
-{"size":32,"count":8,"type":"float","redop":"none","root":"0",
- "out_of_place":{"time":9.5,"alg_bw":0.0,"bus_bw":0.0,"nwrong":4.0},"in_place":null}]})";
-
-TEST(ReadRows, NcclTestsJson) {
-  const ReadCollectives read = parse_collective_rows(kJson, "b.json");
-  ASSERT_EQ(read.rows.size(), 2U);
-  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kBroadcast, 8, 3, 1, true, DType::kFloat32, 9500,
-                                         0, 1, "b.json", "NVIDIA A100"}));
-  EXPECT_EQ(read.rows[1].dtype, DType::kBFloat16);
-  EXPECT_EQ(read.rows[1].median_ns, 10500);
-  EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{{"wrong results", 1}}));
-}
-
-TEST(ReadRows, NcclTestsJsonListsTheFirstGpuOfEachProcess) {
-  // As one process with -g 8 and two with -g 4 write it.
-  std::string text = kJson;
-  text.replace(text.find("\"devices\":["), text.find("]}") - text.find("\"devices\":["),
-               R"("nthreads":1,"ngpus":8,"devices":[{"rank":0,"group":0,"hostname":"a"})");
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 8);
-  text.replace(text.find("\"ngpus\":8"), 9, "\"ngpus\":4");
-  text.replace(text.find("}]}"), 1, R"(},{"rank":4,"group":0,"hostname":"b"})");
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 8);
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].nodes, 2);
-  // All of them listed: no more than these.
-  text.replace(text.find("\"rank\":4"), 8, "\"rank\":1");
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 2);
-  // Split into groups: each call is of one.
-  text.replace(text.find("\"rank\":1,\"group\":0"), 18, "\"rank\":4,\"group\":1");
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].ranks, 4);
-  EXPECT_EQ(parse_collective_rows(text, "b.json").rows[0].nodes, 1);
-}
-
 const std::string kOldText =
     R"(# nThread 1 nGpus 2 minBytes 8 maxBytes 64 step: 2(factor) warmup iters: 5 iters: 20
 #
@@ -211,67 +172,11 @@ TEST(ReadRows, NcclTestsBandwidthsTellTheRanks) {
 }
 
 TEST(ReadRows, NotANumberIsRefused) {
-  std::string text = kJson;
-  text.replace(text.find("9.5"), 3, "\"nan\"");
-  EXPECT_EQ(message_of(text, "b.json"),
-            told("the output of nccl-tests cannot be read", "file: b.json",
-                 "field: results[0].out_of_place.time", "expected: a number", "got: \"nan\"",
-                 "hint: run it again with -J FILE"));
   std::string table = kText;
   table.replace(table.find("12.34"), 5, "  nan");
   EXPECT_EQ(message_of(table), told("the collective rows cannot be read", "file: rows.txt",
                                     "field: line 16, time", "expected: a finite time above 0",
                                     "got: nan ns", "hint: measure again, or remove the line"));
-}
-
-const std::string kReplay =
-    R"([{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":30.0},
-{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":10.0},
-{"comms":"all_reduce","in_msg_size":100,"out_msg_size":100,"dtype":"Float","world_size":4,"latency_us":20.0},
-{"comms":"all_to_allv","in_msg_size":10,"out_msg_size":30,"in_split":[5,5],"dtype":"Half","world_size":2,"latency_us":7},
-{"comms":"all_gather","in_msg_size":10,"out_msg_size":40,"dtype":"Long","world_size":4,"latency_us":8},
-{"comms":"gather","in_msg_size":10,"out_msg_size":40,"dtype":"Int","world_size":4,"latency_us":8},
-{"comms":"barrier","world_size":4,"latency_us":3},
-{"comms":"wait","world_size":4,"latency_us":1},
-{"compute":"gemm","latency_us":1}])";
-
-TEST(ReadRows, CommReplay) {
-  const ReadCollectives read = parse_collective_rows(kReplay, "r/rank-0.json");
-  ASSERT_EQ(read.rows.size(), 5U);
-  EXPECT_EQ(read.rows[0], (CollectiveRow{CommKind::kAllReduce, 400, 4, 1, true, DType::kFloat32,
-                                         20000, 8000, 3, "rank-0.json"}));
-  const auto bytes_of = [&](CommKind kind) {
-    for (const CollectiveRow& row : read.rows) {
-      if (row.kind == kind) {
-        return row.bytes;
-      }
-    }
-    return std::int64_t{-1};
-  };
-  EXPECT_EQ(bytes_of(CommKind::kAllToAllV), 60);
-  EXPECT_EQ(bytes_of(CommKind::kAllGatherBase), 320);
-  EXPECT_EQ(bytes_of(CommKind::kGather), 160);
-  EXPECT_EQ(bytes_of(CommKind::kBarrier), 0);
-  EXPECT_EQ(read.left_out, (std::map<std::string, std::uint64_t>{
-                               {"calls that are no communication: wait", 1}, {"computations", 1}}));
-}
-
-TEST(ReadRows, CommReplayOfALargeGroup) {
-  std::string splits = "1";
-  for (int rank = 1; rank < 2048; ++rank) {
-    splits += ",\n      1";
-  }
-  const std::string text =
-      "[\n  {\n    \"comms\": \"all_to_allv\",\n    \"in_msg_size\": 2048,\n"
-      "    \"out_msg_size\": 2048,\n    \"dtype\": \"Float\",\n"
-      "    \"in_split\": [" +
-      splits +
-      "],\n    \"world_size\": 2048,\n"
-      "    \"latency_us\": 900.5\n  }\n]\n";
-  const ReadCollectives read = parse_collective_rows(text, "rank-0.json");
-  ASSERT_EQ(read.rows.size(), 1U);
-  EXPECT_EQ(read.rows[0].ranks, 2048);
-  EXPECT_EQ(read.rows[0].bytes, 8192);
 }
 
 TEST(ReadRows, BusBandwidthTellsTheRanks) {
@@ -336,7 +241,7 @@ TEST(ReadRows, OtherFilesAreRefused) {
   EXPECT_FALSE(is_collective_rows("{\"format\":\"understudy-report\"}"));
   EXPECT_TRUE(is_collective_rows(kText));
   EXPECT_EQ(message_of("hello"),
-            unreadable("", "collective rows, nccl-tests, comm_replay, or a table of sizes",
+            unreadable("", "collective rows, nccl-tests' text (no -J), or a table of sizes",
                        "another file"));
 }
 

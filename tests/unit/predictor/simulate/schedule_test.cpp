@@ -5,6 +5,7 @@
 namespace understudy::predictor {
 namespace {
 
+using et_schema::CommKind;
 using testing::HandMade;
 using testing::round_times;
 using testing::single_step;
@@ -62,6 +63,21 @@ TEST(Schedule, TwoStreamsRunBesideEachOtherAndWaitForMemory) {
   const Simulation simulation = simulate(made.job(), made, single_step());
   EXPECT_EQ(simulation.iteration_ns, 97);
   EXPECT_EQ(simulation.classes[0].breakdown.compute_ns, 96);
+}
+
+TEST(Schedule, KernelsBesideCommunicationStandStillForAShareOfIt) {
+  HandMade made;
+  made.begin_program();
+  const auto x = made.cuda();
+  const auto y = made.cuda();
+  made.comm(CommKind::kAllReduce, {x}, 0, 40'000, true);             // 0 to 40
+  made.op("aten::a", {}, {y}, {.device_ns = 10'000});                // 0 to 20
+  made.op("aten::b", {y}, {made.cuda()}, {.device_ns = 50'000});     // 20 to 80
+  made.op("aten::c", {x, y}, {made.cuda()}, {.device_ns = 10'000});  // 80 to 90
+  SimulateOptions options = single_step();
+  EXPECT_EQ(simulate(made.job({0, 0}), made, options).iteration_ns, 70'000);
+  options.device.lost_beside = 0.5;
+  EXPECT_NEAR(simulate(made.job({0, 0}), made, options).iteration_ns, 90'000, 20);
 }
 
 TEST(Schedule, SeveralKernelsEndNoSoonerThanTheLastIsLaunched) {
