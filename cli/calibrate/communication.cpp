@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <limits>
-#include <map>
 #include <string>
-#include <system_error>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,8 +19,6 @@
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/collective_rows/collective_rows.h"
 #include "et_schema/formats/operator_times/operator_times.h"
-#include "et_schema/model/comm_traits.h"
-#include "fit_files.h"
 #include "generator/matching/matching.h"
 #include "measure.h"
 #include "replayer/backends/interface/launcher.h"
@@ -63,60 +57,12 @@ int passes_of(std::int64_t bytes) {
   return static_cast<int>(std::clamp(kBytes / bytes, kLeast, kMost));
 }
 
-/// Returns an element for each kind, group size and element type.
-nlohmann::ordered_json document_of(const std::vector<CollectiveRow>& rows) {
-  using Key = std::tuple<std::string, int, std::string>;
-  std::map<Key, std::vector<const CollectiveRow*>> areas;
-  for (const CollectiveRow& row : rows) {
-    areas[{std::string(to_string(row.kind)), row.ranks, std::string(to_string(row.dtype))}]
-        .push_back(&row);
-  }
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const auto& [key, of_area] : areas) {
-    const auto [least, most] =
-        std::ranges::minmax(of_area, {}, [](const CollectiveRow* row) { return row->bytes; });
-    const double factor = et_schema::bus_factor(most->kind, most->ranks);
-    list.push_back({{"name", std::get<0>(key)},
-                    {"ranks", most->ranks},
-                    {"dtype", std::get<2>(key)},
-                    {"sizes", of_area.size()},
-                    {"smallest_ns", least->median_ns},
-                    {"largest_bytes", most->bytes},
-                    {"largest_ns", most->median_ns},
-                    {"bus_gb_per_s", factor * static_cast<double>(most->bytes) / most->median_ns}});
-  }
-  return {{"communication", std::move(list)}};
-}
-
 pages::Page communication_page(const std::string& path, const std::vector<CollectiveRow>& rows) {
-  using pages::counts, pages::figures, pages::texts;
-  constexpr double kUsPerNs = 1e-3;
-  const nlohmann::ordered_json document = document_of(rows);
   pages::Page page;
   page.title =
       fmt::format("{}: {} rows of communication", path, et_schema::with_commas(rows.size()));
-  page.sections = {
-      {"communication",
-       "Communication",
-       {pages::table_at(
-           document, "/communication", "Communication",
-           {texts("kind", "name"), counts("ranks"), counts("sizes"),
-            figures("smallest, µs", "smallest_ns", kUsPerNs),
-            pages::byte_counts("largest", "largest_bytes"), figures("µs", "largest_ns", kUsPerNs),
-            figures("bus GB/s", "bus_gb_per_s"), texts("type", "dtype")})}}};
-  return made_by("calibrate", std::move(page), document, "communication.json");
-}
-
-void write_platform(const CalibrateArguments& arguments) {
-  FitArguments fit = arguments.fit;
-  fit.inputs = {arguments.rows};
-  fit.quiet = fit.quiet || fit.format != Format::kText;
-  fit.format = Format::kText;
-  static_cast<void>(fit_files(fit));
-  if (!arguments.keeps_rows) {
-    std::error_code ignored;
-    std::filesystem::remove(arguments.rows, ignored);
-  }
+  return made_by("calibrate", std::move(page), {{"rows_file", path}, {"rows", rows.size()}},
+                 "communication.json");
 }
 
 }  // namespace
@@ -155,7 +101,7 @@ int CommunicationJob::run(const CalibrateArguments& arguments) {
   et_schema::write_file_atomically(arguments.rows, to_json_lines(rows));
   pages::show(communication_page(arguments.rows, rows), arguments.fit.format, arguments.fit.quiet);
   if (status == kStatusOk && !arguments.fit.output.empty()) {
-    write_platform(arguments);
+    write_platform(arguments, {});
   }
   return status;
 }

@@ -164,6 +164,8 @@ predictor::Platform fit(const FitArguments& arguments, Progress& progress, FitRe
   platform.sections = std::move(fitted.json);
   result.sections = std::move(fitted.models);
   platform.sections.insert(arguments.sections.begin(), arguments.sections.end());
+  std::ranges::move(predictor::sustained_ceilings(read.sustained),
+                    std::back_inserter(read.ceilings));
   if (!read.ceilings.empty()) {
     platform.sections[predictor::kCeilingsSection] = predictor::to_json(read.ceilings).dump();
   }

@@ -18,7 +18,6 @@
 #include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/base/read_file.h"
-#include "et_schema/base/statistics.h"
 #include "et_schema/base/version.h"
 #include "et_schema/facts/schema_text.h"
 #include "et_schema/formats/operator_times/operator_times.h"
@@ -27,11 +26,9 @@
 #include "replayer/calibrator/measure/made.h"
 #include "replayer/cuda/nvml.h"
 #include "replayer/device/device.h"
-#include "replayer/dispatch/complete_call.h"
 #include "replayer/job/replay.h"
 #include "replayer/memory/heap.h"
 #include "replayer/memory/page_fault.h"
-#include "replayer/run/run_error.h"
 
 namespace understudy::cli {
 namespace {
@@ -40,6 +37,7 @@ using calibrator::Area, calibrator::Call;
 using et_schema::MeasuredCall, et_schema::OperatorTimes;
 
 constexpr int kPasses = 2;
+constexpr double kSustainedS = 2;
 /// A benchmark has so many calls or less: enough that those between two of an operator make it
 /// cold.
 constexpr std::size_t kMostCalls = 48;
@@ -100,19 +98,12 @@ class Measuring {
     summary_.page_fault_ns = replayer::measure_page_fault_ns();
     signals_.listen(arguments_.fit.quiet ? nullptr : kEndingWords);
     progress_.show("ceilings");
+    replayer::ReplayOptions options = options_of_replay();
+    options.sustained_s = device_.is_cpu() ? 0 : kSustainedS;  // a host's steps are its bursts
     summary_.ceilings =
-        calibrator::measure_ceilings(options_of_replay(), threads_, [this] { return is_over(); });
+        calibrator::measure_ceilings(options, threads_, [this] { return is_over(); });
     times_.ceilings = summary_.ceilings;
     write_rows();
-    if (wants_tables()) {
-      // Tables get a tenth of the budget. The rest is for some hundred operators.
-      summary_.tables = measure_tables(
-          {.path = tables_file(arguments_.rows),
-           .backend = *backend_,
-           .threads = threads_.front(),
-           .budget_s = arguments_.budget_s / 10},
-          [this] { return is_over(); }, progress_);
-    }
     measure_areas();
     summary_.rows = times_.rows.size();
     summary_.spent_s = spent_s();
@@ -122,12 +113,7 @@ class Measuring {
 
  private:
   using Clock = std::chrono::steady_clock;
-
-  /// Tables are measured on a CPU only. On a GPU, FBGEMM's operators access tables, and replays of
-  /// benchmarks measure these calls.
-  [[nodiscard]] bool wants_tables() const {
-    return device_.is_cpu() && (arguments_.only.empty() || arguments_.only == "embedding");
-  }
+  using Counts = std::map<std::string, std::uint64_t>;
 
   [[nodiscard]] double spent_s() const {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -144,60 +130,11 @@ class Measuring {
     return options;
   }
 
-  /// Replays a benchmark of these calls. Returns the rows of those that ran as they are, with their
-  /// numbers; none if a signal ended the replay. Calls that fail together are replayed alone.
-  std::vector<MeasuredCall> replay(const std::vector<Call>& calls, int threads) {
-    replayer::ReplayOptions options = options_of_replay();
-    options.threads = threads;
-    try {
-      replayer::RankRun run = calibrator::replay_made(
-          calibrator::bench_of(calibrator::make_program(calls)), *backend_, std::move(options));
-      std::erase_if(run.instruction_times,
-                    [](const MeasuredCall& row) { return row.as != et_schema::RanAs::kExact; });
-      count_refused(run.report.coverage, threads);
-      const double probe_ms = et_schema::median(run.report.speed_probe_samples_ms).value_or(0);
-      for (MeasuredCall& row : run.instruction_times) {
-        row.conditions->call = to_text(calls[row.instruction]);
-        row.conditions->speed_probe_ms = probe_ms;
-      }
-      return std::move(run.instruction_times);
-    } catch (const et_schema::Error& error) {
-      replayer::finish_iteration(device_);  // throws if the device is lost
-      if (calls.size() == 1) {
-        et_schema::Coverage alone;
-        alone.dropped.push_back(
-            {std::string(et_schema::operator_name(calls.front().schema)), 1, error.summary()});
-        count_refused(alone, threads);
-        return {};
-      }
-    }
-    std::vector<MeasuredCall> rows;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      for (MeasuredCall& row : replay({calls[i]}, threads)) {
-        row.instruction = i;
-        rows.push_back(std::move(row));
-      }
-    }
-    return rows;
-  }
-
-  /// Calls that do not run with one number of threads run with none.
-  void count_refused(const et_schema::Coverage& coverage, int threads) {
-    for (const auto* counts : {&coverage.substituted, &coverage.stubbed, &coverage.dropped}) {
-      for (const et_schema::NamedCount& one : *counts) {
-        if (threads == threads_.front()) {
-          summary_.refused[fmt::format("{}: {}", one.name, one.note)] += one.count;
-        }
-      }
-    }
-  }
-
   /// Measures calls of all areas in rounds, until the budget is spent or no area has another call.
   void measure_areas() {
     std::vector<Area> areas = calibrator::make_areas(arguments_.only, limits_);
     std::vector<std::size_t> round;
     for (std::size_t i = 0; i < areas.size(); ++i) {
-      summary_.operators.push_back({.name = areas[i].name(), .op_class = areas[i].op_class()});
       round.insert(round.end(), static_cast<std::size_t>(areas[i].calls()), i);
     }
     // Calls of related operators are apart, so that none warms another's code.
@@ -206,61 +143,50 @@ class Measuring {
     for (std::size_t done = 0; has_more && !is_over();) {
       has_more = false;
       for (std::size_t i = 0; i < round.size() && !is_over();) {
-        Plan plan;
+        std::vector<Call> calls;
         std::int64_t bytes = 0;
-        for (; i < round.size() && plan.calls.size() < kMostCalls &&
-               bytes < kMostBytes * limits_.bytes;
+        for (; i < round.size() && calls.size() < kMostCalls && bytes < kMostBytes * limits_.bytes;
              ++i) {
           if (std::optional<Call> call = areas[round[i]].next()) {
             has_more = true;
             bytes += tensor_bytes(*call);
-            add(*std::move(call), summary_.operators[round[i]], plan);
+            add(*std::move(call), calls);
           }
         }
         progress_.show({"operators", done, std::nullopt, left_s()});
-        done += plan.calls.size();
-        measure(plan);
+        done += calls.size();
+        measure(calls);
       }
     }
   }
 
-  struct Plan {
-    std::vector<Call> calls;
-    std::vector<OperatorCounts*> counts;  ///< by call
-  };
-
-  /// Adds a call to the plan, unless its rows are there or this LibTorch does not have it.
-  void add(Call call, OperatorCounts& counts, Plan& plan) {
-    const std::string problem = replayer::complete_call(call.schema, call.args);
+  /// Adds a call, unless its rows are there or no LibTorch has it.
+  void add(Call call, std::vector<Call>& calls) {
+    const std::string problem = calibrator::complete(call);
     if (!problem.empty()) {
       ++summary_.refused[fmt::format("{}: {}", call.schema, problem)];
-      ++counts.refused;
-    } else if (known_.contains(to_text(call))) {
-      ++counts.timed;
-    } else {
-      plan.calls.push_back(std::move(call));
-      plan.counts.push_back(&counts);
+    } else if (!known_.contains(to_text(call))) {
+      calls.push_back(std::move(call));
     }
   }
 
   /// Measures the calls with all numbers of threads, and adds their rows to the file.
-  void measure(const Plan& plan) {
+  void measure(const std::vector<Call>& calls) {
     std::vector<MeasuredCall> rows;
-    std::set<std::size_t> timed;
     for (const int threads : threads_) {
-      for (MeasuredCall& row : replay(plan.calls, threads)) {
-        timed.insert(row.instruction);
-        rows.push_back(std::move(row));
+      replayer::ReplayOptions options = options_of_replay();
+      options.threads = threads;
+      calibrator::CallRows made = calibrator::replay_calls(calls, *backend_, options);
+      std::ranges::move(made.rows, std::back_inserter(rows));
+      // Calls that do not run with one number of threads run with none.
+      for (const auto& [what, count] : threads == threads_.front() ? made.refused : Counts()) {
+        summary_.refused[what] += count;
       }
     }
-    if (plan.calls.empty() || StopSignals::signal() != 0) {
-      return;
+    if (!rows.empty() && StopSignals::signal() == 0) {
+      std::ranges::move(rows, std::back_inserter(times_.rows));
+      write_rows();
     }
-    for (std::size_t i = 0; i < plan.calls.size(); ++i) {
-      ++(timed.contains(i) ? plan.counts[i]->timed : plan.counts[i]->refused);
-    }
-    std::ranges::move(rows, std::back_inserter(times_.rows));
-    write_rows();
   }
 
   void write_rows() const {
@@ -293,10 +219,6 @@ std::string gpu_name(c10::Device device) {
   } catch (const et_schema::Error&) {
     return "";
   }
-}
-
-std::string tables_file(const std::string& rows) {
-  return rows + ".tables";
 }
 
 CalibrationSummary measure_operators(const CalibrateArguments& arguments, Progress& progress) {

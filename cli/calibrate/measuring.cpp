@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "arguments.h"
 #include "cli/common/output.h"
@@ -18,29 +19,6 @@
 namespace understudy::cli {
 namespace {
 
-/// Fits models to the rows. JSON and CSV show only the measurement; the models are in the file.
-void write_platform(const CalibrateArguments& arguments, const CalibrationSummary& summary) {
-  FitArguments fit = arguments.fit;
-  const bool has_tables = summary.tables && summary.tables->make_a_model();
-  if (has_tables) {
-    fit.inputs.push_back(tables_file(arguments.rows));
-  }
-  if (summary.rows > 0 || !has_tables) {
-    fit.inputs.push_back(arguments.rows);
-  }
-  fit.sections["host"] = nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump();
-  if (!summary.ceilings.empty()) {  // the rows hold them, too, but tables alone have no rows
-    fit.sections[predictor::kCeilingsSection] = predictor::to_json(summary.ceilings).dump();
-  }
-  if (fit.format != Format::kText) {
-    fit.format = Format::kText;
-    fit.quiet = true;
-  } else if (!fit.quiet) {
-    print_output("\n");
-  }
-  static_cast<void>(fit_files(fit));
-}
-
 /// Measures this machine, prints the result, and writes the rows and, if requested, the platform
 /// file. Returns the exit status.
 int measure_machine(const CalibrateArguments& arguments) {
@@ -53,12 +31,9 @@ int measure_machine(const CalibrateArguments& arguments) {
     return status_of_signal(summary.signal);
   }
   if (!arguments.fit.output.empty()) {
-    write_platform(arguments, summary);
-    if (!arguments.keeps_rows) {
-      std::error_code ignored;  // the platform file also holds the rows
-      std::filesystem::remove(arguments.rows, ignored);
-      std::filesystem::remove(tables_file(arguments.rows), ignored);
-    }
+    write_platform(
+        arguments,
+        {{"host", nlohmann::ordered_json{{"page_fault_ns", summary.page_fault_ns}}.dump()}});
   }
   return kStatusOk;
 }
@@ -78,4 +53,23 @@ int calibrate(int argc, char** argv) {
 const Verb kVerb("calibrate", "Measures this machine, and fits models to that", calibrate);
 
 }  // namespace
+
+void write_platform(const CalibrateArguments& arguments,
+                    std::map<std::string, std::string> sections) {
+  FitArguments fit = arguments.fit;
+  fit.inputs = {arguments.rows};
+  fit.sections = std::move(sections);
+  if (fit.format != Format::kText) {
+    fit.format = Format::kText;
+    fit.quiet = true;
+  } else if (!fit.quiet) {
+    print_output("\n");
+  }
+  static_cast<void>(fit_files(fit));
+  if (!arguments.keeps_rows) {
+    std::error_code ignored;  // the platform file also holds the rows
+    std::filesystem::remove(arguments.rows, ignored);
+  }
+}
+
 }  // namespace understudy::cli

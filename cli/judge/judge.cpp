@@ -6,7 +6,6 @@
 #include "cli/common/command_line.h"
 #include "cli/common/verb.h"
 #include "et_schema/base/processor.h"
-#include "et_schema/base/version.h"
 #include "fleet/analysis/change_points.h"
 #include "fleet/process/node.h"
 #include "tasks.h"
@@ -74,9 +73,8 @@ const Verb kJudge("judge", "", judge);
 }  // namespace
 
 Answer node_task(std::istream& /*request*/, const TaskOptions& /*options*/) {
-  return json_answer({{"platform", fleet::default_platform()},
-                      {"cores", et_schema::usable_cores()},
-                      {"version", et_schema::kToolVersion}});
+  return json_answer(
+      {{"platform", fleet::default_platform()}, {"cores", et_schema::usable_cores()}});
 }
 
 const et_schema::JsonSource& request_source() {

@@ -120,6 +120,11 @@ pages::Page night_page(const Json& night) {
     section.blocks.emplace_back(told(night, list));
   }
   section.blocks.emplace_back(
+      table_at(night, "/replays", "Replays, those first that differ most from the night before",
+               {texts("job"), texts("platform"), figures("ms"), figures("low", "low_ms"),
+                figures("high", "high_ms"), figures("ratio")},
+               20));
+  section.blocks.emplace_back(
       table_at(night, "/skipped", "Not replayed on this node", {texts("what", "value")}));
   section.blocks.emplace_back(table_at(night, "/not_run", "Not run", {texts("what", "value")}));
   section.blocks.emplace_back(

@@ -17,6 +17,7 @@
 #include "fleet/process/run_program.h"
 #include "predictor/calls/measured_files.h"
 #include "roofline.h"
+#include "table.h"
 
 namespace understudy::cli {
 namespace {
@@ -26,6 +27,7 @@ constexpr const char* kExamples =
   understudy operators bench.et --device cuda       on its GPU
   understudy operators bench.et --format csv        a table for a spreadsheet
   understudy operators operators.jsonl              what replay --operator-times --cold measured
+  understudy operators calls.csv                    a table of calls (OPName, Inputs, Outputs), here
   understudy operators kernels.csv --platform there.platform.json
                                                     calls that somebody measured elsewhere)";
 
@@ -33,6 +35,8 @@ constexpr int kMostThreads = 4096;
 
 struct Arguments {
   std::vector<std::string> paths;
+  bool is_table = false;      ///< of calls without times
+  bool are_measured = false;  ///< the paths hold times
   std::string device;
   int threads = 0;
   std::optional<std::string> platform;
@@ -49,8 +53,8 @@ Arguments read_arguments(int argc, char** argv) {
                         "machine allows.",
                     .examples = kExamples});
   line.add("BENCH", arguments.paths,
-           "A bench.et, or traces: rank 0 is timed, without communication. Or what was measured: "
-           "operators.jsonl of replay, or tables of operators (.csv)")
+           "A bench.et, or traces: rank 0 is timed, without communication. Or tables of operators "
+           "(.csv): calls without times are timed, others shown, as are operators.jsonl of replay")
       .required();
   line.begin(FlagGroup::kRuns);
   line.add("--device DEVICE", arguments.device, "Where to run: cpu, cuda or cuda:N (default: cpu)");
@@ -64,26 +68,32 @@ Arguments read_arguments(int argc, char** argv) {
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
-  const bool all_measured = std::ranges::all_of(arguments.paths, predictor::is_named_table);
-  refuse_if(!all_measured && arguments.paths.size() > 1, "more than one benchmark", "BENCH",
-            "one, or measured rows alone (.jsonl, .csv)", arguments.paths[1],
+  const bool are_tables = std::ranges::all_of(arguments.paths, predictor::is_named_table);
+  refuse_if(!are_tables && arguments.paths.size() > 1, "more than one benchmark", "BENCH",
+            "one, or tables alone (.jsonl, .csv)", arguments.paths[1],
             "understudy operators --help shows examples");
+  arguments.is_table =
+      are_tables && std::ranges::all_of(arguments.paths, TableOfCalls::lacks_times);
+  arguments.are_measured = are_tables && !arguments.is_table;
   for (const char* flag : {"--device", "--threads"}) {
-    refuse_if(all_measured && line.is_given(flag), "the rows were measured already", flag,
-              "a benchmark", arguments.paths[0], "leave it out, or give the benchmark");
+    refuse_if(arguments.are_measured && line.is_given(flag), "the rows were measured already", flag,
+              "calls without times", arguments.paths[0], "leave it out");
   }
   return arguments;
 }
 
 /// Replays a benchmark in a process of its own, which gives up what a stranger's file could misuse.
 /// Returns its status; it has told its error.
-int measure(const Arguments& arguments, const std::string& rows) {
+int measure(const Arguments& arguments, const std::string& bench, const std::string& rows) {
   Progress progress(arguments.quiet);
   progress.show("timing each call");
   progress.tick();
-  fleet::ProgramCall call{.words = {sibling("replay"), arguments.paths[0], "--rank", "0", "--only",
-                                    "compute", "--operator-times", rows, "--cold", "--quiet"},
+  fleet::ProgramCall call{.words = {sibling("replay"), bench, "--rank", "0", "--only", "compute",
+                                    "--operator-times", rows, "--cold", "--quiet"},
                           .variables = {"UNDERSTUDY_PROGRESS=off"}};
+  if (arguments.is_table) {
+    call.words.emplace_back("--continue-on-error");
+  }
   if (!arguments.device.empty()) {
     call.words.insert(call.words.end(), {"--device", arguments.device});
   }
@@ -98,17 +108,28 @@ int measure(const Arguments& arguments, const std::string& rows) {
 }
 
 int operators(const Arguments& arguments) {
-  if (predictor::is_named_table(arguments.paths[0])) {
+  if (arguments.are_measured) {
     pages::show(roofline_page(arguments.paths, arguments.platform), arguments.format,
                 arguments.quiet);
     return kStatusOk;
   }
   const et_schema::TemporaryFolder scratch;
   const std::string rows = scratch / "operators.jsonl";
-  if (const int status = measure(arguments, rows); status != kStatusOk) {
+  std::string bench = arguments.paths[0];
+  std::optional<TableOfCalls> table;
+  if (arguments.is_table) {
+    bench = scratch / "table.et";
+    table.emplace(arguments.paths, bench);
+  }
+  if (const int status = measure(arguments, bench, rows); status != kStatusOk) {
     return status;
   }
-  pages::show(roofline_page({rows}, arguments.platform), arguments.format, arguments.quiet);
+  const std::vector<std::string> refused = table ? table->check(rows) : std::vector<std::string>();
+  pages::Page page = roofline_page({rows}, arguments.platform);
+  for (const std::string& why : refused) {
+    page.verdict.findings.push_back("Not timed: " + why);
+  }
+  pages::show(page, arguments.format, arguments.quiet);
   return kStatusOk;
 }
 

@@ -31,6 +31,8 @@ constexpr const char* kMoreStatuses =
 constexpr int kMostIterations = 1'000'000'000;
 constexpr double kMostSeconds = 1e6;
 constexpr double kLeastTimeoutSeconds = 1;
+constexpr double kLeastSustainedS = 0.1;
+constexpr double kMostSustainedS = 3600;
 constexpr int kMostThreads = 4096;
 constexpr int kMostRanks = 1'000'000;
 constexpr double kMostPercent = 1e6;
@@ -194,6 +196,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   line.add_flag("--cold", arguments.options.cold,
                 "In timing passes no tensor of an operator is in a cache; it is then called again, "
                 "warm. A row of --operator-times for each");
+  line.add_number("--sustained S", arguments.options.sustained_s, kLeastSustainedS, kMostSustainedS,
+                  "Then call each operator back to back for so many seconds, as warm and at the "
+                  "power of a step that goes on. A row of --operator-times for each, beside those "
+                  "of the bursts");
   line.add("--trace FILE", arguments.trace_path,
            "Write Kineto's profile of a step to this file, after what is measured; with several "
            "ranks, rank R's is beside it (out.R.json), and this one has them all");
@@ -211,9 +217,12 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
   arguments.lists_counters = arguments.options.counters == std::vector<std::string>{"list"};
   refuse_if(!arguments.lists_counters && arguments.input.empty(), "BENCH is required", "", "", "",
             "replay --help has examples");
-  refuse_if(arguments.options.cold && arguments.operator_times_path.empty(),
-            "--cold is for the times of single operators", "--cold", "--operator-times FILE",
-            "nothing", "replay --help-all has both");
+  for (const auto& [flag, is_asked] : {std::pair("--cold", arguments.options.cold),
+                                       {"--sustained", arguments.options.sustained_s > 0}}) {
+    refuse_if(is_asked && arguments.operator_times_path.empty(),
+              fmt::format("{} is for the times of single operators", flag), flag,
+              "--operator-times FILE", "nothing", "replay --help-all has both");
+  }
   if (only != replayer::Only::kAll) {
     arguments.filters.emplace_back(only == replayer::Only::kCompute ? "--only compute"
                                                                     : "--only comms");

@@ -120,6 +120,7 @@ std::vector<et_schema::Ceiling> ReplayJob::ceilings(int threads) const {
   replayer::ReplayOptions options;
   options.device = arguments_.options.device;
   options.passes = 2;
+  options.sustained_s = arguments_.options.sustained_s;
   options.monitor.stop_signal = arguments_.options.monitor.stop_signal;
   return calibrator::measure_ceilings(options, {threads}, [] { return false; });
 }

@@ -16,7 +16,7 @@ from understudy.endings import USAGE
 
 from . import inputs, slurm
 from .database import Database, shown
-from .documents import Fleet, jobs_document, verify_document
+from .documents import Fleet, jobs_document, replays_document, verify_document
 from .night import KINDS, Night, Progress
 from .options import say
 from .problems import CANNOT_WRITE, Problem, in_one_line, reading, usage
@@ -181,7 +181,7 @@ def run_nightly(given: Any) -> int:
         check_replay_flags(context)
         summary = own.run()
     with context.database.errors():
-        status, text = judge("page", {"document": summary}, "--format", given.format)
+        status, text = judge("page", {"document": replays_document(context.database, summary)}, "--format", given.format)
     if given.output:
         write_output(given.output, text)
     elif not given.quiet:

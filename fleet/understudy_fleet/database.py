@@ -109,7 +109,9 @@ class Database:
         else:
             import psycopg  # an own fleet in a file does without
 
-            self._engine = sa.create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(url), pool_pre_ping=True)
+            # A server may have dropped a connection of more than a minute.
+            self._engine = sa.create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(url, autocommit=True), pool_recycle=60)
+            sa.event.listen(self._engine, "begin", _begin_there)
         with self.errors():
             self._prepare(creates)
 
@@ -188,8 +190,6 @@ class Database:
     def write(self) -> Iterator[sa.Connection]:
         """A transaction that writes: one at a time, as SQLite has it anyway."""
         with self.errors(), self._engine.connect().execution_options(writes=True) as connection, connection.begin():
-            if not self.is_sqlite:
-                connection.execute(sa.text("SELECT pg_advisory_xact_lock(7386)"))
             yield connection
 
     @contextmanager
@@ -261,3 +261,10 @@ def _limit(connection: Any, *_: Any) -> None:
 def _begin(connection: sa.Connection) -> None:
     # A transaction that will write takes the lock at once: SQLite may refuse it to one that has already read.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
+
+
+def _begin_there(connection: sa.Connection) -> None:
+    # A step waits for each answer, so nothing is said that can be left out: what only reads needs no transaction, since each of its
+    # statements sees what was committed before it.
+    if connection.get_execution_options().get("writes"):
+        connection.exec_driver_sql("BEGIN; SELECT pg_advisory_xact_lock(7386)")

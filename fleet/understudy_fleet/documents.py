@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -310,6 +311,22 @@ class Fleet:
             if folder and row.source == REPLAY and row.report:  # without the store the page says that the report is gone
                 path = store.path(row.report) if store else Path(folder) / row.report
                 yield {"page": "replay", "name": replay_name(row), "path": str(path)}
+
+
+def replays_document(database: Database, summary: Document) -> Document:
+    """Returns a night's summary with the times of its replays, those first that differ most from the night before."""
+    earlier = result.alias()
+    before = sa.select(earlier.c.median_ms).where(
+        earlier.c.platform == result.c.platform, earlier.c.benchmark_hash == result.c.benchmark_hash, earlier.c.source == REPLAY,
+        earlier.c.night < result.c.night).order_by(earlier.c.id.desc()).limit(1).scalar_subquery()
+    with database.read() as connection:
+        rows = database.rows(connection, sa.select(result, before.label("before_ms")).where(
+            result.c.night == summary["night"], result.c.source == REPLAY))
+        names = {row.benchmark_hash: row.name for row in reversed(jobs_of(database, connection))}
+    replays = [{"job": names.get(row.benchmark_hash, "a benchmark that no job has"), "platform": row.platform, "ms": row.median_ms,
+                "low_ms": row.low_ms, "high_ms": row.high_ms, "before_ms": row.before_ms,
+                "ratio": row.median_ms / row.before_ms if row.before_ms else None} for row in rows]
+    return {**summary, "replays": sorted(replays, key=lambda row: (-abs(math.log(row["ratio"] or 1)), row["job"]))} if replays else summary
 
 
 class _Told:

@@ -31,6 +31,7 @@ from .tables import benchmark, event, failing, night, night_platform, work
 MOST_ATTEMPTS = 3
 LOOK_S = 0.25
 KINDS = ("generate", "replay")
+TAKE = work.update().where(work.c.id == sa.bindparam("step"), work.c.outcome.is_(None)).values(attempts=work.c.attempts + 1).returning(work)
 
 
 @contextlib.contextmanager
@@ -220,8 +221,7 @@ class Night:
             item: Any = False
             if is_mine:
                 with self.database.write() as connection:
-                    item = connection.execute(work.update().where(work.c.id == row.id, work.c.outcome.is_(None)).values(
-                        attempts=work.c.attempts + 1).returning(work)).first()
+                    item = connection.execute(TAKE, {"step": row.id}).first()
             yield item
             if is_mine:
                 lock.unlink(missing_ok=True)

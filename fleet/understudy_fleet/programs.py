@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import stat
 import subprocess
@@ -25,6 +26,7 @@ _is_ended = threading.Event()
 _running: set[subprocess.Popen[bytes]] = set()
 MOST_ERRORS_BYTES = 16 << 10
 GRACE_S = 5
+JUDGE_S = 3600  # that an answer may take: Otava has half of it
 
 
 @dataclass
@@ -46,19 +48,17 @@ def run_program(words: Sequence[str], variables: dict[str, str] | None = None, t
             raise Problem("a program cannot be started", file=words[0], got=problem.strerror,
                           hint="install it, or name its folder in PATH") from problem
         _running.add(process)
-        timed_out = threading.Event()
-        timer = threading.Timer(timeout_s or 0, _end, (process, timed_out))
-        if timeout_s:
-            timer.start()
+        timed_out = bool(timeout_s) and not _ends_within(process, timeout_s or 0)
+        if timed_out:
+            _end(process)
         process.wait()
-        timer.cancel()
         _running.discard(process)
         if _is_ended.is_set():
             threading.Event().wait()  # this process ends; the step has no outcome
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - MOST_ERRORS_BYTES))
         output.seek(0)
         status = process.returncode if process.returncode >= 0 else 128 - process.returncode
-        return Ended(status, errors.read().decode(errors="replace"), output.read(MOST_ERRORS_BYTES).decode(errors="replace"), timed_out.is_set())
+        return Ended(status, errors.read().decode(errors="replace"), output.read(MOST_ERRORS_BYTES).decode(errors="replace"), timed_out)
 
 
 def end_all() -> None:
@@ -69,13 +69,21 @@ def end_all() -> None:
             os.killpg(process.pid, signal.SIGTERM)
 
 
-def _end(process: subprocess.Popen[bytes], timed_out: threading.Event) -> None:
-    timed_out.set()
+def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Waits without a look at the clock in between, which would cost a short step its time."""
+    file = os.pidfd_open(process.pid)
+    try:
+        return bool(select.select([file], [], [], seconds)[0])
+    finally:
+        os.close(file)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, number)
-            time.sleep(GRACE_S)
+            _ends_within(process, GRACE_S)
 
 
 def judge(task: str, request: Any, *words: str) -> tuple[int, str]:
@@ -88,8 +96,11 @@ def judge_lines(task: str, lines: Iterable[Any], *words: str) -> tuple[int, str]
         for line in lines:
             asked.write(json.dumps(line, ensure_ascii=False, allow_nan=False).encode(errors="surrogateescape") + b"\n")
         asked.seek(0)
-        done = subprocess.run([*programs.command("judge"), task, *words], stdin=asked, capture_output=True, check=False,
-                              env={**programs.environment(), "UNDERSTUDY_ERRORS": "json"})
+        try:
+            done = subprocess.run([*programs.command("judge"), task, *words], stdin=asked, capture_output=True, check=False,
+                                  env={**programs.environment(), "UNDERSTUDY_ERRORS": "json"}, timeout=JUDGE_S)
+        except subprocess.TimeoutExpired as problem:
+            raise Problem(f"judge {task} did not answer within {JUDGE_S} s", hint="see what else the machine does; the next night tries again") from problem
     printed, said = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     if found := programs.ERROR.search(said):
         error = json.loads(said[found.start(1):].partition("\n")[0])["error"]
@@ -123,9 +134,12 @@ class JudgeOfLines:
                 assert self._process.stdin and self._process.stdout
                 self._process.stdin.write(line)
                 self._process.stdin.flush()
-                if answer := self._process.stdout.readline():
+                if select.select([self._process.stdout], [], [], JUDGE_S)[0] and (answer := self._process.stdout.readline()):
                     return json.loads(answer)
-            self._process = None  # it has ended; another one says why
+            if self._process:
+                with self._process:
+                    self._process.kill()
+            self._process = None  # it has ended, or hangs; another one says why
         return asked_of_judge(self._task, request)
 
 

@@ -31,6 +31,13 @@ MOST_NIGHTS = 200  # in which the level before a change is looked for
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_hwloc_base_binding_policy": "none"}
 QUIET = {"UNDERSTUDY_PROGRESS": "off"}
+# Of each step: to put a statement together takes longer than to run it.
+END = work.update().where(work.c.id == sa.bindparam("step"), work.c.outcome.is_(None)).values(
+    outcome=sa.bindparam("what"), detail=sa.bindparam("more"), seconds=sa.bindparam("took"), compared=sa.bindparam("nights"))
+JOB = sa.select(job, benchmark.c.benchmark_hash, benchmark.c.object, benchmark.c.fingerprint).outerjoin(
+    benchmark, benchmark.c.id == job.c.benchmark).where(job.c.id == sa.bindparam("job"))
+MADE = sa.select(benchmark).where(benchmark.c.key == sa.bindparam("made_of"))
+PLATFORMS = sa.select(night_platform.c.platform).where(night_platform.c.night == sa.bindparam("in_night"))
 
 
 @dataclass
@@ -63,8 +70,7 @@ class Context:
     def finish(self, item: Any, outcome: str, detail: str, seconds: float, then: Callable[[sa.Connection], None], compared: int = 0) -> None:
         """Ends a step with what follows from it, once."""
         with self.database.write() as connection:
-            done = connection.execute(work.update().where(work.c.id == item.id, work.c.outcome.is_(None)).values(
-                outcome=outcome, detail=detail, seconds=seconds, compared=compared))
+            done = connection.execute(END, {"step": item.id, "what": outcome, "more": detail, "took": seconds, "nights": compared})
             if done.rowcount:
                 then(connection)
 
@@ -108,10 +114,9 @@ class Generate(Step):
 
     def find_job(self) -> bool:
         with self.database.read() as connection:
-            found = jobs_of(self.database, connection, job.c.id == self.item.subject)
-            if found:
-                self.job, self.before = found[0], benchmark_of(connection, found[0].benchmark)
-        return bool(found)
+            self.job: Any = connection.execute(JOB, {"job": self.item.subject}).first()
+        self.before: Any = self.job if self.job and self.job.object else None  # the benchmark that it has
+        return bool(self.job)
 
     def run(self) -> None:
         if not self.find_job():
@@ -146,7 +151,7 @@ class Generate(Step):
     def is_known(self) -> bool:
         """Ends the step if a benchmark of this key exists, or if this key failed before for good."""
         with self.database.read() as connection:
-            found = connection.execute(sa.select(benchmark).where(benchmark.c.key == self.key)).first()
+            found = connection.execute(MADE, {"made_of": self.key}).first()
         if found and self.store.has(found.object):
             self.finish_with(self.store.path(found.object), found)
             return True
@@ -169,15 +174,14 @@ class Generate(Step):
             connection.execute(job.update().where(job.c.id == self.job.id).values(
                 broken=why, broken_key=key, broken_night=self.job.broken_night or self.item.night, input_stat=looked, **read))
             if self.before and self.store.has(self.before.object):
-                self.add_own_replays(connection, self.before.id)
+                self.add_own_replays(connection, self.job.benchmark)
             if is_new:
                 put_event(connection, night=self.item.night, kind="broken", job=self.job.name, text=why)
 
         self.finish("broken" if is_new else "still broken", why, then)
 
     def add_own_replays(self, connection: sa.Connection, number: int) -> None:
-        query = sa.select(night_platform.c.platform).where(night_platform.c.night == self.item.night)
-        if platforms := list(connection.execute(query).scalars()):
+        if platforms := list(connection.execute(PLATFORMS, {"in_night": self.item.night}).scalars()):
             add_replays(self.context, connection, self.item.night, [benchmark_of(connection, number)], platforms)
 
     def finish_with(self, path: Path, known: Any) -> None:

@@ -24,6 +24,7 @@ namespace understudy::predictor {
 struct RowsRead {
   std::vector<MeasuredCall> calls;
   std::map<std::string, std::uint64_t> left_out;
+  std::vector<MeasuredCall> sustained;       ///< of calls back to back; `calls` are bursts
   std::vector<et_schema::Ceiling> ceilings;  ///< of the machines that measured them
 };
 

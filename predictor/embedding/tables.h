@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "et_schema/model/dtype.h"
-#include "et_schema/model/reuse.h"
 
 namespace understudy::et_schema {
 class JsonField;
@@ -26,8 +25,6 @@ using ReuseShares = std::array<double, kReuseBins>;
 [[nodiscard]] std::size_t reuse_bin(std::int64_t times);
 /// Returns how often rows of a bin are read: the geometric mean of the bin's bounds.
 [[nodiscard]] double bin_times(std::size_t bin);
-/// Converts the reuse of an index tensor, as recorded by a capture, to shares.
-[[nodiscard]] ReuseShares reuse_shares(const et_schema::Reuse& reuse);
 /// Returns the mean number of reads per row.
 [[nodiscard]] double mean_reuse(const ReuseShares& shares);
 /// Returns the expected shares of `lookups` uniform draws from `rows` rows (Poisson).

@@ -15,6 +15,7 @@
 #include "predictor/operators/operator_models.h"
 #include "predictor/operators/work.h"
 #include "predictor/overheads/overheads.h"
+#include "predictor/platform/ceilings.h"
 #include "predictor/platform/platform.h"
 
 namespace understudy::predictor {
@@ -91,6 +92,9 @@ class PlatformCosts final : public Costs {
                                          const Instruction& instruction) const;
   /// Returns the time in a step of a call that takes `burst` when it is timed by itself.
   [[nodiscard]] Estimate in_step(const OperatorCall& call, const Work& work, Estimate burst) const;
+  /// Returns the FLOP a second that products sustain in a step: as measured on the card, else a
+  /// known share of its peak.
+  [[nodiscard]] double sustained_flops(DType dtype) const;
   [[nodiscard]] Estimate of_host(const Program& program, const Instruction& instruction,
                                  const Prediction& prediction, bool launches) const;
   /// Returns the time of recorded kernels on this card as that of a profile (anchored.h). Not
@@ -104,7 +108,7 @@ class PlatformCosts final : public Costs {
   DeviceKey key_;
   const Card& card_;
   RecordedParts recorded_;
-  double sustained_share_;
+  std::vector<Ceiling> ceilings_;  ///< that `calibrate` measured
   CollectiveModels collectives_;
   std::string network_;
   std::optional<HostOverheads> overheads_;

@@ -35,6 +35,7 @@ class PerfSource;
 class ProfileHook;
 class StopRule;
 class StreamHook;
+class SustainedHook;
 
 /// The options requested, and those derived from the device and the program.
 struct MeasureOptions {
@@ -117,6 +118,7 @@ class Measurement {
   void run_passes(ProfileHook& hook, et_schema::RankReport& report,
                   std::vector<double>& iterations_ms, std::size_t& bare_passes);
   void run_beside(OverlapHook& hook);
+  [[nodiscard]] std::unique_ptr<SustainedHook> sustain();
   double profile_once(ProfileHook& hook, bool bare);
   [[nodiscard]] std::size_t most_of_ranks(std::size_t mine);
   void tell(Phase phase, std::size_t done = 0, std::optional<std::size_t> total = {},

@@ -16,12 +16,14 @@ enum class Phase : std::uint8_t {
   kWarmUp,        ///< unmeasured iterations
   kIterations,    ///< measured iterations
   kTimingPasses,  ///< passes that time each operator
+  kSustained,     ///< each operator for seconds
   kCounterPasses  ///< passes that count what processors and devices do
 };
 /// Returns "trial", "warm-up", ….
 [[nodiscard]] const char* to_string(Phase phase);
 
-/// Progress within a phase. `done` counts instructions in the trial, else iterations.
+/// Progress within a phase. `done` counts instructions in the trial and of kSustained, else
+/// iterations.
 struct PhaseProgress {
   Phase phase = Phase::kTensors;
   std::size_t done = 0;

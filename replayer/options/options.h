@@ -91,6 +91,7 @@ struct ReplayOptions {
   bool operator_times = false;  ///< keeps the times of single instructions
   /// In timing passes each operator finds none of its tensors in a cache, and is then called again.
   bool cold = false;
+  double sustained_s = 0;  ///< that each operator is called back to back after them; 0: not
   /// Counters to count after the timing passes, see chosen_counters(); empty: none.
   std::vector<std::string> counters;
   /// Operators that may be called although they have effects beyond computing.

@@ -4,13 +4,16 @@ import fcntl
 import os
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "capture"), str(ROOT / "fleet")]
 from understudy_fleet.problems import Problem  # noqa: E402
-from understudy_fleet.programs import node_lock  # noqa: E402
+from understudy_fleet import programs  # noqa: E402
+from understudy_fleet.programs import JudgeOfLines, asked_of_judge, node_lock, run_program  # noqa: E402
 
 
 class NodeTest(unittest.TestCase):
@@ -51,6 +54,25 @@ class NodeTest(unittest.TestCase):
             with self.assertRaises(Problem) as refused, node_lock(times=True):
                 pass
             self.assertIn(f"  got:      {got}\n", refused.exception.text())
+
+
+class TimeTest(unittest.TestCase):
+    """What does not end ends at its time."""
+
+    def test_a_program_ends_with_what_it_started(self):
+        ended = run_program(["sh", "-c", "sleep 600 & echo $! >&2; wait"], timeout_s=0.2)
+        self.assertTrue(ended.timed_out)
+        while Path(words := f"/proc/{int(ended.errors)}/cmdline").exists() and Path(words).read_bytes():
+            time.sleep(0.01)  # of one that has ended and nobody waited for it is empty
+        self.assertFalse(run_program(["true"], timeout_s=600).timed_out)
+
+    def test_a_judge_that_hangs_is_named(self):
+        with (mock.patch.object(programs, "JUDGE_S", 0.2),
+              mock.patch.object(programs.programs, "command", lambda _: ["sh", "-c", "exec sleep 600"])):
+            for ask in (asked_of_judge, lambda task, request: JudgeOfLines(task).ask(request)):
+                with self.assertRaises(Problem) as refused:
+                    ask("benchmarks", {})
+                self.assertIn("judge benchmarks did not answer within 0.2 s", refused.exception.text())
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ struct Ceiling {
   std::string device;  ///< "cpu", or a card
   int threads = 0;     ///< of an operator on a host; 0 on a card
   bool is_bandwidth = false;
-  std::string name;  ///< "L1", "L2", "L3", "DRAM"; "float32"
-  double per_s = 0;  ///< bytes, or floating-point operations
+  std::string name;           ///< "L1", "L2", "L3", "DRAM"; "float32"
+  double per_s = 0;           ///< bytes, or floating-point operations
+  bool is_sustained = false;  ///< in calls back to back for seconds; otherwise in bursts
   bool operator==(const Ceiling&) const = default;
 };
 

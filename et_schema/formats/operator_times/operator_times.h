@@ -41,10 +41,13 @@ enum class TimedAs : std::uint8_t {
 [[nodiscard]] std::string_view to_string(TimedAs timed);
 [[nodiscard]] std::optional<TimedAs> timed_as_from_string(std::string_view name);
 
-/// Conditions under which a call was timed by itself, with `replay --cold`.
+/// Conditions under which a call was timed by itself, with `replay --cold` or `--sustained`.
 struct TimedConditions {
-  std::string call = {};      ///< of `calibrate`: the whole call as text, with numbers and layouts
-  bool is_cold = false;       ///< its tensors were in no cache; otherwise the call ran just before
+  std::string call = {};  ///< of `calibrate`: the whole call as text, with numbers and layouts
+  bool is_cold = false;   ///< its tensors were in no cache; otherwise the call ran just before
+  /// One of many calls back to back for seconds (`--sustained`), at the device's power and clock in
+  /// such work; otherwise a burst: a call by itself.
+  bool is_sustained = false;
   int threads = 1;            ///< used by the operator
   double speed_probe_ms = 0;  ///< of `calibrate`: in the same passes (docs/metrics.md, "Operators")
   bool operator==(const TimedConditions&) const = default;

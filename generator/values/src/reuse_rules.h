@@ -7,7 +7,6 @@
 #include "et_schema/model/program.h"
 #include "et_schema/model/reuse.h"
 #include "generator/options/options.h"
-#include "generator/values/zipf.h"
 
 namespace understudy::generator {
 
@@ -20,6 +19,11 @@ namespace understudy::generator {
 /// the bins have no room for so many numbers.
 [[nodiscard]] std::optional<et_schema::Reuse> with_distinct(const et_schema::Reuse& reuse,
                                                             std::int64_t distinct);
+
+/// Draws `draws` numbers from [low, high), low + k in proportion to (k + 1)^-alpha; alpha ≥ 0. Uses
+/// rejection-inversion (Hörmann and Derflinger, ACM TOMACS 6(3), 1996).
+[[nodiscard]] et_schema::Reuse zipf_reuse(std::int64_t low, std::int64_t high, double alpha,
+                                          std::int64_t draws, std::uint64_t seed);
 
 /// Returns the value rule for elements that repeat as in `reuse`.
 [[nodiscard]] et_schema::ValueRule reuse_rule(et_schema::Reuse reuse, std::string why);

@@ -53,8 +53,16 @@ void read_file(et_schema::InputFile&& file, RowsRead& rows) {
     et_schema::OperatorTimes times = et_schema::parse_operator_times(file.data, file.name);
     const std::size_t all = times.rows.size();
     std::ranges::move(times.ceilings, std::back_inserter(rows.ceilings));
+    const std::size_t bursts = all - std::erase_if(times.rows, [&](const MeasuredCall& row) {
+                                 const bool is_sustained =
+                                     row.conditions && row.conditions->is_sustained;
+                                 if (is_sustained) {
+                                   rows.sustained.push_back(row);
+                                 }
+                                 return is_sustained;
+                               });
     calls = calls_of(std::move(times), std::string(et_schema::file_name(file.name)));
-    const std::size_t left = all - calls.size();
+    const std::size_t left = bursts - calls.size();
     if (left > 0) {
       rows.left_out["communication, stubs, warm caches and rows without a time"] += left;
     }

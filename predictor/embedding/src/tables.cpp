@@ -69,16 +69,6 @@ double bin_times(std::size_t bin) {
   return std::sqrt((high / 2 + 1) * high);
 }
 
-ReuseShares reuse_shares(const et_schema::Reuse& reuse) {
-  ReuseShares shares{};
-  for (const et_schema::ReuseBin& bin : reuse.bins) {
-    for (const et_schema::Repeat& repeat : bin.repeats) {
-      shares[reuse_bin(repeat.times * reuse.run)] += static_cast<double>(repeat.numbers);
-    }
-  }
-  return normalized(shares);
-}
-
 double mean_reuse(const ReuseShares& shares) {
   double mean = 0;
   for (std::size_t bin = 0; bin < kReuseBins; ++bin) {

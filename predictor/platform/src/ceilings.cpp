@@ -1,11 +1,14 @@
 #include "predictor/platform/ceilings.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "et_schema/base/json_record.h"
 #include "et_schema/base/map_values.h"
 #include "predictor/calls/known_cards.h"
+#include "predictor/operators/features.h"
+#include "predictor/operators/work.h"
 
 namespace understudy::predictor {
 
@@ -33,11 +36,30 @@ std::vector<Ceiling> ceilings_of(const std::vector<Ceiling>& known, const Device
   std::map<std::string, Ceiling> fastest;
   for (const Ceiling& one : known) {
     // `calibrate` knows a card by its place only.
-    const bool is_of_device = (one.device == "cpu") == (key.device == "cpu") &&
+    const bool is_of_device = !one.is_sustained && (one.device == "cpu") == (key.device == "cpu") &&
                               (key.threads == 0 || one.threads <= key.threads);
     if (is_of_device) {
       Ceiling& best = fastest[one.name];
       best = one.per_s > best.per_s ? one : best;
+    }
+  }
+  return et_schema::largest_first(std::move(fastest), &Ceiling::per_s);
+}
+
+std::vector<Ceiling> sustained_ceilings(const std::vector<MeasuredCall>& rows) {
+  constexpr double kNsInS = 1e9;
+  std::map<std::string, Ceiling> fastest;
+  for (const MeasuredCall& row : rows) {
+    const Work work = work_of(row.call);
+    if (row.on_device && work.family == Family::kMatmul && row.on_device->median_ns > 0) {
+      const std::string type(to_string(compute_dtype(row.call)));
+      Ceiling& best = fastest[type];
+      best = {"cuda",
+              0,
+              false,
+              type,
+              std::max(best.per_s, work.flops / row.on_device->median_ns * kNsInS),
+              true};
     }
   }
   return et_schema::largest_first(std::move(fastest), &Ceiling::per_s);

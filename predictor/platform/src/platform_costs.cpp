@@ -192,7 +192,8 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
       key_(find_device(platform.operators, device)),
       card_(*platform.operators.find_card(key_.device)),
       recorded_(std::move(recorded)),
-      sustained_share_(sustained_share(card_)),
+      ceilings_(section_of(platform, kCeilingsSection, et_schema::read_json<std::vector<Ceiling>>)
+                    .value_or(std::vector<Ceiling>())),
       collectives_(collectives_of(platform)),
       overheads_(section_of(platform, "overheads", overheads_from_json)) {
   if (device.fabric != nullptr) {
@@ -297,13 +298,20 @@ OperatorCost PlatformCosts::of_operator(const Program& program,
   return cost;
 }
 
+double PlatformCosts::sustained_flops(DType dtype) const {
+  const auto measured = std::ranges::find_if(ceilings_, [&](const Ceiling& one) {
+    return one.is_sustained && one.device != "cpu" && one.name == to_string(dtype);
+  });
+  return measured != ceilings_.end() ? measured->per_s
+                                     : sustained_share(card_) * most_flops(card_, dtype);
+}
+
 Estimate PlatformCosts::in_step(const OperatorCall& call, const Work& work, Estimate burst) const {
   constexpr double kWidth = 0.12;
   const bool is_large = bytes_of(work) > card_.l2_bytes;
   double least_ns = is_large ? bytes_of(work) / card_.bandwidth_bytes_per_s / kCopyShareInStep : 0;
   if (work.family == Family::kMatmul || work.family == Family::kAttention) {
-    const double flops = sustained_share_ * most_flops(card_, compute_dtype(call));
-    least_ns = std::max(least_ns, work.flops / flops);
+    least_ns = std::max(least_ns, work.flops / sustained_flops(compute_dtype(call)));
   }
   least_ns *= kNsInS;
   return burst.ns >= least_ns ? burst : within(least_ns, kWidth, "sustained rate");

@@ -30,9 +30,6 @@ class Area {
   /// Areas with different seeds begin at different points.
   Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed = 0);
 
-  [[nodiscard]] const std::string& name() const { return name_; }
-  /// The operator's class, et_schema::op_class: "matmul".
-  [[nodiscard]] const std::string& op_class() const { return op_class_; }
   /// Returns the number of calls in a round.
   [[nodiscard]] int calls() const { return recipe_.calls; }
   /// Returns the call of point `index`; nothing if it exceeds the limits or is not valid.
@@ -43,8 +40,6 @@ class Area {
  private:
   Recipe recipe_;
   CallLimits limits_;
-  std::string name_;
-  std::string op_class_;
   std::vector<Dimension> dimensions_;
   std::uint64_t seed_;
   std::uint64_t next_ = 0;

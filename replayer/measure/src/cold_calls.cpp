@@ -1,17 +1,9 @@
 #include "cold_calls.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/ops/_softmax.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/convolution_backward.h>
-#include <ATen/ops/gelu.h>
-#include <ATen/ops/index_select.h>
-#include <ATen/ops/max_pool2d_with_indices.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/native_layer_norm.h>
+#include <ATen/core/List.h>
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/sum.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <sys/resource.h>
 
@@ -38,17 +30,6 @@ std::int64_t swept_bytes(c10::Device device) {
   constexpr std::int64_t kOfGpus = std::int64_t{256} << 20U;
   const std::int64_t told = et_schema::cache_bytes(2);
   return device.is_cpu() ? 2 * (told > 0 ? told : kUsual) : kOfGpus;
-}
-
-template <typename Visitor>
-void for_each_tensor(const torch::jit::Stack& stack, Visitor&& visit) {
-  for (const c10::IValue& value : stack) {
-    if (value.isTensor()) {
-      visit(value.toTensor());
-    } else if (value.isTensorList()) {
-      std::ranges::for_each(value.toTensorVector(), visit);
-    }
-  }
 }
 
 et_schema::TensorLayout describe(const at::Tensor& tensor) {
@@ -83,6 +64,39 @@ void finish() {
 }
 #endif
 
+/// Returns small calls of other kinds. They take the run loop's own way, as those of a step do:
+/// otherwise the code on that way would be colder than there.
+std::vector<std::pair<Step, torch::jit::Stack>> other_calls() {
+  using Sizes = std::vector<std::int64_t>;
+  const at::Tensor matrix = at::ones({64, 64});
+  const at::Tensor rows = at::ones({16, 64});
+  const at::Tensor row = at::ones({64});
+  const at::Tensor numbers = at::ones({1024});
+  const at::Tensor image = at::ones({1, 4, 9, 9});
+  const at::Tensor pooled = at::ones({1, 4, 8, 8});
+  const Sizes one = {1, 1};
+  std::vector<std::pair<Step, torch::jit::Stack>> calls;
+  const auto add = [&calls](const char* name, const char* overload, torch::jit::Stack arguments) {
+    calls.emplace_back(Step(), std::move(arguments)).first.handle =
+        c10::Dispatcher::singleton().findSchemaOrThrow(name, overload);
+  };
+  add("aten::mm", "", {matrix, matrix.t()});
+  add("aten::native_layer_norm", "", {rows, Sizes{64}, row, row, 1e-5});
+  add("aten::_softmax", "", {rows, 1, false});
+  add("aten::cat", "", {c10::List<at::Tensor>({rows, rows}), 1});
+  add("aten::gelu", "", {rows, "none"});
+  add("aten::sum", "dim_IntList", {rows, Sizes{0}, false, c10::IValue()});
+  add("aten::index_select", "", {matrix, 0, at::zeros({64}, at::kLong)});
+  add("aten::addcdiv_", "", {numbers, numbers.clone(), numbers.clone(), 0.0});
+  add("aten::copy_", "", {matrix.clone(), matrix.t(), false});
+  add("aten::where", "self", {at::ones({1024}, at::kBool), numbers, numbers});
+  add("aten::max_pool2d_with_indices", "", {image, Sizes{3, 3}, Sizes{2, 2}, one, one, false});
+  add("aten::convolution_backward", "",
+      {pooled, pooled, at::ones({4, 4, 3, 3}), Sizes{0}, one, one, one, false, Sizes{0, 0}, 1,
+       std::vector<bool>{true, true, false}});
+  return calls;
+}
+
 }  // namespace
 
 ColdCalls::ColdCalls(Machine& machine, BoundProgram& bound, c10::Device device)
@@ -93,14 +107,11 @@ ColdCalls::ColdCalls(Machine& machine, BoundProgram& bound, c10::Device device)
       bound_(bound),
       device_(device),
       is_alone_(device.is_cpu() && at::get_num_threads() == 1),
-      others_{at::ones({64, 64}),         at::ones({16, 64}),     at::ones({64}),
-              at::ones({1024}),           at::ones({1024}),       at::ones({1024}, at::kBool),
-              at::zeros({64}, at::kLong), at::ones({1, 4, 9, 9}), at::ones({1, 4, 8, 8}),
-              at::ones({4, 4, 3, 3})},
+      others_(other_calls()),
       swept_(
           at::zeros({swept_bytes(device)}, at::TensorOptions().dtype(at::kByte).device(device))) {}
 
-void ColdCalls::evict_arguments() {
+void ColdCalls::evict_arguments(const Step& step) {
   if (!device_.is_cpu()) {
     kept_ = machine_.stack();
     swept_.zero_();  // also keeps the device busy while the host issues the call
@@ -111,37 +122,33 @@ void ColdCalls::evict_arguments() {
   for (std::size_t at = 0; at < swept_.nbytes(); at += kLineBytes) {
     asm volatile("" : : "r"(++bytes[at]) : "memory");
   }
-  for_each_tensor(machine_.stack(), evict_tensor);
-  // Last: as in a step, what the tensors' memory holds is cold, but not the tensors themselves.
+  for (const c10::IValue& argument : machine_.stack()) {
+    for_each_tensor(argument, evict_tensor);
+  }
+  // Last: as in a step, whose loop has just built the stack, what the tensors' memory holds is
+  // cold, but neither the tensors themselves nor what the loop knows of the step.
   kept_ = machine_.stack();
+  asm volatile("" : : "r"(step.kind), "r"(step.handle.has_value()) : "memory");
 }
 
 void ColdCalls::run_others() {
-  const auto& [matrix, rows, row, numbers, ones, mask, indices, image, pooled, filter] = others_;
-  static_cast<void>(at::mm(matrix, matrix.t()));
-  static_cast<void>(at::native_layer_norm(rows, row.sizes(), row, row, 1e-5));
-  static_cast<void>(at::_softmax(rows, 1, false));
-  static_cast<void>(at::cat({rows, rows}, 1));
-  static_cast<void>(at::gelu(rows));
-  static_cast<void>(at::sum(rows, {0}));
-  static_cast<void>(at::index_select(matrix, 0, indices));
-  numbers.addcdiv_(ones, ones, 0);
-  numbers.view({32, 32}).copy_(ones.view({32, 32}).t());
-  static_cast<void>(at::where(mask, numbers, ones));
-  static_cast<void>(at::max_pool2d_with_indices(image, {3, 3}, {2, 2}, {1, 1}));
-  static_cast<void>(at::convolution_backward(pooled, pooled, filter, {{0}}, {1, 1}, {1, 1}, {1, 1},
-                                             false, {0, 0}, 1, {true, true, false}));
+  for (const auto& [step, arguments] : others_) {
+    kept_ = arguments;
+    machine_.call(bound_, step, kept_);
+    kept_.clear();
+  }
 }
 
 void ColdCalls::release(std::size_t step) {
-  if (bound_.steps[step].source->results.empty() && outputs[step].empty()) {
-    for_each_tensor(kept_, [&](const at::Tensor& tensor) {
-      if (tensor.defined()) {
+  const bool tells = bound_.steps[step].source->results.empty() && outputs[step].empty();
+  for (const c10::IValue& result : kept_) {
+    for_each_tensor(result, [&](const at::Tensor& tensor) {
+      if (tells && tensor.defined()) {
         outputs[step].push_back(describe(tensor));
       }
+      evict_tensor(tensor);  // the next cold call may get its memory
     });
   }
-  for_each_tensor(kept_, evict_tensor);  // the next cold call may get their memory
   kept_.clear();
 }
 
@@ -161,6 +168,9 @@ void ColdCalls::begin() {
 }
 
 double ColdCalls::end_s() const {
+  if (!device_.is_cpu()) {
+    synchronize_stream(device_);
+  }
   const double spent_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   const CpuUse after = is_alone_ ? cpu_use() : CpuUse();

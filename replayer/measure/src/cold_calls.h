@@ -4,12 +4,15 @@
 #include <ATen/core/stack.h>
 #include <c10/core/Device.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "et_schema/model/operator_call.h"
 #include "replayer/bind/bound.h"
+#include "replayer/memory/memory.h"
 #include "replayer/run/run.h"
 
 namespace understudy::replayer {
@@ -35,7 +38,7 @@ class ColdCalls {
     call();
     release(number);
     for (int i = 0; i < pairs; ++i) {
-      evict_arguments();
+      evict_arguments(step);
       timed(true, call);
       kept_.clear();
       kept_ = machine_.stack();
@@ -44,8 +47,10 @@ class ColdCalls {
     }
   }
 
-  /// A host's time of what runs between begin() and end_s(), in seconds. If other work preempted
-  /// what uses this thread alone, its CPU time counts instead.
+  /// A host's time of what runs between begin() and end_s(), in seconds; a device's work ends
+  /// within it. If other work preempted what uses this thread alone, its CPU time counts instead.
+  /// Nothing else may stand between a call and end_s(): after an eviction each line of code and
+  /// data that it touches takes as long as a tenth of a view.
   void begin();
   [[nodiscard]] double end_s() const;
 
@@ -62,7 +67,7 @@ class ColdCalls {
     long preemptions = 0;
   };
   [[nodiscard]] static CpuUse cpu_use();
-  void evict_arguments();
+  void evict_arguments(const Step& step);
   void run_others();
   void release(std::size_t step);
 
@@ -70,11 +75,9 @@ class ColdCalls {
   BoundProgram& bound_;
   c10::Device device_;
   bool is_alone_;
+  UncountedAllocations uncounted_;
   torch::jit::Stack kept_;
-  struct Others {
-    at::Tensor matrix, rows, row, numbers, ones, mask, indices, image, pooled, filter;
-  };
-  Others others_;     ///< what other operators work on
+  std::vector<std::pair<Step, torch::jit::Stack>> others_;
   at::Tensor swept_;  ///< larger than the caches that an eviction does not reach
   CpuUse before_;
   std::chrono::steady_clock::time_point begin_;
@@ -83,6 +86,16 @@ class ColdCalls {
 /// Returns true for operators and their substitutes, if there are cold calls: `cold` is not null.
 [[nodiscard]] inline bool calls_cold(const ColdCalls* cold, const Step& step) {
   return cold != nullptr && (step.kind == StepKind::kCall || step.kind == StepKind::kSubstitute);
+}
+
+/// Visits the tensors of a value: itself, or those of a list.
+template <typename Visitor>
+void for_each_tensor(const c10::IValue& value, Visitor&& visit) {
+  if (value.isTensor()) {
+    visit(value.toTensor());
+  } else if (value.isTensorList()) {
+    std::ranges::for_each(value.toTensorVector(), visit);
+  }
 }
 
 /// Evicts memory from all caches, so that the next access reads main memory, while code and other

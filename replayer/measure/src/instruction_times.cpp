@@ -93,6 +93,16 @@ std::vector<MeasuredCall> instruction_times(const et_schema::Program& program,
       warm.on_device = stats_of(figures.cold->warm_device_ms[i], kNanoOfMilli);
       rows.push_back(std::move(warm));
     }
+    if (const auto* const sustained = figures.sustained;
+        sustained != nullptr && !sustained->host_s[i].empty()) {
+      MeasuredCall of_many = rows.back();
+      of_many.conditions = {.is_sustained = true, .threads = at::get_num_threads()};
+      of_many.host = *stats_of(sustained->host_s[i], kNanoOfSecond);
+      of_many.on_device =
+          of_many.on_device ? stats_of(sustained->device_ms[i], kNanoOfMilli) : std::nullopt;
+      of_many.counters.clear();
+      rows.push_back(std::move(of_many));
+    }
   }
   return rows;
 }

@@ -18,6 +18,7 @@
 #include "replayer/run/run_error.h"
 #include "step_profile.h"
 #include "stop_rule.h"
+#include "sustained.h"
 
 namespace understudy::replayer {
 namespace {
@@ -75,10 +76,11 @@ std::size_t Measurement::profile(RankReport& report) {
   if (graphs_ != nullptr) {
     report.graphs = graphs_->use(device_ms);
   }
+  const std::unique_ptr<SustainedHook> sustained = sustain();
   const std::vector<et_schema::Counters> counters = count(report);
   if (options_.asked.operator_times) {
-    instruction_times_ =
-        instruction_times(program_, bound_, {hook.calls(), device_ms, counters, cold_.get()});
+    instruction_times_ = instruction_times(
+        program_, bound_, {hook.calls(), device_ms, counters, cold_.get(), sustained.get()});
   }
   if (job_.world_size() == 1) {
     for (et_schema::CollectiveTime& row : report.collectives) {
@@ -87,6 +89,26 @@ std::size_t Measurement::profile(RankReport& report) {
     }
   }
   return iterations_ms.size();
+}
+
+/// Calls each operator for seconds if that is asked for; else returns null.
+std::unique_ptr<SustainedHook> Measurement::sustain() {
+  if (options_.asked.sustained_s <= 0 || stop_->is_interrupted()) {
+    return nullptr;
+  }
+  auto hook = std::make_unique<SustainedHook>(machine_, bound_, options_.device,
+                                              options_.asked.sustained_s, [this](std::size_t step) {
+                                                job_.note_progress();
+                                                tell(Phase::kSustained, step, bound_.steps.size());
+                                              });
+  advance();
+  try {
+    guarded([&] { machine_.run(bound_, *hook); });
+    finish_iteration(options_.device);
+  } catch (const Interrupted&) {
+    stop_->interrupt();
+  }
+  return hook;
 }
 
 /// Runs if ranks communicate in host memory, or a single rank simulates it, and one thread issues

@@ -199,10 +199,15 @@ GuardedAllocations::~GuardedAllocations() {
   guarded_blocks.load()->trim();
 }
 
+constexpr static std::uint8_t kPriority = 1;  // above LibTorch's own, 0
+
 void count_cpu_allocations() {
   static CountingAllocator allocator;
-  constexpr std::uint8_t kPriority = 1;  // above LibTorch's own, 0
   c10::SetCPUAllocator(&allocator, kPriority);
+}
+
+UncountedAllocations::UncountedAllocations() {
+  c10::SetCPUAllocator(c10::GetDefaultCPUAllocator(), kPriority);
 }
 
 void limit_cpu_allocations(std::uint64_t bytes) {

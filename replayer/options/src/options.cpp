@@ -47,6 +47,9 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
   if (options.cold) {
     settings["caches"] = "cold";
   }
+  if (options.sustained_s > 0) {
+    settings["sustained"] = fmt::format("{}", options.sustained_s);
+  }
   if (!options.restores) {
     settings["restores"] = "off";
   }
@@ -74,7 +77,7 @@ std::map<std::string, std::string> settings_of(const ReplayOptions& options) {
 const char* to_string(Phase phase) {
   return et_schema::EnumNames<Phase::kCounterPasses>("making tensors", "trial", "looking at values",
                                                      "warm-up", "iterations", "timing passes",
-                                                     "counters")[phase]
+                                                     "sustained calls", "counters")[phase]
       .data();
 }
 

@@ -6,7 +6,7 @@ understudy_golden(calibrate
   other_json output_is_input platform_file platform_files platform_gzipped profile_without_card profiles prose semicolons several_cards size_0 unknown_operator)
 if(UNDERSTUDY_BUILD_REPLAYER)
   understudy_golden(calibrate
-    interrupted measured platform_of_this_machine rows_of_another_kind tables)
+    interrupted measured platform_of_this_machine rows_of_another_kind)
 endif()
 if(UNDERSTUDY_BUILD_REPLAYER AND TARGET understudy_backend_mpi)
   understudy_golden(calibrate two_ranks)

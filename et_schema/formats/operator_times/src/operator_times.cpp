@@ -89,6 +89,7 @@ static void check_record(const JsonField& /*field*/, TimeStats& stats) {
 void members(auto& json, SameAs<TimedConditions> auto& conditions) {
   json.if_any("call", conditions.call);
   json.either("cache", conditions.is_cold, "warm", "cold");
+  json.either("mode", conditions.is_sustained, "burst", "sustained");
   json("threads", conditions.threads);
   json.unless(0.0, "speed_probe_ms", conditions.speed_probe_ms);
 }
@@ -118,6 +119,7 @@ void members(auto& json, SameAs<Ceiling> auto& ceiling) {
   json.either("kind", ceiling.is_bandwidth, "flops", "bandwidth");
   json("name", ceiling.name);
   json("per_s", ceiling.per_s, kPositive);
+  json.unless(false, "is_sustained", ceiling.is_sustained);
 }
 
 nlohmann::ordered_json json_value(const Ceiling& ceiling) {

@@ -70,12 +70,7 @@ std::vector<double> point_of(std::size_t dimensions, std::uint64_t index, std::u
 }  // namespace
 
 Area::Area(const Recipe& recipe, CallLimits limits, std::uint64_t seed)
-    : recipe_(recipe),
-      limits_(limits),
-      name_(recipe.op),
-      op_class_(et_schema::op_class(recipe.op)),
-      dimensions_(dimensions_of(recipe)),
-      seed_(seed) {}
+    : recipe_(recipe), limits_(limits), dimensions_(dimensions_of(recipe)), seed_(seed) {}
 
 std::optional<Call> Area::at(std::uint64_t index) const {
   const std::vector<double> coordinates = point_of(dimensions_.size() + kCoordinates, index, seed_);
@@ -122,9 +117,9 @@ std::vector<Area> make_areas(const std::string& only_class, CallLimits limits) {
   std::vector<Area> areas;
   std::uint64_t seed = 0;
   for (const Recipe& recipe : recipes()) {
-    Area area(recipe, limits, ++seed);
-    if (only_class.empty() || area.op_class() == only_class) {
-      areas.push_back(std::move(area));
+    ++seed;
+    if (only_class.empty() || et_schema::op_class(recipe.op) == only_class) {
+      areas.emplace_back(recipe, limits, seed);
     }
   }
   return areas;

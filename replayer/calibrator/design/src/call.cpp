@@ -161,4 +161,11 @@ et_schema::Program make_program(const std::vector<Call>& calls) {
   return program;
 }
 
+et_schema::Bench make_bench(const std::vector<Call>& calls) {
+  et_schema::Bench bench;
+  bench.groups.emplace_back().name = "world";
+  bench.programs.push_back(make_program(calls));
+  return bench;
+}
+
 }  // namespace understudy::calibrator

@@ -22,18 +22,6 @@ TEST(ReuseShares, BinsDouble) {
   EXPECT_EQ(reuse_bin(std::int64_t{1} << 60U), 16U);
 }
 
-TEST(ReuseShares, OfACapture) {
-  // 30 numbers once, 10 three times, in rows of two elements each.
-  et_schema::Reuse reuse;
-  reuse.bins = {{0, 100, {{1, 30}, {3, 10}}}};
-  const ReuseShares shares = reuse_shares(reuse);
-  EXPECT_DOUBLE_EQ(shares[0], 0.75);
-  EXPECT_DOUBLE_EQ(shares[2], 0.25);
-  reuse.run = 2;
-  EXPECT_DOUBLE_EQ(reuse_shares(reuse)[1], 0.75);
-  EXPECT_DOUBLE_EQ(reuse_shares(reuse)[3], 0.25);
-}
-
 TEST(ReuseShares, ThePublishedHistogramHasThePublishedMean) {
   // facebookresearch/dlrm_datasets 2022: 12.7 lookups a row that is met, tail bins rounded to 0.
   const ReuseShares shares = {.342, .144, .149, .138, .112, .068, .029, .010, .004,

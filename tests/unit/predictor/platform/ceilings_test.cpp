@@ -52,6 +52,26 @@ TEST(Ceilings, OfAKnownCardAreItsPeaks) {
   EXPECT_EQ(names({}, {"cpu", 1, TimedAs::kHost}), Names());
 }
 
+MeasuredCall product_on_card(std::int64_t edge, double ns) {
+  const et_schema::TensorLayout square{DType::kBFloat16, {edge, edge}};
+  MeasuredCall row;
+  row.call = {"aten::mm", "", {square, square}, {square}};
+  row.on_device = et_schema::TimeStats{.n = 9, .median_ns = ns};
+  row.conditions = {.is_sustained = true};
+  return row;
+}
+
+TEST(Ceilings, OfAStepAreWhatItsProductsSustained) {
+  const std::vector<Ceiling> found =
+      sustained_ceilings({product_on_card(4096, 2e5), product_on_card(1024, 1e5)});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0],
+            (Ceiling{"cuda", 0, false, "bfloat16", 2 * 4096. * 4096 * 4096 / 2e5 * 1e9, true}));
+  Platform platform = measured();
+  platform.sections[kCeilingsSection] = to_json(found).dump();
+  EXPECT_EQ(names(platform, {"cuda:0", 0, TimedAs::kDevice}), Names());  // they bound no burst
+}
+
 TEST(Ceilings, AreRefusedIfDamaged) {
   Platform platform;
   platform.sections[kCeilingsSection] =

@@ -34,7 +34,8 @@ Platform make() {
   }
   platform.operators = fit_operator_models(platform.rows, {a, b, synthetic::card("C", 3)},
                                            synthetic::quick_models());
-  platform.sections["ceilings"] = R"({"t1":[1.5,2]})";
+  platform.sections["ceilings"] =
+      R"([{"device":"cpu","kind":"bandwidth","name":"L1","per_s":1.5,"threads":1}])";
   return platform;
 }
 

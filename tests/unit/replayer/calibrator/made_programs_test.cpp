@@ -6,11 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "generator/values/zipf.h"
 #include "replayer/backends/interface/backend.h"
 #include "replayer/calibrator/design/area.h"
-#include "replayer/calibrator/design/table_calls.h"
-#include "replayer/dispatch/complete_call.h"
 #include "replayer/job/replay.h"
 
 namespace understudy::calibrator {
@@ -18,10 +15,7 @@ namespace {
 
 using et_schema::MeasuredCall;
 
-replayer::RankRun replay(et_schema::Program program, bool cold) {
-  et_schema::Bench bench;
-  bench.groups.emplace_back().name = "world";
-  bench.programs.push_back(std::move(program));
+replayer::RankRun replay(const et_schema::Bench& bench) {
   replayer::ReplayOptions options;
   options.threads = 1;
   options.warmup = 0;
@@ -29,21 +23,22 @@ replayer::RankRun replay(et_schema::Program program, bool cold) {
   options.passes = 1;
   options.operator_times = true;
   options.continue_on_error = true;
-  options.cold = cold;
+  options.cold = true;
   return replayer::replay_rank(bench, 0, *backends::make_single_backend({}), options);
 }
 
 std::string problem_of(std::string schema, std::vector<et_schema::Argument> arguments) {
-  return replayer::complete_call(schema, arguments);
+  Call call{std::move(schema), {}, std::move(arguments)};
+  return complete(call);
 }
 
 TEST(MadePrograms, AnOperatorGetsItsSchemaAndItsDefaults) {
   Call call = *make_call({"aten::add.Tensor", "", "{4} {4}"}, {}, {});
-  EXPECT_EQ(replayer::complete_call(call.schema, call.args), "");
+  EXPECT_EQ(complete(call), "");
   EXPECT_EQ(call.schema,
             "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor");
   EXPECT_EQ(to_text(call), "aten::add.Tensor(float32[4], float32[4], 1)");
-  EXPECT_EQ(problem_of("aten::no_such_thing", {}), "this LibTorch has no such operator");
+  EXPECT_EQ(problem_of("aten::no_such_thing", {}), "no release of LibTorch has such an operator");
   EXPECT_EQ(problem_of("aten::mm", {{}}), "argument mat2 has no default");
 }
 
@@ -64,7 +59,7 @@ TEST(MadePrograms, CallsOfEveryRecipeRunAsTheyAre) {
     Area area(recipe, {.bytes = 1 << 20, .work = 1e6, .float32 = 1});
     for (std::optional<Call> call : {make_call(recipe, least, {}), area.next(), area.next()}) {
       if (call) {
-        EXPECT_EQ(replayer::complete_call(call->schema, call->args), "") << recipe.op;
+        EXPECT_EQ(complete(*call), "") << recipe.op;
         calls.push_back(*std::move(call));
       }
     }
@@ -72,7 +67,7 @@ TEST(MadePrograms, CallsOfEveryRecipeRunAsTheyAre) {
   ASSERT_GE(calls.size(), 2 * recipes().size());
   Warnings warnings;
   const c10::WarningUtils::WarningHandlerGuard guard(&warnings);
-  const replayer::RankRun run = replay(make_program(calls), true);
+  const replayer::RankRun run = replay(make_bench(calls));
   EXPECT_EQ(warnings.texts, std::vector<std::string>());
   EXPECT_EQ(run.report.coverage.dropped, std::vector<et_schema::NamedCount>());
   ASSERT_EQ(run.instruction_times.size(), 2 * calls.size());
@@ -83,25 +78,6 @@ TEST(MadePrograms, CallsOfEveryRecipeRunAsTheyAre) {
     EXPECT_EQ(row.conditions->is_cold, i % 2 == 0);
     EXPECT_EQ(row.conditions->threads, 1);
   }
-}
-
-TEST(MadePrograms, TablesAreLookedUpThenUpdated) {
-  const TableCall call{.batch = 64,
-                       .tables = {{.rows = 100, .dim = 8, .pooling = 5, .skew = 0},
-                                  {.rows = 2, .dim = 16, .pooling = 1, .skew = 0.9}}};
-  const replayer::RankRun run =
-      replay(make_program(call, {generator::zipf_reuse(0, 100, 0, 320, 1),
-                                 generator::zipf_reuse(0, 2, 0.9, 64, 2)}),
-             false);
-  EXPECT_EQ(run.report.output_mismatches, 0U);
-  std::vector<std::string> names;
-  for (const MeasuredCall& row : run.instruction_times) {
-    names.push_back(row.call.name);
-    EXPECT_EQ(row.as, et_schema::RanAs::kExact) << row.call.name;
-  }
-  EXPECT_EQ(names, (std::vector<std::string>{"aten::_embedding_bag", "aten::_embedding_bag",
-                                             "aten::_embedding_bag_backward", "aten::add_",
-                                             "aten::_embedding_bag_backward", "aten::add_"}));
 }
 
 }  // namespace

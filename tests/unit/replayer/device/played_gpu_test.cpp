@@ -43,6 +43,7 @@
 #include "replayer/run/run.h"
 #include "replayer/run/streams.h"
 #include "stream_span_ptx.h"
+#include "sustained.h"
 #include "testing/error_text.h"
 #include "testing/temporary_folder.h"
 #include "timed_card.h"
@@ -565,6 +566,15 @@ TEST_F(LostGpu, ColdCallsAreTimedOnTheDeviceBesideTheWarmOnes) {
   }
   EXPECT_EQ(hook.passes_ms()[0].size(), 3U);
   EXPECT_EQ(cold.warm_device_ms[0].size(), 3U);
+}
+
+TEST_F(LostGpu, SustainedCallsAreTimedOnTheDevice) {
+  backend_ = std::make_unique<NotingCalls>();
+  builder_.add_op(kRelu, {ref(x_)}, {});
+  TrialResult& result = try_out();
+  SustainedHook hook(*machine_, result.program, gpu(), 0.01, [](std::size_t) {});
+  machine_->run(result.program, hook);
+  ASSERT_FALSE(hook.device_ms[0].empty());
 }
 
 TEST(PlayedGpu, EventsAreMadeBeforeThePass) {

@@ -3,6 +3,7 @@
 #include "replayer/measure/measure.h"
 
 #include <ATen/ops/_efficientzerotensor.h>
+#include <ATen/ops/max.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "fixture.h"
 #include "hooks.h"
 #include "pass_budget.h"
+#include "sustained.h"
 
 namespace understudy::replayer::testing {
 namespace {
@@ -48,6 +50,14 @@ class MeasureTest : public ReplayerTest {
     Measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_, options_)
         .run(report);
     return report;
+  }
+  std::vector<et_schema::MeasuredCall> rows_of_calls(et_schema::RankReport& report) {
+    options_.asked.iterations = 0;
+    options_.asked.operator_times = true;
+    Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
+                            options_);
+    measurement.run(report);
+    return measurement.take_instruction_times();
   }
   /// Sends the signal when that many are done in the phase.
   void stop_at(Phase phase, std::size_t done, int signal = SIGINT) {
@@ -87,17 +97,12 @@ TEST_F(MeasureTest, OperatorsAreCalledColdAndThenWarm) {
   builder_.add_op("aten::t(Tensor(a) self) -> Tensor(a)", {ref(x)}, {});
   builder_.add_collective(et_schema::CommKind::kAllReduce, {ref(x)}, {ref(x)});
   try_out();
-  options_.asked.iterations = 0;
-  options_.asked.operator_times = true;
   options_.asked.cold = true;
   et_schema::RankReport report;
-  Measurement measurement(builder_.program(), result_.program, *machine_, *externals_, *backend_,
-                          options_);
-  measurement.run(report);
+  const std::vector<et_schema::MeasuredCall> rows = rows_of_calls(report);
   EXPECT_EQ(report.measurement.timing_passes, 6U);
   EXPECT_FALSE(report.host_overhead_ns_per_operator.has_value());
   EXPECT_TRUE(report.gap_samples_ms.empty());
-  const std::vector<et_schema::MeasuredCall> rows = measurement.take_instruction_times();
   ASSERT_EQ(rows.size(), 3U);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(rows[i].conditions->is_cold, i == 0);
@@ -109,6 +114,27 @@ TEST_F(MeasureTest, OperatorsAreCalledColdAndThenWarm) {
   }
   EXPECT_FALSE(rows[2].conditions.has_value());
   EXPECT_EQ(rows[2].host.n, 6U);
+}
+
+TEST_F(MeasureTest, SustainedCallsAreRowsBesideTheBursts) {
+  multiply(2);
+  options_.asked.sustained_s = 0.02;
+  et_schema::RankReport report;
+  const std::vector<et_schema::MeasuredCall> rows = rows_of_calls(report);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_FALSE(rows[0].conditions.has_value());
+  EXPECT_TRUE(rows[1].conditions->is_sustained && rows[1].host.min_ns > 0);
+}
+
+TEST_F(MeasureTest, SustainedCallsLeaveTheOperandsAsTheyWere) {
+  multiply(2);
+  externals_->restore();
+  externals_->place(machine_->slots(), machine_->given());
+  machine_->prime(result_.program);
+  SustainedHook hook(*machine_, result_.program, c10::kCPU, 0.02, [](std::size_t) {});
+  machine_->run(result_.program, hook);
+  EXPECT_FALSE(hook.host_s[0].empty());
+  EXPECT_EQ(machine_->slots()[0].max().item<float>(), 2);  // the program's own call
 }
 
 TEST(ColdCalls, ZerosWithoutMemoryAreInNoCache) {
