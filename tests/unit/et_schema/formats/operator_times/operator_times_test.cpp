@@ -90,8 +90,8 @@ TEST(OperatorTimes, CalibratedRowsSayUnderWhatTheyWereTimed) {
   const std::string text = to_json_lines(times);
   EXPECT_EQ(parse_operator_times(text, "times.jsonl"), times);
   EXPECT_EQ(text.substr(text.find("\"conditions\"")),
-            "\"conditions\":{\"call\":\"aten::add.Tensor(…)\",\"cache\":\"cold\",\"threads\":2,"
-            "\"speed_probe_ms\":0.4}}\n");
+            "\"conditions\":{\"call\":\"aten::add.Tensor(…)\",\"cache\":\"cold\",\"mode\":"
+            "\"burst\",\"threads\":2,\"speed_probe_ms\":0.4}}\n");
   std::string other = text;
   other.replace(other.find("\"cold\""), 6, "\"tepid\"");
   EXPECT_EQ(times_refusal(other),
