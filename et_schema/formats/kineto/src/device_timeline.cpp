@@ -314,23 +314,30 @@ class Builder {
   }
 
   /// Work was launched before the profile began if it lies before the first known launch on its
-  /// stream, or, on a stream without, began before the profile's first known launch.
+  /// stream, or, on a stream without, began before the profile's first known launch, or before such
+  /// work of another stream ended.
   void find_steps() {
     std::vector<std::size_t> backlog;  // by stream: its first events
     std::int64_t begun_ns = kEver;
+    std::int64_t behind_ns = std::numeric_limits<std::int64_t>::min();  // end of such work
     const auto is_known = [this](EventIndex i) { return line_.events[i].call != kUnknownEvent; };
     for (const DeviceStream& stream : line_.streams) {
       const auto first = std::ranges::find_if(stream.events, is_known);
       backlog.push_back(static_cast<std::size_t>(first - stream.events.begin()));
-      begun_ns = first == stream.events.end() ? begun_ns
-                                              : std::min(begun_ns, line_.events[*first].launch_ns);
+      if (first != stream.events.end()) {
+        begun_ns = std::min(begun_ns, line_.events[*first].launch_ns);
+        behind_ns = first == stream.events.begin()
+                        ? behind_ns
+                        : std::max(behind_ns, line_.events[*std::prev(first)].end_ns);
+      }
     }
     for (std::size_t s = 0; s < line_.streams.size(); ++s) {
       const std::vector<EventIndex>& events = line_.streams[s].events;
       for (std::size_t i = 0; i < events.size(); ++i) {
         DeviceEvent& event = line_.events[events[i]];
-        const bool is_before = i < backlog[s] && begun_ns != kEver &&
-                               (backlog[s] < events.size() || event.start_ns < begun_ns);
+        const bool is_before =
+            i < backlog[s] && begun_ns != kEver &&
+            (backlog[s] < events.size() || event.start_ns < std::max(begun_ns, behind_ns));
         event.step = is_before ? kUnknownEvent : step_of(event);
       }
     }
