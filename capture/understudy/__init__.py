@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from .programs import Error, version
 from .results import Benchmark, Comparison, Inspection, Prediction, Record, Report, Result, Suite
 from .start import at_root
-from .verbs import compare, generate, inspect, predict, replay, suite
+from .verbs import compare, generate, inspect, load, predict, replay, suite
 
 if TYPE_CHECKING:
     from .comms import use_nccl_form
@@ -51,7 +51,7 @@ _HOMES = {"BadOutput": "output", "Capture": "recorder", "CaptureDone": "recorder
           "load_speed_probe": "native", "profile_handler": "profiling", "use_nccl_form": "comms"}
 __all__ = ["BadOutput", "Benchmark", "Capture", "CaptureDone", "CaptureFailed", "Comparison", "Error", "IncompleteCapture", "Inspection",
            "Prediction", "Record", "Report", "Result", "Suite", "__version__", "capture", "capture_step", "compare", "count_allocations",
-           "generate", "inspect", "load_speed_probe", "predict", "profile_handler", "replay", "set_command_capture", "step", "suite",
+           "generate", "inspect", "load", "load_speed_probe", "predict", "profile_handler", "replay", "set_command_capture", "step", "suite",
            "use_nccl_form"]
 
 STEADY_S = 60  # default for the longest wait for steady steps

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import html
+import importlib
 import io
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -45,6 +47,8 @@ class Result(Record):
     """
 
     __slots__ = ("_text", "page", "path")
+    _table = DOCUMENT  # what to_pandas() returns
+    _plotted = ("operators", "name", "ms")  # a table, its names and its figures
 
     def __init__(self, text: str, page: str = "", path: Path | None = None) -> None:
         super().__init__(**vars(json.loads(text, object_hook=lambda members: Record(**members))))
@@ -64,13 +68,38 @@ class Result(Record):
         _add_row(found, DOCUMENT, {}, self.to_dict(), {})
         return found
 
-    def to_pandas(self, table: str = DOCUMENT) -> pandas.DataFrame:
-        """Returns a table, such as "operators", as a DataFrame. It needs pandas, which this package does not install."""
+    def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
+        """Returns a table, such as "operators" (default: the result's main one), as a DataFrame. It needs pandas, an extra."""
         import pandas
         tables = self.tables()
-        if table not in tables:
-            raise KeyError(f"no table {table!r} here; there are: {', '.join(tables)}")
-        return pandas.DataFrame(tables[table])
+        name = table or (self._table if self._table in tables else DOCUMENT)
+        if name not in tables:
+            raise KeyError(f"no table {name!r} here; there are: {', '.join(tables)}")
+        return pandas.DataFrame(tables[name])
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page (.html) or the JSON (.json), which load() reads again. Returns the path."""
+        target = Path(path)
+        if target.suffix not in (".html", ".json") or (target.suffix == ".html" and not self.page):
+            raise ValueError(f"expected a name that ends with .json{' or .html' if self.page else ''}, got {str(path)!r}")
+        target.write_text(self.page if target.suffix == ".html" else self._text, encoding="utf-8")
+        return target
+
+    def plot(self, largest: int = 15) -> Any:
+        """Draws the largest rows of the result's main figure as bars, and returns matplotlib's Axes. It needs matplotlib, an extra."""
+        pyplot: Any = importlib.import_module("matplotlib.pyplot")
+        table, name, figure = self._plotted
+        sums: dict[str, float] = {}
+        for row in self.tables().get(table, ()):
+            sums[row[name]] = sums.get(row[name], 0) + (row.get(figure) or 0)
+        rows = sorted(sums.items(), key=lambda row: abs(row[1]))[-largest:]
+        axes = pyplot.subplots()[1]
+        axes.barh([row[0] for row in rows], [row[1] for row in rows])
+        axes.set(title=self.verdict, xlabel=figure)
+        return axes
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a {type(self).__name__} is neither true nor false: ask for a member, such as {', '.join(list(self)[:4])}")
 
     @property
     def verdict(self) -> str:
@@ -87,25 +116,64 @@ class Result(Record):
 class Benchmark(Result):
     """A benchmark, bench.et: what it holds of the traces, and what was lost. Its `path` is the file."""
 
+    _table, _plotted = "ranks", ("account", "what", "host_ms")
+
 
 class Report(Result):
     """A replay's report: how long an iteration took, and how much of the original ran. Its `path` is the report as JSON."""
+
+    _table = "operators"
 
 
 class Comparison(Result):
     """What got slower or faster from A to B, with 95 % intervals."""
 
+    _table, _plotted = "rows", ("rows", "name", "change_ms")
+
+    def _verdict_of_step(self) -> str:
+        return next((row.verdict for row in self.rows if row.kind == "iteration"), "")
+
+    @property
+    def is_slower(self) -> bool:
+        """The step is slower in B, beyond its interval and the margin."""
+        return self._verdict_of_step() == "SLOWER"
+
+    @property
+    def is_faster(self) -> bool:
+        """The step is faster in B, beyond its interval and the margin."""
+        return self._verdict_of_step() == "FASTER"
+
+    @property
+    def is_unsure(self) -> bool:
+        """Neither that the step changed nor that it stayed could be told."""
+        return self._verdict_of_step() not in ("SLOWER", "FASTER", "SAME")
+
 
 class Prediction(Result):
     """How long an iteration, or single operators, would take. Its `path` is the prediction as JSON."""
+
+    _table, _plotted = "operators", ("classes", "name", "ms")
 
 
 class Inspection(Result):
     """What is in traces, a profile, a benchmark or a report."""
 
+    _table, _plotted = "ranks.ops", ("ranks.ops", "name", "self_ns")
+
 
 class Suite(Result):
     """This machine beside the platforms that ran a gallery's steps."""
+
+    _table = "steps"
+
+
+KINDS = {"understudy-report": Report, "understudy-prediction": Prediction, "understudy-comparison": Comparison}
+
+
+def read(path: Path) -> Result:
+    """Returns the result that a file of JSON, or a page, holds."""
+    text, page = parse(path.read_text(encoding="utf-8"))
+    return KINDS.get(json.loads(text).get("format"), Inspection)(text, page, path)
 
 
 def parse(printed: str) -> tuple[str, str]:

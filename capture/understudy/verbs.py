@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence, TypeVar, Union
 
 from .programs import run
-from .results import Benchmark, Comparison, Inspection, Prediction, Report, Result, Suite, parse
+from .results import Benchmark, Comparison, Inspection, Prediction, Report, Result, Suite, parse, read
 
 File = Union[str, "os.PathLike[str]"]
 Files = Union[File, Sequence[File]]
@@ -141,6 +141,14 @@ def suite(folder: File | None = None, *, device: str | None = None, seconds: flo
     return _result(Suite, "suite", [*(() if folder is None else _paths(folder)), *_flags(options)])
 
 
+def load(path: File) -> Result:
+    """Returns what a file holds: a report or a prediction (.json), a page of any verb (.html), or a benchmark (bench.et)."""
+    name = Path(path)
+    if name.suffix in (".json", ".html"):
+        return read(name)
+    return _result(Benchmark, "inspect", _paths(name), name)
+
+
 def _result(kind: type[Kind], verb: str, words: Sequence[str], path: Any = None, ranks: int = 1,
             form: str | None = "html") -> Kind:
     """Runs a verb once. Its page holds the result as JSON; a report's file holds more of it, and is what other verbs take."""
@@ -153,7 +161,7 @@ def _result(kind: type[Kind], verb: str, words: Sequence[str], path: Any = None,
     if error:
         error.result = result
         raise error
-    assert result
+    assert result is not None
     return result
 
 

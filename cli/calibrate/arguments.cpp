@@ -105,6 +105,7 @@ CalibrateArguments read_calibrate_arguments(int argc, char** argv) {
                         "Writes a platform file for predict: models of operator times, fitted to "
                         "calls measured on this machine or to existing measurements.",
                     .examples = kExamples,
+                    .success = "the models were fitted and written",
                     .more_statuses = kMoreStatuses,
                     .common = {"--card", "--device", "--only", "--threads", "--budget", "--output",
                                "--format"}});

@@ -29,6 +29,8 @@ struct ProgramText {
   /// failed". The other statuses are the same in all programs.
   std::string success = "success";
   std::string failure = "the run failed";
+  /// What status 2 means beside wrong flags.
+  std::string mismatch = "inputs that do not fit each other";
   std::string more_statuses = {};  ///< further lines, for statuses beyond the five common ones
   /// The most used flags, at most ten: --help shows these, --help-all shows all. If empty, both
   /// show all.

@@ -32,7 +32,8 @@ Arguments read_arguments(int argc, char** argv) {
   CommandLine line({.name = "understudy compose",
                     .description = "Makes one benchmark from pieces of others: a mix that "
                                    "represents many jobs, or the piece that is slow.",
-                    .examples = kExamples});
+                    .examples = kExamples,
+                    .success = "the mix was written"});
   line.add("PLAN", arguments.plan, "A plan (docs/compose.md)").required();
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "The benchmark to write").required();

@@ -46,6 +46,7 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
        .description = "Compiles execution traces into one replay benchmark, which needs no model, "
                       "no data and no Python; or writes Chakra traces for simulators.",
        .examples = kExamples,
+       .success = "the benchmark, project or traces were written",
        .common = {"--step", "--profile", "--only", "--subgraph", "--exclude", "--batch",
                   "--world-size", "--output", "--emit", "--obfuscate"}});
   line.add("TRACE", arguments.paths,

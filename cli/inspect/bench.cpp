@@ -6,13 +6,18 @@
 #include <utility>
 
 #include "cli/pages/bench/bench_document.h"
+#include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/document/table.h"
 #include "comm_calls.h"
 #include "documents.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/file_name.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/model/op_class.h"
+#include "et_schema/model/original_step.h"
+#include "predictor/calls/known_cards.h"
+#include "predictor/work/step_work.h"
 
 namespace understudy::cli {
 namespace {
@@ -129,6 +134,21 @@ Section operators_section(const Bench& bench, const InspectOptions& options, Jso
   return section;
 }
 
+/// Returns what the ranks work, and at what share of the recorded card's peak in the recorded step.
+et_schema::StepWork work_of(const Bench& bench) {
+  std::vector<const Program*> ranks;
+  std::int64_t step_ns = 0;
+  for (const Program& program : bench.programs) {
+    ranks.push_back(&program);
+    step_ns = std::max(step_ns, et_schema::recorded_step_ns(program));
+  }
+  et_schema::StepWork work = predictor::step_work(ranks);
+  const auto& profile = ranks.front()->profile;
+  predictor::set_rates(static_cast<double>(step_ns) * 1e-6, bench.world_size(),
+                       profile ? predictor::find_known_card(profile->device) : nullptr, work);
+  return work;
+}
+
 }  // namespace
 
 pages::Page bench_page(const Bench& bench, const std::string& path, const InspectOptions& options) {
@@ -150,8 +170,10 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
                     fmt::join(bench.partial->ranks, ", "), bench.partial->world_size));
   }
   page.sections = pages::bench_sections(document, bench);
+  document["work"] = et_schema::json_of(work_of(bench));
   page.sections.insert(page.sections.begin(),
-                       {timeline_section(bench), operators_section(bench, options, document)});
+                       {timeline_section(bench), operators_section(bench, options, document),
+                        pages::work_section(document)});
   if (options.collectives) {
     for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
       document["ranks"][rank]["calls"] = calls_json(bench, rank);

@@ -105,6 +105,7 @@ Arguments read_arguments(int argc, char** argv) {
        .description = "Shows what is in PyTorch execution traces and Chakra traces: nodes, "
                       "operators, collectives, and what was repaired.",
        .examples = kExamples,
+       .success = "all was shown",
        .failure = "ranks do not match",
        .common = {"--profile", "--by", "--collectives", "--tree", "--memory", "--match",
                   "--stragglers", "--device-time", "--certificate", "--format"}});

@@ -51,7 +51,8 @@ Arguments read_arguments(int argc, char** argv) {
                         "Times each call of a benchmark on this machine by itself, with nothing of "
                         "it in a cache, and shows time, FLOP, bytes, and the share of what the "
                         "machine allows.",
-                    .examples = kExamples});
+                    .examples = kExamples,
+                    .success = "every call was timed or shown"});
   line.add("BENCH", arguments.paths,
            "A bench.et, or traces: rank 0 is timed, without communication. Or tables of operators "
            "(.csv): calls without times are timed, others shown, as are operators.jsonl of replay")

@@ -19,8 +19,8 @@
 #include "et_schema/model/op_class.h"
 #include "predictor/calls/measured_files.h"
 #include "predictor/operators/features.h"
-#include "predictor/operators/work.h"
 #include "predictor/platform/ceilings.h"
+#include "predictor/work/work.h"
 
 namespace understudy::cli {
 namespace {

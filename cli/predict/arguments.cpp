@@ -103,8 +103,11 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
            "Predicts how long an iteration of a benchmark takes, by simulating its threads, "
            "streams and ranks, without running anything. Or how long single operators take.",
        .examples = kExamples,
+       .success = "a time was predicted",
        .common = {"--platform", "--card", "--from-profile", "--what-if", "--batch", "--world-size",
                   "--ranks-per-node", "--report", "--format"}});
+  line.was_replaced("--recorded",
+                    "leave out --card and --platform: recorded times are the default");
   add_options(line, arguments, what_if, batch, size);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);

@@ -11,8 +11,8 @@
 #include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
-#include "predictor/operators/work.h"
 #include "predictor/platform/platform_costs.h"
+#include "predictor/work/work.h"
 
 namespace understudy::cli {
 namespace {

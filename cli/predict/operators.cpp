@@ -144,7 +144,7 @@ int predict_operators(const PredictArguments& arguments) {
   Energies energies;
   for (const MeasuredCall& call : asked.calls) {
     const predictor::DeviceKey device = device_of(call, arguments, chosen);
-    predictions.push_back(chosen.platform.operators.predict(call.call, device));
+    predictions.push_back(chosen.platform.operators.predict(call.call, device, call.counters));
     if (chosen.platform.energy) {
       energies.push_back(
           chosen.platform.energy->predict(call.call, device, chosen.platform.operators));

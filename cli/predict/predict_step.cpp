@@ -28,6 +28,7 @@
 #include "predictor/platform/platform_costs.h"
 #include "predictor/simulate/assessment.h"
 #include "predictor/simulate/predict.h"
+#include "predictor/work/step_work.h"
 
 namespace understudy::cli {
 namespace {
@@ -303,6 +304,21 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
   prediction.assumptions.push_back(text);
 }
 
+/// Returns what the ranks work in a step of this time, on this card or, null, the recorded one.
+et_schema::StepWork work_of(const predictor::Job& job, double step_ms,
+                            const predictor::Card* card) {
+  std::vector<const et_schema::Program*> ranks;
+  for (const std::uint32_t program : job.program_of) {
+    ranks.push_back(job.programs[program]);
+  }
+  et_schema::StepWork work = predictor::step_work(ranks);
+  if (const auto& profile = ranks.front()->profile; card == nullptr && profile) {
+    card = predictor::find_known_card(profile->device);
+  }
+  predictor::set_rates(step_ms, job.world_size(), card, work);
+  return work;
+}
+
 /// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const std::optional<generator::ScaledWorld>& world,
@@ -431,6 +447,7 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
     predictor::widen_by_observer(recorded, prediction);
   }
+  prediction.work = work_of(job, prediction.iteration_ms.value, chosen.card());
   if (!arguments.explain.empty() && chosen.card() != nullptr) {
     prediction.explained =
         explained(arguments.explain, *job.programs[slowest], *chosen.card(), prediction);

@@ -166,8 +166,10 @@ ReplayArguments read_replay_arguments(int argc, char** argv) {
        .description = "Runs a benchmark or a trace, and reports how long it took and how much of "
                       "the original was replayed.",
        .examples = kExamples,
+       .success = "the benchmark ran",
        .failure =
            "the run failed, or a check: --min-coverage, --memory-limit, --require-steady-clocks",
+       .mismatch = "a world size, benchmark or library that does not match",
        .more_statuses = kMoreStatuses,
        .common = {"--op-library", "--rank", "--only", "--device", "--iterations", "--until",
                   "--report", "--trace", "--format", "--min-coverage"}});

@@ -17,6 +17,8 @@
 #include "et_schema/formats/report/report_json.h"
 #include "generator/flow/fake_group.h"
 #include "job.h"
+#include "predictor/calls/known_cards.h"
+#include "predictor/work/step_work.h"
 #include "replayer/calibrator/measure/made.h"
 #include "replayer/job/replay.h"
 #include "replayer/run/crash.h"
@@ -53,6 +55,8 @@ replayer::RankRun ReplayJob::measure() {
   };
   replayer::RankRun run = replayer::replay_rank(bench_, bench_rank(), *backend_, options);
   progress_.clear();
+  run.report.work =
+      predictor::step_work({&bench_.programs[static_cast<std::size_t>(bench_rank())]});
   StopSignals::at("merging the ranks' reports");
   return run;
 }
@@ -91,6 +95,13 @@ Report ReplayJob::merged(const replayer::RankRun& run) {
   std::vector<std::string> filters = program.selection.filters;
   filters.insert(filters.end(), arguments_.filters.begin(), arguments_.filters.end());
   Report report = et_schema::merge(std::move(ranks), filters, std::move(environment));
+  if (report.total.iteration_ms.median && report.filters.empty()) {
+    const auto& gpu = report.ranks.front().gpu;
+    predictor::set_rates(
+        *report.total.iteration_ms.median, report.world_size,
+        gpu && gpu->health ? predictor::find_known_card(gpu->health->name) : nullptr,
+        report.total.work);
+  }
   if (generator::is_of_fake_group(bench_.groups)) {
     report.warnings.push_back({"collectives",
                                "the original ran under torch's fake group: its communication took "

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/common/command_line.h"
 #include "cli/common/output.h"
 #include "cli/common/own_program.h"
 #include "cli/common/run_main.h"
@@ -57,7 +58,13 @@ const Verb kFleet("fleet",
 const Verb kCapture("capture", "Records a training loop: traces, profile, indices",
                     [](int argc, char** argv) { return start_script("capture", argc, argv); });
 
-int print_examples(int, char**) {
+int print_examples(int argc, char** argv) {
+  CommandLine({.name = "understudy examples",
+               .description = "Prints the folder of a recorded profile, scripts, notebooks and a "
+                              "workflow for a forge, to copy from.",
+               .examples = "  cp -r $(understudy examples) .\n"
+                           "  understudy capture -o mlp $(understudy examples)/mlp.py"})
+      .parse(argc, argv);
   print_output(et_schema::package_folder() + "/examples\n");
   return kStatusOk;
 }

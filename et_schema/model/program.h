@@ -222,7 +222,8 @@ struct Instruction {
   std::optional<SchemaId> schema;
   std::vector<Argument> args;  ///< in the recorded schema's order
   std::vector<Argument> results;
-  bool pinned = false;  ///< data-dependent results: consumers get tensors of the recorded shape
+  bool pinned = false;      ///< data-dependent results: consumers get tensors of the recorded shape
+  bool recomputed = false;  ///< a forward operator that a backward pass ran again (checkpointing)
   std::optional<CommInfo> comm;           ///< of kCollective, kP2p, kWait
   std::optional<Timing> timing;           ///< set if a profile was linked; never set in a body
   std::optional<Launched> launched = {};  ///< in place of `timing` if the step did not run

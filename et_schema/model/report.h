@@ -10,6 +10,7 @@
 #include "et_schema/model/counter_comparison.h"
 #include "et_schema/model/gpu_use.h"
 #include "et_schema/model/measurement.h"
+#include "et_schema/model/step_work.h"
 
 namespace understudy::et_schema {
 
@@ -215,6 +216,7 @@ struct RunFigures {
   /// The first 20, in program order of the scan that found them.
   std::vector<ValueFinding> value_findings;
   MemoryUse memory;
+  StepWork work;
   PaceUse pace;
   WaitUse waits;
   GraphUse graphs;

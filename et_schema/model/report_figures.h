@@ -288,6 +288,7 @@ void run_members(auto& walk, auto& figures) {
   walk("outputs_checked", figures.outputs_checked, "outputs checked", kSumOfRanks);
   walk("values", figures.values);
   walk("memory", figures.memory);
+  walk.unless(StepWork(), "work", figures.work);
   walk("pace", figures.pace);
   walk.unless(WaitUse(), "waits", figures.waits);
   walk.unless(GraphUse(), "graphs", figures.graphs);

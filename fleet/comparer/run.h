@@ -67,6 +67,7 @@ struct Run {
   /// et_schema::interruptions_per_s(); high if other programs ran on the same cores.
   std::optional<double> switches_per_s;
   et_schema::CountedRun counted = {};  ///< reports only
+  et_schema::StepWork work = {};       ///< not of profiles
 };
 
 /// Returns the rows of a report's job: times of the slowest rank. A report without samples by

@@ -8,7 +8,7 @@
 
 #include "predictor/calls/call.h"
 #include "predictor/calls/card.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 
@@ -56,10 +56,6 @@ struct Point {
 
 /// Returns a hash of operator, types and sizes, which is equal on all cards.
 [[nodiscard]] std::uint64_t shape_hash(const OperatorCall& call);
-
-/// Returns the type whose peak applies: that of the first floating-point tensor, of experts that of
-/// their weights; otherwise float32.
-[[nodiscard]] DType compute_dtype(const OperatorCall& call);
 
 /// Returns the card with missing peaks replaced by measured ones: FLOPs and bytes per second of the
 /// fastest 1 % of its calls. An unknown cache is assumed to be 32 MiB, unknown processors 1.

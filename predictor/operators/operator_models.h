@@ -35,6 +35,7 @@ struct Prediction : Estimate {
 /// A device and its models, by operator ("aten::add.Tensor") and by family.
 struct DeviceModels {
   Card card;
+  CountedShares counted = {};
   std::map<std::string, FittedModel> by_operator;
   std::map<std::string, FittedModel> by_family;
 };
@@ -54,8 +55,9 @@ class OperatorModels {
   /// cards answer, with the specification from `cards` or add_card(). A call that no model covers
   /// gets the roofline's bound, with a wide interval and `modelled` false. If a card was not
   /// measured and has no peak for the call's type, `model` names that. Throws Error (usage) if the
-  /// device is neither measured nor described.
-  [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key) const;
+  /// device is neither measured nor described. `counters`: the call's own, if it was counted.
+  [[nodiscard]] Prediction predict(const OperatorCall& call, const DeviceKey& key,
+                                   const et_schema::Counters& counters = {}) const;
 
   /// Returns what the measured cards that have an own model for it say of a call on `card`; null if
   /// none has. `point` is the call's on `card`. `key` is the card's: it does not answer for itself,

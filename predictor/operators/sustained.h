@@ -2,7 +2,7 @@
 
 #include "predictor/calls/call.h"
 #include "predictor/calls/card.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 

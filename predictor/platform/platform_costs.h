@@ -13,10 +13,10 @@
 #include "predictor/collectives/fabrics.h"
 #include "predictor/operators/anchored.h"
 #include "predictor/operators/operator_models.h"
-#include "predictor/operators/work.h"
 #include "predictor/overheads/overheads.h"
 #include "predictor/platform/ceilings.h"
 #include "predictor/platform/platform.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 

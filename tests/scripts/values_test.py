@@ -26,12 +26,21 @@ BENCHMARKS = {
     "not run": (["--as", "A100", PROGRAMS, "alone", "cuda"], ["--card", "A100"]),
     "not run, sharded": (["--as", "H100", "--world-size", "2", PROGRAMS, "fsdp", "cuda"], ["--card", "H100"]),
 }
+REPLAYED = ("mlp", "a mix")
 NUMBER = r"([\d,.]+)(?: (B|KiB|MiB|GiB|ms|s)\b)?"
 # Quantity → verb, and where its text says it; or its JSON, as a function.
 TEXTS = {"operators": [("inspect", rf"{NUMBER} operators on")],
          "recorded step": [("inspect", rf"the recorded step took {NUMBER}"), ("predict", rf"times the original's {NUMBER}")],
          "peak of live tensors": [("inspect --memory", rf"^Live tensors need {NUMBER}"), ("predict", rf"memory: {NUMBER} of tensors at the peak"),
-                                  ("capture", rf"memory +{NUMBER} of tensors at the peak")]}
+                                  ("capture", rf"memory +{NUMBER} of tensors at the peak")],
+         "GFLOP of the step": [("inspect", rf"^ +{NUMBER} +GFLOP a step"), ("predict", rf"^ +{NUMBER} +GFLOP a step"), ("replay", rf"^ +{NUMBER} +GFLOP a step")],
+         "TFLOP/s of a rank, predicted": [("predict", rf"^ +{NUMBER} +TFLOP/s of products")],
+         "TFLOP/s of a rank, replayed": [("replay", rf"^ +{NUMBER} +TFLOP/s of products")],
+         "predicted iteration": [("predict", rf"would take {NUMBER}")]}
+
+
+def communication(document):
+    return document["account"] and document["account"][0]["classes"].get("communication", 0) or None
 
 
 def most(rows, key):
@@ -49,6 +58,16 @@ FIGURES = {
     "peak of live tensors": {"inspect --memory": lambda d: most(d["memory"], "peak_bytes"), "predict": lambda d: d["memory"]["peak_bytes"],
                              "capture": lambda d: most(d["ranks"], "peak_tensor_bytes")},
     "made before the step": {"generate": lambda d: most(d["ranks"], "external_bytes"), "inspect --memory": lambda d: most(d["memory"], "external_bytes")},
+    "GFLOP of the step": {**{verb: lambda d: d["work"]["gflop"] for verb in ("inspect", "predict", "replay")},
+                          **{f"compare {verb}": lambda d: d["a"][0]["work"]["gflop"] for verb in ("predict", "replay")}},
+    "TFLOP/s of a rank, predicted": {"predict": lambda d: d["work"]["tflop_per_s"], "compare predict": lambda d: d["a"][0]["work"]["tflop_per_s"]},
+    "TFLOP/s of a rank, replayed": {"replay": lambda d: d["work"]["tflop_per_s"], "compare replay": lambda d: d["a"][0]["work"]["tflop_per_s"]},
+    "MFU": {"predict": lambda d: d["work"].get("mfu"), "compare predict": lambda d: d["a"][0]["work"].get("mfu")},
+    "predicted iteration": {"predict": lambda d: d["iteration_ms"]["predicted"] / 1e3,
+                            "compare predict": lambda d: next(row["a_ms"] / 1e3 for row in d["rows"] if row["kind"] == "iteration")},
+    "communication on the device": {verb: communication for verb in ("generate", "inspect", "predict")},
+    "calls of communication": {"inspect --collectives": lambda d: max(len(rank["calls"]) for rank in d["ranks"]) or None,
+                               "predict": lambda d: most([row for row in d["classes"] if row["name"] == "communication"], "count")},
     "host's time of the step": {verb: lambda d: most(d["account"][:1], "host_ms") for verb in ("generate", "inspect", "predict")},
     "device's time of the step": {verb: lambda d: most(d["account"][:1], "device_ms") for verb in ("generate", "inspect", "predict")},
 }
@@ -61,7 +80,7 @@ class OneValue(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{words}\n{done.stderr[-2000:]}")
         return done.stdout + done.stderr
 
-    def outputs(self, made_of, predicted):
+    def outputs(self, name, made_of, predicted):
         """Verb → its text and its JSON."""
         texts, documents = {}, {}
         if made_of[0] == "--as":
@@ -74,10 +93,16 @@ class OneValue(unittest.TestCase):
             (self.folder / "mix.yaml").write_text(json.dumps({**plan, "run": [each.name for each in made_of[1:]]}))
             make = ["compose", "mix.yaml"]
         verbs = {make[0]: [*make, "-o", "b.et"], "inspect": ["inspect", "b.et"], "inspect --memory": ["inspect", "b.et", "--memory"],
-                 "inspect --by": ["inspect", "b.et", "--by", "name"]}
-        if predicted is not None:
-            verbs["predict"] = ["predict", "b.et", *predicted]
+                 "inspect --by": ["inspect", "b.et", "--by", "name"],
+                 "inspect --collectives": ["inspect", "b.et", "--collectives"], "predict": ["predict", "b.et", *predicted],
+                 "compare predict": ["compare", "predict.json", "predict.json"]}
+        if name in REPLAYED:
+            verbs |= {"replay": ["inspect", "replay.json"], "compare replay": ["compare", "replay.json", "replay.json"]}
         for verb, words in verbs.items():
+            if verb == "compare predict":
+                (self.folder / "predict.json").write_text(json.dumps(documents["predict"]))
+            if verb == "replay":
+                self.run_verb(BIN / "replay", "b.et", "--iterations", "3", "--warmup", "0", "--threads", "1", "--report", "replay.json")
             texts[verb] = self.run_verb(BIN / "understudy", *words)
             documents[verb] = json.loads(self.run_verb(BIN / "understudy", *words, "--format", "json", "-q"))
         if len(made_of) == 1:
@@ -91,12 +116,14 @@ class OneValue(unittest.TestCase):
         for name, (made_of, predicted) in BENCHMARKS.items():
             with tempfile.TemporaryDirectory() as folder:
                 self.folder = Path(folder)
-                texts, documents = self.outputs(made_of, predicted)
+                texts, documents = self.outputs(name, made_of, predicted)
                 for quantity, figures in FIGURES.items():
                     values = {verb: figure(documents[verb]) for verb, figure in figures.items() if verb in documents}
                     said = {verb: re.search(pattern, texts[verb], re.MULTILINE) for verb, pattern in TEXTS.get(quantity, ()) if verb in texts}
                     print(f"{name:18} {quantity:26}", *(f"{verb} {value}" for verb, value in values.items()), sep="  ", flush=True)
                     with self.subTest(benchmark=name, quantity=quantity):
+                        if not values:
+                            continue
                         least, largest = min(values.values(), key=lambda each: each or 0), max(values.values(), key=lambda each: each or 0)
                         if largest is not None:
                             self.assertAlmostEqual(least, largest, delta=1e-9 * largest, msg=values)

@@ -107,10 +107,10 @@ class BuiltTest(Scratch):
             self.assertEqual(set(result) & {name for name in dir(type(result)) if not name.startswith("__")}, set())
 
     def test_tables_for_pandas(self):
-        frame = self.report.to_pandas("operators")
+        frame = self.report.to_pandas()
         self.assertEqual(list(frame.columns), ["name", "class", "count", "ms", "recorded_ms"])
         self.assertEqual(frame["count"].sum(), 77)
-        self.assertEqual(self.report.to_pandas()["iteration_ms.median"][0],
+        self.assertEqual(self.report.to_pandas("document")["iteration_ms.median"][0],
                          self.report.iteration_ms.median)
         with self.assertRaisesRegex(KeyError, "no table 'operator' here; there are: document, .*operators"):
             self.report.to_pandas("operator")
@@ -121,6 +121,15 @@ class BuiltTest(Scratch):
         predicted = us.predict(self.bench, card="H100", report=self.scratch / "p.json")
         self.assertEqual(predicted.to_dict(), json.loads((self.scratch / "p.json").read_text()))
         self.assertEqual([row.file for row in us.compare(self.report, predicted).b], [str(self.scratch / "p.json")])
+        self.assertEqual((compared.is_slower, compared.is_faster, compared.is_unsure), (False, False, True))
+        for name, result in (("c.html", compared), ("r.html", self.report), ("r.json", self.report), ("p.json", predicted)):
+            loaded = us.load(result.save(self.scratch / name))
+            self.assertEqual((type(loaded), loaded.to_dict().keys()), (type(result), result.to_dict().keys()), name)
+        self.assertEqual(us.load(self.bench.path).ranks[0].operators, 77)
+        with self.assertRaisesRegex(ValueError, "expected a name that ends with .json or .html, got 'c.csv'"):
+            compared.save("c.csv")
+        with self.assertRaisesRegex(TypeError, "a Comparison is neither true nor false: ask for a member, such as format, version, a, b"):
+            bool(compared)
         with self.assertRaisesRegex(TypeError, "expected a file, or a Benchmark, Report or Prediction, which have one; got <Comparison: "):
             us.inspect(compared)
 

@@ -60,12 +60,12 @@ std::string statuses_of(const ProgramText& text) {
   return fmt::format(
       "  0   {}\n"
       "  1   {}\n"
-      "  2   usage error: wrong flags, or a world size, benchmark or library that does not match\n"
+      "  2   usage error: wrong flags, or {}\n"
       "  65  an input file is missing or invalid\n"
       "  70  internal error (a bug)\n"
       "  74  an output could not be written\n"
       "{}",
-      text.success, text.failure, text.more_statuses);
+      text.success, text.failure, text.mismatch, text.more_statuses);
 }
 
 /// Titles of FlagGroup, and of the flags that every program has.

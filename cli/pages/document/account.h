@@ -22,4 +22,8 @@ namespace understudy::pages {
                                                const std::string& whose,
                                                const char* whole = "the step's");
 
+/// Returns the section of what a step works, which stands at "/work" (et_schema::StepWork). It is
+/// empty without products.
+[[nodiscard]] Section work_section(const nlohmann::ordered_json& data);
+
 }  // namespace understudy::pages

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "cli/common/command_line.h"
@@ -54,6 +56,34 @@ ChosenPlatform shipped_platform(const predictor::Card& card) {
   return chosen;
 }
 
+/// Returns a name's letters and its number: "H", 300. Without both: "", 0.
+std::pair<std::string, int> series_and_number(const std::string& name) {
+  const std::size_t at = name.find_first_of("0123456789");
+  const int number = at == 0 || at == std::string::npos ? 0 : std::atoi(name.c_str() + at);
+  return {number > 0 ? name.substr(0, at) : "", number};
+}
+
+/// Returns the cards of the three models with these letters whose numbers are nearest.
+std::vector<std::string> cards_of_series(const std::string& name) {
+  constexpr std::size_t kMostModels = 3;
+  const auto [series, number] = series_and_number(name);
+  std::set<std::pair<int, std::string>> models;
+  for (const predictor::Card& card : predictor::known_cards()) {
+    const std::string model = predictor::card_model(card.name);
+    const auto [letters, other] = series_and_number(model);
+    if (!series.empty() && letters == series) {
+      models.emplace(std::abs(other - number), model);
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [distance, model] : models) {
+    if (names.size() < kMostModels) {
+      names.push_back(model);
+    }
+  }
+  return names;
+}
+
 /// Returns the names of the cards that an unknown name may mean.
 std::vector<std::string> cards_near(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char letter) {
@@ -63,7 +93,10 @@ std::vector<std::string> cards_near(std::string name) {
   std::ranges::transform(predictor::known_cards(), std::back_inserter(models),
                          predictor::card_model, &predictor::Card::name);
   const std::string model = et_schema::nearest_word(name, models);
-  std::vector<std::string> names;
+  std::vector<std::string> names = cards_of_series(name);
+  if (!names.empty()) {
+    return names;
+  }
   for (std::size_t i = 0; i < models.size() && !model.empty(); ++i) {
     if (models[i] == model) {
       names.push_back(predictor::known_cards()[i].name);

@@ -16,7 +16,7 @@
 #include "et_schema/formats/json_trace/sniff.h"
 #include "et_schema/model/op_class.h"
 #include "predictor/calls/known_cards.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::cli {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "et_schema/base/interval.h"
 #include "et_schema/model/device_time.h"
+#include "et_schema/model/step_work.h"
 
 namespace understudy::et_schema {
 
@@ -120,6 +121,7 @@ struct Prediction {
   std::vector<PredictedSum> explained;  ///< from a published step to this one; `where` says how
   std::vector<AccountRow> account;      ///< of the recorded ranks' steps; empty without times
   std::string disturbance;              ///< disturbance_text() of the recorded step
+  StepWork work = {};                   ///< of the predicted ranks' steps
   std::optional<PredictedMemory> memory = {};
   std::optional<double> free_host_ms = {};        ///< iteration with a host that is never late
   std::optional<double> without_what_if_ms = {};  ///< iteration without what-if changes

@@ -50,6 +50,20 @@ std::vector<NamedCount> merged(SumOfRanks /*rule*/, const OfRanks<std::vector<Na
   return largest_first(std::move(sums), &NamedCount::count);
 }
 
+std::vector<ClassWork> merged(SumOfRanks /*rule*/, const OfRanks<std::vector<ClassWork>>& ranks) {
+  std::map<std::pair<std::string, std::string>, ClassWork> sums;
+  for (const std::vector<ClassWork>* const rows : ranks) {
+    for (const ClassWork& row : *rows) {
+      ClassWork& sum =
+          sums.try_emplace({row.op_class, row.dtype}, row.op_class, row.dtype).first->second;
+      sum.gflop += row.gflop;
+      sum.recomputed_gflop += row.recomputed_gflop;
+      sum.bytes += row.bytes;
+    }
+  }
+  return largest_first(std::move(sums), &ClassWork::gflop);
+}
+
 Counters merged(SumOfRanks /*rule*/, const OfRanks<Counters>& ranks) {
   std::vector<Counters> rows;
   std::ranges::transform(ranks, std::back_inserter(rows), [](const auto* row) { return *row; });

@@ -88,6 +88,7 @@ Run run_of(const et_schema::Report& report, const std::string& file) {
   const et_schema::RunFigures& total = report.total;
   run.switches_per_s = et_schema::interruptions_per_s(report);
   run.counted = et_schema::counted_run(report);
+  run.work = total.work;
   for (const et_schema::NamedCount& row : total.coverage.stubbed) {
     run.not_replayed[row.name] = fmt::format("{} stubbed", row.count);
   }
@@ -167,6 +168,7 @@ Run run_of(const et_schema::Prediction& prediction, const std::string& file) {
   Run run;
   run.file = file;
   run.is_prediction = true;
+  run.work = prediction.work;
   run.world_size = prediction.world_size;
   run.environment.tool_version = prediction.tool_version;
   run.environment.benchmark = prediction.benchmark;

@@ -42,6 +42,20 @@ bool makes_nothing(std::string_view name) {
          name.find("::resolve_") != std::string_view::npos;
 }
 
+/// Returns true for a forward operator that runs within a backward pass, as checkpointing makes
+/// it: autograd numbers forward operators, but none of a gradient's own.
+bool is_recomputed(const Trace& trace, NodeIndex index) {
+  bool is_numbered = false;
+  for (; index != kNoNode; index = trace.nodes[index].parent) {
+    const Node& node = trace.nodes[index];
+    if (node.name.starts_with("autograd::engine::evaluate_function: ")) {
+      return is_numbered;
+    }
+    is_numbered = is_numbered || (node.scope == et_schema::Scope::kFunction && node.seq_id >= 0);
+  }
+  return false;
+}
+
 /// The communications issued so far in a program. Counts waits that match none of them.
 class IssuedComms {
  public:
@@ -130,6 +144,7 @@ class Lowering {
                            : InstructionKind::kOp;
     instruction.node_id = node.id;
     instruction.thread = node.tid;
+    instruction.recomputed = is_recomputed(trace_, index);
     if (instruction.kind == InstructionKind::kOp) {
       instruction.name = std::string(et_schema::operator_name(node.op_schema));
       instruction.schema = schema_id(node.op_schema);

@@ -6,7 +6,7 @@
 
 #include "et_schema/base/content_hash.h"
 #include "kernel_load.h"
-#include "products.h"
+#include "predictor/work/sizes.h"
 
 namespace understudy::predictor {
 namespace {
@@ -211,20 +211,6 @@ std::uint64_t shape_hash(const OperatorCall& call) {
     }
   }
   return et_schema::content_hash(text);
-}
-
-DType compute_dtype(const OperatorCall& call) {
-  if (family_of(call.name) == Family::kExperts && call.inputs.size() > 1) {
-    return call.inputs[1].dtype;
-  }
-  for (const auto* tensors : {&call.inputs, &call.outputs}) {
-    for (const TensorLayout& tensor : *tensors) {
-      if (et_schema::is_floating(tensor.dtype)) {
-        return tensor.dtype;
-      }
-    }
-  }
-  return DType::kFloat32;
 }
 
 Point point_of(const OperatorCall& call, const Work& work, const Card& card) {

@@ -25,6 +25,7 @@ using CallSamples = std::vector<CallSample*>;
 /// Samples of one device, by operator and family.
 struct DeviceSamples {
   Card card;
+  CountedShares counted;
   std::vector<CallSample> samples;
   std::map<std::string, CallSamples> by_operator;
   std::map<std::string, CallSamples> by_family;
@@ -68,9 +69,10 @@ std::map<DeviceKey, DeviceSamples> samples_by_device(const std::vector<MeasuredC
   for (const auto& [key, own] : rows) {
     DeviceSamples& device = devices[key];
     device.card = card_of(key, cards, host, own);
+    device.counted = counted_shares(own);
     device.samples.reserve(own.size());
     for (const MeasuredCall* call : own) {
-      const Work work = work_of(call->call);
+      const Work work = measured_work(call->call, call->counters, device.counted);
       CallSample* const sample = &device.samples.emplace_back();
       sample->point = point_of(call->call, work, device.card);
       sample->ln_ns = std::log(call->time().median_ns);
@@ -102,7 +104,7 @@ class Fitter {
   /// Cards with many rows of a group are fitted first: others lean on them.
   OperatorModels fit() {
     for (const auto& [key, device] : devices_) {
-      models_.add(key, {device.card, {}, {}});
+      models_.add(key, {device.card, device.counted, {}, {}});
     }
     fit_all([](std::size_t rows) { return rows >= kFewestOfTeacher; });
     add_spreads();

@@ -93,10 +93,18 @@ void members(auto& json, SameAs<FittedModel> auto& fitted) {
   json("fit", fitted.model);
 }
 
+void members(auto& json, SameAs<CountedShare> auto& share) {
+  json("flops", share.flops, et_schema::kPositive);
+  json("bytes", share.bytes, et_schema::kPositive);
+}
+
 static void add_device(const JsonField& field, OperatorModels& models) {
   const auto key = read_json<DeviceKey>(field);
   DeviceModels device;
   read_json(field.at("card"), device.card);
+  if (const auto counted = field.find("counted")) {
+    read_json(*counted, device.counted);
+  }
   read_json(field.at("operators"), device.by_operator);
   read_json(field.at("families"), device.by_family);
   models.add(key, std::move(device));
@@ -109,6 +117,9 @@ ordered_json json_value(const OperatorModels& models) {
   for (const auto& [key, device] : models.devices()) {
     ordered_json one = json_of(key);
     one["card"] = json_of(device.card);
+    if (!device.counted.empty()) {
+      one["counted"] = json_of(device.counted);
+    }
     one["operators"] = json_of(device.by_operator);
     one["families"] = json_of(device.by_family);
     json["devices"].push_back(std::move(one));

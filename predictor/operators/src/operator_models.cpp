@@ -12,7 +12,7 @@
 #include "et_schema/facts/schema_text.h"
 #include "kernel_load.h"
 #include "predictor/operators/sustained.h"
-#include "products.h"
+#include "predictor/work/sizes.h"
 
 namespace understudy::predictor {
 namespace {
@@ -305,13 +305,16 @@ std::optional<Leaned> OperatorModels::leaned(const OperatorCall& call, const Wor
   return mean;
 }
 
-Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key) const {
+Prediction OperatorModels::predict(const OperatorCall& call, const DeviceKey& key,
+                                   const et_schema::Counters& counters) const {
   const auto device = devices_.find(key);
   const Card* const card = device == devices_.end() ? find_card(key.device) : &device->second.card;
   if (card == nullptr) {
     throw et_schema::usage_error("nothing is known of this device", {.got = to_string(key)});
   }
-  const Work work = work_of(call);
+  const CountedShares none;
+  const CountedShares& shares = device == devices_.end() ? none : device->second.counted;
+  const Work work = measured_work(call, counters, shares);
   const Point point = point_of(call, work, *card);
   const double least = least_ns(point, key.timed);
   std::optional<Found> own;

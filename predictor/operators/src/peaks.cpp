@@ -4,7 +4,7 @@
 
 #include "kernel_load.h"
 #include "predictor/operators/features.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 namespace {

@@ -8,7 +8,7 @@
 #include "et_schema/base/map_values.h"
 #include "predictor/calls/known_cards.h"
 #include "predictor/operators/features.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 

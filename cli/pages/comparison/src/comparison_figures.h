@@ -29,6 +29,7 @@ void members(auto& walk, SameAs<Run> auto& run) {
   walk("date_utc", run.environment.date_utc);
   walk("complete", run.interrupted_by.empty());
   walk("world_size", run.world_size);
+  walk.unless(et_schema::StepWork(), "work", run.work);
 }
 
 void members(auto& walk, SameAs<EnvironmentDifference> auto& row) {

@@ -131,18 +131,26 @@ void add_runs(Table& table, const char* side, const std::vector<Run>& runs) {
     }
     table.rows.push_back({run.file, std::string(side),
                           run.is_profile ? std::string("profile") : run.environment.benchmark,
-                          iterations, run.environment.date_utc, run.environment.device, more});
+                          iterations, cell_of(run.work.tflop_per_s), cell_of(run.work.mfu),
+                          run.environment.date_utc, run.environment.device, more});
   }
 }
 
 Section runs_section(const std::vector<Run>& a, const std::vector<Run>& b) {
   Table table{.id = "run-table",
               .caption = "What was compared",
-              .columns = {texts("file"), texts("side"), texts("benchmark"), counts("iterations"),
-                          texts("date"), texts("device"), texts("more")}};
+              .columns = {texts("file"),
+                          texts("side"),
+                          texts("benchmark"),
+                          counts("iterations"),
+                          figures("TFLOP/s"),
+                          {"MFU", CellKind::kPercent},
+                          texts("date"),
+                          texts("device"),
+                          texts("more")}};
   add_runs(table, "A", a);
   add_runs(table, "B", b);
-  return {"runs", "Runs", {table}};
+  return {"runs", "Runs", {without_unknown(std::move(table))}};
 }
 
 /// Returns the first run's file without folders, unless the other side's has the same name.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/pages/document/from_json.h"
+#include "cli/pages/document/walked.h"
 #include "et_schema/base/figures.h"
 
 namespace understudy::pages {
@@ -65,6 +66,18 @@ et_schema::Assessment verdict_on(const et_schema::Account& account, const std::s
                     et_schema::percent_text(left_ms / whole_ms), fmt::join(texts, ", ")));
   }
   return verdict;
+}
+
+Section work_section(const nlohmann::ordered_json& data) {
+  if (data.value(nlohmann::ordered_json::json_pointer("/work/gflop"), 0.0) == 0) {
+    return {"work", "", {}};
+  }
+  Section section{"work", "Work, and the share of the peak",
+                  blocks_at<et_schema::StepWork>(data, "/work")};
+  section.blocks.emplace_back(Notes{
+      {"Products alone make MFU and HFU, causal attention by half of its square; a float32 product "
+       "is held against TF32's peak where the card has it."}});
+  return section;
 }
 
 }  // namespace understudy::pages

@@ -242,6 +242,10 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
   if (const Figure original = predictor::original_ms(prediction)) {
     page.figures.push_back({{"The original's step", *original, CellKind::kFigure, "ms"}, ""});
   }
+  if (prediction.work.mfu) {
+    page.figures.push_back(
+        {fact_at(document, "/work/mfu", "MFU", CellKind::kPercent), "of " + prediction.work.peak});
+  }
   page.sections = {
       {"explained",
        "A published step",
@@ -250,6 +254,7 @@ Page prediction_page(const Prediction& prediction, const Timeline& lanes, std::s
       {"what-if", "What-ifs", {what_if_table(prediction, top)}},
       parts_section(document),
       classes_section(prediction, document),
+      work_section(document),
       operators_section(prediction, top),
       {"timeline", "Timeline", {lanes}},
       ranks_section(prediction, document, top),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/pages/document/account.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/formats/report/report_json.h"
 #include "report_parts.h"
@@ -58,12 +59,17 @@ Page page_of(const ReportData& data) {
   page.subtitle = subtitle_of(data.report);
   page.verdict = et_schema::verdict_of(data.report);
   page.figures = figures_of(data);
-  page.sections = {classes_section(data),    original_section(data),    iterations_section(data),
-                   operators_section(data),  collectives_section(data), ranks_section(data),
-                   memory_section(data),     gpu_section(data),         coverage_section(data),
-                   losses_section(data),     values_section(data),      measurement_section(data),
-                   pace_section(data),       graphs_section(data),      system_section(data),
-                   environment_section(data)};
+  const et_schema::StepWork& work = data.report.total.work;
+  if (work.mfu) {
+    page.figures.push_back(
+        {fact_at(data.json, "/work/mfu", "MFU", CellKind::kPercent), "of " + work.peak});
+  }
+  page.sections = {classes_section(data),     work_section(data.json),  original_section(data),
+                   iterations_section(data),  operators_section(data),  collectives_section(data),
+                   ranks_section(data),       memory_section(data),     gpu_section(data),
+                   coverage_section(data),    losses_section(data),     values_section(data),
+                   measurement_section(data), pace_section(data),       graphs_section(data),
+                   system_section(data),      environment_section(data)};
   page.footer = "Understudy " + data.report.environment.tool_version;
   return page;
 }

@@ -55,6 +55,7 @@ void members(auto& line, SameAs<Instruction> auto& instruction) {
   line.if_any("args", instruction.args);
   line.if_any("results", instruction.results);
   line.if_any("pinned", instruction.pinned);
+  line.if_any("recomputed", instruction.recomputed);
   line.if_any("launched", instruction.launched);
   line.if_any("comm", instruction.comm);
 }

@@ -103,6 +103,7 @@ void members(auto& json, SameAs<Prediction> auto& prediction) {
   json.if_any("explained", prediction.explained);
   json("account", prediction.account);
   json.if_any("disturbance", prediction.disturbance);
+  json.unless(StepWork(), "work", prediction.work);
   json.unless(std::nullopt, "memory", prediction.memory);
   json.unless(std::nullopt, "free_host_ms", prediction.free_host_ms);
   json.unless(std::nullopt, "without_what_if_ms", prediction.without_what_if_ms);

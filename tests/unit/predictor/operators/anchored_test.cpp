@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "predictor/calls/known_cards.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 namespace {

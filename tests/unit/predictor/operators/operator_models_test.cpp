@@ -48,6 +48,40 @@ TEST_F(OneCard, TheDevicesPartOfACallAtTheFloorIsSmaller) {
   EXPECT_NEAR(small.host_ns, 20000, 2000);
 }
 
+/// Times follow planted bytes, which half of the calls move four times as often as shapes say.
+TEST(CountedWork, DecidesPredictionsInPlaceOfShapes) {
+  const Card card = synthetic::card("A");
+  const auto ns_of = [&](double bytes) {
+    return 5000 + bytes / (0.8 * card.bandwidth_bytes_per_s) * 1e9;
+  };
+  std::vector<MeasuredCall> calls = synthetic::elementwise(card, 400);
+  double counted = 0;
+  double of_shapes = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const double bytes = bytes_of(work_of(calls[i].call));
+    const double planted = (i % 2 == 0 ? 4 : 0.5) * bytes;
+    calls[i].counters["dram_bytes"] = planted;
+    calls[i].timed_call->median_ns = ns_of(planted);
+    counted += planted;
+    of_shapes += bytes;
+  }
+  const OperatorModels models = fit_operator_models(calls, {card}, synthetic::quick_models());
+  const nlohmann::json document = et_schema::json_of(models);
+  const et_schema::JsonSource source{"p.json", "no platform", ""};
+  const auto read = et_schema::read_json<OperatorModels>(et_schema::JsonField(document, source));
+  const DeviceKey key{"A", 0, TimedAs::kTimedCall};
+  const OperatorCall call = synthetic::relu(20000, 300);
+  const double bytes = bytes_of(work_of(call));
+  for (const double factor : {0.5, 1.0, 4.0}) {
+    const double truth = ns_of(factor * bytes);
+    EXPECT_NEAR(models.predict(call, key, {{"dram_bytes", factor * bytes}}).ns, truth, 0.1 * truth)
+        << factor;
+  }
+  // Without counters of its own the call moves as many bytes as the operator's calls on average.
+  const double expected = read.predict(call, key, {{"dram_bytes", counted / of_shapes * bytes}}).ns;
+  EXPECT_NEAR(read.predict(call, key).ns, expected, 1e-6 * expected);
+}
+
 /// Rows of `replay --operator-times` and of profiles: no host is in them.
 TEST(DeviceTimes, AreTheDevicesDownToTheSmallest) {
   std::vector<MeasuredCall> calls = synthetic::elementwise(synthetic::card("A"), 400);

@@ -107,7 +107,13 @@ void set_convolution(const OperatorCall& call, Work& work) {
   const TensorLayout& weight = *tensors[weight_at];
   const TensorLayout* const result =
       is_backward ? tensors[0] : (call.outputs.empty() ? tensors[0] : &call.outputs[0]);
-  const double flops = as_product(*result, weight, work);
+  // The weight's first dimension is the result's channels; of a transposed convolution, which makes
+  // a larger result, the input's.
+  const TensorLayout& input = *tensors[is_backward ? 1 : 0];
+  const double channels = size_at(weight, 0);
+  const bool is_transposed = size_at(input, 1) == channels &&
+                             (size_at(*result, 1) != channels || count(input) < count(*result));
+  const double flops = as_product(is_transposed ? input : *result, weight, work);
   const double gradients = sum_of(
       call.outputs, [](const TensorLayout& output) { return output.sizes.size() >= 2 ? 1 : 0; });
   work.flops = is_backward ? flops * std::max(gradients, 1.0) : flops;

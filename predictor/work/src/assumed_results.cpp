@@ -3,9 +3,8 @@
 
 #include "et_schema/facts/operator_facts.h"
 #include "et_schema/model/op_class.h"
-#include "kernel_load.h"
-#include "predictor/operators/features.h"
-#include "predictor/operators/work.h"
+#include "predictor/work/sizes.h"
+#include "predictor/work/work.h"
 
 namespace understudy::predictor {
 namespace {

@@ -1,12 +1,22 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
-#include "kernel_load.h"
-#include "predictor/operators/work.h"
+#include "predictor/calls/call.h"
 
 namespace understudy::predictor {
+
+/// Returns the size of a dimension, or 1 if the tensor does not have it.
+[[nodiscard]] inline double size_at(const TensorLayout& tensor, std::size_t index) {
+  return index < tensor.sizes.size() ? static_cast<double>(tensor.sizes[index]) : 1;
+}
+
+/// Returns true if the operator's name contains `part`.
+[[nodiscard]] inline bool has_part(const OperatorCall& call, std::string_view part) {
+  return call.name.find(part) != std::string::npos;
+}
 
 [[nodiscard]] inline double count(const TensorLayout& tensor) {
   return static_cast<double>(element_count(tensor));
@@ -37,12 +47,5 @@ template <typename Of>
 
 /// Returns the factors of a product: floating-point inputs of two dimensions or more, in order.
 [[nodiscard]] std::vector<const TensorLayout*> matrices(const OperatorCall& call);
-
-// Each sets the FLOPs and the sizes of a call of its family. What the arguments do not tell stays.
-void set_product(const OperatorCall& call, Work& work);
-void set_convolution(const OperatorCall& call, Work& work);
-void set_attention(const OperatorCall& call, Work& work);
-/// Sets the bytes, too: of the experts' weights only those that are hit.
-void set_experts(const OperatorCall& call, Work& work);
 
 }  // namespace understudy::predictor

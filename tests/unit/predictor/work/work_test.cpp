@@ -1,8 +1,10 @@
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "predictor/work/step_work.h"
 
 namespace understudy::predictor {
 namespace {
@@ -48,6 +50,10 @@ TEST(Work, ConvolutionsAsProducts) {
                                      {"float32[2,16,8,8]", "float32[2,3,8,8]", "float32[16,3,3,3]"},
                                      {"float32[2,3,8,8]", "float32[16,3,3,3]", "float32[16]"}));
   EXPECT_EQ(backward.flops, 2 * forward.flops);
+  const Work transposed =
+      work_of(call("aten::conv_transpose2d.input", {"float32[2,32,4,4]", "float32[32,16,2,2]"},
+                   {"float32[2,16,8,8]"}));
+  EXPECT_EQ(transposed.flops, 2.0 * (2 * 32 * 4 * 4) * (16 * 2 * 2));
   const Work twice = work_of(call("aten::_convolution_double_backward",
                                   {"float32[2,3,8,8]", "float32[16,3,3,3]", "float32[2,16,8,8]",
                                    "float32[16,3,3,3]", "float32[2,3,8,8]"},
@@ -217,6 +223,37 @@ TEST(Families, WhatAsksAboutATensorReadsNothingOfIt) {
   }
   EXPECT_EQ(family_of("aten::isnan"), Family::kElementwise);
   EXPECT_NE(family_of("aten::is_nonzero"), Family::kView) << "waits for a value";
+}
+
+TEST(StepWork, IsOfAllRanksAndWhatRanAgainIsNoMfu) {
+  et_schema::Program program;
+  program.storages.resize(1);
+  et_schema::Slot& slot = program.slots.emplace_back();
+  slot.dtype = DType::kBFloat16;
+  slot.sizes = {1000, 1000};
+  const et_schema::Argument square{et_schema::Argument::SlotRef{0}};
+  et_schema::Instruction product;
+  product.name = "aten::mm";
+  product.args = {square, square};
+  product.results = {square};
+  program.instructions.assign(3, product);
+  program.instructions[1].recomputed = true;
+  program.instructions[2].kind = et_schema::InstructionKind::kKernel;
+  et_schema::StepWork work = step_work({&program, &program});
+  EXPECT_DOUBLE_EQ(work.gflop, 4 * 2.0);
+  EXPECT_DOUBLE_EQ(work.recomputed_gflop, 2 * 2.0);
+  EXPECT_DOUBLE_EQ(work.bytes, 4 * 3 * 2e6);
+  EXPECT_EQ(work.uncounted, 2U);
+  Card card{.name = "card", .flops_by_dtype = {{DType::kBFloat16, 1e12}}};
+  set_rates(10, 2, &card, work);
+  EXPECT_DOUBLE_EQ(work.tflop_per_s.value(), 0.4);
+  EXPECT_DOUBLE_EQ(work.hfu.value(), 0.4);
+  EXPECT_DOUBLE_EQ(work.mfu.value(), 0.2);
+  EXPECT_EQ(work.peak, "card: bfloat16 1.000 TFLOP/s");
+  work.mfu.reset();
+  card.flops_by_dtype.clear();
+  set_rates(10, 2, &card, work);
+  EXPECT_FALSE(work.mfu) << "the card has no peak for the type";
 }
 
 }  // namespace

@@ -87,9 +87,23 @@ struct Work {
   bool operator==(const Work&) const = default;
 };
 [[nodiscard]] Work work_of(const OperatorCall& call);
+/// Returns the type whose peak applies: that of the first floating-point tensor, of experts that of
+/// their weights; otherwise float32.
+[[nodiscard]] DType compute_dtype(const OperatorCall& call);
 /// Returns work_of(), with the operations ("flop", "tensor_flop") and bytes ("dram_bytes") that the
 /// counters measured. A counter of 0 is ignored, because a cache may have served the call.
 [[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters);
+
+/// Counted ÷ computed work of an operator's calls on a device; 1 if not counted.
+struct CountedShare {
+  double flops = 1;
+  double bytes = 1;
+};
+using CountedShares = std::map<std::string, CountedShare>;  ///< by operator, "aten::add.Tensor"
+[[nodiscard]] CountedShares counted_shares(const std::vector<const MeasuredCall*>& calls);
+/// Returns measured_work(). What this call's counters lack is work_of() times the operator's share.
+[[nodiscard]] Work measured_work(const OperatorCall& call, const et_schema::Counters& counters,
+                                 const CountedShares& shares);
 [[nodiscard]] inline double bytes_of(const Work& work) {
   return work.read_bytes + work.write_bytes;
 }

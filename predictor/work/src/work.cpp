@@ -1,4 +1,4 @@
-#include "predictor/operators/work.h"
+#include "predictor/work/work.h"
 
 #include <algorithm>
 #include <array>
@@ -196,6 +196,20 @@ Work work_of(const OperatorCall& call) {
   return work;
 }
 
+DType compute_dtype(const OperatorCall& call) {
+  if (family_of(call.name) == Family::kExperts && call.inputs.size() > 1) {
+    return call.inputs[1].dtype;
+  }
+  for (const auto* tensors : {&call.inputs, &call.outputs}) {
+    for (const TensorLayout& tensor : *tensors) {
+      if (et_schema::is_floating(tensor.dtype)) {
+        return tensor.dtype;
+      }
+    }
+  }
+  return DType::kFloat32;
+}
+
 Work measured_work(const OperatorCall& call, const et_schema::Counters& counters) {
   Work work = work_of(call);
   const auto counted = [&](const char* name) { return et_schema::value_or(counters, name, 0); };
@@ -208,6 +222,38 @@ Work measured_work(const OperatorCall& call, const et_schema::Counters& counters
     work.read_bytes = of_shapes > 0 ? work.read_bytes / of_shapes * bytes : bytes;
     work.write_bytes = bytes - work.read_bytes;
     work.counted_bytes = true;
+  }
+  return work;
+}
+
+CountedShares counted_shares(const std::vector<const MeasuredCall*>& calls) {
+  std::map<std::string, std::array<double, 4>> sums;
+  for (const MeasuredCall* call : calls) {
+    const Work computed = work_of(call->call);
+    const Work work = measured_work(call->call, call->counters);
+    if (work.counted_flops || work.counted_bytes) {
+      auto& [flops, flops_of_shapes, bytes, bytes_of_shapes] = sums[full_name(call->call)];
+      flops += work.counted_flops ? work.flops : 0;
+      flops_of_shapes += work.counted_flops ? computed.flops : 0;
+      bytes += work.counted_bytes ? bytes_of(work) : 0;
+      bytes_of_shapes += work.counted_bytes ? bytes_of(computed) : 0;
+    }
+  }
+  CountedShares shares;
+  for (const auto& [name, sum] : sums) {
+    shares[name] = {sum[1] > 0 ? sum[0] / sum[1] : 1, sum[3] > 0 ? sum[2] / sum[3] : 1};
+  }
+  return shares;
+}
+
+Work measured_work(const OperatorCall& call, const et_schema::Counters& counters,
+                   const CountedShares& shares) {
+  Work work = measured_work(call, counters);
+  if (const auto found = shares.find(full_name(call)); found != shares.end()) {
+    work.flops *= work.counted_flops ? 1 : found->second.flops;
+    const double factor = work.counted_bytes ? 1 : found->second.bytes;
+    work.read_bytes *= factor;
+    work.write_bytes *= factor;
   }
   return work;
 }
