@@ -6,6 +6,7 @@
 #include "cli/common/command_line.h"
 #include "cli/common/verb.h"
 #include "et_schema/base/processor.h"
+#include "et_schema/base/version.h"
 #include "fleet/analysis/change_points.h"
 #include "fleet/process/node.h"
 #include "tasks.h"
@@ -73,8 +74,9 @@ const Verb kJudge("judge", "", judge);
 }  // namespace
 
 Answer node_task(std::istream& /*request*/, const TaskOptions& /*options*/) {
-  return json_answer(
-      {{"platform", fleet::default_platform()}, {"cores", et_schema::usable_cores()}});
+  return json_answer({{"platform", fleet::default_platform()},
+                      {"cores", et_schema::usable_cores()},
+                      {"version", et_schema::kToolVersion}});
 }
 
 const et_schema::JsonSource& request_source() {
