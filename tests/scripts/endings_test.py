@@ -18,7 +18,7 @@ COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchm
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",
             "tests/benchmarks/fleet_benchmarks", "tests/benchmarks/fleet_study",
             "tests/benchmarks/change_points_study", "tests/benchmarks/fleet_workers_study",
-            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/fleet/kill_study",
+            "tests/benchmarks/fleet_subset_study", "tests/benchmarks/pages_paint", "tests/benchmarks/compose_study", "tests/benchmarks/work_study", "tests/fleet/kill_study",
             "tests/batch/held", "tests/benchmarks/prediction/slow_rank_study", "tests/benchmarks/prediction/stragglers_study"]
 # Runs a command with a main() that fails; run_main must then handle the failure.
 BROKEN = """
