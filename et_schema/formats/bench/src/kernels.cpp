@@ -24,6 +24,10 @@ constexpr std::size_t kPointerBytes = 8;
 // After the parameters, Triton passes pointers to scratch memory: its own and its profiler's.
 constexpr std::size_t kScratchPointers = 2;
 
+}  // namespace
+
+// Not in the unnamed namespace, whose `members` would hide those of the room's other records.
+
 struct BuildRecord {
   KernelBuild build;
   std::string cubin;  ///< name of the member or file with its bytes
@@ -50,7 +54,7 @@ void members(auto& json, SameAs<BuildRecord> auto& record) {
   json.unless(false, "dependent", build.is_dependent);
 }
 
-void check_record(const JsonField& field, const BuildRecord& record) {
+static void check_record(const JsonField& field, const BuildRecord& record) {
   const KernelBuild& build = record.build;
   if (build.warps > kMostWarps || build.cluster_blocks > kMostClusterBlocks) {
     field.fail(
@@ -71,6 +75,8 @@ void members(auto& json, SameAs<KernelRecord> auto& kernel) {
   json("parameters", kernel.parameters);
   json("builds", kernel.builds);
 }
+
+namespace {
 
 /// Returns offset and size of each parameter as a C compiler packs them: aligned to its size.
 std::vector<CubinParameter> packed(const std::vector<std::size_t>& sizes) {
