@@ -16,7 +16,6 @@
 #include "et_schema/base/json_record.h"
 #include "et_schema/model/op_class.h"
 #include "et_schema/model/original_step.h"
-#include "predictor/calls/known_cards.h"
 #include "predictor/work/step_work.h"
 
 namespace understudy::cli {
@@ -142,11 +141,7 @@ et_schema::StepWork work_of(const Bench& bench) {
     ranks.push_back(&program);
     step_ns = std::max(step_ns, et_schema::recorded_step_ns(program));
   }
-  et_schema::StepWork work = predictor::step_work(ranks);
-  const auto& profile = ranks.front()->profile;
-  predictor::set_rates(static_cast<double>(step_ns) * 1e-6, bench.world_size(),
-                       profile ? predictor::find_known_card(profile->device) : nullptr, work);
-  return work;
+  return predictor::step_work(ranks, static_cast<double>(step_ns) * 1e-6, nullptr);
 }
 
 }  // namespace

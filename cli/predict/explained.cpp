@@ -11,8 +11,8 @@
 #include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
-#include "predictor/platform/platform_costs.h"
-#include "predictor/work/work.h"
+#include "et_schema/model/operator_call.h"
+#include "predictor/work/step_work.h"
 
 namespace understudy::cli {
 namespace {
@@ -20,34 +20,30 @@ namespace {
 using et_schema::PredictedSum;
 
 constexpr double kMsPerS = 1e3;
-constexpr double kFlopsOfParameter = 6;  // a token's, forward and backward
+constexpr double kFlopPerGflop = 1e9;
+constexpr double kFlopsOfParameter = 6;  // for each token: 2 in the forward pass, 4 in the backward
 
-/// A rank's step: as somebody published it, or of the benchmark.
+/// A rank's step as somebody published it.
 struct Step {
   double ms = 0;
-  double tokens = 0;  ///< of the benchmark: rows that the largest embedding looks up; 0: not told
+  double tokens = 0;
   double parameters = 0;
-  std::map<std::string, double> flops = {};  ///< by class
 };
 
-Step step_of(const et_schema::Program& program) {
-  Step step;
+/// Returns how many rows the program looks up in its largest embedding; 0: it has none.
+double tokens_of(const et_schema::Program& program) {
+  double tokens = 0;
   double most_rows = 0;
   for (const et_schema::Instruction& instruction : program.instructions) {
-    if (instruction.kind != et_schema::InstructionKind::kOp) {
-      continue;
-    }
-    const predictor::OperatorCall call = predictor::call_of(program, instruction);
-    const predictor::Work work = predictor::work_of(call);
-    step.flops[std::string(to_string(work.family))] += work.flops;
+    const et_schema::OperatorCall call = operator_call(program, instruction);
     if (call.name == "aten::embedding" && call.inputs.size() > 1) {
       const auto rows = static_cast<double>(call.inputs[0].sizes.front());
-      step.tokens = rows > most_rows ? 0 : step.tokens;
+      tokens = rows > most_rows ? 0 : tokens;
       most_rows = std::max(most_rows, rows);
-      step.tokens += rows == most_rows ? static_cast<double>(element_count(call.inputs[1])) : 0;
+      tokens += rows == most_rows ? static_cast<double>(element_count(call.inputs[1])) : 0;
     }
   }
-  return step;
+  return tokens;
 }
 
 /// Reads the published step of as many GPUs whose tokens are nearest.
@@ -90,9 +86,9 @@ Step published_step(const std::string& file, double gpus, double tokens, double 
 std::vector<PredictedSum> explained(const std::string& file, const et_schema::Program& program,
                                     const predictor::Card& card,
                                     const et_schema::Prediction& prediction) {
-  Step step = step_of(program);
+  const double tokens = tokens_of(program);
   const double peak = predictor::most_flops(card, et_schema::DType::kBFloat16);
-  const Step published = published_step(file, prediction.world_size, step.tokens, peak);
+  const Step published = published_step(file, prediction.world_size, tokens, peak);
   std::map<std::string, std::string> classes;
   for (const et_schema::PredictedOperator& each : prediction.operators) {
     classes[each.name] = each.op_class;
@@ -105,15 +101,18 @@ std::vector<PredictedSum> explained(const std::string& file, const et_schema::Pr
     (is_rated ? path_ms[of] : others_ms) += row.where == "device" ? row.ms : 0;
   }
   const auto at_peak = [peak](double flops) { return flops / peak * kMsPerS; };
-  const double counted_ms = at_peak(kFlopsOfParameter * published.parameters * step.tokens);
-  const double matmul_ms = at_peak(step.flops["matmul"]);
-  const double attention_ms = at_peak(step.flops["attention"]);
-  const double other_size_ms = published.tokens > 0 && step.tokens > 0
-                                   ? published.ms * (1 - step.tokens / published.tokens)
-                                   : 0;
+  std::map<std::string, double> flops;  // by class
+  for (const et_schema::ClassWork& row : predictor::step_work({&program}).classes) {
+    flops[row.op_class] += row.gflop * kFlopPerGflop;
+  }
+  const double counted_ms = at_peak(kFlopsOfParameter * published.parameters * tokens);
+  const double matmul_ms = at_peak(flops["matmul"]);
+  const double attention_ms = at_peak(flops["attention"]);
+  const double other_size_ms =
+      published.tokens > 0 && tokens > 0 ? published.ms * (1 - tokens / published.tokens) : 0;
   std::vector<PredictedSum> parts = {
       {"configuration", 0, other_size_ms,
-       fmt::format("{} tokens a rank, the benchmark has {}", published.tokens, step.tokens)},
+       fmt::format("{} tokens a rank, the benchmark has {}", published.tokens, tokens)},
       {"FLOP that are counted, at the peak", 0, counted_ms,
        fmt::format("6 a parameter and token, of {} TFLOP/s: MFU {:.1f} %",
                    et_schema::figure_text(peak * 1e-12),

@@ -304,21 +304,6 @@ void add_network(const PredictArguments& arguments, const predictor::Job& job, b
   prediction.assumptions.push_back(text);
 }
 
-/// Returns what the ranks work in a step of this time, on this card or, null, the recorded one.
-et_schema::StepWork work_of(const predictor::Job& job, double step_ms,
-                            const predictor::Card* card) {
-  std::vector<const et_schema::Program*> ranks;
-  for (const std::uint32_t program : job.program_of) {
-    ranks.push_back(job.programs[program]);
-  }
-  et_schema::StepWork work = predictor::step_work(ranks);
-  if (const auto& profile = ranks.front()->profile; card == nullptr && profile) {
-    card = predictor::find_known_card(profile->device);
-  }
-  predictor::set_rates(step_ms, job.world_size(), card, work);
-  return work;
-}
-
 /// Adds the assumptions besides those of the costs.
 void add_assumptions(const PredictArguments& arguments, const predictor::Job& recorded,
                      const std::optional<generator::ScaledWorld>& world,
@@ -447,7 +432,11 @@ PredictedStep predict_step(const PredictArguments& arguments, Progress& progress
     predictor::widen_by_recorded_steps(recorded, played.ranks, prediction);
     predictor::widen_by_observer(recorded, prediction);
   }
-  prediction.work = work_of(job, prediction.iteration_ms.value, chosen.card());
+  std::vector<const et_schema::Program*> ranks;
+  for (const std::uint32_t program : job.program_of) {
+    ranks.push_back(job.programs[program]);
+  }
+  prediction.work = predictor::step_work(ranks, prediction.iteration_ms.value, chosen.card());
   if (!arguments.explain.empty() && chosen.card() != nullptr) {
     prediction.explained =
         explained(arguments.explain, *job.programs[slowest], *chosen.card(), prediction);

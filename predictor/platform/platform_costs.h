@@ -109,6 +109,7 @@ class PlatformCosts final : public Costs {
   const Card& card_;
   RecordedParts recorded_;
   std::vector<Ceiling> ceilings_;  ///< that `calibrate` measured
+  double sustained_share_;
   CollectiveModels collectives_;
   std::string network_;
   std::optional<HostOverheads> overheads_;

@@ -10,6 +10,11 @@ namespace understudy::predictor {
 /// "Work"). Ranks may share a program. Communication has none.
 [[nodiscard]] et_schema::StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks);
 
+/// Returns the same with the rates of a step of this time, on this card or, null, the one that the
+/// first rank was recorded on.
+[[nodiscard]] et_schema::StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks,
+                                            double step_ms, const Card* card);
+
 /// Sets the rates of a step of so many ranks, and the shares of the card's peak unless a product's
 /// type has none. Without a time, changes nothing.
 void set_rates(double step_ms, int ranks, const Card* card, et_schema::StepWork& work);

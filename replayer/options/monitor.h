@@ -22,8 +22,8 @@ enum class Phase : std::uint8_t {
 /// Returns "trial", "warm-up", ….
 [[nodiscard]] const char* to_string(Phase phase);
 
-/// Progress within a phase. `done` counts instructions in the trial and of kSustained, else
-/// iterations.
+/// Progress within a phase. `done` counts instructions in kTrial and kSustained, iterations in all
+/// other phases.
 struct PhaseProgress {
   Phase phase = Phase::kTensors;
   std::size_t done = 0;

@@ -9,9 +9,10 @@
 namespace understudy::et_schema {
 namespace {
 
-/// Throws Error (bad input) if a member's name leads out of the archive's folder.
+/// Throws Error (bad input) if a member has no name, or one that leads out of the archive's folder.
 void check_member_name(const std::string& archive_name, std::string_view member) {
-  bool leads_out = member.starts_with('/') || member.find('\\') != std::string_view::npos;
+  bool leads_out =
+      member.empty() || member.starts_with('/') || member.find('\\') != std::string_view::npos;
   std::string_view rest = member;
   while (!rest.empty()) {
     const std::size_t slash = std::min(rest.find('/'), rest.size());

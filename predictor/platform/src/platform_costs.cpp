@@ -194,6 +194,7 @@ PlatformCosts::PlatformCosts(const Platform& platform, const PlatformDevice& dev
       recorded_(std::move(recorded)),
       ceilings_(section_of(platform, kCeilingsSection, et_schema::read_json<std::vector<Ceiling>>)
                     .value_or(std::vector<Ceiling>())),
+      sustained_share_(sustained_share(card_)),
       collectives_(collectives_of(platform)),
       overheads_(section_of(platform, "overheads", overheads_from_json)) {
   if (device.fabric != nullptr) {
@@ -303,7 +304,7 @@ double PlatformCosts::sustained_flops(DType dtype) const {
     return one.is_sustained && one.device != "cpu" && one.name == to_string(dtype);
   });
   return measured != ceilings_.end() ? measured->per_s
-                                     : sustained_share(card_) * most_flops(card_, dtype);
+                                     : sustained_share_ * most_flops(card_, dtype);
 }
 
 Estimate PlatformCosts::in_step(const OperatorCall& call, const Work& work, Estimate burst) const {

@@ -11,6 +11,7 @@
 
 #include "et_schema/base/figures.h"
 #include "et_schema/model/operator_call.h"
+#include "predictor/calls/known_cards.h"
 #include "predictor/work/work.h"
 
 namespace understudy::predictor {
@@ -19,7 +20,6 @@ namespace {
 using et_schema::ClassWork, et_schema::StepWork;
 
 constexpr double kGiga = 1e9;
-constexpr double kTera = 1e12;
 constexpr double kGigaPerTera = 1e3;
 
 bool is_product(std::string_view op_class) {
@@ -82,6 +82,16 @@ StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks) {
   return work;
 }
 
+StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks, double step_ms,
+                   const Card* card) {
+  StepWork work = step_work(of_ranks);
+  if (const auto& profile = of_ranks.front()->profile; card == nullptr && profile) {
+    card = find_known_card(profile->device);
+  }
+  set_rates(step_ms, static_cast<int>(of_ranks.size()), card, work);
+  return work;
+}
+
 void set_rates(double step_ms, int ranks, const Card* card, StepWork& work) {
   constexpr double kMsPerS = 1e3;
   const double rank_s = step_ms / kMsPerS * ranks;
@@ -96,9 +106,9 @@ void set_rates(double step_ms, int ranks, const Card* card, StepWork& work) {
     if (card == nullptr || !is_product(row.op_class)) {
       continue;
     }
-    const double peak = most_flops(*card, *et_schema::dtype_from_string(row.dtype)) / kTera;
-    ideal_s += row.gflop / kGigaPerTera / peak;
-    again_s += row.recomputed_gflop / kGigaPerTera / peak;
+    const double peak = most_flops(*card, *et_schema::dtype_from_string(row.dtype)) / kGiga;
+    ideal_s += row.gflop / peak;
+    again_s += row.recomputed_gflop / peak;
     peaks[row.dtype] = peak;
   }
   const bool all_known = std::ranges::none_of(
@@ -108,7 +118,7 @@ void set_rates(double step_ms, int ranks, const Card* card, StepWork& work) {
   }
   std::vector<std::string> texts;
   for (const auto& [dtype, peak] : peaks) {
-    texts.push_back(fmt::format("{} {}", dtype, et_schema::figure_text(peak)));
+    texts.push_back(fmt::format("{} {}", dtype, et_schema::figure_text(peak / kGigaPerTera)));
   }
   work.peak = fmt::format("{}: {} TFLOP/s", card->name, fmt::join(texts, ", "));
   work.mfu = (ideal_s - again_s) / rank_s;

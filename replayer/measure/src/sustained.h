@@ -15,11 +15,11 @@
 
 namespace understudy::replayer {
 
-/// Calls each operator back to back for seconds, on the operands that the program drew: the device
-/// is then as warm, and draws as much power, as in a step that goes on for long, where a call by
-/// itself is a burst at the highest clock. Calls come in stretches of some milliseconds; before
-/// each the operands that the operator changes are as they were. The second half of the time
-/// counts.
+/// Calls each operator back to back for seconds, on the operands that the program drew. The device
+/// is then as warm, and draws as much power, as in steps that follow each other; a single call is a
+/// burst at the highest clock. Calls run in stretches of some milliseconds. Before each stretch,
+/// operands that the operator changes get their first content back. Only the second half of the
+/// time counts.
 class SustainedHook : public NoHook {
  public:
   /// `begins` is told the number of each step before its calls.
