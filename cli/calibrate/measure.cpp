@@ -119,7 +119,10 @@ class Measuring {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
   }
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
-  [[nodiscard]] bool is_over() const { return StopSignals::signal() != 0 || left_s() <= 0; }
+  /// A budget that the ceilings took still gives rows of calls.
+  [[nodiscard]] bool is_over() const {
+    return StopSignals::signal() != 0 || (left_s() <= 0 && !times_.rows.empty());
+  }
 
   [[nodiscard]] replayer::ReplayOptions options_of_replay() const {
     replayer::ReplayOptions options;
@@ -162,8 +165,7 @@ class Measuring {
 
   /// Adds a call, unless its rows are there or no LibTorch has it.
   void add(Call call, std::vector<Call>& calls) {
-    const std::string problem = calibrator::complete(call);
-    if (!problem.empty()) {
+    if (const std::string problem = calibrator::complete(call); !problem.empty()) {
       ++summary_.refused[fmt::format("{}: {}", call.schema, problem)];
     } else if (!known_.contains(to_text(call))) {
       calls.push_back(std::move(call));
@@ -213,9 +215,8 @@ std::string gpu_name(c10::Device device) {
     return "";
   }
   try {
-    const replayer::GpuMonitor monitor(replayer::nvml_library(),
-                                       replayer::device_pci_bus_id(device));
-    return monitor.name();
+    return replayer::GpuMonitor(replayer::nvml_library(), replayer::device_pci_bus_id(device))
+        .name();
   } catch (const et_schema::Error&) {
     return "";
   }

@@ -66,7 +66,7 @@ NOT_RUN = {"replay --device cuda, --kernels": "a GPU", "fleet nightly --engine s
 # What is called of the package, in this order.
 CALLS = {
     "set_command_capture": "us.set_command_capture(None)", "step": "us.step()", "use_nccl_form": "us.use_nccl_form()",
-    "count_allocations": "us.count_allocations()", "load_speed_probe": "us.load_speed_probe()()",
+    "count_allocations": "us.count_allocations()", "load_speed_probe": "us.load_speed_probe()()", "load": "us.load('{in}/report.json')",
     "profile_handler": "us.profile_handler('{out}/profiles')",
     "capture_step": "us.capture_step(lambda: sys.modules['torch'].ones(9) + 1, '{out}/s', warmup=1, timed=1, profiled=1, count_faults=False, "
                     "steady_s=0)",
