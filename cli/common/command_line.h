@@ -142,8 +142,8 @@ class CommandLine {
   /// values. Throws Finished after --help and --version, whose text goes to standard output.
   void parse(int argc, char** argv);
   [[nodiscard]] bool is_given(const std::string& flag) const;
-  /// Returns the first of these flags that was given, or null.
-  [[nodiscard]] const char* first_given(std::initializer_list<const char*> flags) const;
+  /// Returns the first of these flags that was given; empty: none was.
+  [[nodiscard]] std::string first_given(std::initializer_list<const char*> flags) const;
 
  private:
   [[nodiscard]] std::string help(bool shows_all) const;

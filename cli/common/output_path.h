@@ -12,6 +12,11 @@ namespace understudy::cli {
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag);
 
+/// Throws Error (usage) if `what` cannot fill the folder: it is a file, or holds others' files.
+/// `is_earlier`: it holds an earlier one, which is overwritten.
+void refuse_folder(const std::string& folder, const std::string& flag, const std::string& what,
+                   bool is_earlier, const std::string& expected);
+
 /// An output file, and the option that names it.
 struct NamedOutput {
   std::string path;  ///< empty: not written

@@ -19,25 +19,17 @@ constexpr const char* kExamples =
   understudy compare on_h100 on_b200                      captures that did not run: what they launch
   understudy compare replay.json prediction.json          a prediction against a measurement)";
 
-[[noreturn]] void refuse_inputs(std::string got) {
-  throw et_schema::usage_error("compare takes two sides",
-                               {.expected = "A B, or --a A… --b B…",
-                                .got = std::move(got),
-                                .hint = "understudy compare --help shows examples"});
-}
-
 /// Accepts either two positional arguments, or lists by name.
 void set_sides(CompareArguments& arguments, const std::vector<std::string>& positional) {
   const bool has_lists = !arguments.a.empty() || !arguments.b.empty();
-  if (has_lists && !positional.empty()) {
-    refuse_inputs("both forms at once");
-  }
-  if (has_lists && (arguments.a.empty() || arguments.b.empty())) {
-    refuse_inputs(arguments.a.empty() ? "no --a" : "no --b");
-  }
-  if (!has_lists && positional.size() != 2) {
-    refuse_inputs(et_schema::counted(positional.size(), "input"));
-  }
+  const std::string wrong = has_lists && !positional.empty()   ? "both forms at once"
+                            : has_lists && arguments.a.empty() ? "no --a"
+                            : has_lists && arguments.b.empty() ? "no --b"
+                            : has_lists || positional.size() == 2
+                                ? ""
+                                : et_schema::counted(positional.size(), "input");
+  refuse_if(!wrong.empty(), "compare takes two sides", "", "A B, or --a A… --b B…", wrong,
+            "understudy compare --help shows examples");
   if (!has_lists) {
     arguments.a = {positional[0]};
     arguments.b = {positional[1]};

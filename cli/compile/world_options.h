@@ -1,10 +1,24 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cli/common/command_line.h"
 #include "et_schema/formats/bench/bench.h"
+#include "generator/resize/batch.h"
 #include "generator/resize/world.h"
 
 namespace understudy::cli {
+
+/// Values FROM:TO of --batch and --size; at most one of them may be set.
+struct BatchTexts {
+  std::string batch;
+  std::string size;
+  /// Returns nothing if neither is set. Throws Error (usage).
+  [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
+};
+/// Adds --batch and --size. `help`: of --batch, behind "FROM:TO, such as 64:256: ".
+void add_batch_options(CommandLine& line, const char* help, BatchTexts& texts);
 
 /// Adds --world-size and --group, which change the number of ranks.
 void add_world_options(CommandLine& line, generator::WorldSize& size);

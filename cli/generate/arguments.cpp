@@ -91,14 +91,18 @@ GenerateArguments read_generate_arguments(int argc, char** argv) {
       "",
       "Spread of index values that were not recorded: uniform (default), zipf:ALPHA or constant");
   BatchTexts batch;
-  add_batch_options(line, batch);
+  add_batch_options(line,
+                    "give the benchmark batch size TO instead of the recorded FROM, without "
+                    "recorded times",
+                    batch);
   add_world_options(line, arguments.world);
   add_kernels_option(line, arguments.kernel_architectures);
   line.begin(FlagGroup::kOutput);
   line.add("-o,--output FILE", arguments.output, "The benchmark to write");
   line.add("--chakra DIR", arguments.chakra_folder,
            "Write Chakra traces there: chakra.R.et of each rank R and comm_groups.json");
-  add_emit_options(line, arguments.emit);
+  line.add("--emit FOLDER", arguments.emit.folder,
+           "Write a standalone project in Python that runs the step into this folder");
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "no text on standard output");
   line.begin(FlagGroup::kTrust);

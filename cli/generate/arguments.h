@@ -28,10 +28,11 @@ struct GenerateArguments {
   std::optional<generator::BatchSize> batch;
   generator::WorldSize world;  ///< ranks 0: as recorded
   bool quiet = false;
-  /// The first flag of compiling traces, and the first that changes a benchmark; null: not used. An
-  /// existing benchmark only accepts flags of the second kind, and --output only with one of them.
-  const char* compiled_by = nullptr;
-  const char* changed_by = nullptr;
+  /// The first flag of compiling traces, and the first that changes a benchmark; empty: not used.
+  /// An existing benchmark only accepts flags of the second kind, and --output only with one of
+  /// them.
+  std::string compiled_by;
+  std::string changed_by;
 };
 
 /// Throws et_schema::Error (usage) if nothing is to be done or the flags exclude each other.

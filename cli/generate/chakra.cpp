@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cli/pages/document/account.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"
 
@@ -31,39 +30,29 @@ std::map<std::string_view, std::uint64_t> edges_of(const et_schema::ChakraFile& 
   return counts;
 }
 
-[[noreturn]] void refuse(const std::string& folder, std::string expected, std::string got) {
-  throw et_schema::usage_error("the Chakra traces cannot be written",
-                               {.file = folder,
-                                .field = "--chakra",
-                                .expected = std::move(expected),
-                                .got = std::move(got),
-                                .hint = "choose another folder"});
-}
-
 }  // namespace
 
 void refuse_chakra_folder(const std::string& folder, const std::vector<std::string>& inputs) {
+  const auto refuse = [&](bool is_wrong, const char* expected, const std::string& got) {
+    refuse_if(is_wrong, "the Chakra traces cannot be written", "--chakra", expected, got,
+              "choose another folder", folder);
+  };
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
-  if (fs::exists(status) && !fs::is_directory(status)) {
-    refuse(folder, "a folder", "a file");
-  }
+  refuse(fs::exists(status) && !fs::is_directory(status), "a folder", "a file");
   const fs::path full = fs::absolute(folder).lexically_normal();
   const fs::path parent =
       full.has_filename() ? full.parent_path() : full.parent_path().parent_path();
-  if (!fs::exists(status) && !fs::is_directory(parent)) {
-    refuse(folder, "a folder, or a place for one", "no folder " + parent.string());
-  }
+  refuse(!fs::exists(status) && !fs::is_directory(parent), "a folder, or a place for one",
+         "no folder " + parent.string());
+  constexpr const char* kAnother = "another folder than that of the input";
   for (const std::string& input : inputs) {
-    if (fs::equivalent(folder, input, error)) {
-      refuse(folder, "another folder than that of the input", "an input");
-    }
+    refuse(fs::equivalent(folder, input, error), kAnother, "an input");
     const fs::path place = fs::path(input).parent_path();
     const std::string name = fs::path(input).filename().string();
-    if (name.starts_with(std::string(kPrefix) + ".") && name.ends_with(".et") &&
-        fs::equivalent(folder, place.empty() ? "." : place, error)) {
-      refuse(folder, "another folder than that of the input", "the folder of " + input);
-    }
+    const bool is_chakra = name.starts_with(std::string(kPrefix) + ".") && name.ends_with(".et");
+    refuse(is_chakra && fs::equivalent(folder, place.empty() ? "." : place, error), kAnother,
+           "the folder of " + input);
   }
 }
 

@@ -85,30 +85,6 @@ Section hidden_section(const Json& document) {
 
 }  // namespace
 
-void add_batch_options(CommandLine& line, BatchTexts& texts) {
-  line.add("--batch SIZES", texts.batch,
-           "FROM:TO, such as 64:256: give the benchmark batch size TO instead of the recorded "
-           "FROM, without recorded times");
-  line.add("--size SIZES", texts.size,
-           "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
-           "the data, that nothing else has")
-      .excludes({"--batch"});
-}
-
-std::optional<generator::BatchSize> BatchTexts::parsed() const {
-  if (batch.empty() && size.empty()) {
-    return std::nullopt;
-  }
-  return generator::parse_batch_size(batch + size, !size.empty());
-}
-
-void refuse_obfuscation(const std::string& output, const std::string& chakra_folder) {
-  refuse_if(output.empty() || !chakra_folder.empty(), "only a benchmark can be obfuscated",
-            "--obfuscate", "-o BENCH, without --chakra",
-            output.empty() ? "no --output" : "--chakra",
-            "make the benchmark first; understudy generate BENCH --chakra DIR takes it");
-}
-
 Hidden hide(et_schema::Bench& bench, const std::string& names_path) {
   Hidden hidden{names_path, generator::obfuscate(std::move(bench))};
   et_schema::write_file_atomically(names_path, generator::to_json(hidden.what.map));

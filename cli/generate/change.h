@@ -17,24 +17,11 @@ namespace understudy::cli {
 
 // Changes to a benchmark: its batch size, its names, its kernels.
 
-/// Values FROM:TO of --batch and --size; at most one of them may be set.
-struct BatchTexts {
-  std::string batch;
-  std::string size;
-  /// Returns nothing if neither is set. Throws Error (usage).
-  [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
-};
-/// Adds --batch and --size.
-void add_batch_options(CommandLine& line, BatchTexts& texts);
-
 /// Result of --obfuscate.
 struct Hidden {
   std::string names_path;      ///< file of the original names
   generator::Obfuscated what;  ///< without its benchmark, which was moved out
 };
-/// Throws Error (usage) if `output` is empty, since the file of names is written beside the
-/// benchmark, or if `chakra_folder` is set: Chakra traces can be made from the benchmark later.
-void refuse_obfuscation(const std::string& output, const std::string& chakra_folder);
 /// Removes the original's names from the benchmark, and writes the list of replacements for the
 /// owner.
 [[nodiscard]] Hidden hide(et_schema::Bench& bench, const std::string& names_path);
@@ -88,7 +75,5 @@ void add_kernels_option(CommandLine& line, std::vector<int>& architectures);
 /// Removes the machine code of a benchmark whose sizes were changed, since launches have the grids
 /// and numbers of the recorded sizes. Returns the number of removed kernels.
 [[nodiscard]] std::size_t remove_kernels(et_schema::Bench& bench);
-
-[[nodiscard]] nlohmann::ordered_json kernels_json(const KernelsMade& made);
 
 }  // namespace understudy::cli

@@ -7,12 +7,30 @@
 
 #include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/account.h"
-#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/walked.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/file_name.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/model/original_step.h"
 
 namespace understudy::cli {
+
+void members(auto& walk, et_schema::SameAs<KernelsMade::Failure> auto& failure) {
+  walk("name", failure.name, "kernel");
+  walk("why", failure.why, "why");
+  walk("architecture", failure.architecture, "sm", et_schema::CellKind::kId);
+}
+
+void members(auto& walk, et_schema::SameAs<KernelsMade> auto& made) {
+  walk("compiler", made.compiler, "compiled by");
+  walk("kernels", made.kernels, "kernels compiled");
+  walk("cubins", made.cubins, "cubins");
+  walk("bytes", made.bytes, "bytes of them", et_schema::CellKind::kCount);
+  walk("launches", made.launches, "instructions that launch them");
+  walk("stubs", made.stubs, "instructions without machine code: stubs");
+  walk("failures", made.failures, "Not compiled");
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -23,7 +41,7 @@ Json generated_json(const Generated& made) {
   Json document = {{"bench", made.path.empty() ? nullptr : Json(made.path)}, {"bytes", made.bytes}};
   document.update(pages::bench_json(made.bench));
   if (made.kernels) {
-    document["kernels"] = kernels_json(*made.kernels);
+    document["kernels"] = et_schema::json_of(*made.kernels);
   }
   add_changes(document, made.changes);
   if (made.chakra) {
@@ -42,16 +60,7 @@ std::string unlinked_note(const Generated& made) {
 }
 
 Section kernels_section(const Json& document) {
-  return {"kernels",
-          "Kernels",
-          {facts_at(document, "/kernels",
-                    {counts("kernels compiled", "kernels"), counts("cubins"),
-                     counts("bytes of them", "bytes"),
-                     counts("instructions that launch them", "launches"),
-                     counts("instructions without machine code: stubs", "stubs"),
-                     texts("compiled by", "compiler")}),
-           table_at(document, "/kernels/failures", "Not compiled",
-                    {texts("kernel", "name"), ids("sm", "architecture"), texts("why")})}};
+  return {"kernels", "Kernels", pages::blocks_at<KernelsMade>(document, "/kernels")};
 }
 
 Section chakra_section(const Json& document) {

@@ -6,14 +6,26 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/asking/asking.h"
-#include "cli/common/output.h"
+#include "cli/common/output_path.h"
 #include "cli/compile/compile.h"
 #include "cli/pages/document/account.h"
-#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/walked.h"
 #include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/base/output_file.h"
 #include "outputs.h"
+
+namespace understudy::emitter {
+
+void members(auto& walk, et_schema::SameAs<Missing> auto& row) {
+  walk("name", row.name, "operator");
+  walk("count", row.count, "count");
+  walk("reason", row.reason, "reason");
+  walk("time_share", row.time_share, "time", et_schema::CellKind::kPercent);
+}
+
+}  // namespace understudy::emitter
 
 namespace understudy::cli {
 namespace {
@@ -21,22 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 using emitter::Missing;
 using emitter::Project;
-using pages::counts, pages::facts_at, pages::percents, pages::table_at, pages::texts;
-
-/// Throws Error (usage) unless the folder is new, empty or that of an earlier project.
-void refuse_folder(const fs::path& folder) {
-  const bool is_there = fs::exists(folder);
-  const bool is_ours = fs::exists(folder / "README.md") && fs::exists(folder / "bench");
-  if (is_there && (!fs::is_directory(folder) || (!fs::is_empty(folder) && !is_ours))) {
-    throw et_schema::usage_error(
-        "the project cannot be written there",
-        {.file = folder.string(),
-         .field = "--emit",
-         .expected = "a folder that is new, empty or of an earlier project",
-         .got = fs::is_directory(folder) ? "a folder with other files" : "a file",
-         .hint = "choose another folder"});
-  }
-}
+using pages::counts, pages::facts_at, pages::table_at;
 
 std::string share_text(const Missing& missing) {
   return missing.time_share ? fmt::format("{:.2f} %", *missing.time_share * et_schema::kPercent)
@@ -53,33 +50,21 @@ std::size_t lines_of(const Project& project) {
   return lines;
 }
 
-nlohmann::ordered_json json_of(const std::vector<Missing>& rows) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const Missing& row : rows) {
-    array.push_back({{"name", row.name}, {"count", row.count}, {"reason", row.reason}});
-    array.back()["time_share"] =
-        row.time_share ? nlohmann::ordered_json(*row.time_share) : nlohmann::ordered_json();
-  }
-  return array;
-}
-
 nlohmann::ordered_json json_of(const Project& project, const EmitChoice& choice) {
   return {{"project", choice.folder},
           {"files", project.files.size()},
           {"step_lines", lines_of(project)},
           {"operators", project.operators},
-          {"missing", json_of(project.missing)},
-          {"mapped", json_of(project.mapped)},
-          {"foreign", json_of(project.foreign)},
+          {"missing", et_schema::json_of(project.missing)},
+          {"mapped", et_schema::json_of(project.mapped)},
+          {"foreign", et_schema::json_of(project.foreign)},
           {"account", pages::account_json(project.account)}};
 }
 
 pages::Page project_page(const Project& project, const EmitChoice& choice) {
   const nlohmann::ordered_json document = json_of(project, choice);
   const auto table = [&](const char* key, const char* caption) {
-    return table_at(document, std::string("/") + key, caption,
-                    {texts("operator", "name"), counts("count"), percents("time", "time_share"),
-                     texts("reason")});
+    return table_at(document, std::string("/") + key, caption, pages::columns_of<Missing>());
   };
   pages::Page page;
   page.title = choice.folder + ": the step as source; README.md in it says how to run it";
@@ -106,14 +91,12 @@ pages::Page project_page(const Project& project, const EmitChoice& choice) {
 
 }  // namespace
 
-void add_emit_options(CommandLine& line, EmitChoice& choice) {
-  line.add("--emit FOLDER", choice.folder,
-           "Write a standalone project in Python that runs the step into this folder");
-}
-
 void emit(const et_schema::Bench& bench, const EmitChoice& choice, const std::string& name,
           Format format, bool quiet) {
-  refuse_folder(choice.folder);
+  const fs::path folder = choice.folder;
+  refuse_folder(choice.folder, "--emit", "the project",
+                fs::exists(folder / "README.md") && fs::exists(folder / "bench"),
+                "a folder that is new, empty or of an earlier project");
   const Project project = emitter::emit_project(bench, name, try_calls(bench));
   for (const auto& [path, content] : project.files) {
     et_schema::write_below(choice.folder, path, content);

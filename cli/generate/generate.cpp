@@ -33,21 +33,15 @@ constexpr const char* kOfBench =
 
 /// Throws on flags that select a benchmark's contents: an existing benchmark cannot change them.
 void refuse_choices(const GenerateArguments& arguments) {
-  const char* option = arguments.compiled_by;
-  if (option == nullptr && arguments.changed_by == nullptr && !arguments.output.empty()) {
-    option = "--output";
-  }
-  if (option != nullptr) {
-    throw et_schema::usage_error(
-        "a benchmark cannot be narrowed or rebuilt",
-        {.file = arguments.paths[0],
-         .field = option,
-         .expected = std::string(kOfBench) + " alone",
-         .got = std::string_view(option) == "--output"
-                    ? "a new benchmark without anything that makes it another one"
-                    : "an option of how traces become a benchmark",
-         .hint = fmt::format("give the traces that it was made of, or leave {} out", option)});
-  }
+  const bool is_alone = arguments.compiled_by.empty() && arguments.changed_by.empty();
+  const std::string option =
+      is_alone && !arguments.output.empty() ? "--output" : arguments.compiled_by;
+  refuse_if(!option.empty(), "a benchmark cannot be narrowed or rebuilt", option,
+            std::string(kOfBench) + " alone",
+            option == "--output" ? "a new benchmark without anything that makes it another one"
+                                 : "an option of how traces become a benchmark",
+            fmt::format("give the traces that it was made of, or leave {} out", option),
+            arguments.paths[0]);
 }
 
 Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress) {
@@ -64,7 +58,7 @@ Compiled read_or_compile(const GenerateArguments& arguments, Progress& progress)
     return compiled;
   }
   const bool has_use = !arguments.chakra_folder.empty() || !arguments.emit.folder.empty() ||
-                       arguments.changed_by != nullptr;
+                       !arguments.changed_by.empty();
   if (!has_use) {
     throw et_schema::bad_input(
         "no trace found",
@@ -104,7 +98,11 @@ void refuse_outputs(const GenerateArguments& arguments, const std::string& names
   const std::vector<std::string> inputs = inputs_of(arguments);
   refuse_output(arguments.output, inputs, "--output");
   if (arguments.obfuscate) {
-    refuse_obfuscation(arguments.output, arguments.chakra_folder);
+    // The file of names is written beside the benchmark.
+    refuse_if(arguments.output.empty() || !arguments.chakra_folder.empty(),
+              "only a benchmark can be obfuscated", "--obfuscate", "-o BENCH, without --chakra",
+              arguments.output.empty() ? "no --output" : "--chakra",
+              "make the benchmark first; understudy generate BENCH --chakra DIR takes it");
     refuse_output(names_path, inputs, "--obfuscate");
   }
   refuse_shared_outputs({{arguments.output, "--output"},

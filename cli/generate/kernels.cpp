@@ -248,16 +248,4 @@ std::size_t remove_kernels(et_schema::Bench& bench) {
   return keys.size();
 }
 
-nlohmann::ordered_json kernels_json(const KernelsMade& made) {
-  nlohmann::ordered_json failures = nlohmann::ordered_json::array();
-  for (const KernelsMade::Failure& failure : made.failures) {
-    failures.push_back(
-        {{"name", failure.name}, {"why", failure.why}, {"architecture", failure.architecture}});
-  }
-  return {{"compiler", made.compiler},      {"kernels", made.kernels},
-          {"cubins", made.cubins},          {"bytes", made.bytes},
-          {"launches", made.launches},      {"stubs", made.stubs},
-          {"failures", std::move(failures)}};
-}
-
 }  // namespace understudy::cli

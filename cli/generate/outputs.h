@@ -18,9 +18,6 @@ struct EmitChoice {
   bool allow_missing = false;  ///< --allow-missing, which is of ranks, too
 };
 
-/// Adds --emit.
-void add_emit_options(CommandLine& line, EmitChoice& choice);
-
 /// Writes the project and prints its contents. Throws Error (usage) if the folder cannot be
 /// written. Throws Error (failed) if something cannot be expressed and must not be missing; the
 /// project is still written.

@@ -12,7 +12,6 @@
 #include "cli/profile/launches.h"
 #include "cli/profile/profiled_device.h"
 #include "documents.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/file_name.h"
 #include "et_schema/base/input_files.h"
@@ -288,15 +287,11 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
   Json profiles = Json::array();
   Json launches = Json::array();
   for (const std::string& path : paths) {
-    if (is_one_benchmark({path})) {
-      throw et_schema::usage_error("a benchmark's device time is shown without a flag",
-                                   {.file = path,
-                                    .field = "--device-time",
-                                    .expected = "profiles",
-                                    .got = "a benchmark",
-                                    .hint = "understudy inspect BENCH shows it by class of kernel "
-                                            "and by what it is in the benchmark"});
-    }
+    refuse_if(is_one_benchmark({path}), "a benchmark's device time is shown without a flag",
+              "--device-time", "profiles", "a benchmark",
+              "understudy inspect BENCH shows it by class of kernel and by what it is in the "
+              "benchmark",
+              path);
     et_schema::read_input_files(
         path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
           if (et_schema::classify_json(file.data) == et_schema::JsonKind::kKineto) {
@@ -320,15 +315,10 @@ pages::Page device_time_page(const std::vector<std::string>& paths) {
           }
         });
   }
-  if (profiles.empty() && launches.empty()) {
-    throw et_schema::usage_error(
-        "no profile among the inputs",
-        {.file = paths.front(),
-         .field = "--device-time",
-         .expected = "Kineto (chrome) traces, or counters of ncu or rocprofv3",
-         .got = "none",
-         .hint = "give what torch.profiler's export_chrome_trace() wrote, or a folder of them"});
-  }
+  refuse_if(profiles.empty() && launches.empty(), "no profile among the inputs", "--device-time",
+            "Kineto (chrome) traces, or counters of ncu or rocprofv3", "none",
+            "give what torch.profiler's export_chrome_trace() wrote, or a folder of them",
+            paths.front());
   page.title = profiles.empty() ? "What the step launches" : "Where the device's time went";
   page.verdict.sentence = profiles.empty() ? "The step did not run: what it would launch is known, "
                                              "and no time."

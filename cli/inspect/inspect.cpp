@@ -51,8 +51,8 @@ struct Arguments {
   std::string names;  ///< of a report
   ProfileChoice profiles;
   bool quiet = false;
-  const char* of_traces = nullptr;     ///< first flag in use that only traces accept
-  const char* of_no_report = nullptr;  ///< first flag in use that reports do not accept
+  std::string of_traces;     ///< first flag in use that only traces accept
+  std::string of_no_report;  ///< first flag in use that reports do not accept
 };
 
 void add_ops_options(CommandLine& line, Arguments& arguments) {
@@ -162,15 +162,10 @@ pages::Page inspect_traces(const Arguments& arguments, Progress& progress) {
 
 /// Throws on flags of nodes and of profiles to link: a benchmark holds only instructions.
 void refuse_details_of_benchmark(const Arguments& arguments) {
-  if (arguments.of_traces != nullptr) {
-    throw et_schema::usage_error(
-        fmt::format("{} is for traces", arguments.of_traces),
-        {.file = arguments.paths[0],
-         .field = arguments.of_traces,
-         .expected = "traces; of a benchmark --by, --collectives, --memory or --certificate",
-         .got = "a benchmark",
-         .hint = "inspect the traces that it was made from"});
-  }
+  refuse_if(!arguments.of_traces.empty(), arguments.of_traces + " is for traces",
+            arguments.of_traces,
+            "traces; of a benchmark --by, --collectives, --memory or --certificate", "a benchmark",
+            "inspect the traces that it was made from", arguments.paths[0]);
 }
 
 pages::Page inspect_bench(const Arguments& arguments) {
@@ -211,16 +206,6 @@ bool is_report_file(const std::string& path) {
   return head.starts_with('{') && et_schema::starts_as_report(head);
 }
 
-void refuse_details_of_report(const Arguments& arguments) {
-  if (arguments.of_no_report != nullptr) {
-    throw et_schema::usage_error("a report has no such details",
-                                 {.file = arguments.paths[0],
-                                  .expected = "--format alone",
-                                  .got = arguments.of_no_report,
-                                  .hint = "inspect the benchmark or its traces"});
-  }
-}
-
 pages::Page page_of(const Arguments& arguments, Progress& progress) {
   if (arguments.device_time) {
     return device_time_page(arguments.paths);
@@ -247,7 +232,8 @@ pages::Page page_of(const Arguments& arguments, Progress& progress) {
 
 std::string inspect_report(const Arguments& arguments) {
   const std::string& path = arguments.paths[0];
-  refuse_details_of_report(arguments);
+  refuse_if(!arguments.of_no_report.empty(), "a report has no such details", "", "--format alone",
+            arguments.of_no_report, "inspect the benchmark or its traces", path);
   std::string text;
   et_schema::read_input_files(path, et_schema::process_limits(),
                               [&](et_schema::InputFile&& file) { text = std::move(file.data); });

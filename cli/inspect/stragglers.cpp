@@ -8,10 +8,10 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "cli/common/command_line.h"
 #include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/from_json.h"
 #include "documents.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 
 namespace understudy::cli {
@@ -187,16 +187,12 @@ pages::Page stragglers_page(const et_schema::Bench& bench, const std::string& fi
   const auto timed = std::ranges::count_if(bench.programs, [](const et_schema::Program& program) {
     return program.profile.has_value();
   });
-  if (bench.partial || bench.world_size() < 2 || timed < bench.world_size()) {
-    throw et_schema::usage_error(
-        "no rank can be compared with others",
-        {.file = file,
-         .field = "--stragglers",
-         .expected = "recorded times of all ranks of a job, at least two",
-         .got = fmt::format("{} of {}{}", timed, et_schema::counted(bench.world_size(), "rank"),
-                            bench.partial ? " of a larger job" : ""),
-         .hint = "give a capture's folder, traces with --profile, or a benchmark made of them"});
-  }
+  refuse_if(bench.partial || bench.world_size() < 2 || timed < bench.world_size(),
+            "no rank can be compared with others", "--stragglers",
+            "recorded times of all ranks of a job, at least two",
+            fmt::format("{} of {}{}", timed, et_schema::counted(bench.world_size(), "rank"),
+                        bench.partial ? " of a larger job" : ""),
+            "give a capture's folder, traces with --profile, or a benchmark made of them", file);
   Stragglers found = predictor::find_stragglers(predictor::job_of(bench));
   const std::string doubts = pages::doubts_of(bench);
   const bool are_times_known = std::ranges::all_of(bench.programs, [](const auto& program) {

@@ -9,7 +9,7 @@
 
 #include "cli/common/command_line.h"
 #include "cli/common/output_path.h"
-#include "cli/pages/document/from_json.h"
+#include "cli/pages/document/walked.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/output_file.h"
 #include "fleet/analysis/numerics.h"
@@ -17,11 +17,36 @@
 #include "rows.h"
 #include "tasks.h"
 
+namespace understudy::fleet {
+
+using et_schema::CellKind;
+
+void members(auto& walk, et_schema::SameAs<SelectedJob> auto& row) {
+  walk("job", row.job, "job");
+  walk("benchmark_hash", row.benchmark_hash, "benchmark");
+  walk("weight", row.weight, "weight");
+  walk("low", row.low, "from");
+  walk("high", row.high, "to");
+}
+
+void members(auto& walk, et_schema::SameAs<RatioCheck> auto& row) {
+  walk("platform", row.platform, "platform");
+  walk("baseline", row.baseline, "against");
+  walk("chosen_on", row.was_chosen_on, "chosen on", CellKind::kText);
+  walk("fleet", row.fleet, "fleet", CellKind::kRatio);
+  walk("subset", row.subset, "subset", CellKind::kRatio);
+  walk("error", row.error, "error", CellKind::kShare);
+  walk("random_median", row.random_median, "random, median", CellKind::kShare);
+  walk("random_p90", row.random_p90, "random, p90", CellKind::kShare);
+}
+
+}  // namespace understudy::fleet
+
 namespace understudy::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using pages::facts_at, pages::figures, pages::ratios, pages::shares, pages::table_at, pages::texts;
+using pages::facts_at, pages::shares, pages::table_at;
 
 constexpr double kSecondsPerMinute = 60;
 
@@ -71,15 +96,10 @@ fleet::SelectionOptions options_of(const SelectRequest& request) {
 /// Throws if a platform has no replays: nothing could be selected.
 void check_platform(const std::vector<BenchmarkRow>& rows, const std::string& platform) {
   const std::set<std::string> names = fleet::names_in(rows, &BenchmarkRow::times);
-  if (!names.contains(platform)) {
-    throw et_schema::usage_error(
-        "the platform has no results of the jobs' benchmarks",
-        {.field = "--platform",
-         .expected =
-             names.empty() ? "a platform with results" : fmt::format("{}", fmt::join(names, ", ")),
-         .got = platform,
-         .hint = "understudy fleet nightly on that platform, or another one"});
-  }
+  refuse_if(!names.contains(platform), "the platform has no results of the jobs' benchmarks",
+            "--platform",
+            names.empty() ? "a platform with results" : fmt::format("{}", fmt::join(names, ", ")),
+            platform, "understudy fleet nightly on that platform, or another one");
 }
 
 void check_choice(const std::vector<fleet::Candidate>& all,
@@ -102,25 +122,6 @@ void check_choice(const std::vector<fleet::Candidate>& all,
 }
 
 Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t left_out) {
-  Json jobs = Json::array();
-  for (const fleet::SelectedJob& job : selection.jobs) {
-    jobs.push_back({{"job", job.job},
-                    {"benchmark_hash", job.benchmark_hash},
-                    {"weight", job.weight},
-                    {"low", job.low},
-                    {"high", job.high}});
-  }
-  Json checks = Json::array();
-  for (const fleet::RatioCheck& check : selection.checks) {
-    checks.push_back({{"platform", check.platform},
-                      {"baseline", check.baseline},
-                      {"chosen_on", check.was_chosen_on},
-                      {"fleet", check.fleet},
-                      {"subset", check.subset},
-                      {"error", check.error},
-                      {"random_median", check.random_median},
-                      {"random_p90", check.random_p90}});
-  }
   return {{"format", "understudy-fleet-subset"},
           {"version", 1},
           {"of_jobs", all},
@@ -130,8 +131,8 @@ Json json_of(const fleet::Selection& selection, std::size_t all, std::size_t lef
           {"error", selection.error},
           {"met_max_error", selection.met_max_error},
           {"replay_s", selection.cost_s},
-          {"jobs", std::move(jobs)},
-          {"checks", std::move(checks)}};
+          {"jobs", et_schema::json_of(selection.jobs)},
+          {"checks", et_schema::json_of(selection.checks)}};
 }
 
 pages::Page selection_page(const fleet::Selection& selection, std::size_t all, std::size_t left_out,
@@ -152,8 +153,7 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
       {"jobs",
        "Jobs",
        {table_at(document, "/jobs", "Jobs, with the 95 % interval of their weights",
-                 {texts("job"), figures("weight"), figures("from", "low"), figures("to", "high"),
-                  texts("benchmark", "benchmark_hash")})}},
+                 pages::columns_of<fleet::SelectedJob>())}},
       {"mix",
        "Time by class of operators, apart from the fleet's",
        {facts_at(document, "",
@@ -162,9 +162,7 @@ pages::Page selection_page(const fleet::Selection& selection, std::size_t all, s
       {"checks",
        "Ratios of platforms",
        {table_at(document, "/checks", "Ratios of platforms: the fleet's, and what the subset says",
-                 {texts("platform"), texts("against", "baseline"), ratios("fleet"),
-                  ratios("subset"), shares("error"), shares("random, median", "random_median"),
-                  shares("random, p90", "random_p90"), texts("chosen on", "chosen_on")})}}};
+                 pages::columns_of<fleet::RatioCheck>())}}};
   return made_by("fleet", std::move(page), document, "subset.json", 1);
 }
 

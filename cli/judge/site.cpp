@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "cli/common/command_line.h"
+#include "cli/common/output_path.h"
 #include "cli/pages/document/from_json.h"
 #include "cli/pages/fleet/fleet_pages.h"
 #include "cli/pages/report/report_page.h"
@@ -184,23 +184,6 @@ class Site {
   fleet::PlatformComparison platforms_;
 };
 
-/// Pages overwrite files, so the folder must not hold anything else.
-void refuse_folder(const std::string& folder) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(folder, error);
-  if (folder.empty() || (fs::exists(folder, error) &&
-                         (!is_folder || (!fs::is_empty(folder, error) &&
-                                         !fs::exists(fs::path(folder) / "index.html", error))))) {
-    throw et_schema::usage_error(
-        "the site cannot be written there",
-        {.file = folder,
-         .field = "--output",
-         .expected = "a site's folder (with index.html), an empty one, or a name for one",
-         .got = is_folder ? "a folder with other files" : "a file",
-         .hint = "choose another place"});
-  }
-}
-
 }  // namespace
 
 void draw_site(std::istream& lines, const TakePage& take) {
@@ -216,7 +199,10 @@ void draw_site(std::istream& lines, const TakePage& take) {
 
 /// Writes a fleet as a site of static pages.
 Answer site_task(std::istream& lines, const TaskOptions& options) {
-  refuse_folder(options.output);
+  std::error_code error;
+  refuse_folder(options.output, "--output", "the site",
+                fs::exists(fs::path(options.output) / "index.html", error),
+                "a site's folder (with index.html), an empty one, or a name for one");
   std::size_t count = 0;
   std::uint64_t bytes = 0;
   draw_site(lines, [&](const std::string& file, const pages::Page& page) {

@@ -22,7 +22,7 @@ constexpr const char* kExamples =
   understudy predict --from-profile k.json.gz --card MI300X  a profile's step on another card)";
 
 void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std::string>& what_if,
-                 std::string& batch, std::string& size) {
+                 BatchTexts& batch) {
   line.add("BENCH", arguments.paths,
            "A bench.et; or traces, which are compiled first. Without --platform and --card, costs "
            "are the times of the linked profile: the simulator alone");
@@ -48,15 +48,11 @@ void add_options(CommandLine& line, PredictArguments& arguments, std::vector<std
            "operators' names; 'ranks even' and 'rank 3 even' give ranks the usual times. "
            "Several are applied one after the other")
       .repeats();
-  line.add(
-      "--batch SIZES", batch,
-      "FROM:TO, such as 64:256: predict batch size TO instead of the recorded FROM (of one "
-      "micro-batch, where a step accumulates gradients of several). Recorded times are FROM's: "
-      "needs --card or --platform");
-  line.add("--size SIZES", size,
-           "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
-           "the data, that nothing else has")
-      .excludes({"--batch"});
+  add_batch_options(line,
+                    "predict batch size TO instead of the recorded FROM (of one micro-batch, where "
+                    "a step accumulates gradients of several). Recorded times are FROM's: needs "
+                    "--card or --platform",
+                    batch);
   add_world_options(line, arguments.world);
   line.add("--explain FILE", arguments.explain,
            "Take apart a step that somebody published, a row of this CSV: FLOP, rates, exposed "
@@ -95,8 +91,7 @@ void add_other_inputs(CommandLine& line, PredictArguments& arguments) {
 PredictArguments read_predict_arguments(int argc, char** argv) {
   PredictArguments arguments;
   std::vector<std::string> what_if;
-  std::string batch;
-  std::string size;
+  BatchTexts batch;
   CommandLine line(
       {.name = "understudy predict",
        .description =
@@ -108,12 +103,12 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
                   "--ranks-per-node", "--report", "--format"}});
   line.was_replaced("--recorded",
                     "leave out --card and --platform: recorded times are the default");
-  add_options(line, arguments, what_if, batch, size);
+  add_options(line, arguments, what_if, batch);
   add_other_inputs(line, arguments);
   line.add_format(arguments.format);
   line.add_quiet(arguments.quiet, "the result is printed unless --report takes it");
   line.parse(argc, argv);
-  arguments.assumes_nodes = line.first_given({"--ranks-per-node"}) == nullptr;
+  arguments.assumes_nodes = !line.is_given("--ranks-per-node");
   constexpr const char* kHint = "understudy predict --help shows examples";
   if (arguments.card == kAllNames || arguments.network == kAllNames) {
     return arguments;
@@ -126,15 +121,15 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
               "a card's name, or its JSON file", "none",
               "understudy predict --from-profile PROFILE --card H100; --card list names all");
     refuse_if(
-        !(batch + size).empty(), "a profile's kernels keep their sizes", "--batch, --size",
-        "a benchmark of it", "--from-profile",
+        !(batch.batch + batch.size).empty(), "a profile's kernels keep their sizes",
+        "--batch, --size", "a benchmark of it", "--from-profile",
         "understudy generate PROFILE -o bench.et (of a profile with record_shapes=True), then "
         "understudy predict bench.et --card CARD --batch FROM:TO");
     return arguments;
   }
   arguments.recorded = arguments.platform.empty() && arguments.card.empty();
   arguments.options.device.lost_beside = arguments.recorded ? 0 : predictor::kLostBeside;
-  refuse_if(arguments.recorded && !(arguments.table + batch + size).empty(),
+  refuse_if(arguments.recorded && !(arguments.table + batch.batch + batch.size).empty(),
             "recorded times are of the recorded step alone", "", "--card or --platform", "neither",
             kHint);
   if (!arguments.table.empty()) {
@@ -146,9 +141,7 @@ PredictArguments read_predict_arguments(int argc, char** argv) {
   refuse_if(arguments.paths.empty(), "nothing to predict", "",
             "a benchmark, traces, --operators, or a --card to show with --format json",
             "none of them", kHint);
-  if (!batch.empty() || !size.empty()) {
-    arguments.batch = generator::parse_batch_size(batch + size, !size.empty());
-  }
+  arguments.batch = batch.parsed();
   check_world_options(arguments.world);
   arguments.world.shares_programs = true;
   for (const std::string& text : what_if) {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "arguments.h"
+#include "cli/common/command_line.h"
 #include "et_schema/base/csv.h"
-#include "et_schema/base/error.h"
 #include "et_schema/base/figures.h"
 #include "et_schema/base/input_files.h"
 #include "et_schema/base/read_file.h"
@@ -69,15 +69,10 @@ Step published_step(const std::string& file, double gpus, double tokens, double 
       nearest = step;
     }
   }
-  if (!nearest) {
-    throw et_schema::usage_error(
-        "no published step of this job",
-        {.file = file,
-         .field = "--explain",
-         .expected = fmt::format("a row of {} gpus with step_ms, tokens_per_s or mfu", gpus),
-         .got = et_schema::counted(table.records.size(), "row") + " without",
-         .hint = "docs/prediction.md, \"From a published figure\", lists the columns"});
-  }
+  refuse_if(!nearest, "no published step of this job", "--explain",
+            fmt::format("a row of {} gpus with step_ms, tokens_per_s or mfu", gpus),
+            et_schema::counted(table.records.size(), "row") + " without",
+            "docs/prediction.md, \"From a published figure\", lists the columns", file);
   return *nearest;
 }
 

@@ -202,18 +202,15 @@ void account_for_unheld(const PredictArguments& arguments, const et_schema::Prog
         fmt::join(carried, ", ")));
   }
   const double step_ms = static_cast<double>(et_schema::recorded_step_ns(program)) * kMsPerNs;
-  if (unknown_ms > kMostUnknown * step_ms && !arguments.recorded) {
-    throw et_schema::usage_error(
-        "too much of the step's device time is of no operator",
-        {.file = arguments.paths.front(),
-         .field = arguments.card.empty() ? "--platform" : "--card",
-         .expected = fmt::format("at most a tenth of the step's {} ms in kernels without operator "
-                                 "whose class or card is not known",
-                                 et_schema::figure_text(step_ms)),
-         .got = fmt::format("{}", fmt::join(unknown, ", ")),
-         .hint =
-             "understudy predict --from-profile PROFILE --card CARD predicts each kernel's time"});
-  }
+  refuse_if(unknown_ms > kMostUnknown * step_ms && !arguments.recorded,
+            "too much of the step's device time is of no operator",
+            arguments.card.empty() ? "--platform" : "--card",
+            fmt::format("at most a tenth of the step's {} ms in kernels without operator whose "
+                        "class or card is not known",
+                        et_schema::figure_text(step_ms)),
+            fmt::format("{}", fmt::join(unknown, ", ")),
+            "understudy predict --from-profile PROFILE --card CARD predicts each kernel's time",
+            arguments.paths.front());
   if (!unknown.empty()) {
     texts.push_back(
         fmt::format("device time of no operator, whose class or card is not known, counts as "

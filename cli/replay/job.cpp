@@ -34,6 +34,15 @@ class WipeAtEnd {
   Progress& progress_;
 };
 
+/// Returns the options for compiling a trace: the part of it that is replayed.
+generator::GenerateOptions options_of(const replayer::ReplayOptions& options) {
+  return {.only = options.only == replayer::Only::kCompute ? generator::Only::kCompute
+                  : options.only == replayer::Only::kComms ? generator::Only::kComms
+                                                           : generator::Only::kAll,
+          .partial = generator::PartialRanks::kOneAlone,
+          .allowed_operators = options.allowed_operators};
+}
+
 }  // namespace
 
 int ReplayJob::run(const std::function<ReplayArguments()>& read_arguments) {
@@ -129,16 +138,11 @@ void ReplayJob::join_launcher() {
 }
 
 void ReplayJob::check_rank() const {
-  check_simulated_comms(arguments_, is_alone() ? 1 : backend_->world_size());
-  if (is_alone() || !arguments_.rank) {
-    return;
-  }
-  throw et_schema::usage_error(
-      "--rank replays one rank alone, but a launcher has started several",
-      {.field = "--rank",
-       .expected = "one process",
-       .got = fmt::format("{} processes", backend_->world_size()),
-       .hint = "Leave --rank out to replay all ranks, or start replay without mpirun."});
+  check_simulated_comms(arguments_, processes());
+  refuse_if(!is_alone() && arguments_.rank,
+            "--rank replays one rank alone, but a launcher has started several", "--rank",
+            "one process", fmt::format("{} processes", processes()),
+            "Leave --rank out to replay all ranks, or start replay without mpirun.");
 }
 
 void ReplayJob::check_alike() {
@@ -181,7 +185,7 @@ void ReplayJob::load() {
   }
   refuse_outputs();
   progress_.show("reading");
-  bench_ = load_bench(arguments_, progress_);
+  bench_ = load_benchmark({arguments_.input}, options_of(arguments_.options), {}, progress_).bench;
   sandbox_.deny_programs();
   if (!bench_.op_maps.empty()) {
     replayer::check_operator_map();
@@ -203,39 +207,28 @@ void ReplayJob::refuse_outputs() const {
 }
 
 std::vector<NamedOutput> ReplayJob::outputs() const {
-  return outputs_of(arguments_, backend_ == nullptr ? 1 : backend_->world_size());
+  return outputs_of(arguments_, processes());
 }
 
 void ReplayJob::check_world_size() const {
   const int ranks = bench_.world_size();
   check_partial();
-  if (arguments_.rank && bench_rank() >= ranks) {
-    throw et_schema::usage_error(
-        "the benchmark has no such rank",
-        {.file = arguments_.input,
-         .field = "--rank",
-         .expected = bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
-                     : ranks == 1   ? "0, the only one"
-                                    : fmt::format("0 to {}", ranks - 1),
-         .got = std::to_string(*arguments_.rank)});
-  }
-  const int world = backend_ == nullptr ? 1 : backend_->world_size();
-  if (arguments_.rank || world == ranks) {
-    return;
-  }
-  throw et_schema::usage_error(
-      "the number of processes is not the benchmark's number of ranks",
-      {.file = arguments_.input,
-       .field = "world size",
-       .expected =
-           ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
-       .got = world == 1 ? "1 process" : fmt::format("{} processes", world),
-       .hint = ranks == 1 ? "Start replay without mpirun."
-                          : backends::how_to_start(ranks) + ", or --rank K for one rank alone."});
+  refuse_if(arguments_.rank && bench_rank() >= ranks, "the benchmark has no such rank", "--rank",
+            bench_.partial ? fmt::format("{}", fmt::join(bench_.partial->ranks, ", "))
+            : ranks == 1   ? "0, the only one"
+                           : fmt::format("0 to {}", ranks - 1),
+            std::to_string(arguments_.rank.value_or(0)), "", arguments_.input);
+  refuse_if(!arguments_.rank && processes() != ranks,
+            "the number of processes is not the benchmark's number of ranks", "world size",
+            ranks == 1 ? "1 rank, one process" : fmt::format("{} ranks, one process each", ranks),
+            is_alone() ? "1 process" : fmt::format("{} processes", processes()),
+            ranks == 1 ? "Start replay without mpirun."
+                       : backends::how_to_start(ranks) + ", or --rank K for one rank alone.",
+            arguments_.input);
 }
 
 void ReplayJob::check_partial() const {
-  const int world = backend_ == nullptr ? 1 : backend_->world_size();
+  const int world = processes();
   const bool is_one = bench_.world_size() == 1 || arguments_.rank.has_value();
   if (!bench_.partial || (world == 1 && is_one) ||
       (world == bench_.world_size() && arguments_.options.only == replayer::Only::kCompute)) {

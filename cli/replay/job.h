@@ -70,7 +70,8 @@ class ReplayJob {
   /// Runs `part` on all ranks. If it throws on some, the lowest of these ranks throws and the
   /// others wait to be ended.
   void together(const std::function<void()>& part);
-  [[nodiscard]] bool is_alone() const { return backend_ == nullptr || backend_->world_size() == 1; }
+  [[nodiscard]] int processes() const { return backend_ == nullptr ? 1 : backend_->world_size(); }
+  [[nodiscard]] bool is_alone() const { return processes() == 1; }
   [[nodiscard]] bool is_first() const { return backend_->rank() == 0; }
   /// Returns the index in the benchmark of the program that this process replays.
   [[nodiscard]] int bench_rank() const;
@@ -87,10 +88,6 @@ class ReplayJob {
   Sandbox sandbox_;
   bool has_ended_ = false;  ///< run() completed
 };
-
-/// Reads the input of a replay: a benchmark, or traces, which are compiled. Throws Error (bad
-/// input).
-[[nodiscard]] et_schema::Bench load_bench(const ReplayArguments& arguments, Progress& progress);
 
 /// Returns all files that a replay of `ranks` ranks writes.
 [[nodiscard]] std::vector<NamedOutput> outputs_of(const ReplayArguments& arguments, int ranks);

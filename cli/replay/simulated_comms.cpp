@@ -52,22 +52,14 @@ std::vector<predictor::PlayedCost> played(const et_schema::Bench& bench, int ran
 }  // namespace
 
 void check_simulated_comms(const ReplayArguments& arguments, int processes) {
-  const auto refuse_setting = [](const char* expected, std::string got) {
-    throw et_schema::usage_error("communication is simulated for one rank alone",
-                                 {.field = "--comms",
-                                  .expected = expected,
-                                  .got = std::move(got),
-                                  .hint = "--comms nccl and --comms host let ranks communicate"});
+  const auto refuse_setting = [&](bool is_wrong, const char* expected, const std::string& got) {
+    refuse_if(is_wrong && !arguments.comm_times.empty(),
+              "communication is simulated for one rank alone", "--comms", expected, got,
+              "--comms nccl and --comms host let ranks communicate");
   };
-  if (arguments.comm_times.empty()) {
-    return;
-  }
-  if (processes > 1) {
-    refuse_setting("one process and --rank K", fmt::format("{} processes", processes));
-  }
-  if (arguments.options.only != replayer::Only::kAll) {
-    refuse_setting("communication beside operators", "--only");
-  }
+  refuse_setting(processes > 1, "one process and --rank K", fmt::format("{} processes", processes));
+  refuse_setting(arguments.options.only != replayer::Only::kAll, "communication beside operators",
+                 "--only");
 }
 
 CommTimes comm_times(const et_schema::Bench& bench, int rank, const std::string& source) {

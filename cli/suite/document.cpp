@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/pages/document/from_json.h"
+#include "et_schema/base/json_record.h"
 #include "et_schema/base/statistics.h"
 #include "et_schema/base/version.h"
 
@@ -20,10 +21,6 @@ using fleet::SuiteRow;
 using pages::Column;
 
 constexpr int kSuiteVersion = 1;
-
-Json json_of(const std::optional<double>& number) {
-  return number ? Json(*number) : Json(nullptr);
-}
 
 Json speed_json(const et_schema::Interval& speed) {
   const bool tells = fleet::tells(speed);
@@ -59,7 +56,7 @@ Json step_json(const SuiteRow& step) {
           {"here_ms", step.here_ms},
           {"there_ms", step.there_ms},
           {"of", step.by_iteration ? "iteration" : "operators"},
-          {"clock", json_of(step.clock)},
+          {"clock", et_schema::json_of(step.clock)},
           {"classes", list_of(step.classes, class_json)}};
 }
 
@@ -83,12 +80,12 @@ Json replays_json(const SuiteReplays& each) {
   std::vector<double> medians_ms;
   for (const et_schema::Report& report : each.reports) {
     medians_ms.push_back(report.total.iteration_ms.median.value_or(0));
-    row["coverage"] = json_of(report.total.coverage.count);
+    row["coverage"] = et_schema::json_of(report.total.coverage.count);
     row["operators"] = report.total.coverage.selected;
     row["exact"] = report.total.coverage.exact;
   }
-  row["median_ms"] = json_of(et_schema::median(medians_ms));
-  row["clock_mhz"] = json_of(fleet::gpu_clock_mhz(each.reports));
+  row["median_ms"] = et_schema::json_of(et_schema::median(medians_ms));
+  row["clock_mhz"] = et_schema::json_of(fleet::gpu_clock_mhz(each.reports));
   return row;
 }
 

@@ -35,12 +35,8 @@ std::string failure_of(const fleet::ProgramEnd& end) {
   }
   const auto& fields = said.at("error");
   const auto text = [&fields](const char* name) { return fields.value(name, std::string()); };
-  if (text("field") == "--device") {
-    throw et_schema::usage_error(text("summary"), {.field = text("field"),
-                                                   .expected = text("expected"),
-                                                   .got = text("got"),
-                                                   .hint = text("hint")});
-  }
+  refuse_if(text("field") == "--device", text("summary"), text("field"), text("expected"),
+            text("got"), text("hint"));
   return fmt::format("{}: expected {}, got {}", text("summary"), text("expected"), text("got"));
 }
 

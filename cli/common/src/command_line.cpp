@@ -299,10 +299,10 @@ bool CommandLine::is_given(const std::string& flag) const {
   return app_->count(flag) > 0;
 }
 
-const char* CommandLine::first_given(std::initializer_list<const char*> flags) const {
+std::string CommandLine::first_given(std::initializer_list<const char*> flags) const {
   const auto* const given =
       std::ranges::find_if(flags, [this](const char* flag) { return is_given(flag); });
-  return given == flags.end() ? nullptr : *given;
+  return given == flags.end() ? "" : *given;
 }
 
 void CommandLine::parse(int argc, char** argv) {

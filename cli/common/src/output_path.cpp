@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "et_schema/base/error.h"
+#include "cli/common/command_line.h"
 #include "et_schema/base/output_file.h"
 #include "et_schema/formats/bench/bench.h"
 
@@ -13,15 +13,6 @@ namespace understudy::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(const std::string& path, const std::string& flag, std::string summary,
-                         std::string expected, std::string got, std::string hint) {
-  throw et_schema::usage_error(std::move(summary), {.file = path,
-                                                    .field = flag,
-                                                    .expected = std::move(expected),
-                                                    .got = std::move(got),
-                                                    .hint = std::move(hint)});
-}
 
 bool same(const fs::path& a, const fs::path& b) {
   std::error_code ignored;
@@ -39,42 +30,46 @@ fs::path place_of(const std::string& path) {
 
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag) {
-  constexpr const char* kSummary = "the output cannot be written";
   if (path.empty()) {
     return;
   }
   const fs::path target(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder)) {
-    refuse(path, flag, kSummary, "a folder that exists", "no folder " + folder.string(),
-           "make the folder, or choose another place");
+  const auto refuse = [&](bool is_wrong, const char* expected, const std::string& got,
+                          const char* hint) {
+    refuse_if(is_wrong, "the output cannot be written", flag, expected, got, hint, path);
+  };
+  refuse(!fs::is_directory(folder), "a folder that exists", "no folder " + folder.string(),
+         "make the folder, or choose another place");
+  const et_schema::OutputPlace place = et_schema::output_place(path);
+  refuse(place == et_schema::OutputPlace::kFolder, "a file's path", "a folder", "add a file name");
+  std::error_code error;
+  refuse(place == et_schema::OutputPlace::kLink, "a file, or a place where nothing is",
+         "a symbolic link to " + fs::read_symlink(target, error).string(),
+         "name the file that it leads to, or remove the link");
+  if (place == et_schema::OutputPlace::kInPlace) {
+    return;
   }
-  switch (et_schema::output_place(path)) {
-    case et_schema::OutputPlace::kFolder:
-      refuse(path, flag, kSummary, "a file's path", "a folder", "add a file name");
-    case et_schema::OutputPlace::kLink:
-      refuse(path, flag, kSummary, "a file, or a place where nothing is",
-             "a symbolic link to " + fs::read_symlink(target).string(),
-             "name the file that it leads to, or remove the link");
-    case et_schema::OutputPlace::kInPlace:
-      return;
-    case et_schema::OutputPlace::kNewFile:
-      break;
-  }
-  if (access(folder.c_str(), W_OK) != 0) {
-    refuse(path, flag, kSummary, "a folder to write in", "no permission in " + folder.string(),
-           "choose another place");
-  }
+  refuse(access(folder.c_str(), W_OK) != 0, "a folder to write in",
+         "no permission in " + folder.string(), "choose another place");
   if (!fs::is_regular_file(target)) {
     return;
   }
   for (const std::string& input : inputs) {
     const bool within = same(folder, input) && !et_schema::is_bench_file(path);
-    if (same(target, input) || within) {
-      refuse(path, flag, "the output would overwrite an input", "another place",
-             "a file of " + input, "choose another place");
-    }
+    refuse_if(same(target, input) || within, "the output would overwrite an input", flag,
+              "another place", "a file of " + input, "choose another place", path);
   }
+}
+
+void refuse_folder(const std::string& folder, const std::string& flag, const std::string& what,
+                   bool is_earlier, const std::string& expected) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(folder, error);
+  const bool is_free = is_folder && (fs::is_empty(folder, error) || is_earlier);
+  refuse_if(folder.empty() || (fs::exists(folder, error) && !is_free),
+            what + " cannot be written there", flag, expected,
+            is_folder ? "a folder with other files" : "a file", "choose another place", folder);
 }
 
 void refuse_shared_outputs(const std::vector<NamedOutput>& outputs) {
@@ -86,10 +81,9 @@ void refuse_shared_outputs(const std::vector<NamedOutput>& outputs) {
     }
     for (std::size_t before = 0; before < i; ++before) {
       const NamedOutput& other = outputs[before];
-      if (!other.path.empty() && place_of(other.path) == place_of(output.path)) {
-        refuse(output.path, output.flag, "two outputs at one place", "a place of its own",
-               "that of " + other.flag, "choose another place");
-      }
+      refuse_if(!other.path.empty() && place_of(other.path) == place_of(output.path),
+                "two outputs at one place", output.flag, "a place of its own",
+                "that of " + other.flag, "choose another place", output.path);
     }
   }
 }

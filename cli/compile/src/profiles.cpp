@@ -72,39 +72,37 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   return link;
 }
 
-/// Adds page faults if the capture counted them. They are counted in separate steps, because
-/// counting slows operators down. Steps that ran different operators are ignored.
-void add_page_faults(const std::vector<std::string>& paths, const Trace& trace,
-                     const RankCapture& capture, const std::optional<std::string>& step,
-                     Link& link) {
-  if (capture.faults.empty()) {
-    return;
+/// Links a profile in which the capture counted something, in steps of its own because counting
+/// slows operators down. Returns nothing without one, and for steps that ran different operators,
+/// which are a loss.
+std::optional<Link> link_counted(const std::vector<std::string>& paths, const Trace& trace,
+                                 const std::string& file, const std::optional<std::string>& step,
+                                 et_schema::Loss loss, Link& link) {
+  if (file.empty()) {
+    return std::nullopt;
   }
-  const Profile counted = et_schema::read_profile(paths, capture.faults);
+  const Profile counted = et_schema::read_profile(paths, file);
   try {
-    const Link faults = generator::link(trace, counted, {step});
-    for (std::size_t node = 0; node < link.nodes.size(); ++node) {
-      if (link.nodes[node] && faults.nodes[node]) {
-        link.nodes[node]->page_faults = faults.nodes[node]->page_faults;
-      }
-    }
+    return generator::link(trace, counted, {step});
   } catch (const et_schema::Error&) {
-    link.losses.add(et_schema::Loss::kUnlinkedFaultCounts);
+    link.losses.add(loss, std::max<std::uint64_t>(counted.ranges.size(), 1));
+    return std::nullopt;
   }
 }
 
-/// Adds hardware counters if the capture counted kernels. Steps that ran differently are ignored.
-void add_captured_counters(const std::vector<std::string>& paths, const Trace& trace,
-                           const RankCapture& capture, const std::optional<std::string>& step,
-                           Link& link) {
-  if (capture.counters.empty()) {
-    return;
+/// Adds page faults and the counters of kernels, if the capture counted them.
+void add_counted(const std::vector<std::string>& paths, const Trace& trace,
+                 const RankCapture& capture, const std::optional<std::string>& step, Link& link) {
+  const auto faults =
+      link_counted(paths, trace, capture.faults, step, et_schema::Loss::kUnlinkedFaultCounts, link);
+  for (std::size_t node = 0; faults && node < link.nodes.size(); ++node) {
+    if (link.nodes[node] && faults->nodes[node]) {
+      link.nodes[node]->page_faults = faults->nodes[node]->page_faults;
+    }
   }
-  const Profile counted = et_schema::read_profile(paths, capture.counters);
-  try {
-    link.kernels = generator::link(trace, counted, {step}).kernels;
-  } catch (const et_schema::Error&) {
-    link.losses.add(et_schema::Loss::kUnjoinedCounters, counted.ranges.size());
+  if (auto counted = link_counted(paths, trace, capture.counters, step,
+                                  et_schema::Loss::kUnjoinedCounters, link)) {
+    link.kernels = std::move(counted->kernels);
   }
 }
 
@@ -246,8 +244,7 @@ std::vector<Link> link_profiles(const std::vector<std::string>& paths, JobTraces
     progress.show({"linking ranks", rank, set.traces.size()});
     links.push_back(
         link_capture(paths, set.traces[rank], (*captures)[rank], step, graph_run(rank)));
-    add_page_faults(paths, set.traces[rank], (*captures)[rank], step, links.back());
-    add_captured_counters(paths, set.traces[rank], (*captures)[rank], step, links.back());
+    add_counted(paths, set.traces[rank], (*captures)[rank], step, links.back());
     links.back().profile.counters = (*captures)[rank].facts.counters;
     links.back().profile.kernel_settings = (*captures)[rank].facts.kernel_settings;
     links.back().profile.variables = (*captures)[rank].facts.variables;

@@ -7,6 +7,21 @@
 
 namespace understudy::cli {
 
+void add_batch_options(CommandLine& line, const char* help, BatchTexts& texts) {
+  line.add("--batch SIZES", texts.batch, std::string("FROM:TO, such as 64:256: ") + help);
+  line.add("--size SIZES", texts.size,
+           "FROM:TO, such as 512:2048: the same of the length of sequences, or of another size of "
+           "the data, that nothing else has")
+      .excludes({"--batch"});
+}
+
+std::optional<generator::BatchSize> BatchTexts::parsed() const {
+  if (batch.empty() && size.empty()) {
+    return std::nullopt;
+  }
+  return generator::parse_batch_size(batch + size, !size.empty());
+}
+
 void add_world_options(CommandLine& line, generator::WorldSize& size) {
   constexpr int kMostRanks = 100'000;
   line.add_number("--world-size N", size.ranks, 1, kMostRanks,

@@ -113,12 +113,8 @@ predictor::Card card_named(const std::string& name_or_file, const std::string& f
   // A file of the current folder does not take the place of a card: ./H100, card.json.
   if ((file.has_parent_path() || file.has_extension()) && fs::exists(file, error)) {
     const std::vector<predictor::Card> cards = predictor::read_cards(name_or_file);
-    if (cards.size() != 1) {
-      throw et_schema::usage_error(flag + " takes one card",
-                                   {.field = flag,
-                                    .expected = "a card's JSON file",
-                                    .got = fmt::format("a folder of {}", cards.size())});
-    }
+    refuse_if(cards.size() != 1, flag + " takes one card", flag, "a card's JSON file",
+              fmt::format("a folder of {}", cards.size()));
     return cards.front();
   }
   const std::vector<const predictor::Card*> alike = predictor::cards_like(name_or_file);

@@ -70,6 +70,13 @@ struct PredictedSum {
   bool operator==(const PredictedSum&) const = default;
 };
 
+void members(auto& walk, SameAs<AccountRow> auto& row) {
+  walk("what", row.what, "what");
+  walk("host_ms", row.host_ms, "host ms");
+  walk("device_ms", row.device_ms, "device ms");
+  walk("classes", row.class_ms);
+}
+
 /// Effect of one what-if question.
 struct PredictedChange {
   struct Row {

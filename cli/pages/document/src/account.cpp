@@ -9,29 +9,26 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pages/document/from_json.h"
 #include "cli/pages/document/walked.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/json_record.h"
+#include "et_schema/formats/prediction/prediction.h"
 
 namespace understudy::pages {
 using et_schema::StepTime;
 
 nlohmann::ordered_json account_json(const et_schema::Account& account, const char* whole) {
-  auto rows = nlohmann::ordered_json::array();
-  for (const et_schema::AccountRow& row : account_rows(account)) {
-    rows.push_back({{"what", rows.empty() ? whole : row.what},
-                    {"host_ms", row.host_ms},
-                    {"device_ms", row.device_ms},
-                    {"classes", row.class_ms}});
+  std::vector<et_schema::AccountRow> rows = account_rows(account);
+  if (!rows.empty()) {
+    rows.front().what = whole;
   }
-  return rows;
+  return et_schema::json_of(rows);
 }
 
 Table account_table(const nlohmann::ordered_json& data, const std::string& at,
                     const std::string& whose) {
-  return table_at(
-      data, at, "The step's recorded time, carried by " + whose + " or left, and why",
-      {texts("what"), figures("host ms", "host_ms"), figures("device ms", "device_ms")});
+  return table_at(data, at, "The step's recorded time, carried by " + whose + " or left, and why",
+                  columns_of<et_schema::AccountRow>());
 }
 
 et_schema::Assessment verdict_on(const et_schema::Account& account, const std::string& whose,

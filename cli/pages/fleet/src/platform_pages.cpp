@@ -4,10 +4,30 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/pages/document/table.h"
+#include "cli/pages/document/walked.h"
 #include "et_schema/base/figures.h"
+#include "et_schema/base/interval_members.h"
+#include "et_schema/base/json_record.h"
 #include "fleet/analysis/assessment.h"
 #include "fleet_parts.h"
+
+namespace understudy::fleet {
+
+using et_schema::CellKind;
+
+void members(auto& walk, et_schema::SameAs<BenchmarkRatio> auto& row) {
+  walk("job", row.job, "job");
+  walk("ratio", row.ratio, "ratio", "95 % interval", CellKind::kRatio);
+  walk("weight", row.weight, "weight");
+  walk("predicted", row.is_predicted, "predicted", CellKind::kText);
+}
+
+void members(auto& walk, et_schema::SameAs<ClassPart> auto& row) {
+  walk("class", row.name, "class");
+  walk("part", row.part, "part of (ratio − 1)", CellKind::kChange);
+}
+
+}  // namespace understudy::fleet
 
 namespace understudy::pages {
 namespace {
@@ -24,35 +44,20 @@ std::string drivers_of(const fleet::PlatformSummary& platform) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-Json ratio_json(const et_schema::Interval& ratio) {
-  return {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
-}
-
 Json json_of_platform(const fleet::PlatformComparison& data, std::size_t index) {
   const fleet::PlatformSummary& platform = data.platforms[index];
-  Json rows = Json::array();
-  for (const fleet::BenchmarkRatio& row : platform.rows) {
-    rows.push_back({{"job", row.job},
-                    {"weight", row.weight},
-                    {"ratio", ratio_json(row.ratio)},
-                    {"predicted", row.is_predicted}});
-  }
-  Json classes = Json::array();
-  for (const fleet::ClassPart& part : platform.classes) {
-    classes.push_back({{"class", part.name}, {"part", part.part}});
-  }
   return {{"platform", platform.platform},
           {"benchmarks", platform.benchmarks},
           {"predicted", platform.predicted},
           {"without_interval", platform.without_interval},
           {"weight_covered", platform.weight_covered},
-          {"ratio", ratio_json(platform.ratio)},
+          {"ratio", et_schema::json_of(platform.ratio)},
           {"first_probability", platform.first_probability},
           {"faster_than_next_probability",
            index < data.faster_than_next.size() ? Json(data.faster_than_next[index]) : Json()},
           {"drivers", drivers_of(platform)},
-          {"classes", std::move(classes)},
-          {"benchmark_ratios", std::move(rows)}};
+          {"classes", et_schema::json_of(platform.classes)},
+          {"benchmark_ratios", et_schema::json_of(platform.rows)}};
 }
 
 Section ranking_section(const fleet::PlatformComparison& data, const Json& json,
@@ -86,7 +91,7 @@ Section drivers_section(const Json& json) {
           {table_at(json, "/classes",
                     "What each class of operators has of the difference; negative: "
                     "time gained",
-                    {texts("class"), changes("part of (ratio − 1)", "part")})}};
+                    columns_of<fleet::ClassPart>())}};
 }
 
 /// `at`: JSON pointer to the platform. Its jobs are links only within a site.
@@ -94,10 +99,8 @@ Section rows_section(const fleet::PlatformComparison& data, const fleet::Platfor
                      const Json& json, const std::string& at, const SiteFrame& frame) {
   std::string id = "benchmarks" + at;
   std::ranges::replace(id, '/', '-');
-  Table table = table_at(
-      json, at + "/benchmark_ratios", "Benchmarks on " + platform.platform,
-      {texts("job"), ratios("ratio", "ratio/value"), ratios("from", "ratio/low", "95 % interval"),
-       ratios("to", "ratio/high", "95 % interval"), figures("weight"), texts("predicted")});
+  Table table = table_at(json, at + "/benchmark_ratios", "Benchmarks on " + platform.platform,
+                         columns_of<fleet::BenchmarkRatio>());
   link_jobs(table, frame, "job");
   table.plots = {{.draw = Draw::kInterval,
                   .caption = fmt::format(

@@ -19,28 +19,19 @@ using Json = nlohmann::ordered_json;
 constexpr double kIdleOfHostBound = 0.1;
 constexpr double kMuch = 0.05;
 
-std::string text_at(const Json& document, const char* at) {
-  return document.at(Json::json_pointer(at)).get<std::string>();
-}
-
-double number_at(const Json& document, const char* at) {
-  return document.at(Json::json_pointer(at)).get<double>();
-}
-
 std::string anchored_verdict(const Json& document) {
+  const Json& device = document.at("device");
   const bool is_same = document.at("card") == document.at("from_card");
-  const std::string doubts = text_at(document, "/doubts");
+  const std::string doubts = text_in(document, "doubts");
   const std::string unsure = doubts + (doubts.empty() ? "" : " ");
   return unsure + fmt::format(
                       "A step's work on {} would take {} ms of device time, 90 % within {} to {}: "
                       "{:.3f} times the "
                       "{} ms on {}; {}.",
-                      text_at(document, "/card"), figure_text(number_at(document, "/device/ms")),
-                      figure_text(number_at(document, "/device/low_ms")),
-                      figure_text(number_at(document, "/device/high_ms")),
-                      number_at(document, "/device/ratio"),
-                      figure_text(number_at(document, "/device/recorded_ms")),
-                      text_at(document, "/from_card"),
+                      text_in(document, "card"), figure_text(number_in(device, "ms")),
+                      figure_text(number_in(device, "low_ms")),
+                      figure_text(number_in(device, "high_ms")), number_in(device, "ratio"),
+                      figure_text(number_in(device, "recorded_ms")), text_in(document, "from_card"),
                       is_same ? "that is the card it was recorded on" : "nobody ran this");
 }
 
@@ -52,7 +43,7 @@ std::vector<std::string> anchored_findings(const Json& document) {
     findings.push_back(fmt::format(
         "The device waited for the host in {} of the recorded step's {} ms: with such a host "
         "another card changes the step by less than its device time.",
-        et_schema::share_text(idle), figure_text(number_at(document, "/host/step_ms"))));
+        et_schema::share_text(idle), figure_text(number_in(document.at("host"), "step_ms"))));
   }
   if (!document.at("has_arguments").get<bool>()) {
     findings.emplace_back(
@@ -95,8 +86,8 @@ Page anchored_page(const Json& document, std::size_t top) {
   Page page;
   page.title = "A profile's step on another card";
   page.subtitle =
-      fmt::format("{}: {} to {}, {} step{}", et_schema::file_name(text_at(document, "/profile")),
-                  text_at(document, "/from_card"), text_at(document, "/card"),
+      fmt::format("{}: {} to {}, {} step{}", et_schema::file_name(text_in(document, "profile")),
+                  text_in(document, "from_card"), text_in(document, "card"),
                   document.at("steps").get<std::uint64_t>(),
                   document.at("steps") == 1 ? "" : "s, figures are of one on average");
   page.verdict.sentence = anchored_verdict(document);

@@ -52,13 +52,6 @@ void members(auto& json, SameAs<PredictedSum> auto& row) {
   json("ms", row.ms);
 }
 
-void members(auto& json, SameAs<AccountRow> auto& row) {
-  json("what", row.what);
-  json("host_ms", row.host_ms);
-  json("device_ms", row.device_ms);
-  json("classes", row.class_ms);
-}
-
 void members(auto& json, SameAs<PredictedChange::Row> auto& row) {
   json("name", row.name);
   json("count", row.count);
