@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "cli/common/command_line.h"
 #include "cli/pages/bench/bench_document.h"
 #include "cli/pages/document/account.h"
 #include "cli/pages/document/from_json.h"
@@ -27,10 +28,6 @@ using et_schema::Instruction;
 using et_schema::Program;
 using pages::Section;
 using pages::Table;
-
-std::string class_of(const Instruction& instruction) {
-  return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
-}
 
 std::vector<std::string> kinds_of(const Bench& bench) {
   std::map<std::string, double> sums;
@@ -147,13 +144,10 @@ et_schema::StepWork work_of(const Bench& bench) {
 }  // namespace
 
 pages::Page bench_page(const Bench& bench, const std::string& path, const InspectOptions& options) {
-  if (options.by == GroupBy::kModule || options.by == GroupBy::kPhase) {
-    throw et_schema::usage_error("a benchmark does not tell where an operator stood in the program",
-                                 {.field = "--by",
-                                  .expected = "name, class or shape",
-                                  .got = std::string(to_string(*options.by)),
-                                  .hint = "inspect the traces that it was made from"});
-  }
+  refuse_if(options.by == GroupBy::kModule || options.by == GroupBy::kPhase,
+            "a benchmark does not tell where an operator stood in the program", "--by",
+            "name, class or shape", std::string(to_string(options.by.value_or(GroupBy::kName))),
+            "inspect the traces that it was made from");
   Json document = pages::bench_json(bench);
   pages::Page page;
   page.title = fmt::format("Benchmark {}", et_schema::file_name(path));
@@ -176,8 +170,7 @@ pages::Page bench_page(const Bench& bench, const std::string& path, const Inspec
     page.sections.push_back(calls_section(document, CallDetail::kDecided));
   }
   if (options.certificate) {
-    document["certificate"] = certificate_json(bench, path);
-    page.sections.push_back(certificate_section(document));
+    page.sections.push_back(add_certificate(bench, path, document));
   }
   return made_by("inspect", std::move(page), document, "benchmark.json");
 }

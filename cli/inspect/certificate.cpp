@@ -31,19 +31,16 @@ Json source_of(const Bench& bench, std::size_t rank) {
 
 }  // namespace
 
-Json certificate_json(const Bench& bench, const std::string& path) {
+pages::Section add_certificate(const Bench& bench, const std::string& path, Json& document) {
   Json sources = Json::array();
   for (std::size_t rank = 0; rank < bench.sources.size(); ++rank) {
     sources.push_back(source_of(bench, rank));
   }
-  return {{"bytes", std::filesystem::file_size(path)},
-          {"sha256", et_schema::digest_of_file(path)},
-          {"benchmark_hash", et_schema::benchmark_hash(bench)},
-          {"format_version", et_schema::kBenchVersion},
-          {"sources", std::move(sources)}};
-}
-
-pages::Section certificate_section(const Json& document) {
+  document["certificate"] = {{"bytes", std::filesystem::file_size(path)},
+                             {"sha256", et_schema::digest_of_file(path)},
+                             {"benchmark_hash", et_schema::benchmark_hash(bench)},
+                             {"format_version", et_schema::kBenchVersion},
+                             {"sources", std::move(sources)}};
   return {
       "certificate",
       "Certificate: what is in the file, not who made it",

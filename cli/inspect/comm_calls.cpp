@@ -10,6 +10,7 @@
 #include "et_schema/model/comm_traits.h"
 #include "et_schema/model/open_comms.h"
 #include "et_schema/model/slot_extent.h"
+#include "op_times.h"
 
 namespace understudy::cli {
 namespace {
@@ -24,8 +25,7 @@ using pages::counts, pages::ids, pages::texts;
 std::uint64_t bytes_of(const std::vector<const Tensor*>& tensors) {
   std::uint64_t bytes = 0;
   for (const Tensor* tensor : tensors) {
-    bytes +=
-        static_cast<std::uint64_t>(tensor->numel) * static_cast<std::uint64_t>(tensor->item_bytes);
+    bytes += tensor_bytes(*tensor);
   }
   return bytes;
 }

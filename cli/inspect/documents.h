@@ -37,10 +37,10 @@ struct InspectOptions {
 [[nodiscard]] pages::Page bench_page(const et_schema::Bench& bench, const std::string& path,
                                      const InspectOptions& options);
 
-/// What a recipient should know before trusting a benchmark: hashes of its file and of its sources.
-[[nodiscard]] nlohmann::ordered_json certificate_json(const et_schema::Bench& bench,
-                                                      const std::string& path);
-[[nodiscard]] pages::Section certificate_section(const nlohmann::ordered_json& document);
+/// Adds what a recipient should know before trusting a benchmark, hashes of its file and of its
+/// sources, and returns the section that shows it.
+[[nodiscard]] pages::Section add_certificate(const et_schema::Bench& bench, const std::string& path,
+                                             nlohmann::ordered_json& document);
 
 /// Shows the memory of a benchmark's tensors over the step: a curve, its peak, and the largest
 /// tensors at the peak. In csv the curve has the instructions' names.

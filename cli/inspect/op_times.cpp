@@ -231,7 +231,7 @@ class TraceGroups {
 
 std::string name_of(const Program& program, const Instruction& instruction, GroupBy by) {
   if (by == GroupBy::kClass) {
-    return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
+    return class_of(instruction);
   }
   if (by != GroupBy::kShape) {
     return instruction.name;
@@ -258,6 +258,14 @@ std::string ms_text(std::int64_t ns) {
 }
 
 }  // namespace
+
+std::string class_of(const Instruction& instruction) {
+  return instruction.comm ? "communication" : std::string(et_schema::op_class(instruction.name));
+}
+
+std::uint64_t tensor_bytes(const et_schema::Tensor& tensor) {
+  return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
+}
 
 std::string tensor_text(const et_schema::Tensor& tensor) {
   return tensor.defined()

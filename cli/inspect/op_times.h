@@ -67,6 +67,10 @@ void add_all_ops(nlohmann::ordered_json& document, const std::vector<RankOps>& r
 [[nodiscard]] pages::Section ops_section(const nlohmann::ordered_json& document,
                                          const std::vector<RankOps>& ranks);
 
+/// Returns an instruction's row in GroupBy::kClass.
+[[nodiscard]] std::string class_of(const et_schema::Instruction& instruction);
+
+[[nodiscard]] std::uint64_t tensor_bytes(const et_schema::Tensor& tensor);
 /// "float32[64,1024]".
 [[nodiscard]] std::string tensor_text(const et_schema::Tensor& tensor);
 

@@ -24,10 +24,6 @@ using et_schema::Value;
 using et_schema::ValueKind;
 using pages::counts, pages::ids, pages::losses_at, pages::table_at, pages::texts;
 
-std::uint64_t bytes_of(const Tensor& tensor) {
-  return static_cast<std::uint64_t>(tensor.numel) * static_cast<std::uint64_t>(tensor.item_bytes);
-}
-
 /// The tensors of a trace by device and element type, as its nodes name them.
 class TensorCounts {
  public:
@@ -73,7 +69,7 @@ class TensorCounts {
     ++kind.occurrences;
     kind.ids.insert(tensor.tensor_id);
     kind.storages.insert(tensor.storage_id);
-    kind.largest_bytes = std::max(kind.largest_bytes, bytes_of(tensor));
+    kind.largest_bytes = std::max(kind.largest_bytes, tensor_bytes(tensor));
   }
 
   struct Kind {

@@ -25,14 +25,6 @@ void members(auto& json, SameAs<BenchmarkFile> auto& file) {
   json("before", file.before);
 }
 
-struct BenchmarksRequest {
-  std::vector<BenchmarkFile> benchmarks;
-};
-
-void members(auto& json, SameAs<BenchmarksRequest> auto& request) {
-  json("benchmarks", request.benchmarks);
-}
-
 Json drift_json(const fleet::Drift& drift) {
   return {{"distance", drift.distance}, {"text", fleet::sentence_of(drift)}};
 }
@@ -57,7 +49,7 @@ Json facts_of(const BenchmarkFile& file) {
 /// Returns what benchmarks stand for.
 Answer benchmarks_task(std::istream& request, const TaskOptions& /*options*/) {
   Json list = Json::array();
-  for (const BenchmarkFile& file : request_in<BenchmarksRequest>(all_of(request)).benchmarks) {
+  for (const BenchmarkFile& file : list_in<BenchmarkFile>(all_of(request), "benchmarks")) {
     list.push_back(facts_of(file));
   }
   return json_answer({{"benchmarks", std::move(list)}});

@@ -28,14 +28,6 @@ void check_record(const et_schema::JsonField& field, const NightSeries& series) 
   }
 }
 
-struct ChangesRequest {
-  std::vector<NightSeries> series;
-};
-
-void members(auto& json, SameAs<ChangesRequest> auto& request) {
-  json("series", request.series);
-}
-
 Json points_json(const std::vector<fleet::ChangePoint>& points, const NightSeries& series) {
   Json list = Json::array();
   for (const fleet::ChangePoint& point : points) {
@@ -55,10 +47,10 @@ Json points_json(const std::vector<fleet::ChangePoint>& points, const NightSerie
 }
 
 /// Finds the series' change points. Returns why there are none if they could not be looked for.
-std::string find_points(const ChangesRequest& request, const std::string& otava,
+std::string find_points(const std::vector<NightSeries>& nights, const std::string& otava,
                         std::vector<std::vector<fleet::ChangePoint>>& found) {
   std::vector<std::vector<double>> figures;
-  for (const NightSeries& series : request.series) {
+  for (const NightSeries& series : nights) {
     figures.push_back(series.ms);
   }
   found.resize(figures.size());
@@ -79,12 +71,12 @@ std::string find_points(const ChangesRequest& request, const std::string& otava,
 
 /// Finds the nights in which series changed for good.
 Answer changes_task(std::istream& text, const TaskOptions& options) {
-  const auto request = request_in<ChangesRequest>(all_of(text));
+  const auto nights = list_in<NightSeries>(all_of(text), "series");
   std::vector<std::vector<fleet::ChangePoint>> found;
-  const std::string not_looked_for = find_points(request, options.otava, found);
+  const std::string not_looked_for = find_points(nights, options.otava, found);
   Json series = Json::array();
   for (std::size_t i = 0; i < found.size(); ++i) {
-    series.push_back(points_json(found[i], request.series[i]));
+    series.push_back(points_json(found[i], nights[i]));
   }
   return json_answer({{"series", std::move(series)}, {"not_looked_for", not_looked_for}});
 }

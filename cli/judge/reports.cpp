@@ -113,20 +113,13 @@ Json replay_in(const std::string& text, const std::string& file) {
           {"software", fleet::software_of(report.environment)}};
 }
 
-struct ResultsRequest {
-  std::vector<std::string> files;
-};
-
-void members(auto& json, SameAs<ResultsRequest> auto& request) {
-  json("files", request.files, et_schema::kFreeText);
-}
-
 }  // namespace
 
 /// Returns the figures of reports and predictions.
 Answer results_task(std::istream& text, const TaskOptions& /*options*/) {
   Json list = Json::array();
-  for (const std::string& file : request_in<ResultsRequest>(all_of(text)).files) {
+  for (const std::string& file :
+       list_in<std::string>(all_of(text), "files", et_schema::kFreeText)) {
     const std::string bytes = et_schema::read_file(file, et_schema::process_limits());
     list.push_back(et_schema::starts_as_report(bytes) ? replay_in(bytes, file)
                                                       : prediction_in(bytes, file));

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/common/output.h"
 #include "cli/common/run_main.h"
@@ -49,6 +50,15 @@ template <typename Request>
 [[nodiscard]] Request request_in(const std::string& text) {
   const nlohmann::json document = et_schema::parse_json(text, request_source());
   return et_schema::read_json<Request>(et_schema::JsonField(document, request_source()));
+}
+
+/// Reads the list `key` of a request, in the same way.
+template <typename Row>
+[[nodiscard]] std::vector<Row> list_in(const std::string& text, const char* key,
+                                       const auto&... how) {
+  const nlohmann::json document = et_schema::parse_json(text, request_source());
+  const et_schema::JsonField request(document, request_source());
+  return et_schema::read_json<std::vector<Row>>(request.at(key), how...);
 }
 
 /// Returns a document that is shown, so its keys keep their order. Throws Error (bad input) if it
