@@ -2,8 +2,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,15 +39,14 @@ constexpr const char* kExamples =
   understudy inspect bench.et --stragglers           which rank is slow, and the step without it
   understudy inspect out.json --format html > r.html a report of replay as a page, for a browser)";
 
+/// What is shown: the content, or a page of its own.
+enum class View : std::uint8_t { kContent, kMemory, kMatch, kStragglers, kDeviceTime, kKernels };
+
 struct Arguments {
   std::vector<std::string> paths;
   Format format = Format::kText;
   InspectOptions shown;
-  bool memory = false;
-  bool match = false;
-  bool stragglers = false;
-  bool device_time = false;
-  bool kernels = false;
+  View view = View::kContent;
   std::string names;  ///< of a report
   ProfileChoice profiles;
   bool quiet = false;
@@ -74,28 +73,23 @@ void add_ops_options(CommandLine& line, Arguments& arguments) {
 
 /// Adds the flags of separate pages. They exclude each other, and the details of traces.
 void add_views(CommandLine& line, Arguments& arguments) {
-  struct View {
-    const char* flag;
-    bool* is_wanted;
-    const char* text;
-  };
-  const std::initializer_list<View> views = {
-      {"--memory", &arguments.memory, "Live tensors over the step, and the largest at its peak"},
-      {"--match", &arguments.match,
-       "All ranks' communication matched against each other; status 1 if it does not match"},
-      {"--stragglers", &arguments.stragglers,
-       "Of profiles of all ranks, or a benchmark with recorded times: which rank is slow and in "
-       "what, the step without it, and each collective's time apart from waits"},
-      {"--device-time", &arguments.device_time,
-       "Of Kineto profiles, without a trace: all device time, by class, launch and kernel"},
-      {"--kernels", &arguments.kernels,
-       "Of a benchmark: its compiled kernels, with registers, shared memory, share of device "
-       "time"}};
   std::vector<std::string> others = {"--by", "--collectives", "--certificate", "--tree"};
-  for (const View& view : views) {
-    line.add_flag(view.flag, *view.is_wanted, view.text).excludes(others);
-    others.emplace_back(view.flag);
-  }
+  const auto add = [&](const char* flag, View view, const char* text) {
+    line.add_flag(
+            flag, [&arguments, view] { arguments.view = view; }, text)
+        .excludes(others);
+    others.emplace_back(flag);
+  };
+  add("--memory", View::kMemory, "Live tensors over the step, and the largest at its peak");
+  add("--match", View::kMatch,
+      "All ranks' communication matched against each other; status 1 if it does not match");
+  add("--stragglers", View::kStragglers,
+      "Of profiles of all ranks, or a benchmark with recorded times: which rank is slow and in "
+      "what, the step without it, and each collective's time apart from waits");
+  add("--device-time", View::kDeviceTime,
+      "Of Kineto profiles, without a trace: all device time, by class, launch and kernel");
+  add("--kernels", View::kKernels,
+      "Of a benchmark: its compiled kernels, with registers, shared memory, share of device time");
 }
 
 Arguments read_arguments(int argc, char** argv) {
@@ -128,7 +122,8 @@ Arguments read_arguments(int argc, char** argv) {
   line.add_quiet(arguments.quiet, "the result is printed");
   line.parse(argc, argv);
   arguments.of_traces = line.first_given({"--tree", "--profile"});
-  refuse_if(!arguments.profiles.files.empty() && !arguments.shown.by && !arguments.stragglers,
+  refuse_if(!arguments.profiles.files.empty() && !arguments.shown.by &&
+                arguments.view != View::kStragglers,
             "profiles without a question to them", "--profile", "--by or --stragglers with it",
             "neither", "understudy inspect --help shows examples");
   arguments.of_no_report = line.first_given(
@@ -207,23 +202,23 @@ bool is_report_file(const std::string& path) {
 }
 
 pages::Page page_of(const Arguments& arguments, Progress& progress) {
-  if (arguments.device_time) {
+  if (arguments.view == View::kDeviceTime) {
     return device_time_page(arguments.paths);
   }
-  if (arguments.kernels) {
+  if (arguments.view == View::kKernels) {
     require_benchmark(arguments, "only a benchmark holds compiled kernels", "--kernels");
     return kernels_page(et_schema::read_bench(arguments.paths[0]));
   }
   refuse_if(std::ranges::all_of(arguments.paths, predictor::is_named_table),
             "measured operators have a verb of their own", "TRACE", "traces, or a bench.et",
             "operators' times", "understudy operators " + arguments.paths[0], arguments.paths[0]);
-  if (arguments.memory) {
+  if (arguments.view == View::kMemory) {
     return memory_page(load_job(arguments, progress), arguments.format);
   }
-  if (arguments.match) {
+  if (arguments.view == View::kMatch) {
     return matching_page(load_job(arguments, progress), name_of(arguments.paths));
   }
-  if (arguments.stragglers) {
+  if (arguments.view == View::kStragglers) {
     return stragglers_page(load_job(arguments, progress), name_of(arguments.paths));
   }
   return is_one_benchmark(arguments.paths) ? inspect_bench(arguments)
@@ -246,7 +241,7 @@ int inspect(const Arguments& arguments) {
   Progress progress(arguments.quiet);
   progress.tick();
   progress.show("reading");
-  const bool is_view = arguments.device_time || arguments.kernels;
+  const bool is_view = arguments.view == View::kDeviceTime || arguments.view == View::kKernels;
   if (!is_view && arguments.paths.size() == 1 && is_report_file(arguments.paths[0])) {
     print_output(inspect_report(arguments));
     return kStatusOk;

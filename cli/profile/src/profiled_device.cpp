@@ -280,30 +280,24 @@ predictor::RowsRead profiled_rows(const Profile& profile) {
 
 ProfiledDevice read_profiled_device(const std::string& path) {
   std::optional<ProfiledDevice> device;
-  const auto refuse = [&path](const char* got) {
-    throw et_schema::bad_input("not one profile",
-                               {.file = path,
-                                .expected = "a Kineto (chrome) trace",
-                                .got = got,
-                                .hint = "give what torch.profiler's export_chrome_trace() wrote"});
+  const auto refuse = [&path](bool is_wrong, const char* got) {
+    if (is_wrong) {
+      throw et_schema::bad_input(
+          "not one profile", {.file = path,
+                              .expected = "a Kineto (chrome) trace",
+                              .got = got,
+                              .hint = "give what torch.profiler's export_chrome_trace() wrote"});
+    }
   };
   et_schema::read_input_files(path, et_schema::process_limits(), [&](et_schema::InputFile&& file) {
-    if (et_schema::classify_json(file.data) != et_schema::JsonKind::kKineto) {
-      refuse("another file");
-    }
-    if (device) {
-      refuse("several of them");
-    }
+    refuse(et_schema::classify_json(file.data) != et_schema::JsonKind::kKineto, "another file");
+    refuse(device.has_value(), "several of them");
     const Profile profile =
         et_schema::parse_kineto(file.data, file.name, et_schema::KinetoDetail::kArguments);
-    if (profile.not_run) {
-      refuse("one of a step that did not run, whose times mean nothing");
-    }
+    refuse(profile.not_run, "one of a step that did not run, whose times mean nothing");
     device = profiled_device(profile, et_schema::device_timeline(profile));
   });
-  if (!device) {
-    refuse("none");
-  }
+  refuse(!device, "none");
   return *std::move(device);
 }
 
