@@ -126,9 +126,8 @@ def attention(given):
 
 
 def statistics(given):
-    channels = given.data.size(1) if given.mean is None else given.mean.size(-1)
-    dtype = accumulates(given.data.dtype) if given.mean is None else given.mean.dtype
-    return dense(given.data, [channels], dtype), dense(given.data, [channels], dtype)
+    one = dense(given.data, [given.data.size(1)], accumulates(given.data.dtype)) if given.mean is None else given.mean
+    return dense(one, one.shape[-1:]), dense(one, one.shape[-1:])
 
 
 def reduced(given):

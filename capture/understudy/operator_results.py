@@ -66,7 +66,7 @@ class Call:
         self.inputs = []  # None: undefined
         self.is_on_cpu = True
         self.arguments = [self._value(argument) for argument in instruction.get("args", [])]
-        self.sizes = [None if given is None else given.shape for given in self.inputs]
+        self.given = [(number, given, given.shape) for number, given in enumerate(self.inputs) if given is not None]
         self._mark_numbers()
 
     def _value(self, argument):
@@ -106,7 +106,7 @@ class Call:
         def is_number(value):
             return isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype in (torch.float64, torch.complex128)
 
-        if not all(is_number(given) for given in self.inputs if given is not None):
+        if not all(is_number(given) for _, given, _ in self.given):
             self.arguments = tree_map(lambda value: 1.0 if is_number(value) else value, self.arguments)
 
     def run(self, source):
@@ -163,13 +163,13 @@ class Call:
 
     def has_resized(self):
         """True if a call with other sizes gave an argument yet another one."""
-        return self.is_other and any(given is not None and given.shape != sizes for given, sizes in zip(self.inputs, self.sizes))
+        return self.is_other and any(given.shape != sizes for _, given, sizes in self.given)
 
     def owner_of(self, tensor):
         """The number of the first argument with the tensor's memory, or None."""
         memory = tensor.untyped_storage()._cdata
-        return next((number for number, given in enumerate(self.inputs)
-                     if given is not None and given.layout == torch.strided and given.untyped_storage()._cdata == memory), None)
+        return next((number for number, given, _ in self.given
+                     if given.layout == torch.strided and given.untyped_storage()._cdata == memory), None)
 
     def gives_offset(self):
         """True if the last argument says where a view starts, whatever it is a view of."""
@@ -177,9 +177,8 @@ class Call:
 
     def _changes_device(self):
         """True if a device argument is another device than the inputs': on the meta device they are one."""
-        first = next((tensor for tensor in self.inputs if tensor is not None), None)
-        return first is not None and any(isinstance(argument, Device) and argument.kind != Device(first.recorded_device).kind
-                                         for argument in self.arguments)
+        return any(isinstance(argument, Device) and argument.kind != Device(first.recorded_device).kind
+                   for _, first, _ in self.given[:1] for argument in self.arguments)
 
     def _written(self, schema, values):
         """The arguments that an in-place operator writes, which are its results even without a kernel."""

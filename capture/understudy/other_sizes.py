@@ -42,9 +42,6 @@ class Search(Resized):
             for first, end in itertools.combinations(range(len(was.sizes) + 1), 2):
                 if math.prod(was.sizes[first:end]) == number:
                     values.append((1, math.prod(now.sizes[first:end])))
-            all_, more = math.prod(was.sizes), math.prod(now.sizes)
-            if all_ and number * more % all_ == 0:
-                values.append((3, number * more // all_))
         if number % self.first == 0:
             values.append((2, number * PRIME))
         elif self.first % number == 0:
@@ -82,12 +79,12 @@ class Search(Resized):
     def _wanted(self, number):
         """The numbers of a view whose memory has changed, and those that say "up to the end" of a dimension."""
         call = self.calls[number]
-        if not call.made or call.given[:1] != self._changed(number)[:1]:
+        if not call.made:
             return {}
         slot, made = call.given[0], self.recorded[call.made[0]]
         was, now = self.recorded[slot], self.layout(slot)
         name = next((name for name in ("size", "shape") if isinstance(call.named(name), list)), None)
-        if name is not None and len(call.named(name)) == len(made.sizes):
+        if name is not None:
             try:
                 sizes = self._seen(slot, made).sizes if "stride" in call.at else self._reshaped(was.sizes, now.sizes, made.sizes)
             except NoSizes:
@@ -95,7 +92,7 @@ class Search(Resized):
             return {(call.at[name], item): new for item, (told, old, new) in enumerate(zip(call.named(name), made.sizes, sizes))
                     if told == old != new}
         repeated = [dim for dim, stride in enumerate(was.strides) if stride == 0]
-        if call.op == "aten::div.Scalar" and repeated and call.arguments[1] == math.prod(was.sizes[dim] for dim in repeated):
+        if call.op == "aten::div.Scalar" and call.arguments[1] == math.prod(was.sizes[dim] for dim in repeated):
             return {(1, None): math.prod(now.sizes[dim] for dim in repeated)}  # of a mean: by the elements that its gradient was expanded over
         along = list(zip(was.sizes, now.sizes))
         return {(call.at[name], None): new for name in ("end", "length") if name in call.at
@@ -157,14 +154,12 @@ class Search(Resized):
         both = enumerate(zip(self.recorded[slot].sizes, self.layout(slot).sizes))
         return [(dim, was) for dim, (was, now) in both if was == now and was > 1 and not self.program.slots[slot].get("sparse")]
 
-    def _spread(self, until=math.inf, depth=0, again=False):
-        """Runs what waits, up to an instruction. Returns the first that cannot be run, and why. `depth`: how often more may be moved;
-        `again`: for that instruction itself, too."""
+    def _spread(self, until=math.inf, depth=0):
+        """Runs what waits, up to an instruction. Returns the first that cannot be run, and why. `depth`: how often more may be moved."""
         while self.waiting and self.waiting[0] <= until:
             number = self._next()
             why = self._settle(number)
-            left = depth if number != until or again else 0
-            if why is not None and not (left and self._move(number, depth - 1)):
+            if why is not None and not (depth and self._move(number, depth - 1)):
                 return number, why
         return None
 
@@ -173,10 +168,10 @@ class Search(Resized):
         waiting = list(self.waiting)
         first, near, late = self._moves(number)
         moves = first + near + late if depth else first[:FEW_MOVES] + near
-        for again, together in itertools.product((False, True)[:depth + 1], moves):
+        for together in moves:
             mark = len(self.journal)
             self.waiting = [number]
-            if not any(move() for move in together) and self._spread(number, depth, again) is None:
+            if not any(move() for move in together) and self._spread(number, depth) is None:
                 self.waiting = list({*self.waiting, *waiting})
                 heapq.heapify(self.waiting)
                 return True
@@ -226,11 +221,10 @@ class Search(Resized):
         self._attempt(lambda: [self._set_external(slot, dim, self.goal) for _, slot, dim in candidates])
         is_first = True
         for _, slot, dim in candidates:
-            if self.layout(slot).sizes[dim] == self.first:
-                if self._attempt(lambda slot=slot, dim=dim: self._set_external(slot, dim, self.goal), may_have_two=is_first):
-                    is_first = False
-                elif is_first:  # what is read first is the data
-                    return False
+            if self._attempt(lambda slot=slot, dim=dim: self._set_external(slot, dim, self.goal), may_have_two=is_first):
+                is_first = False
+            elif is_first:  # what is read first is the data
+                return False
         # Memory that the step makes for itself, if nothing tells what its first number is: together, or one after the other. Where no
         # data but a view of some has the size, its multiples are of the batch.
         makers = self._makers(lambda size: size == self.first)
@@ -243,9 +237,8 @@ class Search(Resized):
 
     def _make(self, numbers):
         for number in numbers:
-            if number not in self.numbers:
-                self._try(number, self._of_batch(number))
-                self._set(self.assumed, number, True)
+            self._try(number, self._of_batch(number))
+            self._set(self.assumed, number, True)
 
     def _makers(self, fits):
         """The instructions that make a tensor of such a size from numbers, and that nothing changed."""

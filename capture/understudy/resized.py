@@ -84,18 +84,16 @@ def stretched(layout, sizes):
 
 
 def grouped(sizes, others):
-    """Splits two shapes of as many elements into the shortest stretches of dimensions that have as many elements."""
+    """Splits two shapes of as many elements, and of some, into the shortest stretches of dimensions that have as many elements."""
     i = o = 0
     while i < len(sizes) and o < len(others):
         first, second, a, b = i, o, sizes[i], others[o]
         i, o = i + 1, o + 1
         while a != b:
-            if a < b and i < len(sizes):
+            if a < b:
                 a, i = a * sizes[i], i + 1
-            elif b < a and o < len(others):
-                b, o = b * others[o], o + 1
             else:
-                return
+                b, o = b * others[o], o + 1
         yield range(first, i), range(second, o)
 
 
@@ -184,7 +182,7 @@ class Resized:
     def _set_external(self, slot, dim, size):
         """Other views of the same memory follow."""
         was, value = self.recorded[slot], self.program.slots[slot].get("value", {})
-        if value.get("rule") == "offsets" and dim == 0:  # what they divide: as much more of it
+        if value.get("rule") == "offsets":  # what they divide: as much more of it
             parts = {other for reader in self.readers[slot] for other in self.calls[reader].given
                      if self.program.slots[other].get("external") and self.recorded[other].sizes == (value.get("high"),)}
             for other in parts - {slot}:
@@ -192,7 +190,7 @@ class Resized:
         for other in self.sharing[self.program.slots[slot]["storage"]]:
             layout = self.recorded[other]
             for at, (length, stride) in enumerate(zip(layout.sizes, layout.strides)):
-                if (length, stride) == (was.sizes[dim], was.strides[dim]) and (other != slot or at == dim):
+                if (length, stride) == (was.sizes[dim], was.strides[dim]):
                     now = list(self.layout(other).sizes)
                     now[at] = size
                     self._set_layout(other, stretched(layout, now))
@@ -236,7 +234,7 @@ class Resized:
         if before.get("why_not") or len(before["tensors"]) != len(call.results):  # data decides
             if call.results:
                 self._set(self.kept, number, before.get("why_not", "other results than recorded"))
-            self._set_results(call, lambda slot: self.layout(slot) if slot in call.given else self.recorded[slot])
+            self._set_results(call, self.layout)
             return
         after = self.call(number, self._arguments(number), self.layout)
         if after.get("why_not") or len(after["tensors"]) != len(call.results):
@@ -308,8 +306,6 @@ class Resized:
     def _seen(self, slot, seen):
         """Another layout of the same memory: dimensions are known by their strides, or by their elements."""
         was, now = self.recorded[slot], self.layout(slot)
-        if was == now:
-            return seen
         sizes, grown = list(seen.sizes), [dim for dim in range(len(was.sizes)) if was.sizes[dim] != now.sizes[dim]]
         found = set()
         for dim, at in itertools.product(range(len(sizes)), grown):
@@ -322,8 +318,8 @@ class Resized:
 
     def _reshaped(self, was, now, seen):
         sizes = list(seen)
-        for ours, theirs in grouped(was, seen) if math.prod(was) == math.prod(seen) else ():
-            more = Fraction(math.prod(now[dim] for dim in ours), math.prod(was[dim] for dim in ours) or 1)
+        for ours, theirs in grouped(was, seen) if math.prod(was) == math.prod(seen) > 0 else ():
+            more = Fraction(math.prod(now[dim] for dim in ours), math.prod(was[dim] for dim in ours))
             if more != 1:
                 grown = next(dim for dim in ours if was[dim] != now[dim])
                 outer = math.prod(was[dim] for dim in ours if dim < grown)
