@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
 import sys
 from pathlib import Path
 
 import torch
 
-from .triton_kernels import LAUNCHES, TritonLabels
+from .triton_kernels import LAUNCHES, TritonLabels, passed_by
 
 FORMAT = "understudy-compiled"
 VERSION = 1
@@ -25,6 +26,7 @@ REGION = "Torch-Compiled Region"
 CPP_KERNEL = re.compile(
     r"^(?P<name>\w+) = async_compile\.cpp_pybinding\(\[(?P<types>[^\]]*)\], r?'''(?P<code>.*?)'''",
     re.DOTALL | re.MULTILINE)
+IN_OUT = re.compile(r"\bin_out\w*\s*$")  # the end of a parameter that is read and written
 KERNEL_PARAMETERS = re.compile(r'extern "C".*?\bkernel\((?P<parameters>.*?)\)', re.DOTALL)
 
 
@@ -44,14 +46,13 @@ def argument_roles(types, code):
     match = KERNEL_PARAMETERS.search(code)
     parameters = match["parameters"].split(",") if match else []
     roles = []
-    for i, kind in enumerate(types):
-        name = parameters[i].split()[-1] if i < len(parameters) and parameters[i].split() else ""
+    for kind, parameter in itertools.zip_longest(types, parameters[:len(types)], fillvalue=""):
         if not kind.rstrip().endswith("*"):
             roles.append("-")
         elif kind.startswith("const "):
             roles.append("r")
         else:
-            roles.append("rw" if name.startswith("in_out") else "w")
+            roles.append("rw" if IN_OUT.search(parameter) else "w")
     return roles
 
 
@@ -70,7 +71,7 @@ def cpp_kernels(path):
 
 
 @contextlib.contextmanager
-def kernel_labels(on_call=None, describes=False):
+def kernel_labels(on_call=passed_by, describes=False):
     """While entered, calls of C++ kernels and launches of Triton's are labels with their tensors.
 
     A label's inputs are the kernel's arguments, then their roles and the generated file's name, or the launch. A call costs an event, and
@@ -91,8 +92,7 @@ def _labelled(function, name, roles, file, on_call):
     record = torch._C._profiler._RecordFunctionFast
 
     def run(*args):
-        if on_call is not None:
-            on_call(args)
+        on_call(args)
         with record(name, (*args, *facts), {"kernel_backend": BACKEND}):
             return function(*args)
 

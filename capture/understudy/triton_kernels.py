@@ -171,17 +171,16 @@ class Launches:
         return self._seen if self._seen is not None else "triton.runtime.jit" in sys.modules
 
     def kernel(self, identity, make):
-        """Returns the kernel that make() describes, called once for each identity; None if it is not kept."""
+        """Returns the kernel that make() describes, called once for each identity; one without a key if it is not kept."""
         if identity not in self._known:
             try:
                 kernel = make()
                 self._known[identity] = self.kernels.setdefault(kernel["key"], kernel)
             except Exception as why:  # also raised by other versions of Triton or inductor
-                self._known[identity] = None
+                self._known[identity] = {"launches": 0}
                 self.leave_out(why)
         kernel = self._known[identity]
-        if kernel is not None:
-            kernel["launches"] += 1
+        kernel["launches"] += 1
         return kernel
 
     def leave_out(self, why):
@@ -201,11 +200,15 @@ def identity_of(launched, *rest):
     return (id(launched), *map(str, rest))
 
 
+def passed_by(_):
+    """Does nothing with the arguments of a call."""
+
+
 class TritonLabels:
     """While entered, launches of Triton kernels are labels with their arguments. `on_call` gets each launch's arguments. Finding a kernel's
     specialisation takes some 50 µs per launch. `describes=False` skips it, for timed steps, and leaves labels to inductor."""
 
-    def __init__(self, on_call=None, describes=True, launches=LAUNCHES):
+    def __init__(self, on_call=passed_by, describes=True, launches=LAUNCHES):
         self._on_call = on_call
         self._describes = describes
         self._launches = launches
@@ -231,14 +234,9 @@ class TritonLabels:
             owner.run = run
         self._restore.clear()
 
-    def _note(self, values):
-        if self._on_call is not None:
-            self._on_call(tuple(values))
-
     def _label(self, name, kernel, values, roles, grid, extra):
-        self._note(values)
-        launch = "not kept" if kernel is None else \
-            f"launch {kernel['key']} {' '.join(str(blocks) for blocks in grid)}"
+        self._on_call(values)
+        launch = " ".join(["launch", kernel["key"], *map(str, grid)]) if "key" in kernel else "not kept"
         return torch._C._profiler._RecordFunctionFast(
             name, (*values, " ".join(roles), launch), {**extra, "kernel_backend": BACKEND})
 
@@ -248,7 +246,7 @@ class TritonLabels:
                 return run(function, *args, grid=grid, warmup=warmup, **kwargs)
             self._launches.see()
             if not self._describes:
-                self._note(args)
+                self._on_call(args)
                 values = tuple(value for value in args if isinstance(value, (torch.Tensor, int, float)))
                 with torch._C._profiler._RecordFunctionFast(function.__name__, values,
                                                             {"kernel_backend": BACKEND}):
@@ -270,19 +268,19 @@ class TritonLabels:
             with self._label(function.__name__, kernel, [bound[name] for name in passed], roles,
                              whole_grid(blocks), {}):
                 binary = run(function, *args, grid=grid, warmup=warmup, **kwargs)
-            keep_binary(kernel, *binary_of(binary))
+            keep_binary(kernel, lambda: binary_of(binary))
             return binary
         return labelled
 
     def _inductor(self, run):
         def labelled(tuner, *args, stream, benchmark_run=False, **kwargs):
-            config = tuner.configs[0] if tuner.triton_interpret else \
-                tuner.launchers[0].config if len(tuner.launchers) == 1 else None
+            configs = tuner.configs[:1] if tuner.triton_interpret else [launcher.config for launcher in tuner.launchers]
             if not self._describes:
-                self._note(args)
+                self._on_call(args)
             # While inductor tunes, it labels the launch itself.
-            if config is None or benchmark_run or not self._describes:
+            if len(configs) != 1 or benchmark_run or not self._describes:
                 return run(tuner, *args, stream=stream, benchmark_run=benchmark_run, **kwargs)
+            config, = configs
             signature = tuner.triton_meta["signature"]
             _, blocks = tuner._interpret_args_grid(args, config)
             passed = [(name, value) for name, value in zip(argument_names(tuner, config), args)
@@ -306,8 +304,7 @@ class TritonLabels:
                 finally:
                     profiler._is_profiler_enabled = enabled
                     self._in_inductor = False
-            if kernel is not None and "cubin" not in kernel and not tuner.triton_interpret:
-                keep_binary(kernel, *tuned_binary(tuner))
+            keep_binary(kernel, lambda: tuned_binary(tuner))
             return result
         return labelled
 
@@ -408,9 +405,10 @@ def _stored(function, signature, constants, attributes, pointers):
     return [argument for argument in pointers if argument in written]
 
 
-def keep_binary(kernel, cubin, metadata):
-    """Adds the machine code that ran here to the kernel. `metadata` is Triton's."""
-    if kernel is None or "cubin" in kernel or not isinstance(cubin, bytes):
+def keep_binary(kernel, read):
+    """Adds the machine code that ran here to the kernel, once. `read` returns it, if there is any, and Triton's metadata."""
+    cubin, metadata = (None, {}) if "cubin" in kernel else read()
+    if not isinstance(cubin, bytes):
         return
     target = metadata["target"]
     kernel["architecture"] = f"sm_{target['arch'] if isinstance(target, dict) else target.arch}"
@@ -420,13 +418,16 @@ def keep_binary(kernel, cubin, metadata):
 
 def binary_of(compiled):
     """Returns machine code and metadata of a kernel that Triton compiled and still holds."""
-    asm, metadata = getattr(compiled, "asm", None) or {}, getattr(compiled, "metadata", None)
-    return asm.get("cubin"), metadata._asdict() if metadata is not None else {}
+    if not hasattr(compiled, "asm"):  # it was interpreted
+        return None, {}
+    return compiled.asm.get("cubin"), compiled.metadata._asdict()
 
 
 def tuned_binary(tuner):
     """Returns machine code and metadata of the configuration that inductor's tuner launches. If inductor launches it "statically", it has
     released both; they are read from Triton's cache."""
+    if tuner.triton_interpret:
+        return None, {}
     launcher, = tuner.launchers
     result = next((result for result in tuner.compile_results if result.config is launcher.config),
                   None)
