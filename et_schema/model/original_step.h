@@ -37,6 +37,10 @@ namespace understudy::et_schema {
 [[nodiscard]] OriginalStep original_step(const Program& program,
                                          const std::function<bool(const Instruction&)>& is_counted);
 
+/// Returns what a rank's profile does not tell of its device (doubt_text()), with a blank behind,
+/// and the rank's name before if there are several; empty if it tells all.
+[[nodiscard]] std::string device_doubts(const Programs& programs, std::size_t rank);
+
 /// Sets the operators' counters in the original from the linked profile.
 void add_recorded_counters(const Program& program, std::vector<OperatorTime>& operators);
 

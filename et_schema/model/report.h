@@ -182,6 +182,7 @@ struct OriginalStep {
   std::optional<double> operators_ms;   ///< Σ host time of the program's operators
   std::optional<double> unprofiled_ms;  ///< median of unobserved steps
   Counters counters = {};               ///< of a step, if its profile or capture has any
+  std::string doubts = {};              ///< device_doubts(), of this rank
 };
 
 /// An output of the first iteration that differs from the recorded one.

@@ -196,6 +196,7 @@ void members(auto& walk, SameAs<OriginalStep> auto& step) {
   walk("operators_ms", step.operators_ms, kLargestOfRanks);
   walk("unprofiled_ms", step.unprofiled_ms, kLargestOfRanks);
   walk.if_any("counters", step.counters, kSumOfRanks, kNullIsNan);
+  walk.if_any("doubts", step.doubts, kFreeText);
 }
 
 void members(auto& walk, SameAs<OutputMismatch> auto& mismatch) {

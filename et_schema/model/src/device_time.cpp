@@ -224,7 +224,9 @@ void set_times(const Program& program, const FateOf& fate_of, Coverage& coverage
       sums[fate] += static_cast<double>(part.*time);
     }
   }
-  if (whole == 0) {
+  const auto is_unknown = [](const auto& row) { return row.name.empty() && row.count > 0; };
+  if (whole == 0 ||
+      std::ranges::any_of(program.profile.value_or(RecordedProfile()).lost, is_unknown)) {
     return;
   }
   const auto take = [&](std::string_view fate) {

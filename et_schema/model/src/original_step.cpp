@@ -62,6 +62,14 @@ OriginalStep original_step(const Program& program,
   return original;
 }
 
+std::string device_doubts(const Programs& programs, std::size_t rank) {
+  std::string text;
+  for (const LostDeviceEvents& row : programs[rank].profile.value_or(RecordedProfile()).lost) {
+    text += row.name.empty() ? row.reason + " " : "";
+  }
+  return text.empty() || programs.size() == 1 ? text : fmt::format("Rank {}: {}", rank, text);
+}
+
 void add_recorded_counters(const Program& program, std::vector<OperatorTime>& operators) {
   for (OperatorTime& row : operators) {
     if (program.profile && program.profile->operator_counters.contains(row.name)) {

@@ -189,8 +189,11 @@ Assessment verdict_of(const Report& report) {
       verdict.findings.empty()
           ? "nothing speaks against these figures"
           : fmt::format("{} to know", counted(verdict.findings.size(), "thing"));
-  verdict.sentence = fmt::format("{}; {}; {}.", time_text(report),
-                                 coverage_text(report.total.coverage, report.world_size), last);
+  for (const RankReport& rank : report.ranks) {
+    verdict.sentence += rank.original.doubts;
+  }
+  verdict.sentence += fmt::format("{}; {}; {}.", time_text(report),
+                                  coverage_text(report.total.coverage, report.world_size), last);
   return verdict;
 }
 

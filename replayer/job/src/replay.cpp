@@ -216,6 +216,8 @@ RankRun replay_rank(const Bench& bench, int rank, backends::Backend& backend,
   run.report.original = et_schema::original_step(
       program,
       [&](const et_schema::Instruction& instruction) { return decisions.is_counted(instruction); });
+  run.report.original.doubts =
+      et_schema::device_doubts(bench.programs, static_cast<std::size_t>(rank));
   open_product_handles(device, product_threads(program));
   if (options.guards_memory && device.is_cpu()) {
     const GuardedAllocations guarded;

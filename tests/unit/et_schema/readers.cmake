@@ -38,7 +38,6 @@ understudy_test(readers_test
     base/json_scan_test.cpp
     base/machine_memory_test.cpp
     base/regular_expression_test.cpp
-    base/yaml_documents_test.cpp
   LIBS understudy::et_schema understudy_format_samples nlohmann_json::nlohmann_json LibArchive::LibArchive
   ROOMS et_schema)
 target_compile_definitions(readers_test PRIVATE

@@ -309,16 +309,8 @@ std::string bench_verdict(const Bench& bench) {
 
 std::string doubts_of(const Bench& bench) {
   std::string text;
-  int rank = 0;
-  for (const Program& program : bench.programs) {
-    for (const LostDeviceEvents& row :
-         program.profile ? program.profile->lost : std::vector<LostDeviceEvents>()) {
-      if (row.name.empty()) {
-        text += bench.world_size() > 1 ? fmt::format("Rank {}: ", rank) : "";
-        text += row.reason + " ";
-      }
-    }
-    ++rank;
+  for (std::size_t rank = 0; rank < bench.programs.size(); ++rank) {
+    text += et_schema::device_doubts(bench.programs, rank);
   }
   return text;
 }

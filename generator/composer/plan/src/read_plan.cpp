@@ -9,7 +9,6 @@
 
 #include "et_schema/base/control_characters.h"
 #include "et_schema/base/error.h"
-#include "et_schema/base/yaml_documents.h"
 #include "generator/composer/plan/plan.h"
 
 namespace understudy::composer {
@@ -261,8 +260,12 @@ Plan parse_plan(std::string_view text, const std::string& file) {
   } catch (const YAML::Exception& error) {
     refuse_plan(file, line_of(error), "the plan is not YAML", "YAML", error.msg);
   }
-  if (const int second = et_schema::second_document_line(text); second > 0) {
-    refuse_plan(file, second, "two plans in one file", "one document", "several");
+  // A marker at the start of a line counts even inside a quoted text. yaml-cpp's LoadAll() never
+  // ends on some invalid texts.
+  if (const std::size_t second = text.find("\n---", static_cast<std::size_t>(root.Mark().pos));
+      second != std::string_view::npos) {
+    const auto line = std::ranges::count(text.substr(0, second + 1), '\n') + 1;
+    refuse_plan(file, static_cast<int>(line), "two plans in one file", "one document", "several");
   }
   if (!root.IsMap()) {
     refuse_plan(file, 1, "the plan is no map", "sources, pieces and run", "something else");
