@@ -31,16 +31,19 @@ constexpr std::string_view kBackends =
 constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
 
 constexpr std::string_view kSentences =
-    "Python a above all_to_allv.in_splits an argument as assumed at autocast began bytes calls "
-    "capture captured casts cheapest chose coalesced communicates complex correlation data did "
-    "does events expert exact for from gradient gradients had has held hold holds host in inside "
-    "is it itself its kernel know label launch launched made measured memory no none not number "
-    "of on one open operator other out outside own parallel pipeline profile range recorded "
-    "replay reuse rows same saved schema sharded stream taken takes tensor that the time times "
-    "trace used wait wants was what where which who without works wrappers as_strided attention "
-    "collective communication compiled convolution copy elementwise embedding fft index linalg "
-    "loss matmul normalization optimizer pooling random recurrent reduction softmax sort "
-    "allocation view --batch --exclude --group --no-backward --only --subgraph "
+    "Device Python Steps The a above ahead all_to_allv.in_splits an and are argument as assumed "
+    "at autocast before began behind by bytes calls capture captured casts category cheapest "
+    "chose clock clocks coalesced communicates complex contradict copies correlation counts "
+    "data device device's did does each end event events exact expert explains for from "
+    "gradient gradients graphs had has have held hold holds host host's idle in inside is it "
+    "its itself kernel kernels know known label launch launched launches lost made measured "
+    "memory moved ms no none not nowhere number of offset on one open operator or other out "
+    "outside own parallel pipeline profile range recorded replay reuse rows same saved schema "
+    "sharded share show some stream such taken takes tensor that the they time times trace up "
+    "used wait waited wants was what where which who without work works wrappers as_strided "
+    "attention collective communication compiled convolution copy elementwise embedding fft "
+    "index linalg loss matmul normalization optimizer pooling random recurrent reduction "
+    "softmax sort allocation view --batch --exclude --group --no-backward --only --subgraph "
     "--world-size";
 
 constexpr std::string_view kTypes =
@@ -131,7 +134,7 @@ bool is_public_tag(std::string_view tag) {
 
 bool is_public_sentence(std::string_view text) {
   return !et_schema::any_word(text, [](std::string_view word) {
-    word = word.substr(0, word.find_last_not_of(",:;") + 1);
+    word = word.substr(0, word.find_last_not_of(",:;.") + 1);
     return !has_word(kSentences, word) &&
            word.find_first_not_of("0123456789.") != std::string_view::npos;
   });

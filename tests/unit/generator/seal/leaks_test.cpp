@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "bench_contents.h"
+#include "et_schema/formats/kineto/device_timeline.h"
 #include "generator/flow/model_names.h"
 #include "generator/seal/obfuscate.h"
 #include "testing/made_program.h"
@@ -343,10 +344,19 @@ TEST(Leaks, OwnSentencesStay) {
   selection.opened = {{"aten::add.Tensor", 1, "a tensor made inside of it is used outside", 0}};
   set_rule(bench, {ValueRule::Integers{0, 9}, "aten::embedding.indices"});
   timed(bench);
-  bench.programs.edit(0).profile->observer_source = et_schema::kObserverMeasured;
+  et_schema::RecordedProfile& profile = *bench.programs.edit(0).profile;
+  profile.observer_source = et_schema::kObserverMeasured;
+  const std::vector<std::string> doubts = {
+      et_schema::doubt_text({.launches = 6, .lost = 3, .unknown = 1, .is_clock_unknown = true}),
+      et_schema::doubt_text({.launches = 6, .lost = 1, .whole_steps = 1, .clock_shift_ns = -9000}),
+      et_schema::doubt_text({.clock_shift_ns = 123'400})};
+  for (const std::string& doubt : doubts) {
+    profile.lost.push_back({"", doubt, 1, 0});
+  }
   const std::string after = contents_of(obfuscate(bench).bench);
-  for (const char* text : {"a tensor made inside of it is used outside", "aten::embedding",
-                           "measured at the capture"}) {
+  for (const std::string& text :
+       {std::string("a tensor made inside of it is used outside"), std::string("aten::embedding"),
+        std::string("measured at the capture"), doubts[0], doubts[1], doubts[2]}) {
     EXPECT_NE(after.find(text), std::string::npos) << text;
   }
 }
