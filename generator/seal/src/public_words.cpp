@@ -31,20 +31,19 @@ constexpr std::string_view kBackends =
 constexpr std::string_view kTags = "Generator Stream Storage Object Layout Scalar None";
 
 constexpr std::string_view kSentences =
-    "Device Python Steps The a above ahead all_to_allv.in_splits an and are argument as assumed "
-    "at autocast before began behind by bytes calls capture captured casts category cheapest "
-    "chose clock clocks coalesced communicates complex contradict copies correlation counts "
-    "data device device's did does each end event events exact expert explains for from "
-    "gradient gradients graphs had has have held hold holds host host's idle in inside is it "
-    "its itself kernel kernels know known label launch launched launches lost made measured "
-    "memory moved ms no none not nowhere number of offset on one open operator or other out "
-    "outside own parallel pipeline profile range recorded replay reuse rows same saved schema "
-    "sharded share show some stream such taken takes tensor that the they time times trace up "
-    "used wait waited wants was what where which who without work works wrappers as_strided "
-    "attention collective communication compiled convolution copy elementwise embedding fft "
-    "index linalg loss matmul normalization optimizer pooling random recurrent reduction "
-    "softmax sort allocation view --batch --exclude --group --no-backward --only --subgraph "
-    "--world-size";
+    "Device Python Steps The a above ahead all_to_allv.in_splits an and are argument as assumed at "
+    "autocast before began begins behind by bytes calls capture captured casts category cheapest "
+    "chose clock clocks coalesced communicates complex contradict copies correlation counts data "
+    "device device's did does each end event events exact expert explains for from gradient "
+    "gradients graphs had has have held hold holds host host's idle in inside is it its itself "
+    "kernel kernels know known label launch launched launches lost made measured memory moved ms "
+    "no none not nowhere number of offset on one open operator or other out outside own parallel "
+    "pipeline profile range recorded replay reuse rows same saved schema sharded share show some "
+    "stream such taken takes tensor that the they time times to trace up used wait waited waits "
+    "wants was what where which who without work works wrappers as_strided attention collective "
+    "communication compiled convolution copy elementwise embedding fft index linalg loss matmul "
+    "normalization optimizer pooling random recurrent reduction softmax sort allocation view "
+    "--batch --exclude --group --no-backward --only --subgraph --world-size";
 
 constexpr std::string_view kTypes =
     "Any Await Device Dict Dimname Future Generator Layout List None NoneType Object QScheme "
