@@ -32,7 +32,9 @@ PLAIN = (torch.Tensor, torch.nn.Parameter)
 INTEGRAL = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 # Integer types for which torch has no minimum. If an execution trace observer writes ranges, it loses everything after an operator's first
 # such argument. Flash attention's random state on a GPU is one.
-UNRANKED = (torch.uint16, torch.uint32, torch.uint64)
+UNRANKED = dict.fromkeys((torch.uint16, torch.uint32, torch.uint64), "torch has no minimum of unsigned ones, which the step uses")
+# Of a subclass, such as DTensor, the minimum would communicate or fail, which ends the observer.
+WRAPPED = "a tensor subclass holds some"
 
 
 def _unrecordable(tensor):
@@ -71,8 +73,7 @@ class IndexRecorder(TorchDispatchMode):
         self.left_out = 0
         self._known_sparse = set()  # addresses of recorded tensors, and of those made in this step
         self.touched = set()  # addresses of the tensors that operators took or returned
-        self.saw_integer_wrapper = False  # integers in a subclass, such as DTensor
-        self.saw_unranked = False  # integers without a minimum
+        self.why_no_ranges = ""  # the reason why the observer must not ask for the minimum of integers
         self.unrecordable = None  # a kind of tensor that was seen, and its alternative
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -83,7 +84,8 @@ class IndexRecorder(TorchDispatchMode):
             self.left_out += 1  # the operators of a loop's body pass by this mode
             return func(*args, **kwargs)
         if not set(types).issubset(PLAIN):
-            self.saw_integer_wrapper |= any(type(tensor) not in PLAIN and tensor.dtype in INTEGRAL for tensor in _tensors_in((args, kwargs)))
+            if any(type(tensor) not in PLAIN and tensor.dtype in INTEGRAL for tensor in _tensors_in((args, kwargs))):
+                self.why_no_ranges = WRAPPED
             return NotImplemented  # a subclass: its own calls follow, on plain tensors
         name = func._schema.name
         call = self.calls.get(name, 0)
@@ -104,7 +106,7 @@ class IndexRecorder(TorchDispatchMode):
     def touch(self, arguments):
         """Records tensors that an operator or a compiled kernel took or returned; modes do not see kernels."""
         for tensor in _tensors_in(arguments):
-            self.saw_unranked |= tensor.dtype in UNRANKED
+            self.why_no_ranges = self.why_no_ranges or UNRANKED.get(tensor.dtype, "")
             self.touched.update(_addresses(tensor))
 
     def _keep_numbers(self, name, call, position, argument, tensor):
@@ -142,8 +144,7 @@ class IndexRecorder(TorchDispatchMode):
                                 "indices": [describe(row) for row in parts._indices()]})
 
     def document(self, rank):
-        has_ranges = not (self.saw_integer_wrapper or self.saw_unranked)
-        uses = self.uses + ([] if has_ranges else self.numbers)
+        uses = self.uses + (self.numbers if self.why_no_ranges else [])
         left_out = self.left_out + max(len(uses) - MOST_USES, 0)
         return {"format": FORMAT, "version": VERSION, "rank": rank,
                 "calls": dict(sorted(self.calls.items())), "left_out": left_out,
@@ -198,8 +199,7 @@ def strip_repetition(tensor):
         if bool((rows == rows[:1]).all()):
             flat = rows[0]
             break
-    changes = (flat != flat[0]).nonzero()
-    run = int(changes[0]) if changes.numel() else flat.numel()
+    run = int(torch.unique_consecutive(flat, return_counts=True)[1][0])
     if run > 1 and flat.numel() % run == 0:
         rows = flat.view(-1, run)
         if bool((rows == rows[:, :1]).all()):
@@ -222,11 +222,8 @@ def make_bins(numbers, times):
     wanted = torch.arange(1, bins, dtype=torch.int64) * int(ends[-1]) // bins
     cuts = torch.unique(torch.searchsorted(ends, wanted, right=False) + 1).tolist()
     edges = [0, *(cut for cut in cuts if 0 < cut < numbers.numel()), numbers.numel()]
-    described = []
-    for first, last in zip(edges, edges[1:]):
-        high = int(numbers[last]) if last < numbers.numel() else int(numbers[-1]) + 1
-        described.append([int(numbers[first]), high, *count_repeats(times[first:last])])
-    return described
+    starts = [*numbers.tolist(), int(numbers[-1]) + 1]
+    return [[starts[first], starts[last], *count_repeats(times[first:last])] for first, last in zip(edges, edges[1:])]
 
 
 def count_repeats(times):

@@ -44,7 +44,7 @@ def uses_gpu():
 
 
 def peak_device_bytes():
-    return torch.cuda.max_memory_allocated() if uses_gpu() else None
+    return torch.cuda.max_memory_allocated()  # 0 until a GPU is used
 
 
 def reset_device_peak():
@@ -53,8 +53,8 @@ def reset_device_peak():
 
 
 def device_allocations():
-    """Returns the number of allocations of CUDA's allocator so far; None without a GPU in use."""
-    return torch.cuda.memory_stats().get("allocation.all.allocated") if uses_gpu() else None
+    """Returns the number of allocations of CUDA's allocator so far; 0 until a GPU is used."""
+    return torch.cuda.memory_stats().get("allocation.all.allocated", 0)
 
 
 def describe_gpu():

@@ -79,13 +79,11 @@ class Measurements:
             self._timed_cpu_ns.append(time.process_time_ns() - self._cpu_at_start)
             waited = machine.cpu_wait_ns()
             self.timed_wait_ns.append(None if None in (waited, self._wait_at_start) else max(0, waited - self._wait_at_start))
-            if self._allocated_at_start is not None:
-                self._allocation_counts.append(machine.device_allocations()
-                                               - self._allocated_at_start)
+            self._allocation_counts.append(machine.device_allocations() - self._allocated_at_start)
             if self._allocations is not None:
                 self._peak_tensor_bytes = max(self._peak_tensor_bytes, self._allocations.understudy_peak_bytes())
             # Building the model and observing later steps take more memory.
-            self._peak_device_bytes = max(self._peak_device_bytes, machine.peak_device_bytes() or 0)
+            self._peak_device_bytes = max(self._peak_device_bytes, machine.peak_device_bytes())
 
     @property
     def timed_ns(self):
@@ -106,7 +104,7 @@ class Measurements:
         return {
             "step_ns": self._times.get("timed", []),
             "free_step_ns": self._free_ns / self._free_steps if self._free_steps else None,
-            "step_device_allocations": self._allocation_counts or None,
+            "step_device_allocations": self._allocation_counts if machine.uses_gpu() else None,
             "warmup_step_ns": self._times.get("warmup", []),
             "kineto_only_step_ns": _median(self._times.get("kineto_only")),
             "kineto_only_steps_ns": self._times.get("kineto_only", []),
@@ -120,7 +118,7 @@ class Measurements:
             "counted_minor_faults": self._faults.get("faults", [])[1:],
             "rss_at_start_bytes": self._rss_at_start,
             "peak_rss_bytes": self._peak_rss,
-            "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes(),
+            "peak_device_bytes": self._peak_device_bytes or machine.peak_device_bytes() or None,
             "peak_tensor_bytes": self._peak_tensor_bytes or None,
         }
 

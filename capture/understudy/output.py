@@ -20,6 +20,19 @@ class CaptureFailed(RuntimeError):
     """The capture failed; nothing of it remains."""
 
 
+def failure_of(do):
+    """Calls a function. Returns why it failed, for the other ranks, which wait for this one; None if it did not."""
+    try:
+        do()
+    except Exception as problem:
+        return text_of(problem)
+    return None
+
+
+def text_of(problem):
+    return str(problem) or type(problem).__name__
+
+
 class BadOutput(CaptureFailed):
     """A capture must not, or cannot, be written to this place."""
 

@@ -19,7 +19,7 @@ from .indices import IndexRecorder
 from .kernels import AutocastSeen, kernel_settings
 from .measurements import Measurements, clock, clock_alone
 from .observer import fault_counting, observer_cost
-from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder
+from .output import CAPTURE_FORMAT, DESCRIPTION, CaptureFailed, OutputFolder, failure_of, text_of
 from .notices import of_groups, of_regions, of_steps
 from .phases import FAULT_STEPS, UNWATCHED, plan
 from .played.command import NOT_HERE
@@ -27,7 +27,6 @@ from .records import METRICS, Records, kineto, synchronize
 from .settling import Settling
 from .summary import summarize
 from .threads import counting_own_threads, settings
-from .triton_kernels import LAUNCHES
 
 if torch.distributed.is_available():
     # Its functions hold the process group of the time of their import as a default. If a profiler's start were the first to import them,
@@ -36,7 +35,8 @@ if torch.distributed.is_available():
 
 CAPTURE_VERSION = 1
 PROFILED = ("kineto_only", "faults", "counters", "et")
-NOT_COUNTED = "hardware counters were not recorded"
+WROTE_NONE = "the profiler wrote none; if it says INSUFFICIENT_PRIVILEGES above, an administrator allows them " \
+    "(NVreg_RestrictProfilingToAdminUsers=0)"
 MOST_TIMED = 1000  # newest timed steps that are kept after the wait for steady steps
 MOST_EVENTS = 1_000_000  # default for a profile's events: some 400 MB of JSON
 
@@ -108,8 +108,8 @@ class Capture:
         if self._counting is None and profiled and count_faults and not torch.cuda.is_available():
             self.notices.append("page faults were not counted: the system or this torch does not let a process count its own")
         has_counters = torch.cuda.is_available() and torch.version.cuda is not None
-        if counters and not has_counters:
-            self.notices.append(f"{NOT_COUNTED}: torch sees no NVIDIA GPU")
+        self._wants_counters = counters
+        self._why_uncounted = WROTE_NONE if has_counters else "torch sees no NVIDIA GPU"
         self._phases = plan(warmup=warmup, timed=timed, free=free, profiled=profiled, trace=trace,
                             indices=indices, counts_faults=bool(self._counting),
                             counts_kernels=counters and has_counters)
@@ -191,7 +191,7 @@ class Capture:
             if not self._settling.is_over(times, self._measured.timed_wait_ns):
                 self._phases.insert(self._index + 1, "timed")
             elif self._settling.facts:
-                self.notices += [self._settling.notice] if self._settling.notice else []
+                self.notices += self._settling.notices
                 self._measured.keep_timed(max(self._least_timed, min(MOST_TIMED, len(times) // 2)))
 
     def close(self):
@@ -259,7 +259,7 @@ class Capture:
             self._records.begin_profile("counters", metrics=METRICS)
         except Exception as problem:
             self._records.abandon_profile()
-            self.notices.append(f"{NOT_COUNTED}: {problem}")
+            self._why_uncounted = problem
 
     def _enter_index_recorder(self):
         """Enters the recorder. At the end of the step, writes how the step's index values repeat, if there are any."""
@@ -273,15 +273,9 @@ class Capture:
                 raise RuntimeError(
                     f"the step uses {kind}, which torch's execution trace observer cannot record; "
                     f"{instead}, or capture without a trace (--no-trace)")
-            if recorder.saw_integer_wrapper:
-                # The observer would query such a tensor's minimum. The tensor's class would then communicate or fail, which ends the
-                # observer.
+            if recorder.why_no_ranges and self.tensor_range:
                 self.tensor_range = False
-                self.notices.append("no ranges of integers: a tensor subclass holds some")
-            elif recorder.saw_unranked and self.tensor_range:
-                self.tensor_range = False
-                self.notices.append("no ranges of integers: torch has no minimum of unsigned ones, "
-                                    "which the step uses")
+                self.notices.append(f"no ranges of integers: {recorder.why_no_ranges}")
             document = recorder.document(job.rank())
             if document["left_out"]:
                 self.notices.append(f"{document['left_out']} uses of index values were left out")
@@ -329,19 +323,20 @@ class Capture:
         except Exception as problem:
             self._failure = problem
             if not isinstance(problem, CaptureFailed):
-                self._failure = CaptureFailed(str(problem) or type(problem).__name__)
+                self._failure = CaptureFailed(text_of(problem))
             self.abandon()
             raise self._failure from (problem if self._failure is not problem else None)
 
     def _finish(self):
         """Publishes the capture if it is complete on all ranks, otherwise on none."""
         with self._failing():
-            ranks = job.gather(self._finish_rank())
+            report = {"rank": job.rank(), "folder": str(self._output.partial), "notices": self.notices}
+            report["failure"] = failure_of(lambda: report.update(self._finish_rank()))
+            ranks = job.gather(report)
             failed = [f"rank {rank['rank']}: {rank['failure']}" for rank in ranks if rank["failure"] is not None]
             if failed:
                 raise CaptureFailed("; ".join(failed))
-            failure = self._publish(ranks) if job.leads() else None
-            failure = job.gather(failure)[0]
+            failure = job.gather(failure_of(lambda: self._publish(ranks)) if job.leads() else None)[0]
             if failure is not None:
                 raise CaptureFailed(failure)
             if not job.leads():
@@ -349,34 +344,21 @@ class Capture:
         self._whole = True
 
     def _finish_rank(self):
-        """Returns this rank's part for rank 0. A failure is reported, not raised, so that no rank waits for this one."""
-        report = {"rank": job.rank(), "failure": None, "folder": str(self._output.partial), "notices": self.notices}
-        try:
-            self._records.write_profiles()
-            if "counters" in self._phases and not self._records.counted_kernels \
-                    and not any(notice.startswith(NOT_COUNTED) for notice in self.notices):
-                self.notices.append(f"{NOT_COUNTED}: the profiler wrote none; if it says INSUFFICIENT_PRIVILEGES above, "
-                                    "an administrator allows them (NVreg_RestrictProfilingToAdminUsers=0)")
-            if graph_modules() or LAUNCHES.kernels or LAUNCHES.left_out:
-                self._finish_compiled()
-            self.notices += of_steps(self._records.operators, self._phases.count("kineto_only"))
-            if "et" in self._phases:
-                self.notices += of_groups(job.process_groups(), job.world_size())
-            report["description"] = self._describe_rank()
-            report["bytes"] = {path.name: path.stat().st_size for path in self._records.targets}
-        except Exception as problem:
-            report["failure"] = str(problem) or type(problem).__name__
-        return report
+        """Returns what rank 0 needs of this rank's part."""
+        self._records.write_profiles()
+        if self._wants_counters and not self._records.counted_kernels:
+            self.notices.append(f"hardware counters were not recorded: {self._why_uncounted}")
+        self._finish_compiled()
+        self.notices += of_steps(self._records.operators, self._phases.count("kineto_only"))
+        if "et" in self._phases:
+            self.notices += of_groups(job.process_groups(), job.world_size())
+        return {"description": self._describe_rank(), "bytes": {path.name: path.stat().st_size for path in self._records.targets}}
 
     def _publish(self, ranks):
-        """Runs on the rank that leads; returns why it failed, or None."""
-        try:
-            self._write_description([rank["description"] for rank in ranks])
-            self.summary = self._summarize(ranks)
-            self._output.publish([rank["folder"] for rank in ranks[1:]])
-        except Exception as problem:
-            return str(problem) or type(problem).__name__
-        return None
+        """Runs on the rank that leads."""
+        self._write_description([rank["description"] for rank in ranks])
+        self.summary = self._summarize(ranks)
+        self._output.publish([rank["folder"] for rank in ranks[1:]])
 
     def _describe_rank(self):
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 from . import job
@@ -15,7 +16,7 @@ PROGRESS_S = 5.0  # time of steps between two lines of progress
 
 
 class Settling:
-    """is_over() must be called after each timed step until it returns True. Then `facts` holds the entries of capture.json, and `notice` a
+    """is_over() must be called after each timed step until it returns True. Then `facts` holds the entries of capture.json, and `notices` a
     sentence if the steps were not steady."""
 
     def __init__(self, most_s, say=None):
@@ -24,7 +25,7 @@ class Settling:
         self._next_look = 0
         self._next_line_s = 0.0
         self.facts = None
-        self.notice = None
+        self.notices = []
 
     def is_over(self, steps_ns, waits_ns):
         """Returns True if no more steps are needed. Of all timed steps `steps_ns` are times, `waits_ns` those for a CPU. All ranks must call it equally often; it returns
@@ -35,18 +36,15 @@ class Settling:
             return False
         self._next_look = int(GROWTH * len(steps_ns)) + 1
         told = job.gather((sum(steps_ns) / 1e9, quarters_differ(steps_ns), starved_share(last_quarter(steps_ns), last_quarter(waits_ns))))
-        spent_s = max(spent for spent, *_ in told)
-        differences = [difference for _, difference, _ in told]
-        differ = None if None in differences else max(differences)
-        starved = max(share for *_, share in told)
-        is_steady = differ is not None and differ <= AGREEMENT and starved <= STARVED
-        self.facts = {"is_steady": is_steady, "quarters_differ": differ, "waited_s": spent_s}
-        by = "" if differ is None else f", quarters of {spent_s / 4:.0f} s differ by {differ:.0%}"
-        by += f", without a CPU for {starved:.0%} of the time" if by and starved > STARVED else ""
+        spent_s, differ, starved = map(max, zip(*told))
+        is_steady = differ <= AGREEMENT and starved <= STARVED
+        by = ""
+        if differ < math.inf:
+            by = f", quarters of {spent_s / 4:.0f} s differ by {differ:.0%}" + f", without a CPU for {starved:.0%} of the time" * (starved > STARVED)
+        self.facts = {"is_steady": is_steady, "quarters_differ": differ if by else None, "waited_s": spent_s}
         if is_steady or spent_s >= self._most_s:
             if not is_steady:
-                self.notice = (f"steps were not steady after {spent_s:.0f} s{by or ', there were too few'}; the "
-                               "capture is of them as they were")
+                self.notices = [f"steps were not steady after {spent_s:.0f} s{by or ', there were too few'}; the capture is of them as they were"]
             return True
         if self._say and job.rank() == 0 and spent_s >= self._next_line_s:
             self._next_line_s = spent_s + PROGRESS_S
@@ -60,8 +58,8 @@ def last_quarter(steps_ns):
 
 
 def quarters_differ(steps_ns):
-    """Returns the difference between the medians of the third and the fourth quarter of the steps; None if there are too few."""
+    """Returns the difference between the medians of the third and the fourth quarter of the steps; infinite if there are too few."""
     if len(steps_ns) < LEAST_STEPS or sum(steps_ns) < LEAST_S * 1e9:
-        return None
+        return math.inf
     third = steps_ns[len(steps_ns) // 2:3 * len(steps_ns) // 4]
     return abs(statistics.median(last_quarter(steps_ns)) / statistics.median(third) - 1)

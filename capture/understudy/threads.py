@@ -12,21 +12,12 @@ ENGINE = "autograd::engine::evaluate_function"
 
 
 def settings(counts_faults=False, all_threads=False, metrics=()):
-    """Returns the profiler's experimental settings; None if none is requested."""
-    chosen = {}
-    if counts_faults:
-        chosen["performance_events"] = ["pagefaults"]
-    if all_threads:
-        chosen["profile_all_threads"] = True
-    if metrics:
-        chosen["profiler_metrics"] = list(metrics)
-        chosen["profiler_measure_per_kernel"] = True
-    if torch.cuda.is_available():
-        chosen["enable_cuda_sync_events"] = True  # records the stream or event of a wait
-    if not chosen:
-        return None
+    """Returns the profiler's experimental settings. Not each torch knows metrics."""
     from torch._C._profiler import _ExperimentalConfig
-    return _ExperimentalConfig(**chosen)
+    of_counters = {"profiler_metrics": list(metrics), "profiler_measure_per_kernel": True} if metrics else {}
+    # With a GPU, the stream or event of a wait is recorded.
+    return _ExperimentalConfig(performance_events=["pagefaults"] * counts_faults, profile_all_threads=all_threads,
+                               enable_cuda_sync_events=torch.cuda.is_available(), **of_counters)
 
 
 @contextlib.contextmanager

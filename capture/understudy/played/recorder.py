@@ -58,7 +58,7 @@ class PlayedCapture(Capture):
         if self._phases[self._index] == "et":
             kinds.tell(self._ranks.partners)
             machine.reset_device_peak()
-            self._allocations = machine.device_allocations() or 0  # None: the script has left the card alone so far
+            self._allocations = machine.device_allocations()
         super()._begin_step()
 
     def _finish(self):
@@ -74,7 +74,7 @@ class PlayedCapture(Capture):
         told["environment"] |= {"gpu": None, "cuda": None, "devices": [self._card]}
         return {**told, **Measurements((), None, None).describe(), "peak_rss_bytes": None, "rss_at_start_bytes": None,
                 "peak_device_bytes": peak, "peak_tensor_bytes": peak, "peak_reserved_bytes": torch.cuda.max_memory_reserved(),
-                "step_device_allocations": [(machine.device_allocations() or 0) - self._allocations],
+                "step_device_allocations": [machine.device_allocations() - self._allocations],
                 "assumed_values": dict(sorted(self._values.read.items()))}
 
     def _observer_cost(self):
