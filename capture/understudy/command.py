@@ -114,17 +114,16 @@ def parse_arguments():
     parser.add_argument("script", help="the training script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="its arguments")
     arguments = parser.parse_args()
-    if arguments.no_trace and arguments.timed + arguments.profiled == 0:
-        parser.error("with --no-trace there must be timed or profiled steps")
-    if arguments.rank >= (arguments.world_size or 1):
-        parser.error("--rank must be below --world-size")
-    if arguments.card is None and (arguments.world_size or arguments.rank or arguments.all_kinds):
-        parser.error("--rank, --world-size and --all-kinds need --as: ranks of a real job are torchrun's")
-    if arguments.card == "cpu":
-        parser.error("--as takes a card: on a CPU the script runs itself, without --as; ranks that are not there are those of torch's "
-                     "backend `fake` (docs/capture.md)")
-    if not Path(arguments.script).is_file():
-        parser.error(f"no such script: {arguments.script}")
+    for is_wrong, why in (
+            (arguments.no_trace and arguments.timed + arguments.profiled == 0, "with --no-trace there must be timed or profiled steps"),
+            (arguments.rank >= (arguments.world_size or 1), "--rank must be below --world-size"),
+            (arguments.card is None and (arguments.world_size or arguments.rank or arguments.all_kinds),
+             "--rank, --world-size and --all-kinds need --as: ranks of a real job are torchrun's"),
+            (arguments.card == "cpu", "--as takes a card: on a CPU the script runs itself, without --as; ranks that are not there are those "
+             "of torch's backend `fake` (docs/capture.md)"),
+            (not Path(arguments.script).is_file(), f"no such script: {arguments.script}")):
+        if is_wrong:
+            parser.error(why)
     return arguments
 
 

@@ -80,9 +80,10 @@ class Result(Record):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page (.html) or the JSON (.json), which load() reads again. Returns the path."""
         target = Path(path)
-        if target.suffix not in (".html", ".json") or (target.suffix == ".html" and not self.page):
-            raise ValueError(f"expected a name that ends with .json{' or .html' if self.page else ''}, got {str(path)!r}")
-        target.write_text(self.page if target.suffix == ".html" else self._text, encoding="utf-8")
+        texts = {suffix: text for suffix, text in ((".json", self._text), (".html", self.page)) if text}
+        if target.suffix not in texts:
+            raise ValueError(f"expected a name that ends with {' or '.join(texts)}, got {str(path)!r}")
+        target.write_text(texts[target.suffix], encoding="utf-8")
         return target
 
     def plot(self, largest: int = 15) -> Any:
