@@ -1,14 +1,10 @@
 #include "platform.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "et_schema/base/json_fields.h"
@@ -44,7 +40,7 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
                                          : std::numeric_limits<double>::infinity()),
       nodes_(arguments.nodes),
       chosen_(choose_platform(arguments.platform, arguments.card)) {
-  read_embeddings(arguments.platform, arguments.card);
+  read_embeddings(arguments.platform);
   if (!arguments.card.empty()) {
     collectives_ = predictor::collectives_of(chosen_.platform);
   } else if (arguments.ranks > 1) {  // a single rank exchanges nothing
@@ -56,35 +52,18 @@ ShardPlatform::ShardPlatform(const ShardArguments& arguments)
   }
 }
 
-/// Reads the costs of embedding tables. Prefers rows of whole tables to rows of single operators:
-/// they include the effect of repeated lookups.
-void ShardPlatform::read_embeddings(const std::string& path, const std::string& card) {
-  if (!chosen_.platform.sections.contains("embeddings")) {
-    std::set<std::string> names;
-    for (const auto& [key, unused] : chosen_.platform.operators.devices()) {
-      if ((card.empty() || key.device == chosen_.device) &&
-          predictor::has_embedding_calls(chosen_.platform.operators, key)) {
-        names.insert(key.device);
-      }
-    }
-    refuse_if(names.size() > 1, "the platform has embedding tables of several devices", "",
-              "those of one", fmt::format("{}", fmt::join(names, "; ")),
-              "calibrate the rows of one device into a platform of its own", path);
-    if (!names.empty()) {
-      embedding_ = predictor::operator_embedding_costs(
-          chosen_.platform.operators,
-          predictor::find_device(chosen_.platform.operators, {*names.begin(), 1}));
-      return;
-    }
-    if (const auto* const known = chosen_.platform.operators.find_card(chosen_.device)) {
-      embedding_ = predictor::assumed_embedding_costs(*known);
-      return;
-    }
+/// Reads the costs of embedding tables: by rows of whole tables, without them by a card's data
+/// sheet.
+void ShardPlatform::read_embeddings(const std::string& path) {
+  const auto* const card = chosen_.platform.operators.find_card(chosen_.device);
+  if (card != nullptr && !chosen_.platform.sections.contains("embeddings")) {
+    embedding_ = predictor::assumed_embedding_costs(*card);
+    return;
   }
   embedding_ = predictor::embedding_costs(needed_section(
       chosen_.platform, path, "embeddings",
-      "name a card (--card H100); or measure operators on embedding tables: understudy calibrate "
-      "--only embedding; or add rows of whole tables",
+      "name a card (--card H100); or time tables, and add their rows: python $(understudy "
+      "examples)/embedding_tables.py -o rows.jsonl, then understudy calibrate PLATFORM rows.jsonl",
       predictor::embedding_from_json));
 }
 

@@ -25,7 +25,7 @@ class ShardPlatform {
   [[nodiscard]] double memory_bytes() const { return memory_bytes_; }
 
  private:
-  void read_embeddings(const std::string& path, const std::string& card);
+  void read_embeddings(const std::string& path);
 
   std::string name_;
   double memory_bytes_ = 0;

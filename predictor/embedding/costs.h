@@ -17,16 +17,8 @@ struct EmbeddingCosts {
   std::function<Estimate(double load, Direction direction)> time;
 };
 
-/// Returns costs by a platform's operator models, for platforms without rows of embedding calls.
-/// Each table is one call, as in PyTorch's modules: forward `_embedding_bag`; backward its sparse
-/// gradient and the addition to the table. Lookups repeat as in the measured calls. Loads are
-/// nanoseconds. `models` must outlive the result.
-[[nodiscard]] EmbeddingCosts operator_embedding_costs(const OperatorModels& models,
-                                                      DeviceKey device);
 /// Returns costs by a card's data sheet, for a card on which nothing was measured: bytes of rows
 /// that its cache misses, and of their sums, at the bandwidth of its memory. Loads are those bytes.
 [[nodiscard]] EmbeddingCosts assumed_embedding_costs(const Card& card);
-/// Returns true if calls over embedding tables were measured on the device.
-[[nodiscard]] bool has_embedding_calls(const OperatorModels& models, const DeviceKey& device);
 
 }  // namespace understudy::predictor

@@ -12,7 +12,6 @@ COMMANDS = ["scripts/platforms", "tests/benchmarks/compare_study", "tests/benchm
             "tests/golden/list_refused", "tests/mpi/fault_study", "tests/run_everywhere", "tests/accounts", "scripts/checks/headers", "scripts/checks/type_names", "scripts/checks/unity_names", "scripts/checks/public_operators", "scripts/checks/size",
             "fleet_samples/programs/make_samples.py",
             "tests/benchmarks/prediction/scoreboard", "tests/benchmarks/prediction/sharding_study",
-            "tests/benchmarks/prediction/measure_embeddings",
             "tests/benchmarks/prediction/anchored_study", "tests/benchmarks/prediction/profile_rows_study", "tests/benchmarks/import_study",
             "tests/benchmarks/prediction/batch_study",
             "tests/benchmarks/prediction/own_machine_study", "tests/benchmarks/prediction/recorded_study",

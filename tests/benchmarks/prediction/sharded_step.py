@@ -12,9 +12,9 @@ import torch
 import torch.distributed as dist
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2] / "capture")]
+sys.path[:0] = [str(HERE.parents[2] / "capture/understudy/examples"), str(HERE.parents[2] / "capture")]
 import understudy  # noqa: E402
-from embedding_calls import draw_indices  # noqa: E402
+from embedding_tables import draw_indices  # noqa: E402
 
 STEPS = 60
 
