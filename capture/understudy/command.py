@@ -58,6 +58,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="understudy capture", description=__doc__, epilog=EXAMPLES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--help-all", action="help", help=argparse.SUPPRESS)  # as every verb's; here all is usual
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder to write to")
     parser.add_argument("--warmup", type=at_least(0), default=3, metavar="N",
                         help="steps to run first, after the one that starts the count (default 3)")

@@ -96,7 +96,8 @@ class Result(Record):
         rows = sorted(sums.items(), key=lambda row: abs(row[1]))[-largest:]
         axes = pyplot.subplots()[1]
         axes.barh([row[0] for row in rows], [row[1] for row in rows])
-        axes.set(title=self.verdict, xlabel=figure)
+        axes.set_title(self.verdict, wrap=True)
+        axes.set(xlabel=figure)
         return axes
 
     def __bool__(self) -> bool:

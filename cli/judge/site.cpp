@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <set>
 
 #include "cli/common/output_path.h"
@@ -40,21 +39,6 @@ void members(auto& json, et_schema::SameAs<Frame> auto& frame) {
   json("baseline", frame.baseline);
   json("open_night", frame.open_night);
   json("benchmarks", frame.benchmarks);
-}
-
-/// Returns the requested baseline, else the platform that ran most benchmarks, the first by name
-/// among several.
-std::string baseline_of(const Frame& frame) {
-  std::map<std::string, std::size_t> counts;
-  for (const BenchmarkRow& row : frame.benchmarks) {
-    for (const auto& [platform, time] : row.times) {
-      counts[platform] += time.is_predicted ? 0U : 1U;
-    }
-  }
-  if (!frame.baseline.empty() || counts.empty()) {
-    return frame.baseline;
-  }
-  return std::ranges::max_element(counts, {}, [](const auto& row) { return row.second; })->first;
 }
 
 /// Returns what the newest night found that has ended. `newest`: its summary; null: none.
@@ -131,9 +115,11 @@ class Site {
                .tool_version = et_schema::kToolVersion,
                .jobs = {frame_.jobs.begin(), frame_.jobs.end()},
                .nights = texts_of(frame_.nights)} {
-    if (const std::string baseline = baseline_of(frame_); !baseline.empty()) {
-      platforms_ =
-          fleet::compare_platforms({frame_.benchmarks.begin(), frame_.benchmarks.end()}, baseline);
+    if (!frame_.baseline.empty() || std::ranges::any_of(frame_.benchmarks, [](const auto& row) {
+          return !row.times.empty();
+        })) {
+      platforms_ = fleet::compare_platforms({frame_.benchmarks.begin(), frame_.benchmarks.end()},
+                                            frame_.baseline);
       draw_platforms();
     }
   }

@@ -72,8 +72,8 @@ struct PlatformComparison {
 };
 
 /// Compares platforms with one of them; docs/metrics.md, "Fleet", has the formulas. Throws Error
-/// (usage) if the baseline has no results.
+/// (usage) if the baseline has no results. `requested`: empty for the one that ran most benchmarks.
 [[nodiscard]] PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
-                                                   const std::string& baseline);
+                                                   const std::string& requested);
 
 }  // namespace understudy::fleet

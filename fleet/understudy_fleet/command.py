@@ -142,7 +142,7 @@ A cron line and a systemd timer are in docs/fleet.md.""",
             "Compares platforms with a baseline, by the newest results of each job's benchmark: ratios of times, weighted and by benchmark, "
             "with 95 % intervals; the ranking and how certain it is; the classes of operators that drive a ratio. Only results of the same "
             "benchmark, by its hash, are compared.",
-            (DATABASE, Option("--baseline NAME", "The platform that is 1", required=True), FORMAT),
+            (DATABASE, Option("--baseline NAME", "The platform that is 1 (default: the one with the most benchmarks)", ""), FORMAT),
             "  understudy fleet platforms fleet.db --baseline a100"),
     Command("remove", "Removes a job; its results stay",
             "Removes jobs. Results of their benchmarks, and the benchmarks that have results, stay in the database and the store; `understudy "

@@ -265,7 +265,7 @@ class TypesTest(Scratch):
 class NotebooksTest(unittest.TestCase):
     def test_they_run_and_show_pages(self):
         found = sorted((ROOT / "capture" / "understudy" / "examples").glob("*.ipynb"))
-        self.assertEqual(len(found), 2)
+        self.assertEqual(len(found), 3)
         for path in found:
             notebook = nbformat.read(path, as_version=4)
             self.assertFalse(any(cell.get("outputs") for cell in notebook.cells), f"{path} holds outputs: clear them")

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "et_schema/base/error.h"
@@ -214,10 +215,24 @@ void add_first_probabilities(PlatformComparison& comparison, const std::vector<P
   }
 }
 
+/// Returns the platform that ran most benchmarks, the first by name among several.
+std::string usual_baseline(const std::vector<PlatformRow>& rows) {
+  std::map<std::string, std::size_t> counts;
+  for (const PlatformRow& row : rows) {
+    for (const auto& [platform, time] : row.times) {
+      counts[platform] += time.is_predicted ? 0U : 1U;
+    }
+  }
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& row) { return row.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
 }  // namespace
 
 PlatformComparison compare_platforms(const std::vector<PlatformRow>& rows,
-                                     const std::string& baseline) {
+                                     const std::string& requested) {
+  const std::string baseline = requested.empty() ? usual_baseline(rows) : requested;
   const std::set<std::string> names = names_in(rows, &PlatformRow::times);
   if (!names.contains(baseline)) {
     const std::string known = fmt::format("{}", fmt::join(names, ", "));
