@@ -58,7 +58,7 @@ class EndingsTest(unittest.TestCase):
                     "tests/golden/inspect/make_slow", "tests/golden/shard/make_inputs", "tests/golden/damaged_profile",
                     "tests/golden/generate/make_graph_run",
                     "tests/golden/predict/make_tables", "tests/golden/predict/make_step",
-                    "tests/golden/calibrate/measured", "tests/golden/calibrate/measured_tables",
+                    "tests/golden/calibrate/measured", "tests/golden/shard/held_calls",
                     "tests/golden/calibrate/interrupt", "tests/fleet/stand_in_replay"}
         self.assertEqual(set(listed) - thin - fixtures, set(COMMANDS))
 
