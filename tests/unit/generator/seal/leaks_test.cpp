@@ -346,17 +346,19 @@ TEST(Leaks, OwnSentencesStay) {
   timed(bench);
   et_schema::RecordedProfile& profile = *bench.programs.edit(0).profile;
   profile.observer_source = et_schema::kObserverMeasured;
-  const std::vector<std::string> doubts = {
-      et_schema::doubt_text({.launches = 6, .lost = 3, .unknown = 1, .is_clock_unknown = true}),
-      et_schema::doubt_text({.launches = 6, .lost = 1, .whole_steps = 1, .clock_shift_ns = -9000}),
-      et_schema::doubt_text({.clock_shift_ns = 123'400})};
-  for (const std::string& doubt : doubts) {
-    profile.lost.push_back({"", doubt, 1, 0});
-  }
-  const std::string after = contents_of(obfuscate(bench).bench);
-  for (const std::string& text :
-       {std::string("a tensor made inside of it is used outside"), std::string("aten::embedding"),
-        std::string("measured at the capture"), doubts[0], doubts[1], doubts[2]}) {
+  profile.lost = {
+      {"",
+       et_schema::doubt_text({.launches = 6, .lost = 3, .unknown = 1, .is_clock_unknown = true}), 1,
+       0},
+      {"",
+       et_schema::doubt_text({.launches = 6, .lost = 1, .whole_steps = 1, .clock_shift_ns = -9000}),
+       1, 0},
+      {"", et_schema::doubt_text({.clock_shift_ns = 123'400}), 1, 0}};
+  const Bench hidden = obfuscate(bench).bench;
+  EXPECT_EQ(hidden.programs[0].profile->lost, profile.lost);
+  const std::string after = contents_of(hidden);
+  for (const char* text : {"a tensor made inside of it is used outside", "aten::embedding",
+                           "measured at the capture"}) {
     EXPECT_NE(after.find(text), std::string::npos) << text;
   }
 }
