@@ -214,8 +214,11 @@ std::string recorded_card_name(const et_schema::RecordedDevice& device) {
   if (card != nullptr || find_known_card(device.name) == nullptr) {
     return card != nullptr ? card->name : device.name;
   }
-  return fmt::format("{} of {} multiprocessors and {}", device.name, device.processors,
-                     et_schema::with_bytes(static_cast<std::uint64_t>(device.memory_bytes)));
+  const std::string memory = et_schema::with_bytes(static_cast<std::uint64_t>(device.memory_bytes));
+  return device.processors == 0
+             ? fmt::format("{} of {}", device.name, memory)
+             : fmt::format("{} of {} multiprocessors{}", device.name, device.processors,
+                           device.memory_bytes == 0 ? "" : " and " + memory);
 }
 
 std::string card_model(std::string_view text) {
