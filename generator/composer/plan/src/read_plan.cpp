@@ -262,8 +262,12 @@ Plan parse_plan(std::string_view text, const std::string& file) {
   }
   // A marker at the start of a line counts even inside a quoted text. yaml-cpp's LoadAll() never
   // ends on some invalid texts.
-  if (const std::size_t second = text.find("\n---", static_cast<std::size_t>(root.Mark().pos));
-      second != std::string_view::npos) {
+  const std::string lines = std::string(text) + '\n';
+  std::size_t second = std::string::npos;
+  for (const char* marker : {"\n---\n", "\n--- ", "\n---\t", "\n---\r"}) {
+    second = std::min(second, lines.find(marker, static_cast<std::size_t>(root.Mark().pos)));
+  }
+  if (second != std::string::npos) {
     const auto line = std::ranges::count(text.substr(0, second + 1), '\n') + 1;
     refuse_plan(file, static_cast<int>(line), "two plans in one file", "one document", "several");
   }

@@ -106,6 +106,8 @@ TEST(Plan, OfTwoDocumentsNoneIsTaken) {
   EXPECT_EQ(plan_refusal(std::string(kStart) + "run: [p]\n---\nrun: [p]\n"),
             "two plans in one file\n  file:     plan.yaml\n  field:    line 6\n"
             "  expected: one document\n  got:      several\n");
+  const std::string key = plan_refusal(std::string(kStart) + "run: [p]\n---b: 1\n");
+  EXPECT_TRUE(key.ends_with("got:      '---b'\n")) << key;
 }
 
 }  // namespace
