@@ -16,7 +16,7 @@ def settings(counts_faults=False, all_threads=False, metrics=()):
     from torch._C._profiler import _ExperimentalConfig
     of_counters = {"profiler_metrics": list(metrics), "profiler_measure_per_kernel": True} if metrics else {}
     # With a GPU, the stream or event of a wait is recorded.
-    return _ExperimentalConfig(performance_events=["pagefaults"] * counts_faults, profile_all_threads=all_threads,
+    return _ExperimentalConfig(performance_events=["pagefaults"] if counts_faults else [], profile_all_threads=all_threads,
                                enable_cuda_sync_events=torch.cuda.is_available(), **of_counters)
 
 

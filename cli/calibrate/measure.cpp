@@ -119,7 +119,7 @@ class Measuring {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
   }
   [[nodiscard]] double left_s() const { return arguments_.budget_s - spent_s(); }
-  /// A budget that the ceilings took still gives rows of calls.
+  /// Also if the ceilings took the whole budget, one benchmark of calls is measured.
   [[nodiscard]] bool is_over() const {
     return StopSignals::signal() != 0 || (left_s() <= 0 && !times_.rows.empty());
   }

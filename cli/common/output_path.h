@@ -12,8 +12,8 @@ namespace understudy::cli {
 void refuse_output(const std::string& path, const std::vector<std::string>& inputs,
                    const std::string& flag);
 
-/// Throws Error (usage) if `what` cannot fill the folder: it is a file, or holds others' files.
-/// `is_earlier`: it holds an earlier one, which is overwritten.
+/// Throws Error (usage) if `what` ("the site") cannot be written to the folder, because it is a
+/// file or holds other files. `is_earlier`: they are those of an earlier `what`, to be overwritten.
 void refuse_folder(const std::string& folder, const std::string& flag, const std::string& what,
                    bool is_earlier, const std::string& expected);
 

@@ -17,7 +17,7 @@ struct BatchTexts {
   /// Returns nothing if neither is set. Throws Error (usage).
   [[nodiscard]] std::optional<generator::BatchSize> parsed() const;
 };
-/// Adds --batch and --size. `help`: of --batch, behind "FROM:TO, such as 64:256: ".
+/// Adds --batch and --size. `help` says what --batch does; "FROM:TO, such as 64:256: " comes first.
 void add_batch_options(CommandLine& line, const char* help, BatchTexts& texts);
 
 /// Adds --world-size and --group, which change the number of ranks.

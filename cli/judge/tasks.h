@@ -52,7 +52,7 @@ template <typename Request>
   return et_schema::read_json<Request>(et_schema::JsonField(document, request_source()));
 }
 
-/// Reads the list `key` of a request, in the same way.
+/// Reads the list `key` of a request. Throws as request_in() does.
 template <typename Row>
 [[nodiscard]] std::vector<Row> list_in(const std::string& text, const char* key,
                                        const auto&... how) {

@@ -37,8 +37,8 @@ namespace understudy::et_schema {
 [[nodiscard]] OriginalStep original_step(const Program& program,
                                          const std::function<bool(const Instruction&)>& is_counted);
 
-/// Returns what a rank's profile does not tell of its device (doubt_text()), with a blank behind,
-/// and the rank's name before if there are several; empty if it tells all.
+/// Returns sentences on what a rank's profile does not tell of its device (doubt_text()), each with
+/// a blank at its end; of several ranks they begin with "Rank K: ". Empty if it tells all.
 [[nodiscard]] std::string device_doubts(const Programs& programs, std::size_t rank);
 
 /// Sets the operators' counters in the original from the linked profile.

@@ -2,9 +2,9 @@
 
 #include <functional>
 
+#include "predictor/calls/card.h"
 #include "predictor/calls/costs.h"
 #include "predictor/embedding/tables.h"
-#include "predictor/operators/operator_models.h"
 
 namespace understudy::predictor {
 
@@ -17,7 +17,7 @@ struct EmbeddingCosts {
   std::function<Estimate(double load, Direction direction)> time;
 };
 
-/// Returns costs by a card's data sheet, for a card on which nothing was measured: bytes of rows
+/// Returns costs by a card's data sheet, for a card on which no tables were measured: bytes of rows
 /// that its cache misses, and of their sums, at the bandwidth of its memory. Loads are those bytes.
 [[nodiscard]] EmbeddingCosts assumed_embedding_costs(const Card& card);
 

@@ -10,8 +10,8 @@ namespace understudy::predictor {
 /// "Work"). Ranks may share a program. Communication has none.
 [[nodiscard]] et_schema::StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks);
 
-/// Returns the same with the rates of a step of this time, on this card or, null, the one that the
-/// first rank was recorded on.
+/// Returns the work of the ranks with its rates (set_rates()) in a step of `step_ms`. `card`: null
+/// for the card that the first rank was recorded on.
 [[nodiscard]] et_schema::StepWork step_work(const std::vector<const et_schema::Program*>& of_ranks,
                                             double step_ms, const Card* card);
 

@@ -11,7 +11,6 @@ own, so that caches hold what the one before has left, as in training.
 
 import argparse
 import json
-import math
 import os
 import random
 import statistics
@@ -43,22 +42,19 @@ def draw_tables(generator, most):
         dim = generator.choice([8, 16, 32, 64, 128])
         rows = int(min(10 ** generator.uniform(2.5, 6.5), MOST_TABLE_BYTES / 4 / dim))
         pooling = max(1, int(2 ** generator.uniform(0, 6)))
-        skew = generator.choice([0, 0, 0.6, 0.9, 1.1, 1.3])
-        tables.append({"rows": rows, "dim": dim, "pooling": pooling, "skew": skew})
+        tables.append({"rows": rows, "dim": dim, "pooling": pooling, "skew": generator.choice([0, 0, 0.6, 0.9, 1.1, 1.3])})
     gathered = sum(batch * table["pooling"] * table["dim"] * 4 for table in tables)
     return max(8, int(batch * min(1, most * MOST_GATHERED_BYTES / gathered))), tables
 
 
 def draw_indices(table, batch, permutation):
-    """The rows that a batch reads: by the inverse of a continuous Zipf distribution's sums; hot rows lie anywhere in the table."""
+    """The rows that a batch reads: by the inverse of a continuous Zipf distribution's sums, whose exponent is not 1; hot rows lie anywhere
+    in the table."""
     if table["skew"] == 0:
         return torch.randint(table["rows"], (batch, table["pooling"]))
     exponent = 1 - table["skew"]
     uniform = torch.rand(batch * table["pooling"], dtype=torch.float64)
-    if abs(exponent) < 1e-9:
-        ranks = torch.exp(uniform * math.log(table["rows"] + 1))
-    else:
-        ranks = (uniform * ((table["rows"] + 1) ** exponent - 1) + 1) ** (1 / exponent)
+    ranks = (uniform * ((table["rows"] + 1) ** exponent - 1) + 1) ** (1 / exponent)
     return permutation[(ranks.long() - 1).clamp(0, table["rows"] - 1)].view(batch, table["pooling"])
 
 
@@ -133,11 +129,10 @@ def main():
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     generator = random.Random(options.seed)
-    now_ns = clock_of(options)
     lines = [{"format": "understudy-embedding-rows", "version": 1}]
     for number in range(options.calls):
         batch, tables = draw_tables(generator, options.tables)
-        lines += rows_of(time_call(tables, batch, now_ns, device=options.device), batch, tables)
+        lines += rows_of(time_call(tables, batch, clock_of(options), device=options.device), batch, tables)
         if (number + 1) % 20 == 0:
             print(f"{number + 1} of {options.calls} calls", file=sys.stderr)
     options.output.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

@@ -72,9 +72,9 @@ Link link_capture(const std::vector<std::string>& paths, Trace& trace, const Ran
   return link;
 }
 
-/// Links a profile in which the capture counted something, in steps of its own because counting
-/// slows operators down. Returns nothing without one, and for steps that ran different operators,
-/// which are a loss.
+/// Links the profile of steps in which the capture counted something; counting slows operators
+/// down, so these steps had no other purpose. Returns nothing if there is no such file. If the
+/// steps ran other operators, adds `loss` and returns nothing.
 std::optional<Link> link_counted(const std::vector<std::string>& paths, const Trace& trace,
                                  const std::string& file, const std::optional<std::string>& step,
                                  et_schema::Loss loss, Link& link) {

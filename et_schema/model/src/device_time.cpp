@@ -225,8 +225,8 @@ void set_times(const Program& program, const FateOf& fate_of, Coverage& coverage
     }
   }
   const auto is_unknown = [](const auto& row) { return row.name.empty() && row.count > 0; };
-  if (whole == 0 ||
-      std::ranges::any_of(program.profile.value_or(RecordedProfile()).lost, is_unknown)) {
+  const auto& profile = program.profile;
+  if (whole == 0 || (profile && std::ranges::any_of(profile->lost, is_unknown))) {
     return;
   }
   const auto take = [&](std::string_view fate) {

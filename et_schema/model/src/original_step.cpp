@@ -64,8 +64,9 @@ OriginalStep original_step(const Program& program,
 
 std::string device_doubts(const Programs& programs, std::size_t rank) {
   std::string text;
-  for (const LostDeviceEvents& row : programs[rank].profile.value_or(RecordedProfile()).lost) {
-    text += row.name.empty() ? row.reason + " " : "";
+  const auto& profile = programs[rank].profile;
+  for (std::size_t i = 0; profile && i < profile->lost.size(); ++i) {
+    text += profile->lost[i].name.empty() ? profile->lost[i].reason + " " : "";
   }
   return text.empty() || programs.size() == 1 ? text : fmt::format("Rank {}: {}", rank, text);
 }
